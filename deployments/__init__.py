@@ -1,0 +1,1 @@
+"""What runs where: one thin Ray Serve class a deployment, the graph builder, the HTTP ingress."""

@@ -1,0 +1,1 @@
+"""What a user of Jiyi holds: the client and the command line."""

@@ -1,0 +1,73 @@
+"""Entities and their relations (000 §4.1–4.2, 001 §2.1, DESIGN §4)."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from .extraction.mentions import EntitySubtype
+from .values import Scalar, Timestamp, UserId, Value
+
+Confidence = Annotated[float, Field(ge=0.0, le=1.0)]
+
+
+class EntityType(StrEnum):
+    """The stored type: 000 §3.3 has exactly one; the finer type is `Entity.subtype`."""
+
+    ENTITY_NOUN = "entity_noun"
+
+
+class EntityStatus(StrEnum):
+    """000 §4.1."""
+
+    ACTIVE = "active"
+    ARCHIVED = "archived"
+    REVIEW = "review"
+
+
+class EntitySource(StrEnum):
+    """Where an entity came from."""
+
+    SYSTEM = "system"
+    USER = "user"
+    CONVERSATION = "conversation"
+
+
+class Entity(Value):
+    """A name that a user's long-term memory holds.
+
+    `entity_value` is the spelling to show, `normalised_value` the one to compare (`memory.text.normalise`).
+    """
+
+    entity_id: str
+    user_id: UserId
+    entity_value: str
+    normalised_value: str
+    aliases: tuple[str, ...] = ()
+    entity_type: EntityType = EntityType.ENTITY_NOUN
+    subtype: EntitySubtype | None = None
+    confidence: Confidence = 1.0
+    status: EntityStatus = EntityStatus.ACTIVE
+    source: EntitySource = EntitySource.CONVERSATION
+    first_mentioned: Timestamp
+    last_mentioned: Timestamp
+    mention_count: int = 0
+    access_count: int = 0
+    attributes: dict[str, Scalar] = {}
+    related_entities: tuple[str, ...] = ()
+    version: int = 1
+
+
+class EntityRelation(Value):
+    """An edge between two entities of one user, with the turn that is its evidence."""
+
+    relation_id: str
+    user_id: UserId
+    source_entity_id: str
+    target_entity_id: str
+    relation_type: str
+    description: str | None = None
+    confidence: Confidence = 1.0
+    evidence: str | None = None
+    created_at: Timestamp
+    updated_at: Timestamp

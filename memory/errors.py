@@ -1,0 +1,78 @@
+"""The error tree of Jiyi.
+
+    JiyiError
+    ├── BadRequest            the caller's fault: a 4xx that names the field; nothing was changed
+    │   ├── InvalidField      one field holds what is not allowed
+    │   ├── NotFound          the thing that was named is not there (for this user)
+    │   └── Overloaded        come back later: a queue is full (429)
+    └── Unavailable           a part of Jiyi cannot answer now (503)
+        ├── StoreUnavailable  a store is down, slow or refuses
+        └── ModelUnavailable  model weights are missing or broken
+
+Every error survives pickling: the final message is the first positional argument, extras are keywords with
+defaults (DESIGN §10), so that it crosses a Ray Serve handle unharmed.
+"""
+
+from typing import Any
+
+
+class JiyiError(Exception):
+    """Base of all errors that Jiyi raises on purpose.
+
+    Args:
+        message: The complete sentence that a person reads.
+    """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_rebuild, (type(self), self.message, self.__dict__))
+
+
+def _rebuild(kind: type[JiyiError], message: str, state: dict[str, Any]) -> JiyiError:
+    error = kind(message)
+    error.__dict__.update(state)
+    return error
+
+
+class BadRequest(JiyiError):
+    """The caller asked for something that cannot be done as asked."""
+
+
+class InvalidField(BadRequest):
+    """One field of a request holds what is not allowed; `allowed` says what is."""
+
+    def __init__(self, message: str = "", *, field: str = "", allowed: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+        self.allowed = allowed
+
+
+class NotFound(BadRequest):
+    """What was named does not exist for this user."""
+
+
+class Overloaded(BadRequest):
+    """A bounded queue is full; try again after `retry_after_s` seconds."""
+
+    def __init__(self, message: str = "", *, retry_after_s: float = 1.0) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class Unavailable(JiyiError):
+    """A part of Jiyi cannot answer now; `component` names it."""
+
+    def __init__(self, message: str = "", *, component: str = "") -> None:
+        super().__init__(message)
+        self.component = component
+
+
+class StoreUnavailable(Unavailable):
+    """A store refuses, is down or is too slow."""
+
+
+class ModelUnavailable(Unavailable):
+    """Model weights are missing, unreadable or not what their entry in the catalogue says."""

@@ -1,0 +1,32 @@
+"""Deterministic identifiers: the same thing said twice has the same id, so every write can be repeated (DESIGN §3.6)."""
+
+import uuid
+
+from .text import normalise
+
+_NAMESPACE = uuid.UUID("6a697969-2d6d-5e6d-8f72-790000000001")
+
+
+def derive_id(kind: str, user_id: str, *parts: str) -> str:
+    """A UUID that depends on nothing but its arguments; two users never share one."""
+    return str(uuid.uuid5(_NAMESPACE, "\x1f".join((kind, user_id, *parts))))
+
+
+def entity_id(user_id: str, value: str) -> str:
+    """The id of the entity that `value` names for `user_id`, whatever its width, case or script."""
+    return derive_id("entity", user_id, normalise(value))
+
+
+def resource_id(user_id: str, session_id: str, external_id: str) -> str:
+    """The id of a raw-log entry that the caller named itself, so that a repeated call appends nothing."""
+    return derive_id("resource", user_id, session_id, external_id)
+
+
+def memory_id(user_id: str, resource: str) -> str:
+    """The id of the memory that is learned from the raw-log entry `resource`."""
+    return derive_id("memory", user_id, resource)
+
+
+def new_id() -> str:
+    """A fresh random id, for things that nothing identifies."""
+    return str(uuid.uuid4())

@@ -1,0 +1,59 @@
+"""Sessions: short-lived state of a conversation (000 §3.1 L1 and L3, §5.3)."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from datetime import timedelta
+
+from ..coreference.resolutions import CoreferenceResolution
+from ..dialogue import Session, Turn
+
+CONTEXT_TTL = timedelta(hours=24)
+"""000 §5.3."""
+HISTORY_TTL = timedelta(hours=1)
+"""000 §3.1, L3."""
+HISTORY_TURNS = 40
+MENTIONED_ENTITIES = 50
+COREFERENCE_HISTORY = 20
+DEIXIS_WORDS = 20
+
+
+class SessionStore(ABC):
+    """Reads and updates sessions; a session belongs to one user, whatever its id."""
+
+    @abstractmethod
+    async def load(self, session_id: str, *, user_id: str) -> Session:
+        """The session, or an empty one that starts now.
+
+        Raises:
+            StoreUnavailable: The store cannot answer.
+        """
+
+    @abstractmethod
+    async def append(
+        self,
+        session_id: str,
+        *,
+        user_id: str,
+        turns: Sequence[Turn],
+        mentioned: Sequence[str] = (),
+        resolutions: Sequence[CoreferenceResolution] = (),
+        deixis: Sequence[str] = (),
+    ) -> None:
+        """Adds turns and what was seen in them, in one atomic step; renews both times to live.
+
+        `mentioned` are entity ids, moved to the end of `mentioned_entities`; the last resolution with an entity id
+        becomes `last_referred_entity`. Every list is cut to its bound above, oldest first. A turn whose `turn_id` is
+        already in the history is not added again.
+        """
+
+    @abstractmethod
+    async def clear(self, session_id: str, *, user_id: str) -> None:
+        """Forgets the session."""
+
+    @abstractmethod
+    async def ping(self) -> None:
+        """Returns when the store answers.
+
+        Raises:
+            StoreUnavailable: It does not.
+        """

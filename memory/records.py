@@ -1,0 +1,71 @@
+"""What the system of record keeps besides entities: the raw log and the memories learned from it (DESIGN §4)."""
+
+from enum import StrEnum
+
+from .dialogue import Role
+from .values import Scalar, SessionId, Timestamp, UserId, Value
+
+
+class ResourceKind(StrEnum):
+    """What an entry of the raw log is."""
+
+    TURN = "turn"
+    NOTE = "note"
+
+
+class Resource(Value):
+    """One entry of the raw log: append-only, never changed, never deleted except by erasure (002 §3).
+
+    Args:
+        resource_id: Chosen by the writer, so that a repeated append changes nothing.
+        sequence: Position in the log, given by the store; 0 before it is stored.
+        learn: Whether the learner should make memories and entities of it. False for Jiyi's own answers, which
+            only quote what is known already.
+        resolved: The stand-alone form of a user's message, where references were resolved.
+    """
+
+    resource_id: str
+    user_id: UserId
+    session_id: SessionId
+    kind: ResourceKind = ResourceKind.TURN
+    role: Role = Role.USER
+    speaker: str | None = None
+    content: str
+    resolved: str | None = None
+    metadata: dict[str, Scalar] = {}
+    created_at: Timestamp
+    learn: bool = True
+    sequence: int = 0
+
+
+class MemoryKind(StrEnum):
+    """Episodic text by its origin."""
+
+    TURN = "turn"
+    NOTE = "note"
+    REMEMBERED = "remembered"
+
+
+class Memory(Value):
+    """A piece of episodic memory: what was said, when, by whom (001 §2.1, 004 §2).
+
+    `context` is the turn before it in the same session; it is embedded together with `text` (DESIGN §6) and never
+    shown as the memory itself. `entity_ids` are the entities that it mentions.
+    """
+
+    memory_id: str
+    user_id: UserId
+    session_id: SessionId
+    resource_id: str
+    kind: MemoryKind = MemoryKind.TURN
+    role: Role = Role.USER
+    speaker: str | None = None
+    text: str
+    context: str | None = None
+    entity_ids: tuple[str, ...] = ()
+    metadata: dict[str, Scalar] = {}
+    confidence: float = 1.0
+    access_count: int = 0
+    last_accessed_at: Timestamp | None = None
+    created_at: Timestamp
+    updated_at: Timestamp

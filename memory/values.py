@@ -1,0 +1,28 @@
+"""What every value type of the domain shares: frozen pydantic models, checked identifiers, aware times."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, StringConstraints
+
+UserId = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+$")]
+"""The tenant. Everything stored carries one and every query filters by one (DESIGN §4)."""
+
+SessionId = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+$")]
+
+Timestamp = AwareDatetime
+"""A point in time with its zone; naive datetimes are refused at the border."""
+
+Scalar = str | int | float | bool | None
+"""What a metadata value may be: anything that can be compared for equality in a filter."""
+
+
+class Value(BaseModel):
+    """An immutable value: equal by content, refuses fields that it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def utc_now() -> datetime:
+    """The current time in UTC; the domain takes `now` as an argument, its callers get it here."""
+    return datetime.now(UTC)

@@ -1,0 +1,1 @@
+"""Adapters for the stores of Jiyi and their embedded twins; never Ray or torch."""
