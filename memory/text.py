@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from functools import cache
+from typing import Any
 
 _SPACES = re.compile(r"\s+")
 _CJK_GAP = re.compile(r"(?<=[\u3400-\u9fff\uf900-\ufaff])\s+|\s+(?=[\u3400-\u9fff\uf900-\ufaff])")
@@ -30,7 +31,7 @@ def to_simplified(text: str) -> str:
 
 
 @cache
-def _converter(config: str):  # type: ignore[no-untyped-def]
+def _converter(config: str) -> Any:
     from opencc import OpenCC
 
     return OpenCC(config)

@@ -59,7 +59,8 @@ class CoreferenceResult(Value):
 
 class ResolutionRequest(Value):
     """All that a resolver may look at: the query, the session's last turns (oldest first), and what long-term
-    memory offers (entities of this user, latest mentioned first)."""
+    memory offers (entities of this user, latest mentioned first).
+    """
 
     query: str
     user_id: UserId
