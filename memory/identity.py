@@ -1,4 +1,4 @@
-"""Deterministic identifiers: the same thing said twice has the same id, so every write can be repeated (DESIGN §3.6)."""
+"""Deterministic identifiers: the same thing said twice has the same id, so writes can be repeated (DESIGN §3.6)."""
 
 import uuid
 

@@ -30,8 +30,9 @@ class RawLog(ABC):
         """The latest `limit` entries of a session (with `sequence < before`, where given), oldest first."""
 
     @abstractmethod
-    async def mark_learned(self, resource_ids: Sequence[str]) -> None:
-        """Takes entries off the learner's backlog."""
+    async def mark_learned(self, resource_ids: Sequence[str]) -> list[str]:
+        """Takes entries off the learner's backlog and returns those that were still on it, so that whoever takes an
+        entry first is the only one to learn from it."""
 
 
 class EntityRepository(ABC):

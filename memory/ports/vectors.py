@@ -59,7 +59,7 @@ class IndexQuery:
     limit: int
     dense: FloatVector | None = None
     sparse: SparseVector | None = None
-    filters: SearchFilter = SearchFilter()
+    filters: SearchFilter = field(default_factory=SearchFilter)
 
 
 @dataclass(frozen=True)
