@@ -3,6 +3,7 @@
 from enum import StrEnum
 
 from .dialogue import Role
+from .identity import memory_id
 from .values import Scalar, SessionId, Timestamp, UserId, Value
 
 
@@ -69,3 +70,30 @@ class Memory(Value):
     last_accessed_at: Timestamp | None = None
     created_at: Timestamp
     updated_at: Timestamp
+
+    @classmethod
+    def from_resource(
+        cls,
+        resource: Resource,
+        *,
+        context: str | None = None,
+        entity_ids: tuple[str, ...] = (),
+        remembered: bool = False,
+    ) -> "Memory":
+        """The memory of one entry of the raw log; its id depends on the entry alone."""
+        kind = MemoryKind.NOTE if resource.kind is ResourceKind.NOTE else MemoryKind.TURN
+        return cls(
+            memory_id=memory_id(resource.user_id, resource.resource_id),
+            user_id=resource.user_id,
+            session_id=resource.session_id,
+            resource_id=resource.resource_id,
+            kind=MemoryKind.REMEMBERED if remembered else kind,
+            role=resource.role,
+            speaker=resource.speaker,
+            text=resource.content,
+            context=context,
+            entity_ids=entity_ids,
+            metadata=resource.metadata,
+            created_at=resource.created_at,
+            updated_at=resource.created_at,
+        )

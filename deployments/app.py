@@ -1,0 +1,106 @@
+"""The graph: the only place that binds deployments (DESIGN §2). `build_app` is what `serve_config.yaml` imports."""
+
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from ray import serve
+from ray.serve import Application
+
+from . import engines
+from .config import AppArgs
+from .embedder import Embedder, TokenBacklogPolicy
+from .ingress import Ingress
+from .ingress_services import open_services
+from .language import ExtractorDeployment, ResolverDeployment
+from .learner import LearnerDeployment
+from .retriever import RetrieverDeployment
+from .session_server import SessionServer
+from .vector_shard import VectorShard
+
+APP_NAME = "jiyi"
+_LIGHT: dict[str, Any] = {
+    # These wait for others: they need no core of their own, and keep their queues short.
+    "ray_actor_options": {"num_cpus": 0},
+    "max_ongoing_requests": 256,
+    "health_check_period_s": 2,
+    "health_check_timeout_s": 20,
+    "graceful_shutdown_timeout_s": 20,
+}
+_SCALING = {"metrics_interval_s": 1, "look_back_period_s": 5, "upscale_delay_s": 2, "downscale_delay_s": 60}
+
+
+def build_app(args: AppArgs) -> Application:
+    """Binds all deployments into one application.
+
+    Raises:
+        ModelUnavailable: The model is unknown.
+    """
+    args.data_home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    shared = {"dimension": engines.model_dimension(args)}
+    embedder = _embedder(args)
+    vectors = _bind(VectorShard, index=partial(engines.make_index, args, **shared))
+    extractor = _bind(ExtractorDeployment, extractor=partial(engines.make_extractor, args))
+    resolver = _bind(ResolverDeployment, resolver=partial(engines.make_resolver, args, embedder=embedder, **shared))
+    retriever = _bind(
+        RetrieverDeployment,
+        retriever=partial(engines.make_retriever, args, embedder=embedder, vectors=vectors, **shared),
+    )
+    learner = _bind(
+        LearnerDeployment,
+        worker=partial(
+            engines.make_learning_worker, args, embedder=embedder, extractor=extractor, vectors=vectors, **shared
+        ),
+    )
+    parts = {
+        "embedder": embedder,
+        "vectors": vectors,
+        "extractor": extractor,
+        "resolver": resolver,
+        "retriever": retriever,
+        "learner": learner,
+    }
+    if args.redis_url is None:
+        parts["session_server"] = _bind(SessionServer, server=partial(engines.make_session_server, args))
+    app: Application = _bind(
+        serve.ingress()(Ingress),
+        {"num_replicas": args.ingress_replicas, "max_ongoing_requests": 1024},
+        services=partial(open_services, args, parts=parts, **shared),
+    )
+    return app
+
+
+def _bind(kind: Callable[..., Any], options: dict[str, Any] | None = None, **engine: Any) -> Any:
+    """A deployment of one replica that waits for others more than it works, unless the options say otherwise.
+
+    Returns:
+        An `Application`; where it is given to another deployment, Serve puts a handle in its place.
+    """
+    name = kind.__name__.removesuffix("Deployment")
+    decorate: Any = serve.deployment(**_LIGHT | {"name": name} | (options or {}))
+    return decorate(kind).bind(**engine)
+
+
+def _embedder(args: AppArgs) -> Any:
+    """The embedding path: it has cores of its own and scales by itself, on tokens waiting."""
+    settings = args.embedder
+    threads = settings.threads or os.cpu_count() or 1
+    policy = {
+        "policy_function": f"{TokenBacklogPolicy.__module__}:{TokenBacklogPolicy.__name__}",
+        "policy_kwargs": {"target_wait_s": settings.target_wait_s, "tokens_per_s": settings.tokens_per_s},
+    }
+    scaling = _SCALING | {
+        "min_replicas": settings.min_replicas,
+        "max_replicas": settings.max_replicas,
+        "policy": policy,
+    }
+    return _bind(
+        Embedder,
+        {
+            "ray_actor_options": {"num_cpus": threads, "num_gpus": 1 if settings.device == "cuda" else 0},
+            "max_ongoing_requests": 4096,
+            "autoscaling_config": scaling,
+        },
+        encoder=partial(engines.make_encoder, args),
+    )

@@ -1,0 +1,91 @@
+"""All settings of the service: one typed object, from YAML `args:` first, then the environment, read once."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class EmbedderArgs(_Section):
+    """The embedding path (DESIGN §5).
+
+    Args:
+        device: `auto` takes CUDA where there is one.
+        threads: Torch threads of one replica; all cores of the machine where it is not given.
+        batch_tokens: Padded tokens that one batch may hold; what suits the device where it is not given.
+        max_waiting_tokens: Tokens that may wait in one replica, for each priority, before callers get 429; likewise.
+        target_wait_s: Tokens waiting may take this long before a replica is added (DESIGN §2).
+        tokens_per_s: What one replica is expected to encode until it has measured itself.
+    """
+
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    threads: int | None = Field(default=None, ge=1)
+    batch_tokens: int | None = Field(default=None, ge=512)
+    max_waiting_tokens: int | None = Field(default=None, ge=1024)
+    min_replicas: int = Field(default=1, ge=1)
+    max_replicas: int = Field(default=4, ge=1)
+    target_wait_s: float = Field(default=2.0, gt=0)
+    tokens_per_s: float = Field(default=2000.0, gt=0)
+
+    @model_validator(mode="after")
+    def _bounds_in_order(self) -> "EmbedderArgs":
+        if self.max_replicas < self.min_replicas:
+            raise ValueError("embedder.max_replicas must be at least embedder.min_replicas")
+        return self
+
+
+class DeadlineArgs(_Section):
+    """How long a caller inside the graph waits for each part, in seconds; a part that takes longer counts as down."""
+
+    embedder: float = Field(default=30.0, gt=0)
+    vectors: float = Field(default=5.0, gt=0)
+    extractor: float = Field(default=3.0, gt=0)
+    resolver: float = Field(default=3.0, gt=0)
+    retriever: float = Field(default=8.0, gt=0)
+    learner: float = Field(default=60.0, gt=0)
+
+
+class AppArgs(BaseSettings):
+    """What `deployments.app:build_app` takes; checked before anything starts.
+
+    Environment variables are called `JIYI_…`, with `__` between levels (`JIYI_EMBEDDER__THREADS`).
+
+    Args:
+        home: The one folder that holds all data.
+        cache: Where prepared model weights are kept, shared by all homes.
+        model: Id in the model catalogue, or a name on the model hub.
+        redis_url: A Redis-protocol server to use for sessions; without one, a local server is started.
+        confidence_floor: Below it, a reference stays as the user wrote it (DESIGN §3).
+        answer_min_cosine: From which cosine on a memory that shares no word with a question may answer it. Depends on
+            the model.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="JIYI_", env_nested_delimiter="__", extra="forbid", frozen=True, env_ignore_empty=True
+    )
+
+    home: Path = Path("~/.jiyi")
+    cache: Path = Path("~/.cache/jiyi")
+    model: str = "multilingual-e5-small"
+    redis_url: str | None = None
+    confidence_floor: float = Field(default=0.5, ge=0, le=1)
+    answer_min_cosine: float = Field(default=0.86, ge=0, le=1)
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    ingress_replicas: int = Field(default=1, ge=1)
+    embedder: EmbedderArgs = EmbedderArgs()
+    deadlines: DeadlineArgs = DeadlineArgs()
+
+    @property
+    def data_home(self) -> Path:
+        """`home` as an absolute path."""
+        return self.home.expanduser().absolute()
+
+    @property
+    def model_cache(self) -> Path:
+        """`cache` as an absolute path."""
+        return self.cache.expanduser().absolute()

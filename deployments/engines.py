@@ -1,0 +1,150 @@
+"""What each deployment runs, built from the settings: the one place that joins domain, models and stores."""
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from memory.answering.extractive import ExtractiveAnswerer
+from memory.coreference.long_term import LongTermResolver
+from memory.coreference.resolver import RuleResolver
+from memory.extraction.extractor import RuleExtractor
+from memory.learning.learner import Learner
+from memory.learning.worker import LearningWorker
+from memory.ports.language import Encoder, Resolver
+from memory.retrieval.analysis import KeywordAnalyzer
+from memory.retrieval.retriever import HybridRetriever
+from models.batch_queue import GPU_LIMITS, BatchLimits
+from models.batched_encoder import BatchedEncoder
+from models.catalog import get_model
+from models.prepare import prepare_model
+from models.sentence_transformer_engine import SentenceTransformerEngine
+from storage.edge_vectors import EdgeVectors
+from storage.redis_server import LocalRedisServer
+from storage.sqlite_record import SqliteRecord
+
+from .config import AppArgs
+from .logs import configure_logs
+from .remote import Handle, Remote, RemoteEncoder, RemoteExtractor, RemoteVectorIndex
+
+
+def record_path(args: AppArgs) -> Path:
+    """The system of record's file."""
+    return args.data_home / "record.sqlite"
+
+
+def model_dimension(args: AppArgs) -> int:
+    """Length of the model's vectors: from the catalogue, else from the weights' own configuration."""
+    if dimension := get_model(args.model).dimension:
+        return dimension
+    config = json.loads((prepare_model(args.model, args.model_cache) / "config.json").read_text())
+    return int(config["hidden_size"])
+
+
+def resolve_device(device: str) -> str:
+    """What `auto` means on this machine."""
+    if device != "auto":
+        return device
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def open_record(args: AppArgs, *, durable: bool) -> SqliteRecord:
+    """The system of record; `durable` for those that write to the raw log."""
+    return SqliteRecord.open(record_path(args), durable=durable)
+
+
+def session_server(args: AppArgs) -> LocalRedisServer:
+    """The local Redis-protocol server of this home, not started."""
+    return LocalRedisServer(args.data_home / "sessions")
+
+
+def make_session_server(args: AppArgs) -> LocalRedisServer:
+    """What the SessionServer deployment runs."""
+    configure_logs(args.data_home / "logs", "session_server", args.log_level)
+    return session_server(args)
+
+
+def make_encoder(args: AppArgs) -> BatchedEncoder:
+    """What the Embedder deployment runs."""
+    configure_logs(args.data_home / "logs", "embedder", args.log_level)
+    settings = args.embedder
+    device = resolve_device(settings.device)
+    folder = prepare_model(args.model, args.model_cache)
+    engine = SentenceTransformerEngine(
+        get_model(args.model), folder, device=device, threads=settings.threads or os.cpu_count()
+    )
+    given = {"batch_tokens": settings.batch_tokens, "max_waiting_tokens": settings.max_waiting_tokens}
+    limits = BatchLimits() if device == "cpu" else GPU_LIMITS
+    return BatchedEncoder(engine, limits=replace(limits, **{k: v for k, v in given.items() if v is not None}))
+
+
+def make_index(args: AppArgs, *, dimension: int) -> EdgeVectors:
+    """What the VectorShard deployment runs."""
+    configure_logs(args.data_home / "logs", "vector_shard", args.log_level)
+    return EdgeVectors.open(args.data_home / "vectors", model_id=args.model, dimension=dimension)
+
+
+def make_extractor(args: AppArgs) -> RuleExtractor:
+    """What the Extractor deployment runs."""
+    configure_logs(args.data_home / "logs", "extractor", args.log_level)
+    return RuleExtractor()
+
+
+def remote_encoder(args: AppArgs, handle: Handle, *, dimension: int) -> Encoder:
+    """The Embedder as the other deployments see it."""
+    remote = Remote(handle, component="embedder", deadline_s=args.deadlines.embedder)
+    return RemoteEncoder(remote, model_id=args.model, dimension=dimension)
+
+
+def make_resolver(args: AppArgs, *, embedder: Handle, dimension: int) -> Resolver:
+    """What the Resolver deployment runs; its extractor is its own, so that a turn's context costs no extra hop."""
+    configure_logs(args.data_home / "logs", "resolver", args.log_level)
+    rules = RuleResolver(
+        extractor=RuleExtractor(),
+        encoder=remote_encoder(args, embedder, dimension=dimension),
+        floor=args.confidence_floor,
+    )
+    return LongTermResolver(rules, record=open_record(args, durable=False))
+
+
+def make_retriever(args: AppArgs, *, embedder: Handle, vectors: Handle, dimension: int) -> HybridRetriever:
+    """What the Retriever deployment runs."""
+    configure_logs(args.data_home / "logs", "retriever", args.log_level)
+    return HybridRetriever(
+        encoder=remote_encoder(args, embedder, dimension=dimension),
+        index=_remote_index(args, vectors),
+        record=open_record(args, durable=False),
+        analyzer=KeywordAnalyzer(),
+    )
+
+
+def make_learning_worker(
+    args: AppArgs,
+    *,
+    embedder: Handle,
+    extractor: Handle,
+    vectors: Handle,
+    dimension: int,
+) -> LearningWorker:
+    """What the Learner deployment runs."""
+    configure_logs(args.data_home / "logs", "learner", args.log_level)
+    record = open_record(args, durable=False)
+    learner = Learner(
+        record=record,
+        extractor=RemoteExtractor(Remote(extractor, component="extractor", deadline_s=args.deadlines.extractor)),
+        encoder=remote_encoder(args, embedder, dimension=dimension),
+        index=_remote_index(args, vectors),
+        analyzer=KeywordAnalyzer(),
+    )
+    return LearningWorker(learner=learner, record=record)
+
+
+def make_answerer(args: AppArgs) -> ExtractiveAnswerer:
+    """How the ingress answers."""
+    return ExtractiveAnswerer(analyzer=KeywordAnalyzer(), min_cosine=args.answer_min_cosine)
+
+
+def _remote_index(args: AppArgs, handle: Handle) -> RemoteVectorIndex:
+    return RemoteVectorIndex(Remote(handle, component="vectors", deadline_s=args.deadlines.vectors))

@@ -1,0 +1,72 @@
+"""`POST /resolve` and `POST /entities/extract`: one part of a chat turn each, alone (DESIGN §9)."""
+
+from fastapi import APIRouter
+
+from memory.chat.additions import NewMemory
+from memory.coreference.resolutions import CoreferenceResult, ResolutionRequest
+from memory.dialogue import Turn
+from memory.entities import Entity
+from memory.learning.merging import known_names, linked
+from memory.records import ResourceKind
+from memory.values import utc_now
+
+from .fields import Identifier
+from .schemas import DEFAULT_SESSION, EntityList, ExtractBody, ExtractReply, ResolveBody, TopK
+from .services import Services, Use
+
+router = APIRouter(tags=["language"])
+
+
+@router.post("/resolve")
+async def resolve(body: ResolveBody, services: Use) -> CoreferenceResult:
+    """Resolves the references of a query and rewrites it to stand alone; stores nothing.
+
+    The context is the stored session `session_id`, or `history`: turns given here, oldest first.
+    """
+    now = utc_now()
+    last_referred = None
+    if body.history is not None:
+        turns = tuple(
+            Turn(role=turn.role, content=turn.content, speaker=turn.speaker, created_at=turn.created_at or now)
+            for turn in body.history
+        )
+    else:
+        session = await services.sessions.load(body.session_id or DEFAULT_SESSION, user_id=body.user_id)
+        turns, last_referred = session.turns, session.context.last_referred_entity
+    return await services.resolver.resolve(
+        ResolutionRequest(
+            query=body.query, user_id=body.user_id, turns=turns, last_referred_entity=last_referred, now=now
+        )
+    )
+
+
+@router.post("/entities/extract")
+async def extract(body: ExtractBody, services: Use) -> ExtractReply:
+    """Finds entities and requests to remember; learns them only where `store` is true."""
+    async with services.record.reading(user_id=body.user_id) as unit:
+        known = await unit.entities.found_in(body.text)
+    [extraction] = await services.extractor.extract([body.text], known=[known_names(known)])
+    stored = await _store(body, services) if body.store else ()
+    return ExtractReply(
+        mentions=linked(extraction, known, user_id=body.user_id).mentions,
+        remember=extraction.remember,
+        stored=stored,
+    )
+
+
+async def _store(body: ExtractBody, services: Services) -> tuple[Entity, ...]:
+    _, learned = await services.additions.add(
+        [NewMemory(content=body.text, kind=ResourceKind.NOTE, created_at=utc_now())],
+        user_id=body.user_id,
+        session_id=DEFAULT_SESSION,
+        wait=True,
+    )
+    return learned.entities if learned else ()
+
+
+@router.get("/entities")
+async def entities(user_id: Identifier, services: Use, limit: TopK = 20) -> EntityList:
+    """The entities that were mentioned last."""
+    async with services.record.reading(user_id=user_id) as unit:
+        recent = await unit.entities.recent(limit=limit)
+    return EntityList(results=tuple(entity for entity in recent if entity.mention_count > 0))

@@ -1,0 +1,62 @@
+"""What the routes need, in one place: the use cases of the domain and the parts that operations look at."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Protocol
+
+from fastapi import Depends, Request
+
+from memory.chat.additions import MemoryAdditions
+from memory.chat.turn import ChatTurn
+from memory.ports.language import Extractor, FloatMatrix, Priority, Resolver, TextKind
+from memory.ports.record import SystemOfRecord
+from memory.ports.retrieval import Retriever
+from memory.ports.sessions import SessionStore
+
+from ..metrics import ServiceMetrics
+
+
+class Embedding(Protocol):
+    """Encodes texts and counts their tokens."""
+
+    async def __call__(self, texts: list[str], kind: TextKind, priority: Priority) -> tuple[FloatMatrix, int]:
+        """Returns an array of shape (texts, dimension) and the number of tokens read."""
+        ...
+
+
+Probe = Callable[[], Awaitable[Mapping[str, float | str]]]
+"""Asks a part how it is: returns its figures, or raises `Unavailable`."""
+
+
+@dataclass(frozen=True)
+class Services:
+    """All that the HTTP surface calls.
+
+    Args:
+        model_ids: Names under which `/v1/embeddings` knows the model; the first is the one it answers with.
+        probes: One a part of the service, for `/health/detailed` and `/metrics`.
+        required: Parts without which the service is not ready.
+    """
+
+    chat: ChatTurn
+    additions: MemoryAdditions
+    record: SystemOfRecord
+    sessions: SessionStore
+    extractor: Extractor
+    resolver: Resolver
+    retriever: Retriever
+    embed: Embedding
+    metrics: ServiceMetrics
+    model_ids: tuple[str, ...]
+    dimension: int
+    probes: Mapping[str, Probe] = field(default_factory=dict)
+    required: frozenset[str] = frozenset()
+
+
+def _services(request: Request) -> Services:
+    services: Services = request.app.state.services
+    return services
+
+
+Use = Annotated[Services, Depends(_services)]
+"""Route parameter: the services of this app."""

@@ -1,0 +1,146 @@
+"""The command line: `jiyi up`, `down`, `status`, `chat`, `replay`."""
+
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from . import service, show
+from .client import JiyiClient, JiyiRefused
+from .conversations import read_conversations
+from .replay import replay as replay_all
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="Memory for chat agents.")
+_console = Console()
+
+Home = Annotated[Path | None, typer.Option(help="Data folder; JIYI_HOME, else ~/.jiyi.")]
+Url = Annotated[str | None, typer.Option(help="Base URL; the service of the data folder where not given.")]
+
+
+@app.command()
+def up(
+    home: Home = None,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(envvar="JIYI_PORT", help="Port to listen on.")] = 8000,
+    timeout: Annotated[float, typer.Option(help="Seconds to wait until it is ready.")] = 300,
+) -> None:
+    """Starts the service in the background and waits until it is ready."""
+    settings = service.load_settings(home)
+    if endpoint := service.find(settings):
+        _console.print(f"Already running: {endpoint.url}")
+        return
+    service.prepare(settings)
+    try:
+        with _console.status("Starting …") as status:
+            endpoint = service.start(
+                settings,
+                host=host,
+                port=port,
+                timeout_s=timeout,
+                on_wait=lambda seconds: status.update(f"Starting … {seconds:.0f} s"),
+            )
+    except service.ServiceFailed as error:
+        _fail(str(error))
+    _console.print(show.welcome(endpoint.url, settings.data_home), soft_wrap=True, highlight=False)
+
+
+@app.command()
+def down(home: Home = None, timeout: float = 120) -> None:
+    """Ends the service: requests under way finish, everything is kept."""
+    try:
+        stopped = service.stop(service.load_settings(home), timeout_s=timeout)
+    except service.ServiceFailed as error:
+        _fail(str(error))
+    _console.print("Stopped." if stopped else "Not running.")
+
+
+@app.command()
+def status(home: Home = None, memory: Annotated[bool, typer.Option(help="Show each process.")] = False) -> None:
+    """Shows how the service and its parts are."""
+    endpoint = service.find(service.load_settings(home))
+    if endpoint is None:
+        _console.print("Not running.")
+        raise typer.Exit(1)
+    with JiyiClient(endpoint.url) as client:
+        try:
+            _console.print(show.health(client.health(), endpoint.url))
+        except (OSError, JiyiRefused, *show.UNREACHABLE) as error:
+            _console.print(f"Supervised by process {endpoint.pid}, but {endpoint.url} does not answer: {error}")
+    if memory:
+        from .processes import process_tree
+
+        _console.print(show.memory(process_tree(endpoint.pid)))
+
+
+@app.command()
+def chat(
+    user: Annotated[str, typer.Option(help="Who speaks.")] = "me",
+    session: Annotated[str, typer.Option(help="Which conversation.")] = "cli",
+    home: Home = None,
+    url: Url = None,
+) -> None:
+    """Talks to the service; shows what each reference resolved to and why. Ends with Ctrl-D."""
+    with JiyiClient(url or _url(home)) as client:
+        while True:
+            try:
+                message = _console.input("[bold cyan]你 / you[/] ")
+            except (EOFError, KeyboardInterrupt):
+                _console.print()
+                return
+            if not message.strip():
+                continue
+            try:
+                _console.print(show.reply(client.chat(message, user_id=user, session_id=session)))
+            except JiyiRefused as error:
+                _console.print(f"[red]{error}[/]")
+
+
+@app.command()
+def replay(
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="LoCoMo, MemoryBank or messages.")],
+    user: Annotated[str | None, typer.Option(help="User to replay as; the file's own where not given.")] = None,
+    only: Annotated[str | None, typer.Option(help="Only this conversation of the file.")] = None,
+    batch: Annotated[int, typer.Option(min=1, max=256, help="Turns a call.")] = 1,
+    ask: Annotated[int, typer.Option(min=0, help="Ask so many of the recording's questions afterwards.")] = 0,
+    patience: Annotated[float, typer.Option(help="Seconds to repeat a call while the service is away.")] = 120,
+    home: Home = None,
+    url: Url = None,
+) -> None:
+    """Feeds a recorded conversation and prints what was learned; running it twice adds nothing."""
+    try:
+        conversations = read_conversations(file)
+    except ValueError as error:
+        _fail(str(error))
+    if only:
+        conversations = [conversation for conversation in conversations if conversation.user == only]
+    users = {conversation.user: user or conversation.user for conversation in conversations}
+    columns = (
+        TextColumn("{task.description:>9}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with JiyiClient(url or _url(home), patience_s=patience) as client:
+        with Progress(*columns, console=_console) as progress:
+            result = replay_all(client, conversations, users=users, batch=batch, progress=progress)
+        _console.print(show.replayed(result))
+        for conversation in conversations:
+            user_id = users[conversation.user]
+            _console.print(show.entities(user_id, client.entities(user_id=user_id, limit=15)))
+            for question in conversation.questions[:ask]:
+                answer = client.chat(question.text, user_id=user_id, session_id="replay-questions")
+                _console.print(show.asked(question, answer))
+
+
+def _url(home: Path | None) -> str:
+    endpoint = service.find(service.load_settings(home))
+    if endpoint is None:
+        _fail("Not running. Start it with: jiyi up")
+    return endpoint.url
+
+
+def _fail(message: str) -> NoReturn:
+    _console.print(message, style="red", markup=False, highlight=False)
+    raise typer.Exit(1)

@@ -1,0 +1,111 @@
+"""The Python client: one method an endpoint, plain dicts out."""
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import httpx
+from httpx_sse import connect_sse
+
+_RETRY_PAUSE_S = 0.25
+
+
+class JiyiRefused(Exception):
+    """The service answered with a problem; `status` and `problem` hold what it said."""
+
+    def __init__(self, message: str, *, status: int = 0, problem: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.problem = dict(problem or {})
+
+
+class JiyiClient:
+    """Talks to one service over HTTP.
+
+    Args:
+        url: Base URL.
+        patience_s: How long calls are repeated while the service cannot be reached or is unavailable (503, 429).
+            Repeating is harmless for what carries a `turn_id`.
+        timeout_s: How long one try may take.
+    """
+
+    def __init__(self, url: str, *, patience_s: float = 0.0, timeout_s: float = 120.0) -> None:
+        self._http = httpx.Client(base_url=url, timeout=timeout_s)
+        self._patience_s = patience_s
+
+    def __enter__(self) -> "JiyiClient":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.close()
+
+    def chat(self, message: str, *, user_id: str, session_id: str = "default", **options: Any) -> dict[str, Any]:
+        """`POST /chat`."""
+        return self._post("/chat", user_id=user_id, session_id=session_id, message=message, **options)
+
+    def stream(self, message: str, *, user_id: str, session_id: str = "default") -> Iterator[tuple[str, Any]]:
+        """`POST /chat` as events: pairs of event name and data."""
+        body = {"user_id": user_id, "session_id": session_id, "message": message, "stream": True}
+        with connect_sse(self._http, "POST", "/chat", json=body) as source:
+            if source.response.status_code != 200:
+                source.response.read()
+                _check(source.response)
+            for event in source.iter_sse():
+                yield event.event, json.loads(event.data)
+
+    def resolve(self, query: str, *, user_id: str, **context: Any) -> dict[str, Any]:
+        """`POST /resolve`, with `session_id` or `history`."""
+        return self._post("/resolve", user_id=user_id, query=query, **context)
+
+    def add(
+        self, messages: Sequence[Mapping[str, Any]], *, user_id: str, session_id: str = "default", wait: bool = True
+    ) -> dict[str, Any]:
+        """`POST /memories` with recorded turns."""
+        return self._post("/memories", user_id=user_id, session_id=session_id, messages=list(messages), wait=wait)
+
+    def search(self, query: str, *, user_id: str, **options: Any) -> dict[str, Any]:
+        """`POST /search`."""
+        return self._post("/search", user_id=user_id, query=query, **options)
+
+    def entities(self, *, user_id: str, limit: int = 20) -> list[dict[str, Any]]:
+        """`GET /entities`."""
+        reply = self._request("GET", "/entities", params={"user_id": user_id, "limit": limit})
+        return list(reply.json()["results"])
+
+    def health(self) -> dict[str, Any]:
+        """`GET /health/detailed`."""
+        return dict(self._request("GET", "/health/detailed").json())
+
+    def is_ready(self) -> bool:
+        """Whether `GET /health/ready` says so."""
+        try:
+            return self._http.get("/health/ready", timeout=5.0).status_code == 200
+        except httpx.TransportError:
+            return False
+
+    def _post(self, path: str, **body: Any) -> dict[str, Any]:
+        return dict(self._request("POST", path, json=body).json())
+
+    def _request(self, method: str, path: str, **content: Any) -> httpx.Response:
+        end = time.monotonic() + self._patience_s
+        while True:
+            try:
+                response = self._http.request(method, path, **content)
+                if response.status_code not in (429, 500, 502, 503, 504) or time.monotonic() >= end:
+                    return _check(response)
+            except httpx.TransportError:
+                if time.monotonic() >= end:
+                    raise
+            time.sleep(_RETRY_PAUSE_S)
+
+
+def _check(response: httpx.Response) -> httpx.Response:
+    if response.is_success:
+        return response
+    try:
+        problem = response.json()
+    except json.JSONDecodeError:
+        problem = {}
+    message = problem.get("detail") or problem.get("title") or response.text[:200] or response.reason_phrase
+    raise JiyiRefused(f"{response.status_code}: {message}", status=response.status_code, problem=problem)

@@ -1,0 +1,110 @@
+"""Starting and ending the service of this machine: the only place that reaches into `deployments`, when called."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .client import JiyiClient
+
+if TYPE_CHECKING:
+    from deployments.config import AppArgs
+    from deployments.supervisor import Endpoint
+
+_POLL_S = 0.3
+_TAIL_LINES = 20
+
+
+class ServiceFailed(Exception):
+    """The service did not come up or go down; the message says where to look."""
+
+
+def load_settings(home: Path | None) -> "AppArgs":
+    """The settings from the environment, with another home where one is given."""
+    from deployments.config import AppArgs
+
+    return AppArgs(home=home) if home else AppArgs()
+
+
+def find(settings: "AppArgs") -> "Endpoint | None":
+    """The running service of this home."""
+    from deployments.supervisor import read_endpoint
+
+    return read_endpoint(settings.data_home)
+
+
+def prepare(settings: "AppArgs") -> None:
+    """Gets the model's weights ready; shows a progress bar where there is something to do."""
+    from models.prepare import prepare_model
+
+    prepare_model(settings.model, settings.model_cache)
+
+
+def start(
+    settings: "AppArgs", *, host: str, port: int, timeout_s: float, on_wait: Callable[[float], None]
+) -> "Endpoint":
+    """Starts the supervisor in the background and waits until the service is ready.
+
+    Raises:
+        ServiceFailed: It ended, or was not ready in time; the message ends with the last lines of its log.
+    """
+    home = settings.data_home
+    logs = home / "logs"
+    logs.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with (logs / "supervisor.log").open("ab") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "deployments.supervisor"],
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    request = {"args": settings.model_dump(mode="json"), "host": host, "port": port}
+    assert process.stdin is not None  # noqa: S101 - PIPE above
+    process.stdin.write(json.dumps(request).encode())
+    process.stdin.close()
+    begin = time.monotonic()
+    with JiyiClient(f"http://{host}:{port}") as client:
+        while time.monotonic() - begin < timeout_s:
+            if process.poll() is not None:
+                raise ServiceFailed(f"the supervisor ended with {process.returncode}\n{_tail(logs)}")
+            endpoint = find(settings)
+            if endpoint and client.is_ready():
+                return endpoint
+            on_wait(time.monotonic() - begin)
+            time.sleep(_POLL_S)
+    raise ServiceFailed(f"not ready after {timeout_s:g} s\n{_tail(logs)}")
+
+
+def stop(settings: "AppArgs", *, timeout_s: float) -> bool:
+    """Drains and ends the service; False where none runs.
+
+    Raises:
+        ServiceFailed: It did not end in time.
+    """
+    endpoint = find(settings)
+    if endpoint is None:
+        return False
+    os.kill(endpoint.pid, signal.SIGTERM)
+    end = time.monotonic() + timeout_s
+    while find(settings) is not None:
+        if time.monotonic() > end:
+            raise ServiceFailed(f"process {endpoint.pid} did not end within {timeout_s:g} s")
+        time.sleep(_POLL_S)
+    return True
+
+
+def _tail(logs: Path) -> str:
+    """The last lines of the logs that tell why a start failed."""
+    parts = []
+    for name in ("supervisor.log", "deploy.log", "ray.log"):
+        path = logs / name
+        if path.exists() and path.stat().st_size:
+            lines = path.read_text(errors="replace").splitlines()[-_TAIL_LINES:]
+            parts.append(f"--- {path}\n" + "\n".join(lines))
+    return "\n".join(parts)

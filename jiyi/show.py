@@ -1,0 +1,105 @@
+"""How things look on a terminal."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from .conversations import Question
+from .processes import ProcessMemory
+from .replay import Replayed
+
+UNREACHABLE = (httpx.TransportError,)
+_SOURCES_SHOWN = 3
+
+
+def welcome(url: str, home: Path) -> str:
+    """What a user sees when the service is ready."""
+    body = '{"user_id": "me", "message": "幫我記住，宏康 HCI 的機房在三樓"}'
+    return (
+        f"Jiyi is ready: {url}  (API page: {url}/docs, data: {home})\n"
+        f"Try:\n  curl -s {url}/chat -H 'content-type: application/json' -d '{body}'"
+    )
+
+
+def health(report: Mapping[str, Any], url: str) -> RenderableType:
+    """The parts of the service and their figures."""
+    table = Table(title=f"{url}  {report['status']}  model {report['model']}", title_justify="left")
+    for column in ("part", "status", "figures"):
+        table.add_column(column)
+    for name, part in report["parts"].items():
+        figures = ", ".join(f"{key} {value:g}" for key, value in part.items() if isinstance(value, int | float))
+        status = part["status"]
+        table.add_row(name, Text(status, style="green" if status == "ok" else "red"), part.get("error", figures))
+    return table
+
+
+def memory(processes: Sequence[ProcessMemory]) -> RenderableType:
+    """The memory of each process, in MiB."""
+    table = Table(title="Memory, MiB (PSS shares common pages fairly)", title_justify="left")
+    table.add_column("process")
+    for column in ("pid", "RSS", "PSS"):
+        table.add_column(column, justify="right")
+    for process in processes:
+        table.add_row(process.name, str(process.pid), f"{process.rss_mib:.0f}", f"{process.pss_mib:.0f}")
+    table.add_row("total", "", "", f"{sum(process.pss_mib for process in processes):.0f}", style="bold")
+    return table
+
+
+def reply(answer: Mapping[str, Any]) -> RenderableType:
+    """A reply, what was understood, and what it rests on."""
+    lines: list[RenderableType] = [
+        Text(
+            f"  {found['original_text']} → {found['resolved_text']}"
+            f"  ({found['source']}, {found['confidence']:.2f}: {found['reason']})",
+            style="yellow",
+        )
+        for found in answer["resolution"]["resolutions"]
+    ]
+    for left in answer["resolution"]["unresolved"]:
+        options = " / ".join(option["text"] for option in left["alternatives"]) or "?"
+        lines.append(Text(f"  {left['original_text']} → ? ({options})", style="dim yellow"))
+    if answer["resolved_query"] != answer["resolution"]["original_query"]:
+        lines.append(Text(f"  = {answer['resolved_query']}", style="yellow"))
+    lines.append(Text(answer["reply"], style="bold"))
+    lines += [
+        Text(f"  · {source['score']:.2f} {source['text'][:100]}", style="dim")
+        for source in answer["sources"][:_SOURCES_SHOWN]
+    ]
+    if answer["degraded"]:
+        lines.append(Text(f"  without: {', '.join(answer['degraded'])}", style="red"))
+    return Group(*lines)
+
+
+def replayed(result: Replayed) -> RenderableType:
+    """How fast a replay was."""
+    return Text(
+        f"{result.turns} turns acknowledged in {result.acknowledged_s:.1f} s ({result.turns_per_s:.1f} turns/s), "
+        f"all learned after {result.learned_s:.1f} s ({result.turns / result.learned_s:.1f} turns/s)"
+    )
+
+
+def entities(user_id: str, found: Sequence[Mapping[str, Any]]) -> RenderableType:
+    """The entities of a user."""
+    table = Table(title=f"{user_id}: entities mentioned last", title_justify="left")
+    for column in ("entity", "type", "mentions", "confidence", "last mentioned"):
+        table.add_column(column)
+    for entity in found:
+        table.add_row(
+            entity["entity_value"],
+            entity["subtype"] or entity["entity_type"],
+            str(entity["mention_count"]),
+            f"{entity['confidence']:.2f}",
+            entity["last_mentioned"][:10],
+        )
+    return table
+
+
+def asked(question: Question, answer: Mapping[str, Any]) -> RenderableType:
+    """A question, what the recording says, and what the service said."""
+    expected = f"   (recorded answer: {question.answer})" if question.answer else ""
+    return Group(Text(f"? {question.text}{expected}", style="cyan"), Text(f"  {answer['reply']}"))

@@ -1,0 +1,45 @@
+"""What an answer is, and the role that gives one."""
+
+from abc import ABC, abstractmethod
+from enum import StrEnum
+
+from ..dialogue import Turn
+from ..extraction.mentions import Extraction
+from ..retrieval.hits import Hit
+from ..values import Timestamp, Value
+
+
+class AnsweredBy(StrEnum):
+    """How an answer came about."""
+
+    EXTRACTIVE = "extractive"
+
+
+class AnswerRequest(Value):
+    """A message with its references resolved, what was found in it, and what memory found for it, best first.
+
+    `turns` is the conversation before the message, oldest first.
+    """
+
+    message: str
+    resolved: str
+    extraction: Extraction = Extraction()
+    hits: tuple[Hit, ...] = ()
+    turns: tuple[Turn, ...] = ()
+    now: Timestamp
+
+
+class Answer(Value):
+    """A reply and the hits that it rests on."""
+
+    text: str
+    answered_by: AnsweredBy
+    sources: tuple[Hit, ...] = ()
+
+
+class Answerer(ABC):
+    """Answers a message from what memory found."""
+
+    @abstractmethod
+    async def answer(self, request: AnswerRequest) -> Answer:
+        """Answers in the language of the message; claims nothing that no source says."""

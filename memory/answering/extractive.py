@@ -1,0 +1,77 @@
+"""The extractive answerer: quotes what memory holds, with who said it and when; makes nothing up."""
+
+import re
+
+from ..dialogue import Role
+from ..questions import is_question
+from ..retrieval.analysis import KeywordAnalyzer
+from ..retrieval.hits import Hit, HitKind
+from .answers import Answer, AnsweredBy, Answerer, AnswerRequest
+from .phrases import Phrases, phrases_for
+
+_SENTENCE = re.compile(r"[^。！？!?\n]*[。！？!?\n]?")
+_MAX_QUOTES = 3
+_MAX_QUOTE_CHARACTERS = 200
+
+
+class ExtractiveAnswerer(Answerer):
+    """Answers a question with the best quotations, a request to remember by confirming it, the rest in a word.
+
+    Args:
+        min_cosine: From which cosine on a memory counts as being about the question when it shares no word with it.
+            Depends on the model (DESIGN §6: bands are per model).
+        min_share: From which share of the best score on a further memory is worth quoting too.
+    """
+
+    def __init__(self, *, analyzer: KeywordAnalyzer, min_cosine: float, min_share: float = 0.8) -> None:
+        self._analyzer = analyzer
+        self._min_cosine = min_cosine
+        self._min_share = min_share
+
+    async def answer(self, request: AnswerRequest) -> Answer:
+        """See `Answerer.answer`."""
+        phrases = phrases_for([request.message, *(turn.content for turn in reversed(request.turns))])
+        if request.extraction.remember:
+            return self._confirm(request, phrases)
+        if not is_question(request.message):
+            return Answer(text=phrases.noted, answered_by=AnsweredBy.EXTRACTIVE)
+        return self._quote(request, phrases)
+
+    def _confirm(self, request: AnswerRequest, phrases: Phrases) -> Answer:
+        contents = [intent.content for intent in request.extraction.remember if intent.content]
+        if not contents:
+            contents = [turn.content for turn in request.turns if turn.role is Role.USER][-1:]
+        text = phrases.remember.format(content="；".join(contents)) if contents else phrases.noted
+        return Answer(text=text, answered_by=AnsweredBy.EXTRACTIVE)
+
+    def _quote(self, request: AnswerRequest, phrases: Phrases) -> Answer:
+        terms = set(self._analyzer.terms(request.resolved))
+        relevant = [hit for hit in request.hits if self._is_evidence(hit, terms)]
+        if not relevant:
+            return Answer(text=phrases.nothing_found, answered_by=AnsweredBy.EXTRACTIVE)
+        best = max(hit.score for hit in relevant)
+        quoted = [hit for hit in relevant if hit.score >= self._min_share * best][:_MAX_QUOTES]
+        lines = [_attribute(hit, self._best_sentences(hit.text, terms), phrases) for hit in quoted]
+        return Answer(text="\n".join(dict.fromkeys(lines)), answered_by=AnsweredBy.EXTRACTIVE, sources=tuple(quoted))
+
+    def _is_evidence(self, hit: Hit, terms: set[str]) -> bool:
+        """A memory that states something and has to do with the question."""
+        if hit.kind is not HitKind.MEMORY or is_question(hit.text):
+            return False
+        shared = terms & set(self._analyzer.terms(hit.text))
+        return bool(shared) or hit.parts.get("cosine", 0.0) >= self._min_cosine
+
+    def _best_sentences(self, text: str, terms: set[str]) -> str:
+        """All of a short text; of a long one, the sentence that shares most terms with the question."""
+        if len(text) <= _MAX_QUOTE_CHARACTERS:
+            return text.strip()
+        sentences = [sentence.strip() for sentence in _SENTENCE.findall(text) if sentence.strip()]
+        best = max(sentences, key=lambda sentence: len(terms & set(self._analyzer.terms(sentence))))
+        return best if len(best) <= _MAX_QUOTE_CHARACTERS else best[:_MAX_QUOTE_CHARACTERS] + "…"
+
+
+def _attribute(hit: Hit, quote: str, phrases: Phrases) -> str:
+    said_by = {Role.USER: phrases.user, Role.ASSISTANT: phrases.assistant}
+    speaker = hit.speaker or (said_by[hit.role] if hit.role else phrases.anonymous)
+    at = hit.created_at
+    return phrases.said.format(speaker=speaker, date=phrases.date(at.year, at.month, at.day), quote=quote)

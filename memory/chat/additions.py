@@ -1,0 +1,89 @@
+"""Adding memories that were not said to Jiyi itself: recorded turns, notes, documents' passages."""
+
+from collections.abc import Sequence
+
+from ..dialogue import Role, Turn
+from ..identity import memory_id, new_id, resource_id
+from ..ports.learning import LearningService, LearnReport
+from ..ports.record import SystemOfRecord
+from ..ports.sessions import SessionStore
+from ..records import Resource, ResourceKind
+from ..values import Scalar, SessionId, Timestamp, UserId, Value
+
+
+class NewMemory(Value):
+    """One text to keep. `turn_id` is the caller's own id: adding the same again adds nothing."""
+
+    content: str
+    kind: ResourceKind = ResourceKind.TURN
+    role: Role = Role.USER
+    speaker: str | None = None
+    turn_id: str | None = None
+    metadata: dict[str, Scalar] = {}
+    created_at: Timestamp
+
+
+class Added(Value):
+    """What an addition is called from now on."""
+
+    id: str
+    resource_id: str
+    text: str
+
+
+class MemoryAdditions:
+    """Writes texts to the raw log and hands them to the learner."""
+
+    def __init__(self, *, record: SystemOfRecord, sessions: SessionStore, learning: LearningService) -> None:
+        self._record = record
+        self._sessions = sessions
+        self._learning = learning
+
+    async def add(
+        self, additions: Sequence[NewMemory], *, user_id: UserId, session_id: SessionId, wait: bool
+    ) -> tuple[list[Added], LearnReport | None]:
+        """Appends all of them in one transaction; with `wait`, they are learned and indexed before this returns.
+
+        Raises:
+            StoreUnavailable: Nothing was written.
+            Unavailable: With `wait`: written, but not learned yet; it will be.
+        """
+        resources = [_resource(addition, user_id, session_id) for addition in additions]
+        async with self._record.writing(user_id=user_id) as unit:
+            await unit.log.append(resources)
+            await unit.commit()
+        turns = [_turn(resource) for resource in resources if resource.kind is ResourceKind.TURN]
+        if turns:
+            await self._sessions.append(session_id, user_id=user_id, turns=turns)
+        added = [
+            Added(id=memory_id(user_id, resource.resource_id), resource_id=resource.resource_id, text=resource.content)
+            for resource in resources
+        ]
+        if wait:
+            return added, await self._learning.learn(user_id=user_id)
+        self._learning.notify(user_id=user_id)
+        return added, None
+
+
+def _resource(addition: NewMemory, user_id: str, session_id: str) -> Resource:
+    return Resource(
+        resource_id=resource_id(user_id, session_id, addition.turn_id) if addition.turn_id else new_id(),
+        user_id=user_id,
+        session_id=session_id,
+        kind=addition.kind,
+        role=addition.role,
+        speaker=addition.speaker,
+        content=addition.content,
+        metadata=addition.metadata,
+        created_at=addition.created_at,
+    )
+
+
+def _turn(resource: Resource) -> Turn:
+    return Turn(
+        role=resource.role,
+        content=resource.content,
+        created_at=resource.created_at,
+        turn_id=resource.resource_id,
+        speaker=resource.speaker,
+    )

@@ -1,0 +1,204 @@
+"""What a conversation has mentioned so far, turn by turn."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..entities import Entity, EntityStatus
+from ..extraction.mentions import EntitySubtype, Mention, MentionLevel
+from ..text import normalise
+from .candidates import (
+    DATE,
+    PREDICATED,
+    TITLE_BEFORE,
+    TYPE_SURE,
+    WISHED,
+    Candidate,
+    Span,
+    described,
+    groups,
+    heads,
+    is_person,
+    is_plain_name,
+    is_short_form,
+    shown_gender,
+    told_type,
+)  # fmt: skip
+from .phrases import Phrase, noun_phrases
+from .resolutions import ReferenceSource
+from .words import fold
+
+
+class Discourse:
+    """The things mentioned so far, in order; grows as turns are read."""
+
+    def __init__(self, long_term: Sequence[Entity]) -> None:
+        self._entities = {
+            normalise(name): entity
+            for entity in reversed(long_term)
+            if entity.status is EntityStatus.ACTIVE
+            for name in (*entity.aliases, entity.entity_value)
+        }
+        self._mentioned: list[Candidate] = []
+        self._order = 0
+        self.long_term = tuple(
+            Candidate(
+                entity.entity_value,
+                normalise(entity.entity_value),
+                ReferenceSource.LONG_TERM,
+                -1 - rank,
+                rank,
+                entity.entity_id,
+                entity.subtype,
+                is_person(entity.subtype),
+                shown_gender(entity.entity_value, ""),
+                frequency=max(1, entity.mention_count),
+            )
+            for rank, entity in enumerate(entity for entity in long_term if entity.status is EntityStatus.ACTIVE)
+        )
+
+    def read(
+        self, text: str, mentions: Sequence[Mention], *, user: bool, start: int = 0, end: int | None = None
+    ) -> None:
+        """Adds what `text[start:end]` mentions, in text order, and the groups that it coordinates."""
+        stop = len(text) if end is None else end
+        spans = [
+            self._named(text, mention, user=user) for mention in mentions if mention.level is MentionLevel.LONG_TERM
+        ]
+        spans += self._again(text, user=user)
+        descriptions = [
+            (
+                match.start(),
+                match.end(),
+                Candidate(
+                    match[0].removeprefix("in "),
+                    normalise(match[0]),
+                    ReferenceSource.SESSION,
+                    subtype=EntitySubtype.EVENT,
+                    person=False,
+                    user=user,
+                    named=False,
+                ),
+            )
+            for match in DATE.finditer(text)
+        ]
+        for phrase in noun_phrases(text):
+            if PREDICATED.search(fold(text[: phrase.start])) and not phrase.topic:
+                continue
+            span = self._phrase(text, phrase, user=user)
+            (spans if phrase.topic and is_plain_name(text, span) else descriptions).append(span)
+        barred = [(one.start, one.end) for one in mentions if one.level is not MentionLevel.LONG_TERM]
+        spans.sort(key=lambda span: (span[2].entity_id is None, span[0] - span[1]))
+        found: list[Span] = []
+        for span in (*spans, *descriptions):
+            free = all(span[1] <= first or last <= span[0] for first, last in barred)
+            if free and start <= span[0] and span[1] <= stop:
+                found.append(span)
+                barred.append(span[:2])
+        found.sort(key=lambda span: span[0])
+        found = [(first, last, replace(candidate, end=last)) for first, last, candidate in found]
+        for _, _, candidate in found:
+            self._add(candidate)
+        for group in groups(text, found):
+            self._add(group)
+
+    def refer(self, candidate: Candidate, *, user: bool, end: int) -> None:
+        """Records that something mentioned was referred to again, so that chains of references reach its name."""
+        self._add(replace(candidate, source=ReferenceSource.SESSION, user=user, subject=True, distance=0, end=end))
+
+    def next_turn(self) -> None:
+        """One turn ends: everything is one turn further away."""
+        self._mentioned = [replace(candidate, distance=candidate.distance + 1) for candidate in self._mentioned]
+
+    def session(self) -> tuple[Candidate, ...]:
+        """One candidate a thing: its latest mention, with the marks that any mention earned it, latest first."""
+        merged: dict[str, Candidate] = {}
+        for candidate in self._mentioned:
+            known = merged.pop(candidate.key, None)
+            if known:
+                candidate = replace(
+                    candidate,
+                    frequency=known.frequency + 1,
+                    user=known.user or candidate.user,
+                    subject=known.subject or candidate.subject,
+                    subtype=candidate.subtype or known.subtype,
+                    person=known.person if candidate.person is None else candidate.person,
+                    gender=candidate.gender or known.gender,
+                )
+            merged[candidate.key] = candidate
+        return tuple(reversed(merged.values()))
+
+    def _add(self, candidate: Candidate) -> None:
+        self._order += 1
+        candidate = self._in_full(candidate)
+        self._mentioned.append(replace(candidate, order=self._order))
+
+    def _in_full(self, candidate: Candidate) -> Candidate:
+        """A short form of a name said in full before is that name: 東野 after 東野圭吾, "Mary" after "Mary Cole"."""
+        for known in self._mentioned if candidate.named and candidate.entity_id is None else ():
+            if known.named and not known.members and is_short_form(candidate, known):
+                return replace(
+                    known,
+                    order=candidate.order,
+                    distance=0,
+                    user=candidate.user,
+                    subject=candidate.subject,
+                    end=candidate.end,
+                )
+        return candidate
+
+    def _again(self, text: str, *, user: bool) -> "list[Span]":
+        """Names that were introduced before, wherever they occur again, however the text is cut."""
+        folded = fold(text)
+        names = {fold(one.text): one for one in self._mentioned if one.named and not one.members and len(one.text) > 1}
+        spans: list[Span] = []
+        for name, known in names.items():
+            edge = r"\b" if name.isascii() else ""
+            for match in re.finditer(edge + re.escape(name) + edge, folded):
+                start, end = match.span()
+                subject = heads(text, start, end)
+                told = told_type(text, end)
+                as_told = replace(known, subtype=told, person=is_person(told)) if told else known
+                spans.append((start, end, replace(as_told, distance=0, user=user, subject=subject, frequency=1)))
+        return spans
+
+    def _named(self, text: str, mention: Mention, *, user: bool) -> tuple[int, int, Candidate]:
+        entity = self._entities.get(normalise(mention.text))
+        sure = mention.subtype if mention.confidence >= TYPE_SURE else None
+        subtype = (entity.subtype if entity else None) or told_type(text, mention.end) or sure
+        title = TITLE_BEFORE.search(text[: mention.start])
+        name = text[title.start() if title else mention.start : mention.end]
+        candidate = Candidate(
+            name,
+            normalise(entity.entity_value if entity else name),
+            ReferenceSource.SESSION,
+            entity_id=entity.entity_id if entity else mention.entity_id,
+            subtype=subtype,
+            person=is_person(subtype),
+            gender=shown_gender(mention.text, text[max(0, mention.start - 8) : mention.start]),
+            user=user,
+            subject=heads(text, mention.start, mention.end),
+        )
+        return mention.start, mention.end, candidate
+
+    def _phrase(self, text: str, phrase: Phrase, *, user: bool) -> tuple[int, int, Candidate]:
+        written = text[phrase.start : phrase.end]
+        shown = described(written, by_user=user)
+        wished = bool(WISHED.search(fold(text[: phrase.start]))) and written.lower().startswith(
+            ("a ", "an ", "some ", "another ")
+        )
+        entity = self._entities.get(normalise(shown))
+        candidate = Candidate(
+            shown,
+            normalise(shown),
+            ReferenceSource.SESSION,
+            entity_id=entity.entity_id if entity else None,
+            subtype=phrase.subtype,
+            person=phrase.person,
+            gender=shown_gender(written, ""),
+            number=phrase.number,
+            user=user and not wished,
+            subject=not wished and (phrase.topic or heads(text, phrase.start, phrase.end)),
+            named=phrase.named or phrase.topic,
+        )
+        return phrase.start, phrase.end, candidate

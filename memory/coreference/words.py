@@ -1,0 +1,48 @@
+"""Folding and cutting that keep offsets: what detection and noun phrases share."""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ..text import has_han, to_simplified
+
+_NAMEABLE = re.compile(r"[A-Za-z0-9\u00c0-\u024f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word with jieba's part of speech and its code-point offsets."""
+
+    text: str
+    tag: str
+    start: int
+    end: int
+
+
+def fold(text: str) -> str:
+    """Simplified, lower case, straight apostrophes; one character for one, so that offsets stay."""
+    folded = "".join(low if len(low := character.lower()) == 1 else character for character in to_simplified(text))
+    return folded.replace("\u2019", "'")
+
+
+@lru_cache(maxsize=512)
+def cut(folded: str) -> tuple[Word, ...]:
+    """Cuts folded text into words with jieba's tags; empty where there is no Chinese to cut."""
+    if not has_han(folded):
+        return ()
+    import rjieba  # loads its dictionary: not at import
+
+    words = []
+    position = 0
+    for text, tag in rjieba.tag(folded):
+        start = folded.find(text, position)
+        if start < 0:
+            continue
+        position = start + len(text)
+        words.append(Word(text, tag, start, position))
+    return tuple(words)
+
+
+def is_latin(character: str) -> bool:
+    """Whether a character belongs to a Latin word or number, for the space between it and Han text."""
+    return bool(_NAMEABLE.match(character))

@@ -1,0 +1,73 @@
+"""Chinese words with part of speech and offsets, from jieba's dictionary."""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from ..text import has_han
+from .han_words import STOP_NAMES
+
+_NAME_TAGS = ("nr", "ns", "nt", "nz", "x", "eng")
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of the folded text: `tag` is jieba's part of speech, `listed` whether its dictionary holds the word."""
+
+    text: str
+    tag: str
+    start: int
+    end: int
+    listed: bool
+
+
+@cache
+def _segmenter() -> Any:
+    import rjieba  # loads the dictionary: not at import
+
+    return rjieba
+
+
+class Words:
+    """The words of one text, in order and without gaps."""
+
+    def __init__(self, folded: str) -> None:
+        self._words: list[Word] = []
+        if has_han(folded):
+            segmenter = _segmenter()
+            position = 0
+            for text, tag in segmenter.tag(folded):
+                end = position + len(text)
+                self._words.append(Word(text, tag, position, end, bool(segmenter.has_word(text))))
+                position = end
+        self._starts = [word.start for word in self._words]
+
+    def __iter__(self) -> Iterator[Word]:
+        return iter(self._words)
+
+    def __len__(self) -> int:
+        return len(self._words)
+
+    def __getitem__(self, place: int) -> Word:
+        return self._words[place]
+
+    def at(self, offset: int) -> int:
+        """The place of the word that covers `offset`; -1 where there is none."""
+        return bisect_right(self._starts, offset) - 1
+
+    def cuts_word(self, start: int, end: int) -> bool:
+        """Whether the span begins or ends inside an ordinary word, so that it is no word itself: 小明 in 小·明星.
+
+        Words that jieba guessed or holds for names do not count: it is the span that may be right there.
+        """
+        for edge in (start, end):
+            place = self.at(edge)
+            if place < 0:
+                continue
+            word = self._words[place]
+            ordinary = word.listed and (not word.tag.startswith(_NAME_TAGS) or word.text in STOP_NAMES)
+            if word.start < edge < word.end and ordinary:
+                return True
+        return False

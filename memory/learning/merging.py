@@ -1,0 +1,86 @@
+"""Merging what was mentioned into what is known (000 §4.1, 001 §3.2)."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from ..entities import Entity, EntitySource
+from ..extraction.mentions import Extraction, Mention, MentionLevel
+from ..extraction.seeds import SEEDS
+from ..identity import entity_id
+from ..text import normalise
+
+
+def linked(extraction: Extraction, known: Iterable[Entity], *, user_id: str) -> Extraction:
+    """Gives each long-term mention the id of the entity it names: a known one by name or alias, else its own."""
+    ids = {normalise(name): entity.entity_id for entity in known for name in (entity.entity_value, *entity.aliases)}
+
+    def link(mention: Mention) -> Mention:
+        if mention.level is not MentionLevel.LONG_TERM:
+            return mention
+        id_ = ids.get(normalise(mention.text)) or entity_id(user_id, mention.text)
+        return mention.model_copy(update={"entity_id": id_})
+
+    return extraction.model_copy(update={"mentions": tuple(map(link, extraction.mentions))})
+
+
+def known_names(entities: Iterable[Entity]) -> list[str]:
+    """All names of some entities, for an extractor to look for."""
+    return [name for entity in entities for name in (entity.entity_value, *entity.aliases)]
+
+
+def mention_again(entity: Entity, mention: Mention, *, at: datetime, remembered: bool) -> Entity:
+    """The entity after one more mention: times widen, the count grows, confidence never falls."""
+    return entity.model_copy(
+        update={
+            "mention_count": entity.mention_count + 1,
+            "first_mentioned": min(entity.first_mentioned, at) if entity.mention_count else at,
+            "last_mentioned": max(entity.last_mentioned, at) if entity.mention_count else at,
+            "confidence": 1.0 if remembered else max(entity.confidence, mention.confidence),
+            "subtype": entity.subtype or mention.subtype,
+            "source": EntitySource.USER if remembered and entity.mention_count == 0 else entity.source,
+            "version": entity.version + 1,
+        }
+    )
+
+
+def first_mention(mention: Mention, *, user_id: str, at: datetime, remembered: bool) -> Entity:
+    """The entity that a mention of something unknown creates."""
+    return Entity(
+        entity_id=mention.entity_id or entity_id(user_id, mention.text),
+        user_id=user_id,
+        entity_value=mention.text,
+        normalised_value=normalise(mention.text),
+        subtype=mention.subtype,
+        confidence=1.0 if remembered else mention.confidence,
+        source=EntitySource.USER if remembered else EntitySource.CONVERSATION,
+        first_mentioned=at,
+        last_mentioned=at,
+        mention_count=1,
+    )
+
+
+def system_entities(user_id: str, *, at: datetime) -> list[Entity]:
+    """The preloaded entities (000 §10.1) as this user's own, never mentioned yet."""
+    return [
+        Entity(
+            entity_id=entity_id(user_id, seed.name),
+            user_id=user_id,
+            entity_value=seed.name,
+            normalised_value=normalise(seed.name),
+            subtype=seed.subtype,
+            source=EntitySource.SYSTEM,
+            first_mentioned=at,
+            last_mentioned=at,
+        )
+        for seed in SEEDS
+    ]
+
+
+def remembers(extraction: Extraction) -> bool:
+    """Whether the text asks to remember something that it says itself."""
+    return any(intent.content for intent in extraction.remember)
+
+
+def points_back(extraction: Extraction) -> bool:
+    """Whether the text asks to remember what was said before it ("記住這個")."""
+    return any(not intent.content for intent in extraction.remember)

@@ -1,0 +1,82 @@
+"""The learner's background loop: wakes when notified, looks anyway now and then, backs off when a part is down."""
+
+import asyncio
+import contextlib
+
+import structlog
+
+from ..errors import Unavailable
+from ..ports.language import Priority
+from ..ports.learning import LearningService, LearnReport
+from ..ports.record import SystemOfRecord
+from .learner import Learner
+
+_log = structlog.get_logger("entity_memory")
+_USERS_A_ROUND = 256
+
+
+class LearningWorker(LearningService):
+    """Drains the backlog of all users, again and again, until it is closed.
+
+    Args:
+        poll_s: How long to sleep without a notification: what is found then was left by a crash or a restart.
+        retry_s: How long to wait after a store or model was found down.
+    """
+
+    def __init__(self, *, learner: Learner, record: SystemOfRecord, poll_s: float = 2.0, retry_s: float = 1.0) -> None:
+        self._learner = learner
+        self._record = record
+        self._poll_s = poll_s
+        self._retry_s = retry_s
+        self._wake = asyncio.Event()
+        self._closing = False
+        self.failures = 0
+        self.learned = LearnReport()
+
+    def notify(self, *, user_id: str) -> None:
+        """See `LearningService.notify`; the backlog itself says whose work waits."""
+        self._wake.set()
+
+    async def learn(self, *, user_id: str) -> LearnReport:
+        """See `LearningService.learn`."""
+        report = await self._learner.learn(user_id=user_id, priority=Priority.INTERACTIVE)
+        self._count(report)
+        return report
+
+    async def run(self) -> None:
+        """Works until `close`; never raises for a part that is down."""
+        while not self._closing:
+            self._wake.clear()
+            try:
+                await self._drain()
+            except Unavailable as error:
+                self.failures += 1
+                _log.warning("learning_postponed", component=error.component, error=error.message)
+                await asyncio.sleep(self._retry_s)
+                continue
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), self._poll_s)
+
+    def close(self) -> None:
+        """Ends `run` after the batch under way."""
+        self._closing = True
+        self._wake.set()
+
+    async def _drain(self) -> None:
+        while not self._closing and (users := await self._users_waiting()):
+            for user_id in users:
+                self._count(await self._learner.learn(user_id=user_id))
+
+    async def _users_waiting(self) -> list[str]:
+        backlog = self._record.backlog
+        unlearned = await backlog.unlearned(limit=_USERS_A_ROUND)
+        waiting = await backlog.outbox(limit=_USERS_A_ROUND)
+        return list(dict.fromkeys([*(item.user_id for item in unlearned), *(item.user_id for item in waiting)]))
+
+    def _count(self, report: LearnReport) -> None:
+        self.learned = LearnReport(
+            resources=self.learned.resources + report.resources,
+            memories=self.learned.memories + report.memories,
+            new_entities=self.learned.new_entities + report.new_entities,
+            indexed=self.learned.indexed + report.indexed,
+        )

@@ -1,0 +1,35 @@
+"""The learner's role, as those see it who give it work."""
+
+from abc import ABC, abstractmethod
+
+from ..entities import Entity
+from ..values import Value
+
+
+class LearnReport(Value):
+    """What one pass over a user's backlog brought.
+
+    `entities` are those that were new or mentioned again; `new_entities` counts the new ones.
+    """
+
+    resources: int = 0
+    memories: int = 0
+    new_entities: int = 0
+    entities: tuple[Entity, ...] = ()
+    indexed: int = 0
+
+
+class LearningService(ABC):
+    """Turns what the raw log holds into entities and memories."""
+
+    @abstractmethod
+    def notify(self, *, user_id: str) -> None:
+        """Says that there is work; returns at once, the work is done in the background."""
+
+    @abstractmethod
+    async def learn(self, *, user_id: str) -> LearnReport:
+        """Learns and indexes all of this user's backlog before it returns.
+
+        Raises:
+            Unavailable: A store or model is down. The work stays on the backlog and will be done later.
+        """

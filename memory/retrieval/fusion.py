@@ -1,0 +1,62 @@
+"""Fusion: the evidence of all legs becomes one ranking (000 §6.3, DESIGN §6)."""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+K = TypeVar("K", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class FusionRecipe:
+    """Weights of a fused score, as data: they add up to 1, so that scores stay in 0–1.
+
+    Args:
+        name: Where the recipe comes from.
+        vector: Weight of the dense leg.
+        exact: Weight of lexical evidence: 1 for an exact name, else the keyword leg's score.
+        freshness: Weight of how recently the thing was mentioned.
+        freshness_hours: Age at which freshness reaches 0.
+    """
+
+    name: str
+    vector: float
+    exact: float
+    freshness: float
+    freshness_hours: float
+
+
+ENTITY_MEMORY = FusionRecipe("000 §6.3", vector=0.4, exact=0.4, freshness=0.2, freshness_hours=240.0)
+
+
+def freshness(last: datetime, now: datetime, *, horizon_hours: float) -> float:
+    """`max(0, 1 − hours/horizon)` (000 §6.3; DESIGN §11: the formula stands); 1 for what lies in the future."""
+    hours = (now - last).total_seconds() / 3600
+    return min(1.0, max(0.0, 1.0 - hours / horizon_hours))
+
+
+def min_max(scores: Mapping[K, float]) -> dict[K, float]:
+    """Scales scores to 0–1 over the candidates; all 1 where they do not differ."""
+    if not scores:
+        return {}
+    low, high = min(scores.values()), max(scores.values())
+    if high == low:
+        return dict.fromkeys(scores, 1.0)
+    return {key: (score - low) / (high - low) for key, score in scores.items()}
+
+
+def share_of_best(scores: Mapping[K, float]) -> dict[K, float]:
+    """Scales scores that start at 0, as BM25 does, to 0–1: each as a share of the best."""
+    best = max(scores.values(), default=0.0)
+    return {key: score / best for key, score in scores.items()} if best > 0 else {}
+
+
+def fused_score(parts: Mapping[str, float], recipe: FusionRecipe) -> float:
+    """The formula of 000 §6.3 over parts that lie in 0–1; a missing part counts 0."""
+    lexical = max(parts.get("exact", 0.0), parts.get("keyword", 0.0))
+    return (
+        recipe.vector * parts.get("vector", 0.0)
+        + recipe.exact * lexical
+        + recipe.freshness * parts.get("freshness", 0.0)
+    )

@@ -1,0 +1,108 @@
+"""The search legs: each one scores candidates in its own way, on its own (DESIGN §6)."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from ..ports.language import Encoder, Priority, TextKind
+from ..ports.record import SystemOfRecord
+from ..ports.vectors import Collection, IndexQuery, VectorIndex
+from ..records import Memory
+from .analysis import KeywordAnalyzer
+from .hits import HitKind, SearchFilter, SearchRequest
+
+_COLLECTIONS = {HitKind.ENTITY: Collection.ENTITIES, HitKind.MEMORY: Collection.MEMORIES}
+_UNINDEXED = 64
+_RECENT = 200
+
+
+class Key(NamedTuple):
+    """What a candidate is, whatever leg found it."""
+
+    kind: HitKind
+    id: str
+
+
+Scores = dict[Key, float]
+
+
+async def dense_leg(request: SearchRequest, encoder: Encoder, index: VectorIndex, *, limit: int) -> Scores:
+    """Cosine of the query's embedding with each candidate's."""
+    [vector] = await encoder.encode([request.query], kind=TextKind.QUERY, priority=Priority.INTERACTIVE)
+    queries = [IndexQuery(_COLLECTIONS[kind], limit, dense=vector, filters=request.filters) for kind in request.kinds]
+    return await _search(request, queries, index)
+
+
+async def keyword_leg(request: SearchRequest, analyzer: KeywordAnalyzer, index: VectorIndex, *, limit: int) -> Scores:
+    """BM25 over words and character bigrams."""
+    sparse = analyzer.query_vector(request.query)
+    if not sparse.indices:
+        return {}
+    queries = [IndexQuery(_COLLECTIONS[kind], limit, sparse=sparse, filters=request.filters) for kind in request.kinds]
+    return await _search(request, queries, index)
+
+
+async def _search(request: SearchRequest, queries: Sequence[IndexQuery], index: VectorIndex) -> Scores:
+    results = await index.search(queries, user_id=request.user_id)
+    return {
+        Key(kind, point.point_id): point.score
+        for kind, points in zip(request.kinds, results, strict=True)
+        for point in points
+    }
+
+
+async def exact_leg(request: SearchRequest, record: SystemOfRecord) -> Scores:
+    """1 for each entity whose name or alias stands in the query."""
+    if HitKind.ENTITY not in request.kinds:
+        return {}
+    async with record.reading(user_id=request.user_id) as unit:
+        found = await unit.entities.found_in(request.query)
+    return {Key(HitKind.ENTITY, entity.entity_id): 1.0 for entity in found}
+
+
+async def unindexed_memories(request: SearchRequest, record: SystemOfRecord) -> list[Memory]:
+    """What is acknowledged but not in the index yet: so that a user can read what was just written."""
+    if HitKind.MEMORY not in request.kinds:
+        return []
+    user_id = request.user_id
+    unlearned = await record.backlog.unlearned(limit=_UNINDEXED, user_id=user_id)
+    waiting = await record.backlog.outbox(limit=_UNINDEXED, user_id=user_id)
+    ids = [entry.item_id for entry in waiting if entry.collection is Collection.MEMORIES]
+    if not ids:
+        return [*map(Memory.from_resource, unlearned)]
+    async with record.reading(user_id=user_id) as unit:
+        return [*map(Memory.from_resource, unlearned), *await unit.memories.get(ids)]
+
+
+async def recent_memories(request: SearchRequest, record: SystemOfRecord) -> list[Memory]:
+    """The newest memories: what stays findable while the index is down (DESIGN §7)."""
+    if HitKind.MEMORY not in request.kinds:
+        return []
+    async with record.reading(user_id=request.user_id) as unit:
+        return await unit.memories.recent(limit=_RECENT, session_id=request.filters.session_id)
+
+
+def overlap(request: SearchRequest, memories: Iterable[Memory], analyzer: KeywordAnalyzer) -> Scores:
+    """The share of the query's distinct terms that each memory holds, where it holds any."""
+    terms = set(analyzer.terms(request.query))
+    if not terms:
+        return {}
+    scores = {
+        Key(HitKind.MEMORY, memory.memory_id): len(terms & set(analyzer.terms(memory.text))) / len(terms)
+        for memory in memories
+        if matches(memory, request.filters)
+    }
+    return {key: score for key, score in scores.items() if score > 0}
+
+
+def matches(memory: Memory, wanted: SearchFilter) -> bool:
+    """Whether a memory meets a filter: the rule that every index must agree with."""
+    return (
+        (wanted.session_id is None or memory.session_id == wanted.session_id)
+        and (wanted.role is None or memory.role == wanted.role)
+        and (wanted.created_from is None or memory.created_at >= wanted.created_from)
+        and (wanted.created_to is None or memory.created_at <= wanted.created_to)
+        and all(
+            name in memory.metadata and memory.metadata[name] in (value if isinstance(value, list) else [value])
+            for name, value in wanted.metadata.items()
+        )
+    )

@@ -1,0 +1,157 @@
+"""What waits for the encoder, and what goes into the next batch. No threads: the batcher holds the lock."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from memory.ports.language import FloatMatrix, Priority
+
+from .encoder import TokenizedText
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchLimits:
+    """How much is computed at once and how much may wait. The defaults suit a CPU.
+
+    Attributes:
+        batch_tokens: Padded tokens of one batch (longest text x texts). A longer text goes alone.
+        ride_along_tokens: Up to how many padded tokens a batch of interactive work is filled with batch work. A CPU
+            takes longer for every token; on a GPU anything below some thousand tokens is free.
+        ageing_batches: After so many batches without any of the batch work that waits, the next one begins with it.
+        max_waiting_items: Texts that may wait, for each priority on its own, so that batch work never keeps
+            interactive work out.
+        max_waiting_tokens: Tokens that may wait, likewise.
+    """
+
+    batch_tokens: int = 1024
+    ride_along_tokens: int = 0
+    ageing_batches: int = 4
+    max_waiting_items: int = 4096
+    max_waiting_tokens: int = 262_144
+
+
+GPU_LIMITS = BatchLimits(
+    batch_tokens=16_384, ride_along_tokens=16_384, max_waiting_items=65_536, max_waiting_tokens=4_194_304
+)
+"""Limits for a data-centre GPU, which needs some 8,000 tokens to be busy (SERVING §2)."""
+
+
+class EncodeRequest:
+    """One caller's texts: which of them still wait, and the vectors that are there already.
+
+    The longest text goes first: texts of one length beside each other pad least.
+
+    Args:
+        texts: Tokenised, in the caller's order; at least one.
+        priority: Its lane.
+        dimension: Length of a vector.
+        future: Where the caller waits; it belongs to the caller's event loop.
+    """
+
+    def __init__(
+        self, texts: Sequence[TokenizedText], priority: Priority, dimension: int, future: asyncio.Future[FloatMatrix]
+    ) -> None:
+        self.texts = texts
+        self.priority = priority
+        self.future = future
+        self.waiting = sorted(range(len(texts)), key=lambda position: texts[position].token_count)
+        self.waiting_tokens = sum(text.token_count for text in texts)
+        self.missing = len(texts)
+        self.vectors: FloatMatrix = np.empty((len(texts), dimension), np.float32)
+        self.is_settled = False
+
+    def next_tokens(self) -> int:
+        """Tokens of the text that goes next."""
+        return self.texts[self.waiting[-1]].token_count
+
+    def take(self) -> "BatchItem":
+        """Takes the next text."""
+        position = self.waiting.pop()
+        self.waiting_tokens -= self.texts[position].token_count
+        return BatchItem(self, position)
+
+
+class BatchItem(NamedTuple):
+    """One text of one request, on its way through the model."""
+
+    request: EncodeRequest
+    position: int
+
+    @property
+    def text(self) -> TokenizedText:
+        """The tokenised text."""
+        return self.request.texts[self.position]
+
+
+class BatchQueue:
+    """Requests by priority and age.
+
+    Args:
+        limits: What a batch may hold.
+    """
+
+    def __init__(self, limits: BatchLimits) -> None:
+        self._limits = limits
+        self._lanes: dict[Priority, OrderedDict[EncodeRequest, None]] = {
+            priority: OrderedDict() for priority in Priority
+        }
+        self._tokens = dict.fromkeys(Priority, 0)
+        self._passed_over = 0
+
+    def __bool__(self) -> bool:
+        return any(self._lanes.values())
+
+    def tokens(self, *priorities: Priority) -> int:
+        """Tokens that wait in these lanes."""
+        return sum(self._tokens[priority] for priority in priorities)
+
+    def add(self, request: EncodeRequest) -> None:
+        """Puts a request at the end of its lane."""
+        self._lanes[request.priority][request] = None
+        self._tokens[request.priority] += request.waiting_tokens
+
+    def withdraw(self, request: EncodeRequest) -> None:
+        """Takes out what still waits of a request, if anything does."""
+        if request in self._lanes[request.priority]:
+            del self._lanes[request.priority][request]
+            self._tokens[request.priority] -= request.waiting_tokens
+
+    def take(self, batch_tokens: int) -> list[BatchItem]:
+        """Takes the next batch: interactive before batch work, the older first, until a text does not fit.
+
+        That text stays in front, so a long one cannot starve. Texts are taken, not requests: a large request spreads
+        over as many batches as it needs.
+
+        Args:
+            batch_tokens: Padded tokens that the batch may hold; one text is taken in any case.
+        """
+        leader_first = [Priority.INTERACTIVE, Priority.BATCH]
+        if self._lanes[Priority.BATCH] and self._passed_over >= self._limits.ageing_batches:
+            leader_first.reverse()
+        batch: list[BatchItem] = []
+        longest = 0
+        for priority in leader_first:
+            lane = self._lanes[priority]
+            rides_along = bool(batch) and priority is Priority.BATCH
+            budget = min(batch_tokens, self._limits.ride_along_tokens) if rides_along else batch_tokens
+            while lane:
+                request = next(iter(lane))
+                tokens = request.next_tokens()
+                if batch and max(longest, tokens) * (len(batch) + 1) > budget:
+                    return self._counted(batch)
+                batch.append(request.take())
+                longest = max(longest, tokens)
+                self._tokens[priority] -= tokens
+                if not request.waiting:
+                    lane.popitem(last=False)
+        return self._counted(batch)
+
+    def _counted(self, batch: list[BatchItem]) -> list[BatchItem]:
+        took_batch_work = any(item.request.priority is Priority.BATCH for item in batch)
+        waits = bool(self._lanes[Priority.BATCH])
+        self._passed_over = self._passed_over + 1 if waits and not took_batch_work else 0
+        return batch

@@ -1,0 +1,65 @@
+"""The Encoder port over an engine: concurrent callers share batches."""
+
+from collections.abc import Sequence
+
+from typing_extensions import override
+
+from memory.ports.language import Encoder, FloatMatrix, Priority, TextKind
+
+from .batch_queue import BatchLimits
+from .batching import BatcherStats, TokenBatcher
+from .encoder import EncoderEngine
+
+
+class BatchedEncoder(Encoder):
+    """An engine with a batcher in front.
+
+    Args:
+        engine: Computes.
+        limits: What a batch and the queue may hold; by default what suits a CPU.
+        tokenizer_threads: Threads that tokenise, for each priority.
+        workers: Threads that compute.
+    """
+
+    def __init__(
+        self,
+        engine: EncoderEngine,
+        *,
+        limits: BatchLimits | None = None,
+        tokenizer_threads: int = 1,
+        workers: int = 1,
+    ) -> None:
+        self._engine = engine
+        self._batcher = TokenBatcher(engine, limits=limits, tokenizer_threads=tokenizer_threads, workers=workers)
+
+    @property
+    @override
+    def model_id(self) -> str:
+        return self._engine.model_id
+
+    @property
+    @override
+    def dimension(self) -> int:
+        return self._engine.dimension
+
+    @override
+    async def encode(
+        self, texts: Sequence[str], *, kind: TextKind, priority: Priority = Priority.INTERACTIVE
+    ) -> FloatMatrix:
+        return await self._batcher.submit(texts, kind, priority)
+
+    def stats(self) -> BatcherStats:
+        """Figures of this moment, for metrics and autoscaling."""
+        return self._batcher.stats()
+
+    def check_health(self) -> None:
+        """Says nothing while the encoder works.
+
+        Raises:
+            ModelUnavailable: It is closed, its worker died, or the engine fails on everything.
+        """
+        self._batcher.check_health()
+
+    async def close(self, drain_s: float = 30.0) -> None:
+        """Finishes what is here, at most for `drain_s`, and stops."""
+        await self._batcher.close(drain_s)

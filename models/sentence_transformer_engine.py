@@ -1,0 +1,140 @@
+"""The engine that runs a sentence-transformers model: fp32 with SDPA on a CPU, a bf16 body on CUDA."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import override
+
+from memory.errors import ModelUnavailable
+from memory.ports.language import FloatMatrix, TextKind
+
+from .catalog import ModelEntry
+from .encoder import LONE_SURROGATES, EncoderEngine, TokenizedText
+
+_CHARACTERS_PER_TOKEN = 64
+"""Longer than any token, so that cutting characters before the tokenizer reads them loses no token that would stay."""
+
+_MAX_TOKENS = 512
+"""Where neither the entry nor the model says how long a text may be."""
+
+_CPU_OUT_OF_MEMORY = re.compile(r"can't allocate memory|not enough memory")
+
+_CUDA_PASS_OVERHEAD_TOKENS = 4096
+"""A forward pass launches about 170 kernels in 0.7 to 0.9 ms, in which an H200 computes so many (SERVING §2)."""
+
+
+class SentenceTransformerEngine(EncoderEngine):
+    """A prepared model, loaded.
+
+    Args:
+        entry: The catalogue entry.
+        folder: Its prepared folder (`prepare.prepare_model`).
+        device: `cpu`, or `cuda` or `cuda:N`. CUDA runs the body in bf16 and pools and normalises in fp32; that path is
+            written and has not run on a GPU yet.
+        threads: CPU threads for one forward pass, in the whole process; None leaves torch as it is.
+
+    Raises:
+        ModelUnavailable: The folder cannot be loaded, or is not what the entry says.
+    """
+
+    def __init__(self, entry: ModelEntry, folder: Path, *, device: str = "cpu", threads: int | None = None) -> None:
+        import torch
+
+        if threads is not None:
+            torch.set_num_threads(threads)
+        self._torch = torch
+        self._entry = entry
+        self._device = torch.device(device)
+        on_cuda = self._device.type == "cuda"
+        if on_cuda:
+            self.pass_overhead_tokens = _CUDA_PASS_OVERHEAD_TOKENS
+        model = _load(entry, folder, device, torch.bfloat16 if on_cuda else torch.float32)
+        self._body, *head = model
+        self._head = [module.float() for module in head]
+        self._pad_id = int(model.tokenizer.pad_token_id)
+        # The model's own tokenizer object: nothing else uses it, and copying a large vocabulary takes seconds.
+        self._tokenizer = model.tokenizer.backend_tokenizer
+        self._tokenizer.no_padding()
+        limits = [limit for limit in (entry.max_tokens, model.max_seq_length) if limit is not None]
+        self._max_tokens = min(limits, default=_MAX_TOKENS)
+        self._tokenizer.enable_truncation(self._max_tokens)
+        self._dimension = int(model.get_embedding_dimension())
+        if entry.dimension not in (None, self._dimension):
+            raise ModelUnavailable(
+                f"{folder} holds vectors of {self._dimension}, and {entry.id} has {entry.dimension}.",
+                component="encoder",
+            )
+
+    @property
+    @override
+    def model_id(self) -> str:
+        return self._entry.id
+
+    @property
+    @override
+    def dimension(self) -> int:
+        return self._dimension
+
+    @override
+    def prepare(self, texts: Sequence[str], kind: TextKind) -> list[TokenizedText]:
+        prefix = self._entry.prefix(kind)
+        limit = self._max_tokens * _CHARACTERS_PER_TOKEN
+        readable = [prefix + LONE_SURROGATES.sub("\ufffd", text[:limit]) for text in texts]
+        encodings = self._tokenizer.encode_batch_fast(readable)  # releases the interpreter lock
+        return [TokenizedText(np.array(encoding.ids, np.int64)) for encoding in encodings]
+
+    @override
+    def forward_padded(self, batch: Sequence[TokenizedText]) -> FloatMatrix:
+        longest = max(text.token_count for text in batch)
+        input_ids = np.full((len(batch), longest), self._pad_id, np.int64)
+        mask = np.zeros((len(batch), longest), np.int64)
+        for row, text in enumerate(batch):
+            input_ids[row, : text.token_count] = text.input_ids
+            mask[row, : text.token_count] = 1
+        try:
+            vectors = self._run(input_ids, mask)
+        except self._torch.OutOfMemoryError as error:
+            raise MemoryError(str(error)) from error
+        except RuntimeError as error:
+            if _CPU_OUT_OF_MEMORY.search(str(error)):
+                raise MemoryError(str(error)) from error
+            raise
+        if not np.isfinite(vectors).all():
+            raise FloatingPointError(f"{self.model_id} gave a vector that is not a number.")
+        return vectors
+
+    def _run(self, input_ids: npt.NDArray[np.int64], mask: npt.NDArray[np.int64]) -> FloatMatrix:
+        torch = self._torch
+        with torch.inference_mode():
+            features = {
+                "input_ids": torch.from_numpy(input_ids).to(self._device),  # (batch, longest)
+                "attention_mask": torch.from_numpy(mask).to(self._device),  # (batch, longest)
+            }
+            features = self._body(features)
+            features["token_embeddings"] = features["token_embeddings"].float()  # (batch, longest, hidden)
+            for module in self._head:
+                features = module(features)
+            unit = torch.nn.functional.normalize(features["sentence_embedding"], dim=-1)  # (batch, dimension)
+            vectors: FloatMatrix = unit.cpu().numpy()
+        return vectors
+
+
+def _load(entry: ModelEntry, folder: Path, device: str, dtype: Any) -> Any:
+    from sentence_transformers import SentenceTransformer
+    from transformers.utils import logging as transformers_logging
+
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # a server's log is no place for one
+    try:
+        model = SentenceTransformer(
+            str(folder),
+            device=device,
+            local_files_only=True,
+            model_kwargs={"dtype": dtype, "attn_implementation": "sdpa"},
+        )
+    except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
+        raise ModelUnavailable(f"{entry.id} cannot be loaded from {folder}: {error}", component="encoder") from error
+    return model.eval()

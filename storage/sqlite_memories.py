@@ -1,0 +1,71 @@
+"""Memories in SQLite."""
+
+import sqlite3
+from collections.abc import Sequence
+
+from memory.ports.record import MemoryRepository
+from memory.ports.vectors import Collection
+from memory.records import Memory
+
+from .checks import check_owner
+from .sqlite_outbox import queue
+from .sqlite_transaction import Transaction, microseconds, select_by_id
+
+_RECENT = "SELECT body FROM memories WHERE user_id = ? ORDER BY created_us DESC, rowid DESC LIMIT ?"
+_RECENT_OF_SESSION = """
+    SELECT body FROM memories WHERE user_id = ? AND session_id = ? ORDER BY created_us DESC, rowid DESC LIMIT ?
+"""
+
+
+class SqliteMemories(MemoryRepository):
+    """The memories of one user."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+        self._user_id = transaction.user_id
+
+    async def get(self, memory_ids: Sequence[str]) -> list[Memory]:
+        """The memories that exist, in the order of the ids."""
+
+        def work(connection: sqlite3.Connection) -> list[Memory]:
+            statement = "SELECT memory_id, body FROM memories WHERE user_id = ? AND memory_id IN ({})"
+            rows = select_by_id(connection, statement, self._user_id, memory_ids)
+            found = {memory_id: Memory.model_validate_json(body) for memory_id, body in rows}
+            return [found[memory_id] for memory_id in memory_ids if memory_id in found]
+
+        return await self._transaction.read(work)
+
+    async def recent(self, *, limit: int, session_id: str | None = None) -> list[Memory]:
+        """Latest first, of one session or of all; of one moment, the one that was saved first comes last."""
+        which = (self._user_id,) if session_id is None else (self._user_id, session_id)
+        statement = _RECENT if session_id is None else _RECENT_OF_SESSION
+
+        def work(connection: sqlite3.Connection) -> list[Memory]:
+            rows = connection.execute(statement, (*which, max(limit, 0)))
+            return [Memory.model_validate_json(body) for (body,) in rows]
+
+        return await self._transaction.read(work)
+
+    async def save(self, memories: Sequence[Memory]) -> None:
+        """Inserts or replaces, and queues them for the vector index."""
+        check_owner(memories, self._user_id)
+
+        def work(connection: sqlite3.Connection) -> None:
+            connection.executemany(
+                "INSERT INTO memories (user_id, memory_id, session_id, created_us, body) VALUES (?, ?, ?, ?, ?)"
+                " ON CONFLICT (user_id, memory_id) DO UPDATE SET"
+                " session_id = excluded.session_id, created_us = excluded.created_us, body = excluded.body",
+                (
+                    (
+                        memory.user_id,
+                        memory.memory_id,
+                        memory.session_id,
+                        microseconds(memory.created_at),
+                        memory.model_dump_json(),
+                    )
+                    for memory in memories
+                ),
+            )
+            queue(connection, self._user_id, Collection.MEMORIES, (memory.memory_id for memory in memories))
+
+        await self._transaction.write(work)

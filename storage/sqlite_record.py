@@ -1,0 +1,110 @@
+"""The embedded system of record: one SQLite file that several processes may open (STORES, SQLite)."""
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+from memory.ports.record import SystemOfRecord, UnitOfWork
+
+from .checks import check_user
+from .sqlite_backlog import SqliteBacklog
+from .sqlite_entities import SqliteEntities
+from .sqlite_lanes import LanePool, reader_pool, writer_pool
+from .sqlite_log import SqliteLog
+from .sqlite_memories import SqliteMemories
+from .sqlite_migrations import migrate
+from .sqlite_transaction import Transaction
+
+
+class SqliteUnit(UnitOfWork):
+    """A transaction in one user's data; after `commit` it is over."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self.log = SqliteLog(transaction)
+        self.entities = SqliteEntities(transaction)
+        self.memories = SqliteMemories(transaction)
+        self._transaction = transaction
+
+    async def commit(self) -> None:
+        """Makes all of it durable, or none.
+
+        A commit that is cancelled while it runs may have happened or not: every write can be repeated.
+        """
+        await self._transaction.commit()
+
+
+class SqliteRecord(SystemOfRecord):
+    """Units of work over one SQLite file in WAL mode.
+
+    All SQLite calls run in threads of their own. In one process, writers take turns in the order in which they asked;
+    between processes SQLite decides, within the deadline. Use one instance in one event loop.
+
+    Args:
+        readers: Where units of work read.
+        writer: Where they write.
+        backlog: What is waiting, over all users.
+        backlog_reader: Where the backlog is read; closed with the rest.
+    """
+
+    def __init__(
+        self, *, readers: LanePool, writer: LanePool, backlog: SqliteBacklog, backlog_reader: LanePool
+    ) -> None:
+        self.backlog = backlog
+        self._readers = readers
+        self._writer = writer
+        self._backlog_reader = backlog_reader
+
+    @classmethod
+    def open(cls, path: Path, *, durable: bool = True, readers: int = 4, deadline_s: float = 5.0) -> "SqliteRecord":
+        """Opens the file, creating or migrating it; blocks, so call it while starting.
+
+        Args:
+            path: The database file; its folder is created.
+            durable: Whether a commit survives a power cut (`synchronous=FULL`), as the raw log needs, or only a
+                killed process (`NORMAL`), which is enough where everything written can be learned again.
+            readers: How many units of work may read at once.
+            deadline_s: How long a unit of work waits for its turn, and then for other processes.
+
+        Raises:
+            StoreUnavailable: The file cannot be opened or is from a newer version.
+        """
+        migrate(path, deadline_s=deadline_s)
+        writer = writer_pool(path, durable=durable, deadline_s=deadline_s)
+        backlog_reader = reader_pool(path, lanes=1, deadline_s=deadline_s)
+        return cls(
+            readers=reader_pool(path, lanes=readers, deadline_s=deadline_s),
+            writer=writer,
+            backlog=SqliteBacklog(backlog_reader, writer, path),
+            backlog_reader=backlog_reader,
+        )
+
+    def reading(self, *, user_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
+        """A consistent view of one user's data."""
+        return self._reading(check_user(user_id))
+
+    def writing(self, *, user_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
+        """A transaction that may write; one at a time."""
+        return self._writing(check_user(user_id))
+
+    async def close(self) -> None:
+        """Finishes what is under way and lets go of the files."""
+        for pool in (self._writer, self._readers, self._backlog_reader):
+            await pool.close()
+
+    @asynccontextmanager
+    async def _reading(self, user_id: str) -> AsyncIterator[UnitOfWork]:
+        async with self._readers.lane() as lane:
+            transaction = Transaction(lane, user_id=user_id, writable=False)
+            try:
+                yield SqliteUnit(transaction)
+            finally:
+                transaction.close()
+
+    @asynccontextmanager
+    async def _writing(self, user_id: str) -> AsyncIterator[UnitOfWork]:
+        async with self._writer.lane() as lane:
+            transaction = Transaction(lane, user_id=user_id, writable=True)
+            try:
+                yield SqliteUnit(transaction)
+            finally:
+                transaction.close()

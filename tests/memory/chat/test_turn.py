@@ -1,0 +1,103 @@
+"""A chat turn over a whole memory of fakes (DESIGN §3)."""
+
+import pytest
+
+from memory.errors import StoreUnavailable, Unavailable
+
+from ..conftest import World
+
+
+async def test_a_reference_is_resolved_and_the_answer_quotes_what_was_said(world: World) -> None:
+    await world.say("我們公司上個月買了 AI-Box。")
+    await world.say("AI-Box 放在三樓機房。")
+    understood, replied, _ = await world.say("它放在哪裡？")
+    assert understood.resolution.resolved_query == "AI-Box 放在哪裡？"
+    assert "AI-Box 放在三樓機房。" in replied.answer.text
+    assert replied.answer.sources
+
+
+async def test_the_same_in_english_and_in_simplified_chinese(world: World) -> None:
+    await world.say("We bought an AI-Box. The AI-Box is in the server room.", session="en")
+    understood, replied, _ = await world.say("Where is it?", session="en")
+    assert "AI-Box" in understood.resolution.resolved_query
+    assert "server room" in replied.answer.text
+    await world.say("我们的 AI-Box 放在三楼机房。", session="zh", user="li")
+    understood, replied, _ = await world.say("它放在哪里？", session="zh", user="li")
+    assert understood.resolution.resolved_query == "AI-Box 放在哪里？"
+    assert "三楼机房" in replied.answer.text
+    assert "您说过" in replied.answer.text
+
+
+async def test_another_user_in_a_session_of_the_same_name_sees_none_of_it(world: World) -> None:
+    await world.say("我的車位是 B2-17。")
+    understood, replied, _ = await world.say("我的車位在哪？", user="bob")
+    assert "B2-17" not in replied.answer.text
+    assert understood.resolution.resolved_query == "我的車位在哪？"
+
+
+async def test_a_request_to_remember_is_confirmed_with_what_is_remembered(world: World) -> None:
+    _, replied, _ = await world.say("幫我記住，我的車位是 B2-17")
+    assert "我的車位是 B2-17" in replied.answer.text
+
+
+async def test_a_question_that_nothing_answers_gets_an_honest_reply_in_its_language(world: World) -> None:
+    for question, reply in [
+        ("我的護照號碼是多少？", "我的記憶裡沒有相關的內容。"),
+        ("我的护照号码是多少？", "我的记忆里没有相关的内容。"),
+        ("What is my passport number?", "I have nothing about that in memory."),
+    ]:
+        _, replied, _ = await world.say(question, user="nobody", session=question)
+        assert replied.answer.text == reply
+
+
+async def test_sending_a_turn_again_with_its_id_appends_nothing(world: World) -> None:
+    first = await world.say("我們用 RM05-008。", turn_id="t1")
+    second = await world.say("我們用 RM05-008。", turn_id="t1")
+    assert first[2].turn_id == second[2].turn_id
+    async with world.record.reading(user_id="ann") as unit:
+        entity = await unit.entities.get_by_value("RM05-008")
+        assert entity is not None
+        assert entity.mention_count == 1
+        assert len(await unit.log.session("s", limit=10)) == 2
+
+
+async def test_a_turn_goes_on_without_the_parts_that_only_improve_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def down(*_: object, **__: object) -> None:
+        raise Unavailable("gone", component="x")
+
+    for part in ("_extractor", "_resolver", "_retriever"):
+        target = getattr(world.chat_turn, part)
+        monkeypatch.setattr(
+            target, {"_extractor": "extract", "_resolver": "resolve", "_retriever": "search"}[part], down
+        )
+    understood, replied, acknowledged = await world.say("它放在哪裡？")
+    assert understood.resolution.resolved_query == "它放在哪裡？"
+    assert replied.answer.text
+    assert {"extractor", "resolver", "retriever"} <= set(acknowledged.degraded)
+
+
+async def test_a_turn_that_cannot_be_written_down_is_not_acknowledged(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def down(*, user_id: str) -> None:
+        raise StoreUnavailable("disk full", component="record")
+
+    monkeypatch.setattr(world.record, "writing", down)
+    with pytest.raises(StoreUnavailable):
+        await world.say("重要的事")
+
+
+async def test_time_words_stay_in_the_session(world: World) -> None:
+    await world.say("昨天我們試了 AI-Box")
+    session = await world.sessions.load("s", user_id="ann")
+    assert "昨天" in session.context.deixis
+    async with world.record.reading(user_id="ann") as unit:
+        assert await unit.entities.get_by_value("昨天") is None
+
+
+async def test_a_question_is_never_the_answer_to_itself(world: World) -> None:
+    await world.say("備用鑰匙放在哪裡？")
+    _, replied, _ = await world.say("備用鑰匙放在哪裡？")
+    assert replied.answer.sources == ()

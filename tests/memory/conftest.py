@@ -1,0 +1,100 @@
+"""A whole memory on fakes: every store in memory, an encoder that answers at once."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from memory.answering.extractive import ExtractiveAnswerer
+from memory.chat.additions import MemoryAdditions, NewMemory
+from memory.chat.turn import Acknowledged, ChatMessage, ChatTurn, Replied, Understood
+from memory.coreference.long_term import LongTermResolver
+from memory.coreference.resolver import RuleResolver
+from memory.extraction.extractor import RuleExtractor
+from memory.learning.learner import Learner
+from memory.learning.worker import LearningWorker
+from memory.ports.learning import LearnReport
+from memory.records import ResourceKind
+from memory.retrieval.analysis import KeywordAnalyzer
+from memory.retrieval.hits import SearchRequest, SearchResult
+from memory.retrieval.retriever import HybridRetriever
+from models.batched_encoder import BatchedEncoder
+from models.fake_encoder import FakeEncoderEngine
+from storage.memory_record import InMemoryRecord
+from storage.memory_sessions import InMemorySessions
+from storage.memory_vectors import InMemoryVectors
+
+NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+_DIMENSION = 64
+
+
+@dataclass
+class World:
+    """All parts of one memory, and the calls that tests make most."""
+
+    record: InMemoryRecord
+    index: InMemoryVectors
+    sessions: InMemorySessions
+    encoder: BatchedEncoder
+    learner: Learner
+    worker: LearningWorker
+    retriever: HybridRetriever
+    chat_turn: ChatTurn
+    additions: MemoryAdditions
+    now: datetime = NOW
+
+    async def say(
+        self, message: str, *, user: str = "ann", session: str = "s", turn_id: str | None = None
+    ) -> tuple[Understood, Replied, Acknowledged]:
+        """One chat turn, learned before it returns; each turn is a minute later than the one before."""
+        self.now += timedelta(minutes=1)
+        said = ChatMessage(
+            user_id=user, session_id=session, message=message, turn_id=turn_id, wait=True, now=self.now
+        )
+        events = [event async for event in self.chat_turn.run(said)]
+        understood, _, replied, acknowledged = events
+        assert isinstance(understood, Understood)
+        assert isinstance(replied, Replied)
+        assert isinstance(acknowledged, Acknowledged)
+        return understood, replied, acknowledged
+
+    async def note(self, *texts: str, user: str = "ann", session: str = "s", **fields: object) -> list[str]:
+        """Adds notes, learned and indexed; returns their ids."""
+        notes = [
+            NewMemory.model_validate({"content": text, "kind": ResourceKind.NOTE, "created_at": self.now} | fields)
+            for text in texts
+        ]
+        added, _ = await self.additions.add(notes, user_id=user, session_id=session, wait=True)
+        return [item.id for item in added]
+
+    async def find(self, query: str, *, user: str = "ann", **fields: object) -> SearchResult:
+        """A search."""
+        request = {"query": query, "user_id": user, "now": self.now} | fields
+        return await self.retriever.search(SearchRequest.model_validate(request))
+
+    async def learn(self, user: str = "ann") -> LearnReport:
+        """Learns what waits."""
+        return await self.learner.learn(user_id=user)
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    record, index, sessions = InMemoryRecord(), InMemoryVectors(dimension=_DIMENSION), InMemorySessions()
+    encoder, analyzer = BatchedEncoder(FakeEncoderEngine(dimension=_DIMENSION)), KeywordAnalyzer()
+    extractor = RuleExtractor()
+    learner = Learner(record=record, extractor=extractor, encoder=encoder, index=index, analyzer=analyzer)
+    worker = LearningWorker(learner=learner, record=record)
+    retriever = HybridRetriever(encoder=encoder, index=index, record=record, analyzer=analyzer)
+    chat_turn = ChatTurn(
+        sessions=sessions,
+        record=record,
+        extractor=extractor,
+        resolver=LongTermResolver(RuleResolver(extractor=extractor), record=record),
+        retriever=retriever,
+        answerer=ExtractiveAnswerer(analyzer=analyzer, min_cosine=0.99),
+        learning=worker,
+    )
+    additions = MemoryAdditions(record=record, sessions=sessions, learning=worker)
+    yield World(record, index, sessions, encoder, learner, worker, retriever, chat_turn, additions)
+    await encoder.close()

@@ -1,0 +1,104 @@
+"""What holds for any query and any conversation."""
+
+from collections.abc import Callable
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memory.coreference.detection import find_references
+from memory.coreference.ellipsis import find_ellipsis
+from memory.coreference.resolutions import ResolutionRequest
+from memory.coreference.resolver import RuleResolver
+from memory.coreference.words import fold
+from memory.entities import Entity
+from memory.extraction.mentions import EntitySubtype
+from memory.ports.language import Extractor
+
+_WORDS = (
+    "它 牠 他 她 它們 他们 這個 那个 這家公司 那本書 那台機器 其 該公司 本書 前者 後者 兩者 上次說的 之前提到的那個系統 "
+    "你说的 那裡 那時候 AI-Box Redis Qdrant 台積電 張小姐 王先生 三體 杭州 Alice Bob Kyoto 和 與 、 ， 。 ？ 的 是 很好 "
+    "價格 多少錢 在哪 嗎 呢 it its it's they them their he him his she her this that these one the company former latter "
+    "both there what we discussed last time from week and or , . ? ! is are do does cost price a red car my phone I like "
+    "Mr. Smith \u3000 😀 ' ’"
+)
+_PIECES = st.lists(st.sampled_from(_WORDS.split(" ")), max_size=10)
+_REFERRING = st.lists(st.sampled_from("它 她 it its they 嗎 呢 is ? ？ 好".split(" ")), max_size=8)  # noqa: SIM905
+_TEXTS = st.one_of(st.text(max_size=40), _PIECES.map(" ".join), _PIECES.map("".join))
+_QUIET = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@given(text=_TEXTS)
+@_QUIET
+def test_offsets_are_exact_and_references_do_not_overlap(text: str) -> None:
+    end = 0
+    for reference in find_references(text):
+        assert end <= reference.start < reference.end <= len(text)
+        assert text[reference.start : reference.end] == reference.text
+        end = reference.end
+    if gap := find_ellipsis(text):
+        assert text[gap.start : gap.end] == gap.text
+
+
+@given(text=st.text())
+@_QUIET
+def test_folding_keeps_every_offset(text: str) -> None:
+    assert len(fold(text)) == len(text)
+
+
+@given(query=_TEXTS, turns=st.lists(_TEXTS, max_size=4), remember=st.booleans())
+@_QUIET
+async def test_no_input_breaks_it_and_every_change_is_accounted_for(
+    extractor: Extractor, make_request: Callable[..., ResolutionRequest], make_entity: Callable[..., Entity],
+    query: str, turns: list[str], remember: bool,
+) -> None:  # fmt: skip
+    known = (
+        (make_entity("AI-Box", EntitySubtype.PRODUCT), make_entity("張小姐", EntitySubtype.PERSON)) if remember else ()
+    )
+    result = await RuleResolver(extractor=extractor).resolve(make_request(query, turns, long_term=known))
+    assert result.original_query == query
+    assert 0.0 <= result.confidence <= 1.0
+    if not result.resolutions:
+        assert result.resolved_query == query
+    for one in (*result.resolutions, *result.unresolved):
+        assert query[one.start : one.end] == one.original_text
+    for one in result.resolutions:
+        assert one.resolved_text.strip() in result.resolved_query or one.resolved_text[1:] in result.resolved_query
+        assert one.confidence >= 0.5
+    given_ids = {one.entity_id for one in known}
+    found = {*result.entities_found, *(one.entity_id for one in result.resolutions if one.entity_id)}
+    assert found <= given_ids
+
+
+@given(query=_TEXTS, turns=st.lists(_TEXTS, max_size=4))
+@_QUIET
+async def test_a_query_with_nothing_that_refers_comes_back_identical(
+    extractor: Extractor, make_request: Callable[..., ResolutionRequest], query: str, turns: list[str]
+) -> None:
+    if not find_references(query) and not find_ellipsis(query):
+        result = await RuleResolver(extractor=extractor).resolve(make_request(query, turns))
+        assert result.resolved_query == query
+        assert result.resolutions == result.unresolved == ()
+
+
+@given(
+    query=st.lists(
+        st.sampled_from(["它", "她", "it", "its", "they", "嗎", "呢", "is", "?", "？", "好"]), max_size=8
+    ).map(" ".join)
+)
+@_QUIET
+async def test_without_anything_to_stand_for_it_the_query_comes_back_identical(
+    extractor: Extractor, make_request: Callable[..., ResolutionRequest], query: str
+) -> None:
+    result = await RuleResolver(extractor=extractor).resolve(make_request(query))
+    assert result.resolved_query == query
+
+
+@given(query=_TEXTS, turns=st.lists(_TEXTS, max_size=3))
+@_QUIET
+async def test_a_resolved_query_resolves_to_itself_once_no_reference_is_left(
+    extractor: Extractor, make_request: Callable[..., ResolutionRequest], query: str, turns: list[str]
+) -> None:
+    resolver = RuleResolver(extractor=extractor)
+    once = (await resolver.resolve(make_request(query, turns))).resolved_query
+    if not find_references(once) and not find_ellipsis(once):
+        assert (await resolver.resolve(make_request(once, turns))).resolved_query == once

@@ -1,0 +1,169 @@
+"""The learner: everything is learned, exactly once, and nothing else is."""
+
+import asyncio
+
+import pytest
+
+from memory.dialogue import Role
+from memory.entities import EntitySource
+from memory.errors import StoreUnavailable
+from memory.identity import entity_id, memory_id
+from memory.ports.vectors import Collection
+from memory.records import MemoryKind, Resource
+
+from ..conftest import NOW, World
+
+
+async def _log(world: World, *contents: str, user: str = "ann", role: Role = Role.USER, learn: bool = True) -> None:
+    async with world.record.writing(user_id=user) as unit:
+        resources = [
+            Resource(
+                resource_id=f"{user}-{content}",
+                user_id=user,
+                session_id="s",
+                role=role,
+                content=content,
+                created_at=NOW,
+                learn=learn,
+            )
+            for content in contents
+        ]
+        await unit.log.append(resources)
+        await unit.commit()
+
+
+async def _entity(world: World, value: str, user: str = "ann"):  # type: ignore[no-untyped-def]
+    async with world.record.reading(user_id=user) as unit:
+        return await unit.entities.get_by_value(value)
+
+
+async def test_names_become_entities_and_turns_become_memories(world: World) -> None:
+    await _log(world, "我們用 RM05-008 測試。", "RM05-008 今天到貨。")
+    report = await world.learn()
+    entity = await _entity(world, "rm05-008")
+    assert entity.mention_count == 2
+    assert (report.resources, report.memories) == (2, 2)
+    assert await world.index.count(Collection.MEMORIES, user_id="ann") == 2
+
+
+async def test_learning_again_learns_nothing(world: World) -> None:
+    await _log(world, "我們用 RM05-008 測試。")
+    await world.learn()
+    assert (await world.learn()).resources == 0
+    assert (await _entity(world, "RM05-008")).mention_count == 1
+
+
+async def test_two_learners_at_once_count_each_mention_once(world: World) -> None:
+    await _log(world, *(f"RM05-008 第{number}次" for number in range(20)))
+    other = type(world.learner)(
+        record=world.record,
+        extractor=world.learner._extractor,
+        encoder=world.encoder,
+        index=world.index,
+        analyzer=world.learner._analyzer,
+    )
+    await asyncio.gather(world.learn(), other.learn(user_id="ann"))
+    assert (await _entity(world, "RM05-008")).mention_count == 20
+
+
+async def test_what_an_index_outage_holds_up_is_indexed_afterwards(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await _log(world, "The spare key is in the blue drawer.")
+
+    async def down(*_: object, **__: object) -> None:
+        raise StoreUnavailable("gone", component="vectors")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(world.index, "upsert", down)
+        with pytest.raises(StoreUnavailable):
+            await world.learn()
+    assert await world.record.backlog.unlearned(limit=10) == []
+    assert (await world.learn()).indexed > 0
+    assert await world.record.backlog.outbox(limit=10) == []
+    assert (await world.find("spare key")).hits[0].text == "The spare key is in the blue drawer."
+
+
+async def test_preloaded_entities_are_there_once_and_not_mentioned(world: World) -> None:
+    await _log(world, "hello there", "and again")
+    await world.learn()
+    seed = await _entity(world, "Qdrant")
+    assert (seed.source, seed.mention_count) == (EntitySource.SYSTEM, 0)
+    await _log(world, "我們把 Qdrant 升級了")
+    await world.learn()
+    assert (await _entity(world, "qdrant")).mention_count == 1
+
+
+async def test_the_assistant_s_words_are_remembered_but_teach_no_entities(world: World) -> None:
+    await _log(world, "也許你可以試試 ZX81-200。", role=Role.ASSISTANT)
+    report = await world.learn()
+    assert report.memories == 1
+    assert await _entity(world, "ZX81-200") is None
+
+
+async def test_what_is_not_to_be_learned_is_not(world: World) -> None:
+    await _log(world, "an answer of our own", learn=False)
+    assert (await world.learn()).resources == 0
+
+
+async def test_time_words_never_become_entities(world: World) -> None:
+    await _log(world, "今天、上週、明天和最近都很忙，yesterday and last week too")
+    await world.learn()
+    async with world.record.reading(user_id="ann") as unit:
+        assert [e for e in await unit.entities.recent(limit=50) if e.mention_count] == []
+
+
+async def test_remember_this_marks_what_was_said_before_and_is_no_memory_itself(world: World) -> None:
+    await _log(world, "車位是 B2-17")
+    await _log(world, "記住這個")
+    report = await world.learn()
+    async with world.record.reading(user_id="ann") as unit:
+        [memory] = await unit.memories.get([memory_id("ann", "ann-車位是 B2-17")])
+        assert memory.kind is MemoryKind.REMEMBERED
+        assert len(await unit.memories.recent(limit=10)) == report.memories == 1
+
+
+async def test_what_is_to_be_remembered_gives_its_names_full_confidence(world: World) -> None:
+    await _log(world, "幫我記住，備用機是 RM05-009")
+    await world.learn()
+    entity = await _entity(world, "RM05-009")
+    assert (entity.confidence, entity.source) == (1.0, EntitySource.USER)
+
+
+async def test_codes_that_differ_in_one_character_stay_two_entities(world: World) -> None:
+    await _log(world, "RM05-008 和 RM05-009 都到了")
+    await world.learn()
+    assert (await _entity(world, "RM05-008")).entity_id != (await _entity(world, "RM05-009")).entity_id
+
+
+async def test_users_learn_apart(world: World) -> None:
+    await _log(world, "RM05-008 到了", user="ann")
+    await _log(world, "RM05-008 也到了", user="bob")
+    await world.learn("ann")
+    assert await _entity(world, "RM05-008", user="bob") is None
+    await world.learn("bob")
+    assert entity_id("ann", "RM05-008") != (await _entity(world, "RM05-008", user="bob")).entity_id
+
+
+async def test_the_worker_finds_work_that_nobody_told_it_of_and_survives_an_outage(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from memory.learning.worker import LearningWorker
+
+    worker = LearningWorker(learner=world.learner, record=world.record, poll_s=0.01, retry_s=0.01)
+    running = asyncio.create_task(worker.run())
+    healthy = world.index.upsert
+
+    async def down(*_: object, **__: object) -> None:
+        raise StoreUnavailable("gone", component="vectors")
+
+    monkeypatch.setattr(world.index, "upsert", down)
+    await _log(world, "RM05-008 到了")
+    while worker.failures == 0:
+        await asyncio.sleep(0.005)
+    monkeypatch.setattr(world.index, "upsert", healthy)
+    while await world.record.backlog.outbox(limit=1):
+        await asyncio.sleep(0.005)
+    worker.close()
+    await running
+    assert await world.index.count(Collection.MEMORIES, user_id="ann") == 1

