@@ -191,8 +191,9 @@ def show(row: Row, result: CoreferenceResult) -> None:
     """A miss, for the person who improves the rules."""
     print(" | ".join(text for _, text in row.context[-2:]), "=>", row.query)
     print("   want", row.target)
-    print("   got ", result.resolved_query, [(one.resolved_text, round(one.confidence, 2)) for one in result.resolutions],
-          [(one.original_text, [other.text for other in one.alternatives]) for one in result.unresolved])  # fmt: skip
+    written = [(one.resolved_text, round(one.confidence, 2)) for one in result.resolutions]
+    left = [(one.original_text, [other.text for other in one.alternatives]) for one in result.unresolved]
+    print("   got ", result.resolved_query, written, left)
 
 
 async def main() -> None:

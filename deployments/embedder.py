@@ -21,8 +21,7 @@ class Embedder:
 
     async def embed(self, texts: list[str], kind: TextKind, priority: Priority) -> tuple[FloatMatrix, int]:
         """Like `encode`, with the number of tokens that were read."""
-        encoded = await self._encoder.encode_counted(texts, kind=kind, priority=priority)
-        return encoded
+        return await self._encoder.encode_counted(texts, kind=kind, priority=priority)
 
     async def stats(self) -> dict[str, float]:
         """What the batcher has done and what waits."""

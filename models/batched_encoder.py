@@ -48,6 +48,12 @@ class BatchedEncoder(Encoder):
     ) -> FloatMatrix:
         return await self._batcher.submit(texts, kind, priority)
 
+    async def encode_counted(
+        self, texts: Sequence[str], *, kind: TextKind, priority: Priority
+    ) -> tuple[FloatMatrix, int]:
+        """Like `encode`, with the number of tokens that were read."""
+        return await self._batcher.submit_counted(texts, kind, priority)
+
     def stats(self) -> BatcherStats:
         """Figures of this moment, for metrics and autoscaling."""
         return self._batcher.stats()

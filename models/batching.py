@@ -104,10 +104,14 @@ class TokenBatcher:
             worker.start()
 
     async def submit(self, texts: Sequence[str], kind: TextKind, priority: Priority) -> FloatMatrix:
+        """`submit_counted` without the count."""
+        return (await self.submit_counted(texts, kind, priority))[0]
+
+    async def submit_counted(self, texts: Sequence[str], kind: TextKind, priority: Priority) -> tuple[FloatMatrix, int]:
         """Encodes texts in order.
 
         Returns:
-            Shape (len(texts), dimension), float32, one contiguous array.
+            Shape (len(texts), dimension), float32, one contiguous array; and the number of tokens that were read.
 
         Raises:
             InvalidField: More texts than the queue could ever hold.
@@ -115,18 +119,19 @@ class TokenBatcher:
             ModelUnavailable: The batcher is closed, its worker died, or the engine failed on one of these texts.
         """
         if not texts:
-            return np.empty((0, self._engine.dimension), np.float32)
+            return np.empty((0, self._engine.dimension), np.float32), 0
         self._admit(len(texts), priority)
         try:
+            tokenized = await self._tokenize(texts, kind, priority)
             request = EncodeRequest(
-                await self._tokenize(texts, kind, priority),
+                tokenized,
                 priority,
                 self._engine.dimension,
                 asyncio.get_running_loop().create_future(),
             )
             self._enqueue(request)
             try:
-                return await request.future
+                return await request.future, sum(text.token_count for text in tokenized)
             finally:  # also when the caller was cancelled: what still waits leaves the queue
                 with self._state:
                     self._settle(request)

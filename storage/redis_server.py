@@ -133,6 +133,7 @@ class LocalRedisServer:
         atexit.unregister(self.stop)
         self._stopping.set()
         with self._guard:
+            self._has_answered = False
             if self._ownership is not None:
                 self._end_server()
                 self._child = None

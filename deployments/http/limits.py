@@ -1,13 +1,17 @@
 """A bound on request bodies, so that nobody fills the memory of the ingress."""
 
-from starlette.responses import JSONResponse
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_BODY_BYTES = 32 * 1024 * 1024
 
 
-class _TooLarge(Exception):
-    pass
+class BodyTooLarge(HTTPException):
+    """A request's body is larger than any request may be."""
+
+    def __init__(self, max_bytes: int) -> None:
+        super().__init__(413, f"body: larger than {max_bytes} bytes")
+        self.max_bytes = max_bytes
 
 
 class BodyLimit:
@@ -18,10 +22,7 @@ class BodyLimit:
         self._max_bytes = max_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Counts what comes in; answers 413 itself as soon as it is too much."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+        """Counts what comes in; the route that reads the body meets the error as soon as it is too much."""
         received = 0
 
         async def counted() -> Message:
@@ -29,18 +30,7 @@ class BodyLimit:
             message = await receive()
             received += len(message.get("body", b""))
             if received > self._max_bytes:
-                raise _TooLarge
+                raise BodyTooLarge(self._max_bytes)
             return message
 
-        try:
-            await self._app(scope, counted, send)
-        except _TooLarge:
-            detail = f"body: at most {self._max_bytes} bytes are allowed"
-            body = {
-                "type": "about:blank",
-                "title": "InvalidField",
-                "status": 413,
-                "detail": detail,
-                "errors": [{"field": "body", "problem": detail, "allowed": f"{self._max_bytes} bytes"}],
-            }
-            await JSONResponse(body, 413, media_type="application/problem+json")(scope, receive, send)
+        await self._app(scope, counted if scope["type"] == "http" else receive, send)

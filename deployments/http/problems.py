@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from http import HTTPStatus
 from typing import Any
 
 import structlog
@@ -32,6 +33,8 @@ STATUS: dict[type[JiyiError], int] = {
     JiyiError: 500,
 }
 """Looked up along the class's ancestors, nearest first."""
+
+from .limits import BodyTooLarge
 
 _log = structlog.get_logger("jiyi")
 _MAX_SHOWN = 20
@@ -77,7 +80,12 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def _http(_: Request, error: HTTPException) -> JSONResponse:
-        body = {"type": "about:blank", "title": str(error.detail), "status": error.status_code}
+        body: dict[str, Any] = {"type": "about:blank", "title": HTTPStatus(error.status_code).phrase}
+        body["status"] = error.status_code
+        body["detail"] = str(error.detail)
+        if isinstance(error, BodyTooLarge):
+            allowed = f"at most {error.max_bytes} bytes"
+            body["errors"] = [{"field": "body", "problem": body["detail"], "allowed": allowed}]
         return _reply(error.status_code, body, dict(error.headers or {}))
 
 
@@ -89,7 +97,7 @@ def _fields(errors: Sequence[Any]) -> list[dict[str, str]]:
     """One entry a field that is wrong: its path, what is wrong with it, what is allowed."""
     entries = []
     for error in errors[:_MAX_SHOWN]:
-        path = [str(part) for part in error["loc"] if part not in ("body", "query", "path")]
+        path = [str(part) for part in error["loc"][1:]]  # the first says whether it is of the body or the query
         field = "body" if error["type"] == "json_invalid" or not path else ".".join(path)
         message = str(error["msg"]).removeprefix("Value error, ")
         entries.append({"field": field, "problem": message, "allowed": _allowed(error)})

@@ -45,6 +45,7 @@ class ChatReply(RequestModel):
     sources: tuple[Hit, ...]
     turn_id: str
     memory_id: str
+    reply_id: str
     degraded: tuple[str, ...]
     learned: LearnReport | None
 

@@ -19,6 +19,7 @@ _BETWEEN = re.compile(
 )
 _DETERMINER = re.compile(r"(?:an?|another|one|this|that|some|these|those|new)\s+", re.IGNORECASE)
 _CHINESE_DETERMINER = re.compile(r"[这那一][一几]?(?:些|[个台部家本位款种只条间辆首张件项套座所名支篇场架把份])?")
+PERSON_SURE = 0.7  # titles of books look like names of persons
 TYPE_SURE = 0.6  # a mention below this names something, but its type proves nothing
 _LONGEST_NAME = 8  # of a Han name that has short forms
 _OWNERS = {"my": "your", "your": "my"}

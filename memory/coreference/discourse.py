@@ -9,6 +9,7 @@ from ..extraction.mentions import EntitySubtype, Mention, MentionLevel
 from ..text import normalise
 from .candidates import (
     DATE,
+    PERSON_SURE,
     PREDICATED,
     TITLE_BEFORE,
     TYPE_SURE,
@@ -164,7 +165,8 @@ class Discourse:
 
     def _named(self, text: str, mention: Mention, *, user: bool) -> tuple[int, int, Candidate]:
         entity = self._entities.get(normalise(mention.text))
-        sure = mention.subtype if mention.confidence >= TYPE_SURE else None
+        needed = PERSON_SURE if mention.subtype is EntitySubtype.PERSON else TYPE_SURE
+        sure = mention.subtype if mention.confidence >= needed else None
         subtype = (entity.subtype if entity else None) or told_type(text, mention.end) or sure
         title = TITLE_BEFORE.search(text[: mention.start])
         name = text[title.start() if title else mention.start : mention.end]

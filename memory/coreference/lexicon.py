@@ -80,7 +80,7 @@ _NOUNS_BY_TYPE: tuple[tuple[str, tuple[EntitySubtype, ...]], ...] = (
     ("活动 会议 比赛 展览 典礼 演唱会 项目 专案 计划 课程", (_EVENT, _WORK, _PRODUCT)),
     ("版本 型号 编号 代码 料号 单号 房间", (_CODE, _PRODUCT)),
     ("人 家伙 老师 医生 演员 歌手 作者 作家 导演 同事 朋友 同学 教授 经理 老板 明星 孩子 小孩 学生 人物 角色 选手 "
-        "球员 司机 者 员 师", (_PERSON,)),
+        "球员 司机 室友 男神 女神 对象 邻居 客人 爱豆 偶像 主播 网友 哥 姐 弟 妹 爸 妈 者 员 师", (_PERSON,)),
     ("company business corporation firm startup vendor supplier brand team band club department "
         "organisation", (_ORGANISATION,)),
     ("organization agency group", (_ORGANISATION,)),

@@ -10,7 +10,7 @@ from .chinese import head_noun
 from .english import singular
 from .lexicon import ATTRIBUTES, CLASSIFIERS, NOUNS, OF_THINGS, TIME_WORDS, VAGUE, word_set
 from .references import Number
-from .words import cut, fold
+from .words import Word, cut, fold
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ _TAIL = (
 _PARTICLE = r"(?:吗|么|嘛|吧|呢|啊|呀|哦|不|没有|没|了)*"
 _TOPIC_OBJECT = re.compile(
     rf"^(?:那|请问|请)?(?:你们|你|您|我们|我)?(?:有没有|是不是|也|都|最|很|还|真的|超级|非常|超|好|正在|"
-    rf"想)*(?:{_TOPIC_VERB})(?P<topic>\S{{2,14}}?){_TAIL}{_PARTICLE}[？?。！!]?$"
+    rf"想)*(?:{_TOPIC_VERB})\s*(?P<topic>\S{{2,14}}?)\s*{_TAIL}{_PARTICLE}[？?。！!]?$"
 )
 _TOPIC_SUBJECT = re.compile(
     rf"^(?P<topic>\S{{2,14}}?)(?:真的|真|很|太|超|好|最|也|都|挺|可|又|不)*"
@@ -83,7 +83,9 @@ def _chinese_topic(folded: str) -> Phrase | None:
             end = start + words[-1].end
         asked = pattern is _TOPIC_OBJECT and len(match["topic"]) <= _ASKED_LENGTH and _ASKED.search(folded)
         if asked:
-            return Phrase(start, end, *_typed(folded[start:end], "eng"), topic=True)
+            return Phrase(start, end, *_titled(folded[start:end]), topic=True)
+        if "的" in match["topic"]:
+            continue  # 喜歡華晨宇的歌: two things, either may be meant
         if words and (words[0].tag in _TOPIC_EDGE or words[-1].tag in _TOPIC_EDGE - {"v", "m", "t"}):
             continue
         if pattern is not _TOPIC_HEARD and any(word.tag in _PREDICATIVE for word in words):
@@ -92,6 +94,12 @@ def _chinese_topic(folded: str) -> Phrase | None:
             continue
         return Phrase(start, end, *_typed(folded[start:end], words[-1].tag if words else "eng"), topic=True)
     return None
+
+
+def _titled(text: str) -> tuple[EntitySubtype | None, bool | None]:
+    """As `_typed`, but one last character proves nothing: 擺渡人 may be a film."""
+    known = head_noun(text)
+    return (None, None) if known and len(known[0]) == 1 else _typed(text, "eng")
 
 
 def _typed(text: str, tag: str) -> tuple[EntitySubtype | None, bool | None]:
@@ -108,27 +116,29 @@ def _chinese(folded: str) -> Iterator[Phrase]:
     topic = _chinese_topic(folded)
     if topic:
         yield topic
-    run: list[tuple[int, int, str, str]] = []
+    run: list[Word] = []
 
     def flush() -> Iterator[Phrase]:
-        while run and run[-1][3] not in _HEADS:
+        while run and run[-1].tag not in _HEADS:
             run.pop()
         if not run:
             return
-        start = run[0][0]
-        if folded[start - 1 : start] in ("这", "那") and folded[start] in CLASSIFIERS and run[-1][1] - start > 1:
+        start = run[0].start
+        if folded[start - 1 : start] in ("这", "那") and folded[start] in CLASSIFIERS and run[-1].end - start > 1:
             start += 1  # jieba glues 首歌 in 這首歌
-        text = folded[start : run[-1][1]]
+        text = folded[start : run[-1].end]
         counted = folded[start - 1 : start] in CLASSIFIERS and start > 1  # 一隻貓
-        if (len(text) < 2 and not counted) or text in VAGUE or run[-1][2] in VAGUE:
+        if (len(text) < 2 and not counted) or text in VAGUE or run[-1].text in VAGUE:
             return
         if text in ATTRIBUTES and text not in NOUNS:
             return
-        subtype, person = _typed(text, run[-1][3])
-        yield Phrase(start, run[-1][1], subtype, person, named=run[-1][3] in _NAMING)
+        subtype, person = _typed(text, run[-1].tag)
+        yield Phrase(
+            start, run[-1].end, subtype, person, named=any(word.tag in _NAMING or not word.listed for word in run)
+        )
 
     for word in cut(folded):
-        adjacent = not run or word.start == run[-1][1]
+        adjacent = not run or word.start == run[-1].end
         latin = word.text.isascii() and (word.text in _STOP or len(word.text) == 1)
         nominal = (
             not latin and word.tag in _NOMINAL and word.text not in VAGUE and (word.tag not in ("l", "i") or bool(run))
@@ -137,7 +147,7 @@ def _chinese(folded: str) -> Iterator[Phrase]:
             yield from flush()
             run.clear()
         if nominal or (word.tag in _PREFIX and not run and word.tag == "b"):
-            run.append((word.start, word.end, word.text, word.tag))
+            run.append(word)
     yield from flush()
 
 

@@ -117,7 +117,7 @@ def _can_be_called(reference: Reference, candidate: Candidate) -> bool:
 
 
 def _head(reference: Reference, candidate: Candidate, same_head: bool) -> float:
-    if same_head:
+    if same_head and (candidate.named or not reference.subtypes):
         return 1.0
     if reference.subtypes:
         return 0.85 if candidate.subtype in reference.subtypes else 0.3

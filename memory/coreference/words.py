@@ -11,12 +11,16 @@ _NAMEABLE = re.compile(r"[A-Za-z0-9\u00c0-\u024f]")
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word with jieba's part of speech and its code-point offsets."""
+    """A word with jieba's part of speech and its code-point offsets.
+
+    `listed` says whether jieba's dictionary holds it; a noun that no dictionary holds is mostly somebody's name.
+    """
 
     text: str
     tag: str
     start: int
     end: int
+    listed: bool = True
 
 
 def fold(text: str) -> str:
@@ -39,7 +43,7 @@ def cut(folded: str) -> tuple[Word, ...]:
         if start < 0:
             continue
         position = start + len(text)
-        words.append(Word(text, tag, start, position))
+        words.append(Word(text, tag, start, position, bool(rjieba.has_word(text))))
     return tuple(words)
 
 

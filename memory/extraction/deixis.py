@@ -53,7 +53,7 @@ def find_deixis(folded: str, words: Words) -> Iterator[Candidate]:
     """
     for source, confidence, pattern in _PATTERNS:
         for match in pattern.finditer(folded):
-            if not words.cuts_word(*match.span()):
+            if words.opens_word(*match.span()):
                 yield Candidate(
                     *match.span(), Layer.DEIXIS, source, confidence, subtype=None, level=MentionLevel.SESSION
                 )

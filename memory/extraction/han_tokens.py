@@ -62,12 +62,17 @@ class Words:
 
         Words that jieba guessed or holds for names do not count: it is the span that may be right there.
         """
-        for edge in (start, end):
-            place = self.at(edge)
-            if place < 0:
-                continue
-            word = self._words[place]
-            ordinary = word.listed and (not word.tag.startswith(_NAME_TAGS) or word.text in STOP_NAMES)
-            if word.start < edge < word.end and ordinary:
-                return True
-        return False
+        return self._inside(start) is not None or self._inside(end) is not None
+
+    def opens_word(self, start: int, end: int) -> bool:
+        """Whether the span may be a word where long words begin with it: 今天 in 今天天氣, but not in 說明天文."""
+        ending = self._inside(end)
+        return self._inside(start) is None and (ending is None or ending.start == start)
+
+    def _inside(self, edge: int) -> Word | None:
+        place = self.at(edge)
+        if place < 0:
+            return None
+        word = self._words[place]
+        ordinary = word.listed and (not word.tag.startswith(_NAME_TAGS) or word.text in STOP_NAMES)
+        return word if word.start < edge < word.end and ordinary else None

@@ -11,6 +11,7 @@ def _names(text: str) -> frozenset[str]:
 
 COMMON = _words(
     """
+    engineer developer designer senior junior analyst consultant assistant vice intern
     bye user dancing dance art nature glad aww yikes gosh whoa
     a about above absolutely according account actually add after again ago agree ah all almost along already
     alright also although always am amazing among an and another answer any anybody anyone anything anyway
@@ -189,7 +190,7 @@ CONNECTORS = _words(
 
 AFTER_PLACE_CUES = _words(
     """
-    in from near at to around visit visiting visited via across toward towards outside
+    in from near to around visit visiting visited via across toward towards outside
     """
 )
 

@@ -82,12 +82,7 @@ def _person(words: Words, place: int) -> Iterator[Candidate]:
         yield _titled(word.start, word.end, end)
     if word.text in known.STOP_NAMES or word.text in known.PLACES or word.text in known.ORGANISATIONS:
         return
-    if (
-        word.text in known.COMPOUND_SURNAMES
-        and following
-        and following.tag.startswith("nr")
-        and len(following.text) < 3
-    ):
+    if following and _is_surname(word.text) and following.tag.startswith("nr") and _is_given_name(following.text):
         yield Candidate(word.start, following.end, Layer.HAN, "han.person", 0.8, _PERSON)
     elif word.tag.startswith("nr") and len(word.text) > 1:
         if len(word.text) == 3 and following and word.text[-1] + following.text[0] in known.TIME_WORDS:
@@ -107,6 +102,14 @@ def _person(words: Words, place: int) -> Iterator[Candidate]:
         yield Candidate(word.start, word.end, Layer.HAN, "han.person", 0.55, _PERSON)
 
 
+def _is_surname(text: str) -> bool:
+    return text in known.COMPOUND_SURNAMES or (text in known.SURNAMES and text not in known.FUNCTION_SURNAMES)
+
+
+def _is_given_name(text: str) -> bool:
+    return len(text) <= 2 and text not in known.STOP_NAMES and text not in known.PERSON_TITLES
+
+
 def _titled(start: int, name_end: int, title_end: int) -> Candidate:
     """A full name stands without its title (陳怡君), a short one with it (王經理): the form that identifies."""
     end = name_end if name_end - start > 2 else title_end
@@ -121,11 +124,7 @@ def _is_full_name(text: str) -> bool:
 
 def _is_full_or_short_name(text: str) -> bool:
     """A surname, a full name, or a familiar form of one (老張, 小美, 阿明)."""
-    if text in known.STOP_NAMES:
-        return False
-    if text in known.FUNCTION_SURNAMES:
-        return False
-    return text in known.SURNAMES or text in known.COMPOUND_SURNAMES or _is_full_name(text)
+    return text not in known.STOP_NAMES and (_is_surname(text) or _is_full_name(text))
 
 
 def _place(word: Word) -> Iterator[Candidate]:
@@ -190,7 +189,8 @@ def _is_proper(word: Word, suffix: str) -> bool:
     """Whether a word holds a name before its suffix: 台灣·大學 does, 電影·院 does not."""
     if word.text[: -len(suffix)] in known.PLACES or word.text[: -len(suffix)] in known.ORGANISATIONS:
         return True
-    return word.tag in ("nt", "ns", "nr", "nz") or not word.listed
+    guessed = not word.listed and (len(suffix) > 1 or len(word.text) == 3)
+    return word.tag in ("nt", "ns", "nr", "nz") or guessed
 
 
 def _is_anchor(word: Word) -> bool:

@@ -174,9 +174,7 @@ def _subtype(run: Sequence[LatinToken], text: str, before: str) -> EntitySubtype
     whole = " ".join(lowered)
     if whole in known.PLACES:
         return EntitySubtype.PLACE
-    if whole in known.ORGANISATIONS or (
-        len(run) > 1 and (lowered[-1] in known.ORGANISATION_HEADS or lowered[0] in known.BEFORE_OF)
-    ):
+    if whole in known.ORGANISATIONS or (len(run) > 1 and ({lowered[0], lowered[-1]} & known.ORGANISATION_HEADS)):
         return EntitySubtype.ORGANISATION
     if " & " in text:
         return EntitySubtype.ORGANISATION

@@ -49,9 +49,7 @@ class World:
     ) -> tuple[Understood, Replied, Acknowledged]:
         """One chat turn, learned before it returns; each turn is a minute later than the one before."""
         self.now += timedelta(minutes=1)
-        said = ChatMessage(
-            user_id=user, session_id=session, message=message, turn_id=turn_id, wait=True, now=self.now
-        )
+        said = ChatMessage(user_id=user, session_id=session, message=message, turn_id=turn_id, wait=True, now=self.now)
         events = [event async for event in self.chat_turn.run(said)]
         understood, _, replied, acknowledged = events
         assert isinstance(understood, Understood)

@@ -165,6 +165,19 @@ async def test_a_poison_text_fails_alone(engine: Any, start: Any) -> None:
     encoder.check_health()
 
 
+async def test_of_a_request_that_failed_nothing_more_is_computed(engine: Any, start: Any) -> None:
+    def hook(texts: list[str]) -> None:
+        if "poison poison" in texts:
+            raise ValueError("cannot compute this")
+
+    encoder = start()
+    engine.hook = hook
+    with pytest.raises(ModelUnavailable):
+        await ask(encoder, "a", "poison poison", "b", "c")
+    await ask(encoder, "next")
+    assert [len(batch) for batch in engine.batches] == [4, 2, 1, 1]
+
+
 async def test_a_text_that_cannot_be_tokenised_fails_alone(start: Any) -> None:
     encoder = start()
     good, bad = ask(encoder, "good"), ask(encoder, "fine", "unreadable")

@@ -1,12 +1,15 @@
 """The bundled weights, read by our own reader, against the engine of the package that bundles them."""
 
+import asyncio
 from pathlib import Path
 from typing import Any, Never
 
 import numpy as np
 import pytest
 
-from memory.ports.language import FloatMatrix, TextKind
+from memory.ports.language import FloatMatrix, Priority, TextKind
+from models.batch_queue import BatchLimits
+from models.batched_encoder import BatchedEncoder
 from models.catalog import DEFAULT_MODEL, get_model
 from models.encoder import EncoderEngine
 
@@ -94,6 +97,18 @@ def test_vectors_are_those_of_sentence_transformers(e5: EncoderEngine, e5_folder
     prefix = get_model(DEFAULT_MODEL).query_prefix
     theirs = plain.encode([prefix + text for text in SAMPLE])
     np.testing.assert_allclose(e5.encode(SAMPLE, TextKind.QUERY), theirs, atol=2e-6)
+
+
+async def test_concurrent_callers_get_what_they_would_get_alone(e5: EncoderEngine) -> None:
+    encoder = BatchedEncoder(e5, limits=BatchLimits(batch_tokens=256))
+    calls = [(SAMPLE[:9], TextKind.PASSAGE, Priority.BATCH)]
+    calls += [([text], TextKind.QUERY, Priority.INTERACTIVE) for text in SAMPLE]
+    answers = await asyncio.gather(
+        *(encoder.encode(texts, kind=kind, priority=priority) for texts, kind, priority in calls)
+    )
+    await encoder.close()
+    for (texts, kind, _), vectors in zip(calls, answers, strict=True):
+        np.testing.assert_allclose(vectors, e5.encode(texts, kind), atol=2e-6)
 
 
 def test_the_same_question_in_the_other_script_is_nearest(e5: EncoderEngine) -> None:

@@ -1,6 +1,5 @@
 """Values to store, and one real session server for the whole folder."""
 
-import itertools
 import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -9,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from redis import Redis
 
 from memory.dialogue import Role, Turn
 from memory.entities import Entity
@@ -33,9 +33,7 @@ def resource(name: str, *, user_id: str = "ann", session_id: str = "s", **fields
 
 def entity(value: str, *aliases: str, user_id: str = "ann", **fields: Any) -> Entity:
     fields = {"first_mentioned": NOON, "last_mentioned": NOON, "entity_id": entity_id(user_id, value)} | fields
-    return Entity(
-        user_id=user_id, entity_value=value, normalised_value=normalise(value), aliases=aliases, **fields
-    )
+    return Entity(user_id=user_id, entity_value=value, normalised_value=normalise(value), aliases=aliases, **fields)
 
 
 def memory(name: str, *, user_id: str = "ann", session_id: str = "s", **fields: Any) -> Memory:
@@ -87,11 +85,8 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalRedi
 
 
 @pytest.fixture
-def redis_url(redis_server: LocalRedisServer, _database: Iterator[int] = itertools.count()) -> str:
-    """A database of its own for each test, of the sixteen that a server has, emptied first."""
-    from redis import Redis
-
-    url = f"{redis_server.url}?db={next(_database) % 16}"
-    with Redis.from_url(url) as client:
+def redis_url(redis_server: LocalRedisServer) -> str:
+    """Where the session server is, emptied first."""
+    with Redis.from_url(redis_server.url) as client:
         client.flushdb()
-    return url
+    return redis_server.url

@@ -3,14 +3,18 @@
 import asyncio
 import tempfile
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory.ports.vectors import Collection, IndexQuery, SparseVector
+from memory.ports.record import SystemOfRecord
+from memory.ports.vectors import Collection, IndexQuery, SparseVector, VectorIndex
 from memory.retrieval.hits import SearchFilter
 from storage.edge_vectors import EdgeVectors
 from storage.memory_record import InMemoryRecord
@@ -37,7 +41,7 @@ vector_steps = st.lists(
 )
 
 
-def _queries():
+def _queries() -> list[IndexQuery]:
     dense = np.array([1, 0.5, -0.25, 0], dtype=np.float32)
     return [
         IndexQuery(Collection.MEMORIES, 99, sparse=SparseVector((0, 1, 2), (1.0, 1.0, 1.0)), filters=filters)
@@ -49,7 +53,7 @@ def _queries():
 
 
 @pytest.fixture(scope="module")
-def shared_index(tmp_path_factory, make):
+def shared_index(tmp_path_factory: pytest.TempPathFactory, make: SimpleNamespace) -> Iterator[EdgeVectors]:
     index = EdgeVectors.open(tmp_path_factory.mktemp("shared"), model_id="e5", dimension=make.DIMENSION)
     yield index
     asyncio.run(index.close())
@@ -57,11 +61,13 @@ def shared_index(tmp_path_factory, make):
 
 @slow
 @given(steps=vector_steps)
-def test_each_users_vectors_are_as_if_the_others_were_not_there(make, shared_index, steps):
+def test_each_users_vectors_are_as_if_the_others_were_not_there(
+    make: SimpleNamespace, shared_index: VectorIndex, steps: Any
+) -> None:
     # New names for each example: what earlier examples left behind are further users.
     renamed = {user: f"{user} {uuid.uuid4()}" for user in USERS}
 
-    async def run():
+    async def run() -> None:
         alone = {user: InMemoryVectors(dimension=make.DIMENSION) for user in USERS}
         for action, user, name, terms, dense, metadata in steps:
             for index, owner in ((shared_index, renamed[user]), (alone[user], user)):
@@ -87,7 +93,9 @@ record_steps = st.lists(
 )
 
 
-async def _record_step(record, make, action, user, name, word):
+async def _record_step(
+    record: SystemOfRecord, make: SimpleNamespace, action: str, user: str, name: str, word: str
+) -> None:
     async with record.writing(user_id=user) as unit:
         if action == "log":
             await unit.log.append([make.resource(name, user_id=user, content=word)])
@@ -101,7 +109,7 @@ async def _record_step(record, make, action, user, name, word):
             await unit.commit()
 
 
-async def _record_view(record, user):
+async def _record_view(record: SystemOfRecord, user: str) -> tuple[Any, ...]:
     async with record.reading(user_id=user) as unit:
         return (
             [one.model_copy(update={"sequence": 0}) for one in await unit.log.session("s", limit=99)],
@@ -118,8 +126,8 @@ async def _record_view(record, user):
 
 @slow
 @given(steps=record_steps)
-def test_each_users_record_is_as_if_the_others_were_not_there(make, steps):
-    async def run():
+def test_each_users_record_is_as_if_the_others_were_not_there(make: SimpleNamespace, steps: Any) -> None:
+    async def run() -> None:
         with tempfile.TemporaryDirectory() as folder:
             shared = SqliteRecord.open(Path(folder) / "record.db", durable=False, readers=1)
             alone = {user: InMemoryRecord() for user in USERS}
@@ -145,15 +153,19 @@ session_steps = st.lists(
 
 @slow
 @given(steps=session_steps)
-def test_each_users_sessions_are_as_if_the_others_were_not_there(make, redis_url, steps):
-    async def run():
+def test_each_users_sessions_are_as_if_the_others_were_not_there(
+    make: SimpleNamespace, redis_url: str, steps: Any
+) -> None:
+    async def run() -> None:
         shared = RedisSessions(redis_url, now=lambda: make.NOON)
         await shared._redis.flushdb()
         alone = {user: InMemorySessions(now=lambda: make.NOON) for user in USERS}
         for action, user, session, word in steps:
             for store in (shared, alone[user]):
                 if action == "append":
-                    await store.append(session, user_id=user, turns=[make.turn(word, word)], mentioned=[word], deixis=[word])
+                    await store.append(
+                        session, user_id=user, turns=[make.turn(word, word)], mentioned=[word], deixis=[word]
+                    )
                 else:
                     await store.clear(session, user_id=user)
         for user in USERS:

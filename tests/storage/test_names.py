@@ -1,19 +1,23 @@
 """Finding names in a text: the same by probing an index (SQLite) and by looking at every name (the fake)."""
 
 import asyncio
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.entities import EntityStatus
+from memory.ports.record import SystemOfRecord
 from storage.memory_record import InMemoryRecord
 from storage.sqlite_record import SqliteRecord
 
 LETTERS = "ab1_é- ．Ｂ我他宏康鴻鸿ひカーйß"
 
 
-async def found(record, text, entities):
+async def found(record: SystemOfRecord, text: str, entities: Any) -> list[str]:
     async with record.writing(user_id="ann") as unit:
         await unit.entities.save(entities)
         return [one.entity_value for one in await unit.entities.found_in(text)]
@@ -39,7 +43,9 @@ async def found(record, text, entities):
     ],
 )
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
-async def test_names_are_found_as_a_reader_would(tmp_path, make, kind, text, expected):
+async def test_names_are_found_as_a_reader_would(
+    tmp_path: Path, make: SimpleNamespace, kind: str, text: str, expected: Any
+) -> None:
     record = InMemoryRecord() if kind == "memory" else SqliteRecord.open(tmp_path / "record.db")
     names = ["宏康HCI", "宏康", "HCI", "鸿海", "Ann", "Ann Lee", "1.2", "カラオケ"]
     entities = [make.entity(name) for name in names] + [make.entity("上班", status=EntityStatus.ARCHIVED)]
@@ -48,7 +54,9 @@ async def test_names_are_found_as_a_reader_would(tmp_path, make, kind, text, exp
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
-async def test_an_entity_with_many_names_in_the_text_is_found_once_by_its_longest(tmp_path, make, kind):
+async def test_an_entity_with_many_names_in_the_text_is_found_once_by_its_longest(
+    tmp_path: Path, make: SimpleNamespace, kind: str
+) -> None:
     record = InMemoryRecord() if kind == "memory" else SqliteRecord.open(tmp_path / "record.db")
     entities = [make.entity("台積電", "TSMC", "台灣積體電路製造"), make.entity("新竹科學園區")]
     text = "TSMC（台灣積體電路製造，台積電）在新竹科學園區"
@@ -57,7 +65,7 @@ async def test_an_entity_with_many_names_in_the_text_is_found_once_by_its_longes
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
-async def test_a_name_of_any_length_is_found(tmp_path, make, kind):
+async def test_a_name_of_any_length_is_found(tmp_path: Path, make: SimpleNamespace, kind: str) -> None:
     record = InMemoryRecord() if kind == "memory" else SqliteRecord.open(tmp_path / "record.db")
     names = ["我" * length for length in (1, 2, 31, 32, 33, 200)] + ["long " * 20 + "name"]
     entities = [make.entity(name) for name in names]
@@ -69,7 +77,9 @@ async def test_a_name_of_any_length_is_found(tmp_path, make, kind):
 
 @pytest.mark.parametrize("text", ["\ud800宏康\x00", "宏康\udfff", "a\x00宏康"])
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
-async def test_broken_text_is_searched_all_the_same(tmp_path, make, kind, text):
+async def test_broken_text_is_searched_all_the_same(
+    tmp_path: Path, make: SimpleNamespace, kind: str, text: str
+) -> None:
     record = InMemoryRecord() if kind == "memory" else SqliteRecord.open(tmp_path / "record.db")
     assert await found(record, text, [make.entity("宏康")]) == ["宏康"]
     await record.close()
@@ -84,11 +94,13 @@ names = st.text(LETTERS, min_size=1, max_size=40).filter(lambda name: name.strip
     fillers=st.lists(st.text(LETTERS, max_size=6), min_size=1, max_size=5),
     data=st.data(),
 )
-def test_probing_finds_what_looking_at_every_name_finds(tmp_path_factory, make, names, fillers, data):
+def test_probing_finds_what_looking_at_every_name_finds(
+    tmp_path_factory: pytest.TempPathFactory, make: SimpleNamespace, names: Any, fillers: Any, data: Any
+) -> None:
     inserted = data.draw(st.lists(st.sampled_from(names), max_size=len(fillers)))
     text = "".join(filler + name for filler, name in zip(fillers, [*inserted, *[""] * len(fillers)], strict=False))
 
-    async def both():
+    async def both() -> tuple[list[str], list[str]]:
         entities = [make.entity(name) for name in names]
         by_looking = InMemoryRecord()
         by_probing = SqliteRecord.open(tmp_path_factory.mktemp("names") / "record.db", durable=False, readers=1)

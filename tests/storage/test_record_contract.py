@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta, timezone
+from typing import Never
 
 import pytest
 
@@ -15,13 +16,15 @@ from storage.sqlite_record import SqliteRecord
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-async def record(request, tmp_path) -> AsyncIterator[SystemOfRecord]:
+async def record(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SystemOfRecord]:
     opened = InMemoryRecord() if request.param == "memory" else SqliteRecord.open(tmp_path / "record.db", readers=2)
     yield opened
     await opened.close()
 
 
-async def save(record, *, user_id="ann", resources=(), entities=(), memories=()):
+async def save(
+    record: SystemOfRecord, *, user_id: str = "ann", resources: Any = (), entities: Any = (), memories: Any = ()
+) -> None:
     async with record.writing(user_id=user_id) as unit:
         await unit.log.append(resources)
         await unit.entities.save(entities)
@@ -30,7 +33,9 @@ async def save(record, *, user_id="ann", resources=(), entities=(), memories=())
 
 
 class TestUnitOfWork:
-    async def test_a_unit_that_is_left_without_commit_leaves_nothing(self, record, make):
+    async def test_a_unit_that_is_left_without_commit_leaves_nothing(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
         async with record.writing(user_id="ann") as unit:
             await unit.log.append([make.resource("r")])
             await unit.entities.save([make.entity("宏康")])
@@ -39,7 +44,9 @@ class TestUnitOfWork:
             ("resources", "unlearned", "entities", "memories", "outbox", "users", "size_bytes"), 0
         )
 
-    async def test_an_error_undoes_the_unit_and_the_next_one_writes(self, record, make):
+    async def test_an_error_undoes_the_unit_and_the_next_one_writes(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> Never:
         with pytest.raises(ZeroDivisionError):
             async with record.writing(user_id="ann") as unit:
                 await unit.memories.save([make.memory("lost")])
@@ -48,54 +55,60 @@ class TestUnitOfWork:
         async with record.reading(user_id="ann") as unit:
             assert [one.memory_id for one in await unit.memories.recent(limit=9)] == ["kept"]
 
-    async def test_a_unit_sees_its_own_writes(self, record, make):
+    async def test_a_unit_sees_its_own_writes(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         async with record.writing(user_id="ann") as unit:
             await unit.memories.save([make.memory("m")])
             assert await unit.memories.get(["m"]) == [make.memory("m")]
 
-    async def test_a_reader_keeps_the_view_with_which_it_began(self, record, make):
+    async def test_a_reader_keeps_the_view_with_which_it_began(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
         async with record.reading(user_id="ann") as reader:
             await save(record, memories=[make.memory("later")])
             assert await reader.memories.recent(limit=9) == []
         async with record.reading(user_id="ann") as reader:
             assert len(await reader.memories.recent(limit=9)) == 1
 
-    async def test_several_readers_are_open_at_once(self, record, make):
+    async def test_several_readers_are_open_at_once(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         await save(record, memories=[make.memory("m")])
         async with record.reading(user_id="ann") as one, record.reading(user_id="ann") as other:
             assert await one.memories.get(["m"]) == await other.memories.get(["m"])
 
-    async def test_a_reading_unit_refuses_to_write(self, record, make):
+    async def test_a_reading_unit_refuses_to_write(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         async with record.reading(user_id="ann") as unit:
             with pytest.raises(RuntimeError, match="reading"):
                 await unit.memories.save([make.memory("m")])
 
-    async def test_a_unit_is_over_once_it_is_committed(self, record, make):
+    async def test_a_unit_is_over_once_it_is_committed(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         async with record.writing(user_id="ann") as unit:
             await unit.commit()
             with pytest.raises(RuntimeError, match="over"):
                 await unit.memories.save([make.memory("m")])
 
-    async def test_a_unit_that_leaks_out_of_its_block_touches_nothing(self, record, make):
+    async def test_a_unit_that_leaks_out_of_its_block_touches_nothing(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
         async with record.writing(user_id="ann") as leaked:
             pass
         async with record.writing(user_id="bob"):
             with pytest.raises(RuntimeError, match="over"):
                 await leaked.memories.save([make.memory("m")])
 
-    async def test_writers_take_turns_and_lose_nothing(self, record, make):
+    async def test_writers_take_turns_and_lose_nothing(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         await asyncio.gather(*(save(record, resources=[make.resource(str(n))]) for n in range(40)))
         async with record.reading(user_id="ann") as unit:
             assert len(await unit.log.session("s", limit=99)) == 40
 
-    async def test_writers_come_in_the_order_of_asking(self, record, make):
+    async def test_writers_come_in_the_order_of_asking(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         await asyncio.gather(*(save(record, resources=[make.resource(str(n))]) for n in range(20)))
         async with record.reading(user_id="ann") as unit:
             assert [one.resource_id for one in await unit.log.session("s", limit=99)] == [str(n) for n in range(20)]
 
     @pytest.mark.parametrize("steps", range(12))
-    async def test_a_cancelled_writer_leaves_no_lock_and_no_half(self, record, make, steps):
-        async def write():
+    async def test_a_cancelled_writer_leaves_no_lock_and_no_half(
+        self, record: SystemOfRecord, make: SimpleNamespace, steps: int
+    ) -> None:
+        async def write() -> None:
             async with record.writing(user_id="ann") as unit:
                 await unit.memories.save([make.memory("a")])
                 await unit.memories.save([make.memory("b")])
@@ -111,7 +124,9 @@ class TestUnitOfWork:
             found = {one.memory_id for one in await unit.memories.recent(limit=9)}
         assert found in ({"c"}, {"a", "b", "c"})
 
-    async def test_cancelled_waiters_do_not_hold_up_the_others(self, record, make):
+    async def test_cancelled_waiters_do_not_hold_up_the_others(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
         async with record.writing(user_id="ann"):
             waiting = [asyncio.create_task(save(record, resources=[make.resource(str(n))])) for n in range(10)]
             await asyncio.sleep(0.01)
@@ -122,13 +137,13 @@ class TestUnitOfWork:
             assert [one.resource_id for one in await unit.log.session("s", limit=99)] == ["1", "3", "5", "7", "9"]
 
     @pytest.mark.parametrize("user_id", ["", "a\nb", "x" * 129, "\ud800"])
-    async def test_an_impossible_user_is_refused(self, record, user_id):
+    async def test_an_impossible_user_is_refused(self, record: SystemOfRecord, user_id: str) -> None:
         for opening in (record.reading, record.writing):
             with pytest.raises(InvalidField):
                 async with opening(user_id=user_id):
                     pass
 
-    async def test_nothing_opens_after_close(self, record):
+    async def test_nothing_opens_after_close(self, record: SystemOfRecord) -> None:
         await record.close()
         for opening in (record.reading, record.writing):
             with pytest.raises(StoreUnavailable) as caught:
@@ -138,7 +153,9 @@ class TestUnitOfWork:
 
 
 class TestIsolation:
-    async def test_an_item_of_another_user_is_refused_and_nothing_is_written(self, record, make):
+    async def test_an_item_of_another_user_is_refused_and_nothing_is_written(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
         async with record.writing(user_id="ann") as unit:
             with pytest.raises(InvalidField):
                 await unit.log.append([make.resource("mine"), make.resource("theirs", user_id="bob")])
@@ -149,7 +166,7 @@ class TestIsolation:
             await unit.commit()
         assert (await record.backlog.counts())["resources"] == 0
 
-    async def test_two_users_may_use_the_same_ids(self, record, make):
+    async def test_two_users_may_use_the_same_ids(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         for user in ("ann", "bob"):
             await save(
                 record,
@@ -165,7 +182,9 @@ class TestIsolation:
             assert await unit.entities.get_by_value("bob") is None
             assert await unit.entities.found_in("bob and ann") == await unit.entities.get(["id"])
 
-    async def test_learning_ones_log_leaves_that_of_another(self, record, make):
+    async def test_learning_ones_log_leaves_that_of_another(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
         for user in ("ann", "bob"):
             await save(record, user_id=user, resources=[make.resource("id", user_id=user)])
         async with record.writing(user_id="ann") as unit:
@@ -175,7 +194,9 @@ class TestIsolation:
 
 
 class TestRawLog:
-    async def test_an_entry_comes_back_as_it_was_with_its_place_in_the_log(self, record, make):
+    async def test_an_entry_comes_back_as_it_was_with_its_place_in_the_log(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
         written = make.resource(
             "r",
             content="他說\x00「買 1.20 版」\u2028 𠮷",
@@ -191,7 +212,7 @@ class TestRawLog:
         assert read.model_copy(update={"sequence": 0}) == written
         assert [type(value) for value in read.metadata.values()] == [int, float, bool, type(None), str]
 
-    async def test_an_entry_that_is_there_is_never_changed(self, record, make):
+    async def test_an_entry_that_is_there_is_never_changed(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         await save(record, resources=[make.resource("r", content="first"), make.resource("r", content="second")])
         await save(record, resources=[make.resource("r", content="third", session_id="other")])
         async with record.reading(user_id="ann") as unit:
@@ -199,7 +220,9 @@ class TestRawLog:
             assert await unit.log.session("other", limit=9) == []
         assert read.content == "first"
 
-    async def test_a_repeated_append_does_not_bring_it_back_to_the_learner(self, record, make):
+    async def test_a_repeated_append_does_not_bring_it_back_to_the_learner(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
         await save(record, resources=[make.resource("r")])
         async with record.writing(user_id="ann") as unit:
             await unit.log.mark_learned(["r"])
@@ -207,18 +230,22 @@ class TestRawLog:
             await unit.commit()
         assert await record.backlog.unlearned(limit=9) == []
 
-    async def test_get_keeps_the_order_of_the_ids_and_skips_unknown_ones(self, record, make):
+    async def test_get_keeps_the_order_of_the_ids_and_skips_unknown_ones(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
         await save(record, resources=[make.resource(name) for name in "abc"])
         async with record.reading(user_id="ann") as unit:
             assert [one.resource_id for one in await unit.log.get(["c", "x", "a"])] == ["c", "a"]
 
-    async def test_get_takes_any_number_of_ids(self, record, make):
+    async def test_get_takes_any_number_of_ids(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         names = [str(n) for n in range(1200)]
         await save(record, resources=[make.resource(name) for name in names])
         async with record.reading(user_id="ann") as unit:
             assert [one.resource_id for one in await unit.log.get(names)] == names
 
-    async def test_a_session_is_read_backwards_in_pages_oldest_first(self, record, make):
+    async def test_a_session_is_read_backwards_in_pages_oldest_first(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
         await save(record, resources=[make.resource(name) for name in "abcde"])
         await save(record, resources=[make.resource("x", session_id="t")])
         async with record.reading(user_id="ann") as unit:
@@ -228,7 +255,7 @@ class TestRawLog:
             assert [one.resource_id for one in before] == ["b", "c"]
             assert await unit.log.session("s", limit=0) == []
 
-    async def test_only_the_first_to_take_an_entry_gets_it(self, record, make):
+    async def test_only_the_first_to_take_an_entry_gets_it(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         await save(record, resources=[make.resource("a"), make.resource("b"), make.resource("done", learn=False)])
         async with record.writing(user_id="ann") as unit:
             assert await unit.log.mark_learned(["b"]) == ["b"]
@@ -239,26 +266,30 @@ class TestRawLog:
 
 
 class TestEntities:
-    async def test_an_entity_comes_back_as_it_was(self, record, make):
+    async def test_an_entity_comes_back_as_it_was(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         written = make.entity("宏康 HCI", "HCI", "宏康", attributes={"a": 1.0, "b": None}, related_entities=("e",))
         await save(record, entities=[written])
         async with record.reading(user_id="ann") as unit:
             assert await unit.entities.get([written.entity_id]) == [written]
 
     @pytest.mark.parametrize("spelling", ["宏康HCI", "宏康　ＨＣＩ", "宏康 hci", "鴻海"])
-    async def test_an_entity_is_found_by_any_spelling_of_name_or_alias(self, record, make, spelling):
+    async def test_an_entity_is_found_by_any_spelling_of_name_or_alias(
+        self, record: SystemOfRecord, make: SimpleNamespace, spelling: str
+    ) -> None:
         written = make.entity("宏康 HCI", "鸿海")
         await save(record, entities=[written])
         async with record.reading(user_id="ann") as unit:
             assert await unit.entities.get_by_value(spelling) == written
 
-    async def test_a_name_goes_before_an_alias(self, record, make):
+    async def test_a_name_goes_before_an_alias(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         named, alias = make.entity("蘋果", entity_id="z"), make.entity("Apple", "蘋果", entity_id="a")
         await save(record, entities=[alias, named])
         async with record.reading(user_id="ann") as unit:
             assert await unit.entities.get_by_value("苹果") == named
 
-    async def test_the_one_that_took_over_an_archived_name_goes_first(self, record, make):
+    async def test_the_one_that_took_over_an_archived_name_goes_first(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
         archived = make.entity("鴻海", status=EntityStatus.ARCHIVED)
         merged = make.entity("富士康", "鴻海")
         await save(record, entities=[archived, merged])
@@ -266,14 +297,18 @@ class TestEntities:
             assert await unit.entities.get_by_value("鴻海") == merged
             assert await unit.entities.get_by_value("富士康") == merged
 
-    async def test_an_alias_that_was_taken_off_is_not_found(self, record, make):
+    async def test_an_alias_that_was_taken_off_is_not_found(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
         await save(record, entities=[make.entity("台積電", "TSMC")])
         await save(record, entities=[make.entity("台積電")])
         async with record.reading(user_id="ann") as unit:
             assert await unit.entities.get_by_value("TSMC") is None
             assert await unit.entities.found_in("TSMC") == []
 
-    async def test_recent_gives_the_active_ones_latest_mentioned_first(self, record, make):
+    async def test_recent_gives_the_active_ones_latest_mentioned_first(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
         await save(
             record,
             entities=[
@@ -289,7 +324,9 @@ class TestEntities:
 
 
 class TestMemories:
-    async def test_a_memory_comes_back_as_it_was_and_is_replaced_by_its_id(self, record, make):
+    async def test_a_memory_comes_back_as_it_was_and_is_replaced_by_its_id(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
         await save(record, memories=[make.memory("m", text="alt")])
         new = make.memory("m", text="neu", entity_ids=("e",), metadata={"k": "v"}, last_accessed_at=make.at(5))
         await save(record, memories=[new])
@@ -297,7 +334,9 @@ class TestMemories:
             assert await unit.memories.get(["m", "x"]) == [new]
             assert await unit.memories.recent(limit=9) == [new]
 
-    async def test_recent_gives_the_latest_first_of_one_session_or_all(self, record, make):
+    async def test_recent_gives_the_latest_first_of_one_session_or_all(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
         await save(
             record,
             memories=[
@@ -313,7 +352,9 @@ class TestMemories:
 
 
 class TestBacklog:
-    async def test_the_learner_sees_all_users_oldest_first_without_what_is_not_to_be_learned(self, record, make):
+    async def test_the_learner_sees_all_users_oldest_first_without_what_is_not_to_be_learned(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
         await save(record, resources=[make.resource("1")])
         await save(record, user_id="bob", resources=[make.resource("2", user_id="bob")])
         await save(record, resources=[make.resource("answer", learn=False), make.resource("3")])
@@ -322,7 +363,9 @@ class TestBacklog:
         assert [one.resource_id for one in await record.backlog.unlearned(limit=1, user_id="bob")] == ["2"]
         assert len(await record.backlog.unlearned(limit=2)) == 2
 
-    async def test_the_outbox_holds_one_entry_an_item_however_often_it_changed(self, record, make):
+    async def test_the_outbox_holds_one_entry_an_item_however_often_it_changed(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
         await save(record, entities=[make.entity("宏康"), make.entity("宏康")], memories=[make.memory("m")])
         await save(record, user_id="bob", memories=[make.memory("m", user_id="bob")])
         await save(record, entities=[make.entity("宏康", "HCI")])
@@ -335,20 +378,24 @@ class TestBacklog:
         assert [entry.user_id for entry in await record.backlog.outbox(limit=9, user_id="bob")] == ["bob"]
         assert len(await record.backlog.outbox(limit=1)) == 1
 
-    async def test_what_is_acknowledged_is_gone(self, record, make):
+    async def test_what_is_acknowledged_is_gone(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         await save(record, memories=[make.memory("a"), make.memory("b")])
         first, second = await record.backlog.outbox(limit=9)
         await record.backlog.acknowledge([first])
         assert await record.backlog.outbox(limit=9) == [second]
 
-    async def test_an_item_that_was_saved_again_meanwhile_stays(self, record, make):
+    async def test_an_item_that_was_saved_again_meanwhile_stays(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
         await save(record, memories=[make.memory("m", text="old")])
         entries = await record.backlog.outbox(limit=9)
         await save(record, memories=[make.memory("m", text="new")])
         await record.backlog.acknowledge(entries)
         assert [entry.item_id for entry in await record.backlog.outbox(limit=9)] == ["m"]
 
-    async def test_an_old_acknowledgement_never_fits_a_later_save(self, record, make):
+    async def test_an_old_acknowledgement_never_fits_a_later_save(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
         await save(record, memories=[make.memory("m")])
         entries = await record.backlog.outbox(limit=9)
         await record.backlog.acknowledge(entries)
@@ -356,13 +403,13 @@ class TestBacklog:
         await record.backlog.acknowledge(entries)
         assert len(await record.backlog.outbox(limit=9)) == 1
 
-    async def test_nobody_acknowledges_for_another(self, record, make):
+    async def test_nobody_acknowledges_for_another(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         await save(record, memories=[make.memory("m")])
         (entry,) = await record.backlog.outbox(limit=9)
         await record.backlog.acknowledge([OutboxEntry(entry.sequence, "bob", entry.collection, entry.item_id)])
         assert await record.backlog.outbox(limit=9) == [entry]
 
-    async def test_counts_are_totals_over_all_users(self, record, make):
+    async def test_counts_are_totals_over_all_users(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         await save(
             record,
             resources=[make.resource("1"), make.resource("2", learn=False)],

@@ -10,19 +10,19 @@ from memory.coreference.resolutions import CoreferenceResolution, ReferenceSourc
 from memory.dialogue import Role
 from memory.errors import InvalidField
 from memory.extraction.mentions import Mention
-from memory.ports.sessions import COREFERENCE_HISTORY, DEIXIS_WORDS, HISTORY_TURNS, MENTIONED_ENTITIES
+from memory.ports.sessions import COREFERENCE_HISTORY, DEIXIS_WORDS, HISTORY_TURNS, MENTIONED_ENTITIES, SessionStore
 from storage.memory_sessions import InMemorySessions
 from storage.redis_sessions import RedisSessions
 from storage.resilient_sessions import ResilientSessions
 
 
 @pytest.fixture
-def clock(make) -> SimpleNamespace:
+def clock(make: SimpleNamespace) -> SimpleNamespace:
     return SimpleNamespace(now=make.NOON)
 
 
 @pytest.fixture(params=["memory", "redis", "resilient"])
-async def sessions(request, clock, redis_url) -> AsyncIterator[object]:
+async def sessions(request: pytest.FixtureRequest, clock: SimpleNamespace, redis_url: str) -> AsyncIterator[object]:
     if request.param == "memory":
         yield InMemorySessions(now=lambda: clock.now)
         return
@@ -46,14 +46,16 @@ def resolution(text: str, entity_id: str | None = None) -> CoreferenceResolution
     )
 
 
-async def test_an_unknown_session_is_empty_and_starts_now(sessions, clock):
+async def test_an_unknown_session_is_empty_and_starts_now(sessions: SessionStore, clock: SimpleNamespace) -> None:
     session = await sessions.load("s", user_id="ann")
     assert session.turns == ()
     assert (session.context.session_id, session.context.user_id) == ("s", "ann")
     assert session.context.started_at == session.context.last_activity == clock.now
 
 
-async def test_what_was_appended_is_loaded(sessions, make, clock):
+async def test_what_was_appended_is_loaded(
+    sessions: SessionStore, make: SimpleNamespace, clock: SimpleNamespace
+) -> None:
     mentions = (Mention(text="宏康", start=0, end=2),)
     turns = [
         make.turn("宏康是什麼？\x00𠮷", "1").model_copy(update={"mentions": mentions, "speaker": "小明"}),
@@ -82,26 +84,26 @@ async def test_what_was_appended_is_loaded(sessions, make, clock):
     assert len(session.context.coreference_history) == 2
 
 
-async def test_a_turn_that_is_there_is_not_added_again(sessions, make):
+async def test_a_turn_that_is_there_is_not_added_again(sessions: SessionStore, make: SimpleNamespace) -> None:
     await sessions.append("s", user_id="ann", turns=[make.turn("a", "1"), make.turn("a", "1"), make.turn("x")])
     await sessions.append("s", user_id="ann", turns=[make.turn("a", "1"), make.turn("b", "2"), make.turn("x")])
     session = await sessions.load("s", user_id="ann")
     assert [turn.content for turn in session.turns] == ["a", "x", "b", "x"]
 
 
-async def test_an_entity_that_is_mentioned_again_moves_to_the_end(sessions):
+async def test_an_entity_that_is_mentioned_again_moves_to_the_end(sessions: SessionStore) -> None:
     await sessions.append("s", user_id="ann", turns=[], mentioned=["a", "b", "a", "c"])
     await sessions.append("s", user_id="ann", turns=[], mentioned=["b"])
     assert (await sessions.load("s", user_id="ann")).context.mentioned_entities == ("a", "c", "b")
 
 
-async def test_the_last_referred_entity_stays_until_another_is_referred_to(sessions):
+async def test_the_last_referred_entity_stays_until_another_is_referred_to(sessions: SessionStore) -> None:
     await sessions.append("s", user_id="ann", turns=[], resolutions=[resolution("A", "a"), resolution("B", "b")])
     await sessions.append("s", user_id="ann", turns=[], resolutions=[resolution("C")])
     assert (await sessions.load("s", user_id="ann")).context.last_referred_entity == "b"
 
 
-async def test_every_list_is_cut_to_its_bound_oldest_first(sessions, make):
+async def test_every_list_is_cut_to_its_bound_oldest_first(sessions: SessionStore, make: SimpleNamespace) -> None:
     for batch in range(3):
         words = [f"{batch}-{n}" for n in range(40)]
         await sessions.append(
@@ -123,7 +125,9 @@ async def test_every_list_is_cut_to_its_bound_oldest_first(sessions, make):
     assert session.turns[-1].content == session.context.mentioned_entities[-1] == session.context.deixis[-1] == "2-39"
 
 
-async def test_a_session_keeps_when_it_started_and_was_last_active(sessions, make, clock):
+async def test_a_session_keeps_when_it_started_and_was_last_active(
+    sessions: SessionStore, make: SimpleNamespace, clock: SimpleNamespace
+) -> None:
     await sessions.append("s", user_id="ann", turns=[])
     clock.now = make.at(60)
     await sessions.append("s", user_id="ann", turns=[])
@@ -132,8 +136,8 @@ async def test_a_session_keeps_when_it_started_and_was_last_active(sessions, mak
     assert (context.started_at, context.last_activity) == (make.NOON, make.at(60))
 
 
-async def test_concurrent_appends_lose_nothing(sessions, make):
-    async def append(n):
+async def test_concurrent_appends_lose_nothing(sessions: SessionStore, make: SimpleNamespace) -> None:
+    async def append(n: int) -> None:
         await sessions.append("s", user_id="ann", turns=[make.turn(str(n), str(n))], mentioned=[str(n)])
 
     await asyncio.gather(*(append(n) for n in range(HISTORY_TURNS)))
@@ -143,7 +147,7 @@ async def test_concurrent_appends_lose_nothing(sessions, make):
     assert set(session.context.mentioned_entities) == everything
 
 
-async def test_a_cleared_session_is_new(sessions, make):
+async def test_a_cleared_session_is_new(sessions: SessionStore, make: SimpleNamespace) -> None:
     await sessions.append("s", user_id="ann", turns=[make.turn("a")], mentioned=["e"], deixis=["今天"])
     await sessions.clear("s", user_id="ann")
     await sessions.clear("s", user_id="ann")
@@ -153,17 +157,26 @@ async def test_a_cleared_session_is_new(sessions, make):
 
 @pytest.mark.parametrize(
     ("mine", "theirs"),
-    [(("ann", "s"), ("bob", "s")), (("a:b", "c"), ("a", "b:c")), (("a}", "{s"), ("a", "}{s")), (("a%3A", "s"), ("a:", "s"))],
+    [
+        (("ann", "s"), ("bob", "s")),
+        (("a:b", "c"), ("a", "b:c")),
+        (("a}", "{s"), ("a", "}{s")),
+        (("a%3A", "s"), ("a:", "s")),
+    ],
 )
-async def test_no_pair_of_ids_poses_as_another(sessions, make, mine, theirs):
+async def test_no_pair_of_ids_poses_as_another(
+    sessions: SessionStore, make: SimpleNamespace, mine: tuple[str, str], theirs: tuple[str, str]
+) -> None:
     await sessions.append(mine[1], user_id=mine[0], turns=[make.turn("secret")])
     assert (await sessions.load(theirs[1], user_id=theirs[0])).turns == ()
     await sessions.clear(theirs[1], user_id=theirs[0])
     assert len((await sessions.load(mine[1], user_id=mine[0])).turns) == 1
 
 
-@pytest.mark.parametrize(("user_id", "session_id"), [("", "s"), ("ann", ""), ("a\n", "s"), ("ann", "x" * 129), ("\ud800", "s")])
-async def test_an_impossible_id_is_refused(sessions, user_id, session_id):
+@pytest.mark.parametrize(
+    ("user_id", "session_id"), [("", "s"), ("ann", ""), ("a\n", "s"), ("ann", "x" * 129), ("\ud800", "s")]
+)
+async def test_an_impossible_id_is_refused(sessions: SessionStore, user_id: str, session_id: str) -> None:
     with pytest.raises(InvalidField):
         await sessions.load(session_id, user_id=user_id)
     with pytest.raises(InvalidField):
@@ -172,5 +185,5 @@ async def test_an_impossible_id_is_refused(sessions, user_id, session_id):
         await sessions.clear(session_id, user_id=user_id)
 
 
-async def test_a_living_store_answers(sessions):
+async def test_a_living_store_answers(sessions: SessionStore) -> None:
     await sessions.ping()

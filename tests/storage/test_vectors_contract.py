@@ -1,7 +1,8 @@
 """What every vector index does (`memory.ports.vectors`), the fake and the embedded engine alike."""
 
+import asyncio
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -17,94 +18,122 @@ from storage.memory_vectors import InMemoryVectors
 MEMORIES = Collection.MEMORIES
 
 
+@pytest.fixture(scope="module")
+def edge_index(tmp_path_factory: pytest.TempPathFactory, make: SimpleNamespace) -> Iterator[EdgeVectors]:
+    opened = EdgeVectors.open(tmp_path_factory.mktemp("vectors"), model_id="e5", dimension=make.DIMENSION)
+    yield opened
+    asyncio.run(opened.close())
+
+
 @pytest.fixture(params=["memory", "edge"])
-async def index(request, tmp_path, make) -> AsyncIterator[VectorIndex]:
+async def index(request: pytest.FixtureRequest, make: SimpleNamespace) -> AsyncIterator[VectorIndex]:
     if request.param == "memory":
         yield InMemoryVectors(dimension=make.DIMENSION)
-    else:
-        opened = EdgeVectors.open(tmp_path / "vectors", model_id="e5", dimension=make.DIMENSION)
-        yield opened
-        await opened.close()
+        return
+    shared = request.getfixturevalue("edge_index")
+    yield shared
+    for collection in Collection:
+        for user in ("ann", "bob"):
+            (left,) = await shared.search([dense(1, 0, 0, 0, limit=1000, collection=collection)], user_id=user)
+            await shared.delete(collection, [hit.point_id for hit in left], user_id=user)
 
 
-def dense(*numbers, limit=10, collection=MEMORIES, **filters):
+def dense(*numbers: Any, limit: int = 10, collection: Collection = MEMORIES, **filters: dict[str, Any]):
     vector = np.asarray(numbers, dtype=np.float32)
     return IndexQuery(collection, limit, dense=vector, filters=SearchFilter(**filters))
 
 
-def sparse(*terms, limit=10, collection=MEMORIES, **filters):
+def sparse(*terms: Any, limit: int = 10, collection: Collection = MEMORIES, **filters: dict[str, Any]):
     vector = SparseVector(terms, (1.0,) * len(terms))
     return IndexQuery(collection, limit, sparse=vector, filters=SearchFilter(**filters))
 
 
-async def names(index, make, query, *, user_id="ann", known="abcdefgh"):
+async def names(
+    index: VectorIndex, make: SimpleNamespace, query: IndexQuery, *, user_id: str = "ann", known: str = "abcdefgh"
+):
     (hits,) = await index.search([query], user_id=user_id)
     by_id = {make.point_id(name): name for name in known}
     return [by_id[hit.point_id] for hit in hits]
 
 
-def idf(total, holding):
+def idf(total: int, holding: int):
     return math.log((total - holding + 0.5) / (holding + 0.5) + 1)
 
 
 class TestDense:
-    async def test_the_score_is_the_cosine_and_the_best_come_first(self, index, make):
-        points = [make.point("a", dense=(1, 0, 0, 0)), make.point("b", dense=(1, 1, 0, 0)), make.point("c", dense=(-1, 0, 0, 0))]
+    async def test_the_score_is_the_cosine_and_the_best_come_first(
+        self, index: VectorIndex, make: SimpleNamespace
+    ) -> None:
+        points = [
+            make.point("a", dense=(1, 0, 0, 0)),
+            make.point("b", dense=(1, 1, 0, 0)),
+            make.point("c", dense=(-1, 0, 0, 0)),
+        ]
         await index.upsert(MEMORIES, points, user_id="ann")
         (hits,) = await index.search([dense(1, 0, 0, 0)], user_id="ann")
         assert [hit.point_id for hit in hits] == [make.point_id(name) for name in "abc"]
         assert [hit.score for hit in hits] == pytest.approx([1, math.sqrt(0.5), -1], abs=1e-5)
 
-    async def test_at_most_limit_are_found(self, index, make):
+    async def test_at_most_limit_are_found(self, index: VectorIndex, make: SimpleNamespace) -> None:
         await index.upsert(MEMORIES, [make.point(name) for name in "abc"], user_id="ann")
         assert len(await names(index, make, dense(1, 0, 0, 0, limit=2))) == 2
         assert await names(index, make, dense(1, 0, 0, 0, limit=0)) == []
 
-    async def test_equal_scores_are_ordered_by_id(self, index, make):
+    async def test_equal_scores_are_ordered_by_id(self, index: VectorIndex, make: SimpleNamespace) -> None:
         await index.upsert(MEMORIES, [make.point(name) for name in "abcde"], user_id="ann")
         (hits,) = await index.search([dense(1, 0, 0, 0)], user_id="ann")
         assert [hit.point_id for hit in hits] == sorted(make.point_id(name) for name in "abcde")
 
 
 class TestSparse:
-    async def test_the_score_is_bm25_with_idf_over_the_users_points(self, index, make):
-        points = [make.point("a", terms={1: 1.0}), make.point("b", terms={1: 0.5, 2: 2.0}), make.point("c", terms={3: 1.0})]
+    async def test_the_score_is_bm25_with_idf_over_the_users_points(
+        self, index: VectorIndex, make: SimpleNamespace
+    ) -> None:
+        points = [
+            make.point("a", terms={1: 1.0}),
+            make.point("b", terms={1: 0.5, 2: 2.0}),
+            make.point("c", terms={3: 1.0}),
+        ]
         await index.upsert(MEMORIES, points, user_id="ann")
         (hits,) = await index.search([sparse(1, 2)], user_id="ann")
         assert [hit.point_id for hit in hits] == [make.point_id(name) for name in "ba"]
         expected = [0.5 * idf(3, 2) + 2 * idf(3, 1), idf(3, 2)]
         assert [hit.score for hit in hits] == pytest.approx(expected, rel=1e-4)
 
-    async def test_a_filter_narrows_the_result_and_not_the_statistics(self, index, make):
+    async def test_a_filter_narrows_the_result_and_not_the_statistics(
+        self, index: VectorIndex, make: SimpleNamespace
+    ) -> None:
         points = [make.point("a", session_id="s"), make.point("b", session_id="t"), make.point("c", terms={2: 1.0})]
         await index.upsert(MEMORIES, points, user_id="ann")
         (hits,) = await index.search([sparse(1, session_id="s")], user_id="ann")
         assert [hit.score for hit in hits] == pytest.approx([idf(3, 2)], rel=1e-4)
 
-    async def test_scores_follow_what_is_replaced_and_deleted(self, index, make):
+    async def test_scores_follow_what_is_replaced_and_deleted(self, index: VectorIndex, make: SimpleNamespace) -> None:
         await index.upsert(MEMORIES, [make.point(name) for name in "abcd"], user_id="ann")
         await index.upsert(MEMORIES, [make.point("b", terms={2: 1.0})], user_id="ann")
         await index.delete(MEMORIES, [make.point_id("c")], user_id="ann")
         (hits,) = await index.search([sparse(1)], user_id="ann")
         assert [hit.score for hit in hits] == pytest.approx([idf(3, 2)] * 2, rel=1e-4)
 
-    async def test_a_point_without_terms_counts_and_is_not_found(self, index, make):
+    async def test_a_point_without_terms_counts_and_is_not_found(
+        self, index: VectorIndex, make: SimpleNamespace
+    ) -> None:
         await index.upsert(MEMORIES, [make.point("a"), make.point("b", terms={})], user_id="ann")
         (hits,) = await index.search([sparse(1)], user_id="ann")
         assert [hit.score for hit in hits] == pytest.approx([idf(2, 1)], rel=1e-4)
         assert await names(index, make, dense(1, 0, 0, 0)) != []
 
-    async def test_a_search_without_terms_finds_nothing(self, index, make):
+    async def test_a_search_without_terms_finds_nothing(self, index: VectorIndex, make: SimpleNamespace) -> None:
         await index.upsert(MEMORIES, [make.point("a")], user_id="ann")
         assert await names(index, make, sparse()) == []
 
-    async def test_the_largest_term_id_is_found(self, index, make):
+    async def test_the_largest_term_id_is_found(self, index: VectorIndex, make: SimpleNamespace) -> None:
         await index.upsert(MEMORIES, [make.point("a", terms={2**32 - 1: 1.0, 0: 1.0})], user_id="ann")
         assert await names(index, make, sparse(2**32 - 1)) == ["a"]
 
 
 class TestWriting:
-    async def test_a_point_with_the_same_id_is_replaced(self, index, make):
+    async def test_a_point_with_the_same_id_is_replaced(self, index: VectorIndex, make: SimpleNamespace) -> None:
         await index.upsert(MEMORIES, [make.point("a", session_id="s", metadata={"k": 1})], user_id="ann")
         await index.upsert(MEMORIES, [make.point("a", dense=(0, 1, 0, 0), terms={2: 1.0})], user_id="ann")
         assert await index.count(MEMORIES, user_id="ann") == 1
@@ -112,7 +141,7 @@ class TestWriting:
         assert await names(index, make, dense(1, 0, 0, 0, session_id="s")) == []
         assert await names(index, make, dense(1, 0, 0, 0, metadata={"k": 1})) == []
 
-    async def test_the_collections_are_apart(self, index, make):
+    async def test_the_collections_are_apart(self, index: VectorIndex, make: SimpleNamespace) -> None:
         await index.upsert(Collection.ENTITIES, [make.point("a")], user_id="ann")
         assert await index.count(MEMORIES, user_id="ann") == 0
         results = await index.search(
@@ -120,13 +149,13 @@ class TestWriting:
         )
         assert [len(hits) for hits in results] == [0, 1, 0]
 
-    async def test_a_large_batch_is_stored_whole(self, index, make):
+    async def test_a_large_batch_is_stored_whole(self, index: VectorIndex, make: SimpleNamespace) -> None:
         await index.upsert(MEMORIES, [make.point(str(n)) for n in range(700)], user_id="ann")
         assert await index.count(MEMORIES, user_id="ann") == 700
         await index.delete(MEMORIES, [make.point_id(str(n)) for n in range(600)], user_id="ann")
         assert await index.count(MEMORIES, user_id="ann") == 100
 
-    async def test_deleting_what_is_not_there_is_no_error(self, index, make):
+    async def test_deleting_what_is_not_there_is_no_error(self, index: VectorIndex, make: SimpleNamespace) -> None:
         await index.delete(MEMORIES, [make.point_id("a")], user_id="ann")
         await index.delete(MEMORIES, [], user_id="ann")
         await index.upsert(MEMORIES, [], user_id="ann")
@@ -134,7 +163,7 @@ class TestWriting:
 
 
 class TestIsolation:
-    async def test_two_users_with_one_id_have_two_points(self, index, make):
+    async def test_two_users_with_one_id_have_two_points(self, index: VectorIndex, make: SimpleNamespace) -> None:
         await index.upsert(MEMORIES, [make.point("a")], user_id="ann")
         await index.upsert(MEMORIES, [make.point("a", dense=(0, 1, 0, 0), terms={2: 1.0})], user_id="bob")
         assert await names(index, make, sparse(1)) == ["a"]
@@ -142,7 +171,7 @@ class TestIsolation:
         await index.delete(MEMORIES, [make.point_id("a")], user_id="bob")
         assert [await index.count(MEMORIES, user_id=user) for user in ("ann", "bob")] == [1, 0]
 
-    async def test_what_another_user_writes_changes_no_score(self, index, make):
+    async def test_what_another_user_writes_changes_no_score(self, index: VectorIndex, make: SimpleNamespace) -> None:
         await index.upsert(MEMORIES, [make.point("a"), make.point("b", terms={2: 1.0})], user_id="ann")
         queries = [sparse(1, 2), dense(1, 0, 0, 0)]
         before = await index.search(queries, user_id="ann")
@@ -151,7 +180,7 @@ class TestIsolation:
         await index.delete(MEMORIES, [make.point_id(str(n)) for n in range(40)], user_id="bob")
         assert await index.search(queries, user_id="ann") == before
 
-    async def test_an_impossible_user_is_refused(self, index, make):
+    async def test_an_impossible_user_is_refused(self, index: VectorIndex, make: SimpleNamespace) -> None:
         for call in (
             index.upsert(MEMORIES, [make.point("a")], user_id=""),
             index.delete(MEMORIES, [make.point_id("a")], user_id="a\x1fb"),
@@ -164,10 +193,14 @@ class TestIsolation:
 
 class TestFilters:
     @pytest.fixture
-    async def stored(self, index, make):
+    async def stored(self, index: VectorIndex, make: SimpleNamespace):
         points = [
-            make.point("a", session_id="s", role="user", created_at_s=make.at(1).timestamp(), metadata={"n": 1, "t": "x"}),
-            make.point("b", session_id="s", role="assistant", created_at_s=make.at(2).timestamp(), metadata={"n": True}),
+            make.point(
+                "a", session_id="s", role="user", created_at_s=make.at(1).timestamp(), metadata={"n": 1, "t": "x"}
+            ),
+            make.point(
+                "b", session_id="s", role="assistant", created_at_s=make.at(2).timestamp(), metadata={"n": True}
+            ),
             make.point("c", session_id="t", role="user", created_at_s=make.at(3).timestamp(), metadata={"n": None}),
             make.point("d", created_at_s=make.at(4).timestamp(), metadata={"n": "1", "t": "y"}),
         ]
@@ -193,14 +226,18 @@ class TestFilters:
             ({"metadata": {"absent": None}}, ""),
         ],
     )
-    async def test_all_conditions_hold(self, stored, make, filters, expected):
+    async def test_all_conditions_hold(
+        self, stored: VectorIndex, make: SimpleNamespace, filters: dict[str, Any], expected: Any
+    ) -> None:
         for query in (dense(1, 0, 0, 0, **filters), sparse(1, **filters)):
             assert sorted(await names(stored, make, query)) == list(expected)
 
     @pytest.mark.parametrize(
         ("start", "end", "expected"), [(2, None, "bcd"), (None, 2, "ab"), (2, 3, "bc"), (2, 2, "b"), (3, 2, "")]
     )
-    async def test_both_ends_of_a_time_range_belong_to_it(self, stored, make, start, end, expected):
+    async def test_both_ends_of_a_time_range_belong_to_it(
+        self, stored: VectorIndex, make: SimpleNamespace, start: Any, end: Any, expected: Any
+    ) -> None:
         limits = {"created_from": start and make.at(start), "created_to": end and make.at(end)}
         assert sorted(await names(stored, make, dense(1, 0, 0, 0, **limits))) == list(expected)
 
@@ -216,14 +253,20 @@ class TestFilters:
             ({"metadata": "m"}, {"metadata[]": "m"}),
         ],
     )
-    async def test_no_key_or_value_poses_as_another(self, index, make, metadata, wanted):
+    async def test_no_key_or_value_poses_as_another(
+        self, index: VectorIndex, make: SimpleNamespace, metadata: dict[str, Any], wanted: dict[str, Any]
+    ) -> None:
         await index.upsert(MEMORIES, [make.point("a", metadata=metadata)], user_id="ann")
         assert await names(index, make, dense(1, 0, 0, 0, metadata=metadata)) == ["a"]
         assert await names(index, make, dense(1, 0, 0, 0, metadata=wanted)) == []
 
-    async def test_no_filter_reaches_another_users_points(self, index, make):
+    async def test_no_filter_reaches_another_users_points(self, index: VectorIndex, make: SimpleNamespace) -> None:
         await index.upsert(MEMORIES, [make.point("a", session_id="s", metadata={"user_id": "ann"})], user_id="bob")
-        for filters in ({"session_id": "s"}, {"metadata": {"user_id": "ann"}}, {"metadata": {"user_id": ["ann", "bob"]}}):
+        for filters in (
+            {"session_id": "s"},
+            {"metadata": {"user_id": "ann"}},
+            {"metadata": {"user_id": ["ann", "bob"]}},
+        ):
             assert await names(index, make, dense(1, 0, 0, 0, **filters)) == []
 
 
@@ -243,7 +286,9 @@ class TestRefusals:
             {"created_at_s": math.nan},
         ],
     )
-    async def test_a_batch_with_an_unsound_point_is_refused_whole(self, index, make, changes):
+    async def test_a_batch_with_an_unsound_point_is_refused_whole(
+        self, index: VectorIndex, make: SimpleNamespace, changes: Any
+    ) -> None:
         with pytest.raises(InvalidField):
             await index.upsert(MEMORIES, [make.point("a"), replace(make.point("b"), **changes)], user_id="ann")
         assert await index.count(MEMORIES, user_id="ann") == 0
@@ -257,7 +302,7 @@ class TestRefusals:
             dense(math.inf, 0, 0, 0),
         ],
     )
-    async def test_an_unsound_search_is_refused(self, index, query):
+    async def test_an_unsound_search_is_refused(self, index: VectorIndex, query: IndexQuery) -> None:
         with pytest.raises(InvalidField):
             await index.search([query], user_id="ann")
 
@@ -265,14 +310,16 @@ class TestRefusals:
 class TestEdgeFiles:
     """What only the embedded engine has: files."""
 
-    async def test_points_are_there_after_a_reload(self, tmp_path, make):
+    async def test_points_are_there_after_a_reload(self, tmp_path: Path, make: SimpleNamespace) -> None:
         for expected in (0, 1):
             index = EdgeVectors.open(tmp_path, model_id="e5", dimension=make.DIMENSION)
             assert await index.count(MEMORIES, user_id="ann") == expected
             await index.upsert(MEMORIES, [make.point("a")], user_id="ann")
             await index.close()
 
-    async def test_each_collection_and_model_has_its_folder_named_by_the_alias_file(self, tmp_path, make):
+    async def test_each_collection_and_model_has_its_folder_named_by_the_alias_file(
+        self, tmp_path: Path, make: SimpleNamespace
+    ) -> None:
         index = EdgeVectors.open(tmp_path, model_id="intfloat/e5", dimension=make.DIMENSION)
         await index.close()
         assert sorted(path.name for path in tmp_path.iterdir()) == [
@@ -281,14 +328,14 @@ class TestEdgeFiles:
             "aliases.json",
         ]
 
-    async def test_vectors_of_another_model_or_length_are_refused(self, tmp_path, make):
+    async def test_vectors_of_another_model_or_length_are_refused(self, tmp_path: Path, make: SimpleNamespace) -> None:
         await EdgeVectors.open(tmp_path, model_id="e5", dimension=make.DIMENSION).close()
         with pytest.raises(StoreUnavailable, match="ai_box_entity_memory__e5 is live, but the model is mpnet"):
             EdgeVectors.open(tmp_path, model_id="mpnet", dimension=make.DIMENSION)
         with pytest.raises(StoreUnavailable, match="vectors of length 4, not 8"):
             EdgeVectors.open(tmp_path, model_id="e5", dimension=8)
 
-    async def test_one_owner_at_a_time(self, tmp_path, make):
+    async def test_one_owner_at_a_time(self, tmp_path: Path, make: SimpleNamespace) -> None:
         owner = EdgeVectors.open(tmp_path, model_id="e5", dimension=make.DIMENSION)
         with pytest.raises(StoreUnavailable, match="another process") as caught:
             EdgeVectors.open(tmp_path, model_id="e5", dimension=make.DIMENSION)
@@ -296,27 +343,29 @@ class TestEdgeFiles:
         await owner.close()
         await EdgeVectors.open(tmp_path, model_id="e5", dimension=make.DIMENSION).close()
 
-    async def test_half_a_shard_of_a_crashed_start_is_replaced(self, tmp_path, make):
+    async def test_half_a_shard_of_a_crashed_start_is_replaced(self, tmp_path: Path, make: SimpleNamespace) -> None:
         (tmp_path / "ai_box_aam_memory__e5.new" / "segments").mkdir(parents=True)
         index = EdgeVectors.open(tmp_path, model_id="e5", dimension=make.DIMENSION)
         await index.upsert(MEMORIES, [make.point("a")], user_id="ann")
         await index.close()
 
     @pytest.mark.parametrize("content", ["", "[]", "{"])
-    async def test_a_broken_alias_file_is_no_reason_to_start_empty(self, tmp_path, make, content):
+    async def test_a_broken_alias_file_is_no_reason_to_start_empty(
+        self, tmp_path: Path, make: SimpleNamespace, content: str
+    ) -> None:
         await EdgeVectors.open(tmp_path, model_id="e5", dimension=make.DIMENSION).close()
         (tmp_path / "aliases.json").write_text(content)
         with pytest.raises(StoreUnavailable, match="cannot be read"):
             EdgeVectors.open(tmp_path, model_id="e5", dimension=make.DIMENSION)
 
-    async def test_nothing_answers_after_close(self, tmp_path, make):
+    async def test_nothing_answers_after_close(self, tmp_path: Path, make: SimpleNamespace) -> None:
         index = EdgeVectors.open(tmp_path, model_id="e5", dimension=make.DIMENSION)
         await index.close()
         await index.close()
         with pytest.raises(StoreUnavailable, match="closed"):
             await index.search([sparse(1)], user_id="ann")
 
-    async def test_vacuum_and_flush_change_no_result(self, tmp_path, make):
+    async def test_vacuum_and_flush_change_no_result(self, tmp_path: Path, make: SimpleNamespace) -> None:
         index = EdgeVectors.open(tmp_path, model_id="e5", dimension=make.DIMENSION)
         for _ in range(3):
             await index.upsert(MEMORIES, [make.point(str(n), terms={n % 7: 1.0}) for n in range(900)], user_id="ann")

@@ -20,7 +20,8 @@ USER = "user-1"
 
 NAMES = {
     EntitySubtype.PERSON: (
-        "張小姐、王先生、李老師、陳大文、林俊傑、王菲、李小姐、张小姐、陈先生、李小龙、Alice、Bob、Mr. Smith、Mrs. Jones、Tom"
+        "張小姐、王先生、李老師、陳大文、林俊傑、王菲、李小姐、张小姐、陈先生、李小龙、Alice、Bob、Mr. Smith、Mrs. "
+        "Jones、Tom"
     ),
     EntitySubtype.ORGANISATION: (
         "宏康、台積電、鴻海、腾讯、小米、清华大学、鼎泰豐、IBM、OpenAI、Acme、Golden Wok、Stanford University"

@@ -15,10 +15,14 @@ from memory.extraction.mentions import EntitySubtype
 from memory.ports.language import Extractor
 
 _WORDS = (
-    "它 牠 他 她 它們 他们 這個 那个 這家公司 那本書 那台機器 其 該公司 本書 前者 後者 兩者 上次說的 之前提到的那個系統 "
-    "你说的 那裡 那時候 AI-Box Redis Qdrant 台積電 張小姐 王先生 三體 杭州 Alice Bob Kyoto 和 與 、 ， 。 ？ 的 是 很好 "
-    "價格 多少錢 在哪 嗎 呢 it its it's they them their he him his she her this that these one the company former latter "
-    "both there what we discussed last time from week and or , . ? ! is are do does cost price a red car my phone I like "
+    "它 牠 他 她 它們 他们 這個 那个 這家公司 那本書 那台機器 其 該公司 本書 前者 後者 兩者 上次說的 "
+    "之前提到的那個系統 "
+    "你说的 那裡 那時候 AI-Box Redis Qdrant 台積電 張小姐 王先生 三體 杭州 Alice Bob Kyoto 和 與 、 ， 。 ？ 的 是 "
+    "很好 "
+    "價格 多少錢 在哪 嗎 呢 it its it's they them their he him his she her this that these one the company former "
+    "latter "
+    "both there what we discussed last time from week and or , . ? ! is are do does cost price a red car my phone "
+    "I like "
     "Mr. Smith \u3000 😀 ' ’"
 )
 _PIECES = st.lists(st.sampled_from(_WORDS.split(" ")), max_size=10)

@@ -34,6 +34,7 @@ TRADITIONAL = [
     ("中秋節要回花蓮", [("中秋節", EVENT), ("花蓮", PLACE)]),
     ("國泰醫院的號很難掛", [("國泰醫院", ORG)]),
     ("陳先生把合約寄給林小姐了", [("陳先生", PERSON), ("林小姐", PERSON)]),
+    ("小明的媽媽是林美玲，爸爸是黃志偉", [("小明", PERSON), ("林美玲", PERSON), ("黃志偉", PERSON)]),
     ("歐陽娜娜會來", [("歐陽娜娜", PERSON)]),
 ]
 SIMPLIFIED = [
@@ -98,6 +99,7 @@ NOTHING = [
     "這件連衣裙很舒服些，陳列也明智",
     "Dancing is fun. Relaxing was great.",
     "It is important for our health",
+    "She is a Senior Engineer.",
     "「",
     "《》",
 ]
@@ -105,6 +107,7 @@ TIME_AND_EVENT = [
     ("上次說的方案", ["上次說的"]),
     ("之前提到的那家店", ["之前提到的"]),
     ("這次先這樣", ["這次"]),
+    ("今天天氣很好，明天天氣不好", ["今天", "明天"]),
     ("今天很熱，明天更熱", ["今天", "明天"]),
     ("這週沒空，下個月再說", ["這週", "下個月"]),
     ("上週最近都在忙", ["上週", "最近"]),
@@ -157,7 +160,7 @@ def test_pronouns_stay_in_the_session_and_say_what_they_are(extractor: RuleExtra
     assert (mention.level, mention.source) == (MentionLevel.SESSION, "deixis.pronoun")
 
 
-@pytest.mark.parametrize("text", ["吉他課", "其他的", "小明天天來", "說明天文學"])
+@pytest.mark.parametrize("text", ["吉他課", "其他的", "小明天天來", "說明天文學", "當今年輕人"])
 def test_words_that_merely_contain_an_l1_word_are_none(extractor: RuleExtractor, text: str) -> None:
     assert not [one for one in extractor.extract_one(text).mentions if one.level is MentionLevel.SESSION]
 

@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from memory.extraction.extractor import RuleExtractor
 from memory.extraction.folding import fold
 from memory.extraction.han_tokens import Words
+from memory.extraction.lexicon import ComparableText
+from memory.text import normalise
 
 EXTRACTOR = RuleExtractor()
 PIECES = st.sampled_from(
@@ -80,6 +82,18 @@ def test_mentions_are_exact_ordered_and_never_overlap(text: str, known: list[str
         assert 0 <= intent.content_start <= intent.content_end <= len(text)
         assert text[intent.content_start : intent.content_end] == intent.content
         assert intent.trigger in text
+
+
+NAMES = st.text("宏康臺灣王小明ABab12ＡＢａ１-. \u3000", min_size=1, max_size=8).filter(
+    lambda name: normalise(name).strip()
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(NAMES)
+def test_a_name_is_found_in_itself_and_in_its_normalised_form(name: str) -> None:
+    for text in (name, normalise(name), f"，{name}。"):
+        assert [normalise(text[start:end]) for start, end in ComparableText(text).find(name)] == [normalise(name)]
 
 
 @settings(max_examples=150, deadline=None)
