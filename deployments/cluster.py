@@ -3,15 +3,26 @@
 import contextlib
 import hashlib
 import os
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+import psutil
+
 _OBJECT_STORE_BYTES = 256 * 1024 * 1024
-_STOP_S = 30.0
+_STOP_S = 5.0
+_MARK = "JIYI_CLUSTER"
+_PORTS = (
+    "ray-client-server-port",
+    "dashboard-agent-listen-port",
+    "dashboard-agent-grpc-port",
+    "runtime-env-agent-port",
+    "metrics-export-port",
+    "node-manager-port",
+    "object-manager-port",
+)
 
 
 def free_port() -> int:
@@ -28,7 +39,7 @@ def temp_dir(home: Path) -> Path:
 
 
 class RayHead:
-    """The head node's processes, in one process group, so that they can be ended together.
+    """The processes of one cluster; each carries the home's mark in its environment, so that none is ever missed.
 
     Args:
         home: The data folder that this cluster serves; no two clusters share one.
@@ -42,7 +53,11 @@ class RayHead:
         self.address = ""
 
     def start(self) -> None:
-        """Starts the head and returns at once; ports are free ones, so that clusters can stand side by side."""
+        """Ends what an earlier cluster of this home left, starts the head, and returns at once.
+
+        All ports are free ones, so that clusters of several homes can stand side by side.
+        """
+        self._end_members()
         port = free_port()
         self.address = f"127.0.0.1:{port}"
         command = [
@@ -54,7 +69,7 @@ class RayHead:
         ]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(  # noqa: S603 - our own command
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, env=_environment()
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=os.environ | {_MARK: str(self._home)}
             )
 
     def is_alive(self) -> bool:
@@ -63,29 +78,24 @@ class RayHead:
 
     def stop(self) -> None:
         """Ends all processes of the cluster."""
-        if self._process is None:
-            return
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGTERM)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(_STOP_S)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        self._process = None
+        self._end_members()
+        if self._process is not None:
+            self._process.wait()
+            self._process = None
 
+    def _end_members(self) -> None:
+        members = [process for process in psutil.process_iter() if self._is_member(process)]
+        for process in members:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.terminate()
+        _, alive = psutil.wait_procs(members, timeout=_STOP_S)
+        for process in alive:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(alive, timeout=_STOP_S)
 
-_PORTS = (
-    "ray-client-server-port",
-    "dashboard-agent-listen-port",
-    "dashboard-agent-grpc-port",
-    "runtime-env-agent-port",
-    "metrics-export-port",
-    "node-manager-port",
-    "object-manager-port",
-)
-
-
-def _environment() -> dict[str, str]:
-    """Ray's own tuning of a small cluster: no usage reports, no workers started ahead of need."""
-    return os.environ | {"RAY_enable_worker_prestart": "0", "RAY_USAGE_STATS_ENABLED": "0"}
+    def _is_member(self, process: psutil.Process) -> bool:
+        try:
+            return process.environ().get(_MARK) == str(self._home)
+        except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
+            return False

@@ -40,7 +40,8 @@ class Embedder:
         self._encoder.check_health()
 
     async def __del__(self) -> None:
-        await self._encoder.close()
+        if hasattr(self, "_encoder"):  # the constructor may have failed
+            await self._encoder.close()
 
 
 class TokenBacklogPolicy:
@@ -48,7 +49,8 @@ class TokenBacklogPolicy:
 
     Args:
         target_wait_s: How long the tokens that wait now may take.
-        tokens_per_s: Assumed speed of a replica that has not measured itself yet.
+        tokens_per_s: Speed that a replica is expected to reach with full batches. A measured speed counts only where it
+            is higher: lone short queries never fill a batch, and would make a fast replica look slow.
     """
 
     def __init__(self, *, target_wait_s: float, tokens_per_s: float) -> None:
@@ -59,6 +61,5 @@ class TokenBacklogPolicy:
         """Ray Serve's policy interface: an `AutoscalingContext` in, the number of replicas out."""
         metrics = context.aggregated_metrics or {}
         waiting = sum(metrics.get("waiting_tokens", {}).values())
-        speeds = [speed for speed in metrics.get("tokens_per_s", {}).values() if speed > 0]
-        speed = sum(speeds) / len(speeds) if speeds else self._tokens_per_s
+        speed = max([self._tokens_per_s, *metrics.get("tokens_per_s", {}).values()])
         return max(1, math.ceil(waiting / (speed * self._target_wait_s))), {}

@@ -39,5 +39,6 @@ class LearnerDeployment:
             self._running.result()
 
     async def __del__(self) -> None:
-        self._worker.close()
-        await self._running
+        if hasattr(self, "_running"):  # the constructor may have failed
+            self._worker.close()
+            await self._running

@@ -21,4 +21,5 @@ class SessionServer:
         self._server.ensure_running()
 
     def __del__(self) -> None:
-        self._server.stop()
+        if hasattr(self, "_server"):  # the constructor may have failed
+            self._server.stop()

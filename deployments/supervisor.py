@@ -77,6 +77,10 @@ def _lock(home: Path) -> Iterator[None]:
         yield
 
 
+class DeployFailed(Exception):
+    """The service could not be started."""
+
+
 class Supervisor:
     """Starts cluster and application, watches them, starts them again, ends them on SIGTERM."""
 
@@ -86,9 +90,15 @@ class Supervisor:
         self._logs = args.data_home / "logs"
         self._head = RayHead(args.data_home, self._logs / "ray.log")
         self._stopping = False
+        self._was_up = False
 
     def run(self) -> None:
-        """Works until SIGTERM or SIGINT."""
+        """Works until SIGTERM or SIGINT.
+
+        Raises:
+            DeployFailed: The service never came up: then the settings or the machine are at fault, and trying again
+                would not help. Once it was up, it is started again for ever.
+        """
         signal.signal(signal.SIGTERM, self._stop)
         signal.signal(signal.SIGINT, self._stop)
         with _lock(self._args.data_home):
@@ -105,22 +115,20 @@ class Supervisor:
     def _start_and_watch(self) -> None:
         self._head.start()
         try:
-            if self._deploy():
+            if self._ask("up", _DEPLOY_S):
+                self._was_up = True
                 _log.info("service_up", url=self._endpoint.url)
                 reason = self._watch()
                 _log.info("service_stopping" if self._stopping else "service_lost", reason=reason)
+            elif not self._stopping:
+                _log.error("deploy_failed", see=str(self._logs / "deploy.log"))
+                if not self._was_up:
+                    raise DeployFailed(f"the service did not come up; see {self._logs / 'deploy.log'}")
+                time.sleep(_WATCH_S)
             if self._stopping:
                 self._ask("down", _DRAIN_S)
         finally:
             self._head.stop()
-
-    def _deploy(self) -> bool:
-        """Waits for the head, then deploys; False where that failed, so that all is started anew."""
-        deployed = self._ask("up", _DEPLOY_S)
-        if not deployed:
-            _log.error("deploy_failed", see=str(self._logs / "deploy.log"))
-            time.sleep(0 if self._stopping else _WATCH_S)
-        return deployed
 
     def _ask(self, what: str, deadline_s: float) -> bool:
         """Runs `deployments.deploy`, in a process of its own: a driver does not outlive its cluster."""

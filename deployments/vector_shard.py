@@ -33,4 +33,5 @@ class VectorShard:
         return {}
 
     async def __del__(self) -> None:
-        await self._index.close()
+        if hasattr(self, "_index"):  # the constructor may have failed
+            await self._index.close()

@@ -30,7 +30,7 @@ _SICK_AFTER_FAILURES = 16
 
 _RATE_WEIGHT = 0.2
 _RETRY_AFTER_S = (0.1, 60.0)
-_component = "encoder"
+_COMPONENT = "encoder"
 _log = structlog.get_logger(__name__)
 
 
@@ -167,7 +167,7 @@ class TokenBatcher:
                 raise self._end
             if self._failures_in_a_row >= _SICK_AFTER_FAILURES:
                 raise ModelUnavailable(
-                    f"The encoder failed on {self._failures_in_a_row} texts in a row.", component=_component
+                    f"The encoder failed on {self._failures_in_a_row} texts in a row.", component=_COMPONENT
                 )
 
     async def close(self, drain_s: float = 30.0) -> None:
@@ -235,7 +235,7 @@ class TokenBatcher:
                 self._finish_batch(batch, time.perf_counter() - started)
         except BaseException as error:  # noqa: BLE001 - a thread that died in silence would leave callers waiting for ever
             _log.exception("encoder_worker_died")
-            self._stop(ModelUnavailable(f"The encoder's worker died: {error!r}.", component=_component))
+            self._stop(ModelUnavailable(f"The encoder's worker died: {error!r}.", component=_COMPONENT))
 
     def _next_batch(self) -> list[BatchItem]:
         """Waits for work; an empty list means that there will be none."""
@@ -338,11 +338,11 @@ def _token_count(batch: list[BatchItem]) -> int:
 
 
 def _closed() -> ModelUnavailable:
-    return ModelUnavailable("The encoder is closed.", component=_component)
+    return ModelUnavailable("The encoder is closed.", component=_COMPONENT)
 
 
 def _failure(error: Exception) -> ModelUnavailable:
-    return ModelUnavailable(f"The encoder failed on a text: {error!r}.", component=_component)
+    return ModelUnavailable(f"The encoder failed on a text: {error!r}.", component=_COMPONENT)
 
 
 def _resolve(requests: Sequence[EncodeRequest], error: ModelUnavailable | None) -> None:

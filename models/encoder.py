@@ -33,7 +33,7 @@ class TokenizedText:
 class EncoderEngine(ABC):
     """A model in two steps, so that a batcher can tokenise in one thread while another computes.
 
-    Both steps are safe to call from any thread, one call of `forward` at a time.
+    Both steps are safe to call from several threads at once.
     """
 
     pass_overhead_tokens: int = 32

@@ -22,6 +22,8 @@ from memory.errors import (
     Unavailable,
 )
 
+from .limits import BodyTooLarge
+
 STATUS: dict[type[JiyiError], int] = {
     InvalidField: 422,
     NotFound: 404,
@@ -33,8 +35,6 @@ STATUS: dict[type[JiyiError], int] = {
     JiyiError: 500,
 }
 """Looked up along the class's ancestors, nearest first."""
-
-from .limits import BodyTooLarge
 
 _log = structlog.get_logger("jiyi")
 _MAX_SHOWN = 20

@@ -67,10 +67,10 @@ def head_noun(text: str) -> tuple[str, Noun] | None:
 
 def _noun_run(folded: str, position: int) -> str:
     """The nominal words that start at `position`, at most three, as text."""
-    rest = folded[position:]
+    rest = folded[position : position + _WINDOW]
     if rest[:1].isspace():
+        position += len(rest) - len(rest.lstrip())
         rest = rest.lstrip()
-        position = len(folded) - len(rest)
     run: list[Word] = []
     for word in cut(rest):
         adjacent = word.start == (run[-1].end if run else 0)
@@ -80,6 +80,9 @@ def _noun_run(folded: str, position: int) -> str:
     if not run:
         return _known_noun(folded, position)
     return folded[position : position + run[-1].end]
+
+
+_WINDOW = 24  # characters that the longest noun phrase may reach: reading stays linear in the text
 
 
 def _known_noun(folded: str, position: int) -> str:
@@ -123,7 +126,8 @@ def _phrase(
     if run in ATTRIBUTES and run not in NOUNS:
         return None
     start, end = span
-    stop = end + len(text[end:]) - len(text[end:].lstrip()) + len(run)
+    ahead = text[end : end + _WINDOW]
+    stop = end + len(ahead) - len(ahead.lstrip()) + len(run)
     counted = CLASSIFIERS.get(classifier or "", frozenset())
     known = head_noun(run)
     noun, facts = known or (run, Noun(counted))
@@ -192,7 +196,7 @@ def _recalls(text: str, folded: str) -> Iterator[Reference]:
 def _demonstratives(text: str, folded: str) -> Iterator[Reference]:
     for match in _DEMONSTRATIVE.finditer(folded):
         start, end = match.span()
-        if re.match(_TIME_AFTER, folded[end:]) or folded[end : end + 1] in {"里", "边", "儿", "么", "样", "种"}:
+        if re.match(_TIME_AFTER, folded[end : end + 4]) or folded[end : end + 1] in {"里", "边", "儿", "么", "样", "种"}:
             continue
         number, count = _number(match["count"], match["some"])
         classifier = match["classifier"]
@@ -236,8 +240,8 @@ def _hesitates(folded: str, start: int, end: int) -> bool:
     """那個，請問… / 這個嘛: time to think, at the head of a sentence and followed by a pause."""
     head = start == 0 or folded[start - 1] in "，,。！？!?；; \n"
     pause = _HESITATION.match(folded, end)
-    return bool(head and pause and folded[pause.end() :].strip(" 。.…～~—")) or bool(
-        re.match(r"\s*(?:嘛|[…～~—]|\.\.)", folded[end:])
+    return bool(head and pause and folded[pause.end() : pause.end() + _WINDOW].strip(" 。.…～~—")) or bool(
+        re.match(r"\s*(?:嘛|[…～~—]|\.\.)", folded[end : end + _WINDOW])
     )
 
 

@@ -138,6 +138,7 @@ _FUNCTION_AFTER = re.compile(
     r"do|does|did|will|would|can|could|again|too|back|up|out|off|yesterday|today|tomorrow|tonight|soon|now|there|"
     r"here|what|how|as|than|so|because|please)\b)"
 )
+_WINDOW = 40  # characters before a word that may decide about it
 _PLACES = frozenset({EntitySubtype.PLACE, EntitySubtype.ORGANISATION})
 
 
@@ -207,15 +208,15 @@ def _demonstratives(text: str, folded: str) -> Iterator[Reference]:
         kind = Kind.FORMER if match["former"] else Kind.LATTER
         yield Reference(*match.span(), text[match.start() : match.end()], kind)
     for match in _BOTH.finditer(folded):
-        if not re.search(r"\b(?:they|them|we|us|you) $", folded[: match.start()]):
+        if not re.search(r"\b(?:they|them|we|us|you) $", folded[max(0, match.start() - _WINDOW) : match.start()]):
             yield Reference(*match.span(), text[match.start() : match.end()], Kind.BOTH, Number.PLURAL, count=2)
     barred = [match.span() for match in _IDIOMS.finditer(folded)]
     for match in (*_ALONE.finditer(folded), *_ASKED.finditer(folded)):
         start, end = match.span("word")
         if any(first <= start < last for first, last in barred):
             continue
-        closes = not folded[end:].strip(" ?.!")
-        before = folded[:start]
+        closes = not folded[end : end + _WINDOW].strip(" ?.!")
+        before = folded[max(0, start - _WINDOW) : start]
         if (_PREPOSITION_BEFORE if closes else _SUBJECT_BEFORE).search(before):
             number = Number.PLURAL if match["word"] in ("these", "those") else Number.SINGULAR
             yield Reference(start, end, text[start:end], Kind.DEMONSTRATIVE, number, quiet=True)
@@ -227,7 +228,7 @@ def _noun_phrases(text: str, folded: str) -> Iterator[Reference]:
         definite = match["determiner"].startswith("the") and match["determiner"] not in ("these",)
         if base not in NOUNS or base in TIME_WORDS or (definite and _DESCRIBED.match(folded, match.end())):
             continue
-        qualifies = not _AUXILIARY_BEFORE.search(folded[: match.start()]) and not _CLOSED_AFTER.match(
+        qualifies = not _AUXILIARY_BEFORE.search(folded[max(0, match.start() - _WINDOW) : match.start()]) and not _CLOSED_AFTER.match(
             folded, match.end()
         )
         if definite and (qualifies or _COMPOUND_AFTER.match(folded, match.end())):
@@ -238,7 +239,7 @@ def _noun_phrases(text: str, folded: str) -> Iterator[Reference]:
 def _places_and_times(text: str, folded: str) -> Iterator[Reference]:
     for match in _THERE.finditer(folded):
         before = match["before"]
-        if before or _THERE_BEFORE.search(folded[: match.start()]):
+        if before or _THERE_BEFORE.search(folded[max(0, match.start() - _WINDOW) : match.start()]):
             start = match.start() + (len(before) if before in ("from ", "in ", "near ", "around ") else 0)
             form = Form.PLAIN if start != match.start() else Form.LOCATIVE
             yield Reference(

@@ -41,7 +41,7 @@ class RuleExtractor(Extractor):
         self._seeds = {seed.name: seed.subtype for seed in seeds}
 
     async def extract(self, texts: Sequence[str], *, known: Sequence[Sequence[str]] | None = None) -> list[Extraction]:
-        """Extracts from each text on its own; works in a thread, about 0.3 ms for a chat message.
+        """Extracts from each text on its own; works in a thread, under 1 ms a chat message.
 
         Raises:
             ValueError: `known` is not as long as `texts`.

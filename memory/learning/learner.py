@@ -33,6 +33,8 @@ from .projection import dense_text, entity_text, keyword_text
 
 LEARN_BATCH = 64
 INDEX_BATCH = 64
+MIN_CONFIDENCE = 0.6
+"""Mentions that the extractor is less sure of are used in the session but not kept."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +46,14 @@ class _Lesson:
     previous: Resource | None
 
     def mentions(self) -> list[tuple[str, Mention]]:
-        """What may be learned from it, by entity id: only what users say, never the assistant's own guesses."""
+        """What may be learned from it, by entity id: only what users say, never guesses, the assistant's or our own."""
         if self.resource.role is not Role.USER:
             return []
-        return [(mention.entity_id, mention) for mention in self.extraction.mentions if mention.entity_id]
+        return [
+            (mention.entity_id, mention)
+            for mention in self.extraction.mentions
+            if mention.entity_id and mention.confidence >= MIN_CONFIDENCE
+        ]
 
 
 class Learner:

@@ -1,8 +1,9 @@
 """Values to store, and one real session server for the whole folder."""
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,10 +14,13 @@ from redis import Redis
 from memory.dialogue import Role, Turn
 from memory.entities import Entity
 from memory.identity import entity_id
+from memory.ports.record import SystemOfRecord
 from memory.ports.vectors import IndexPoint, SparseVector
 from memory.records import Memory, Resource
 from memory.text import normalise
+from storage.memory_record import InMemoryRecord
 from storage.redis_server import LocalRedisServer
+from storage.sqlite_record import SqliteRecord
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DIMENSION = 4
@@ -60,6 +64,21 @@ def point_id(name: str) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_OID, name))
 
 
+async def save(
+    record: SystemOfRecord,
+    *,
+    user_id: str = "ann",
+    resources: Sequence[Resource] = (),
+    entities: Sequence[Entity] = (),
+    memories: Sequence[Memory] = (),
+) -> None:
+    async with record.writing(user_id=user_id) as unit:
+        await unit.log.append(resources)
+        await unit.entities.save(entities)
+        await unit.memories.save(memories)
+        await unit.commit()
+
+
 @pytest.fixture(scope="session")
 def make() -> SimpleNamespace:
     """Builders of values with sensible defaults; `make.at(s)` is a moment `s` seconds after `make.NOON`."""
@@ -73,7 +92,16 @@ def make() -> SimpleNamespace:
         turn=turn,
         point=point,
         point_id=point_id,
+        save=save,
     )
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def record(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SystemOfRecord]:
+    """Every system of record there is."""
+    opened = InMemoryRecord() if request.param == "memory" else SqliteRecord.open(tmp_path / "record.db", readers=2)
+    yield opened
+    await opened.close()
 
 
 @pytest.fixture(scope="session")

@@ -64,7 +64,13 @@ async def test_the_record_survives_a_killed_process_and_keeps_nothing_uncommitte
             record = SqliteRecord.open(pathlib.Path({str(tmp_path / "record.db")!r}))
             for n in itertools.count():
                 made = [
-                    Resource(resource_id=f"{{half}}{{n}}", user_id="ann", session_id="s", content="c", created_at=utc_now())
+                    Resource(
+                        resource_id=f"{{half}}{{n}}",
+                        user_id="ann",
+                        session_id="s",
+                        content="c",
+                        created_at=utc_now(),
+                    )
                     for half in "ab"
                 ]
                 async with record.writing(user_id="ann") as unit:

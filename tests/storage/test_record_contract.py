@@ -1,35 +1,15 @@
 """What every system of record does (`memory.ports.record`), the fake and SQLite alike."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import timedelta, timezone
+from types import SimpleNamespace
 from typing import Never
 
 import pytest
 
 from memory.entities import EntityStatus
 from memory.errors import InvalidField, StoreUnavailable
-from memory.ports.record import OutboxEntry, SystemOfRecord
-from memory.ports.vectors import Collection
-from storage.memory_record import InMemoryRecord
-from storage.sqlite_record import SqliteRecord
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def record(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SystemOfRecord]:
-    opened = InMemoryRecord() if request.param == "memory" else SqliteRecord.open(tmp_path / "record.db", readers=2)
-    yield opened
-    await opened.close()
-
-
-async def save(
-    record: SystemOfRecord, *, user_id: str = "ann", resources: Any = (), entities: Any = (), memories: Any = ()
-) -> None:
-    async with record.writing(user_id=user_id) as unit:
-        await unit.log.append(resources)
-        await unit.entities.save(entities)
-        await unit.memories.save(memories)
-        await unit.commit()
+from memory.ports.record import SystemOfRecord
 
 
 class TestUnitOfWork:
@@ -47,11 +27,14 @@ class TestUnitOfWork:
     async def test_an_error_undoes_the_unit_and_the_next_one_writes(
         self, record: SystemOfRecord, make: SimpleNamespace
     ) -> Never:
-        with pytest.raises(ZeroDivisionError):
+        async def fail() -> None:
             async with record.writing(user_id="ann") as unit:
                 await unit.memories.save([make.memory("lost")])
                 raise ZeroDivisionError
-        await save(record, memories=[make.memory("kept")])
+
+        with pytest.raises(ZeroDivisionError):
+            await fail()
+        await make.save(record, memories=[make.memory("kept")])
         async with record.reading(user_id="ann") as unit:
             assert [one.memory_id for one in await unit.memories.recent(limit=9)] == ["kept"]
 
@@ -64,13 +47,13 @@ class TestUnitOfWork:
         self, record: SystemOfRecord, make: SimpleNamespace
     ) -> None:
         async with record.reading(user_id="ann") as reader:
-            await save(record, memories=[make.memory("later")])
+            await make.save(record, memories=[make.memory("later")])
             assert await reader.memories.recent(limit=9) == []
         async with record.reading(user_id="ann") as reader:
             assert len(await reader.memories.recent(limit=9)) == 1
 
     async def test_several_readers_are_open_at_once(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
-        await save(record, memories=[make.memory("m")])
+        await make.save(record, memories=[make.memory("m")])
         async with record.reading(user_id="ann") as one, record.reading(user_id="ann") as other:
             assert await one.memories.get(["m"]) == await other.memories.get(["m"])
 
@@ -95,12 +78,12 @@ class TestUnitOfWork:
                 await leaked.memories.save([make.memory("m")])
 
     async def test_writers_take_turns_and_lose_nothing(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
-        await asyncio.gather(*(save(record, resources=[make.resource(str(n))]) for n in range(40)))
+        await asyncio.gather(*(make.save(record, resources=[make.resource(str(n))]) for n in range(40)))
         async with record.reading(user_id="ann") as unit:
             assert len(await unit.log.session("s", limit=99)) == 40
 
     async def test_writers_come_in_the_order_of_asking(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
-        await asyncio.gather(*(save(record, resources=[make.resource(str(n))]) for n in range(20)))
+        await asyncio.gather(*(make.save(record, resources=[make.resource(str(n))]) for n in range(20)))
         async with record.reading(user_id="ann") as unit:
             assert [one.resource_id for one in await unit.log.session("s", limit=99)] == [str(n) for n in range(20)]
 
@@ -119,7 +102,7 @@ class TestUnitOfWork:
             await asyncio.sleep(0.0003)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        await save(record, memories=[make.memory("c")])
+        await make.save(record, memories=[make.memory("c")])
         async with record.reading(user_id="ann") as unit:
             found = {one.memory_id for one in await unit.memories.recent(limit=9)}
         assert found in ({"c"}, {"a", "b", "c"})
@@ -128,7 +111,7 @@ class TestUnitOfWork:
         self, record: SystemOfRecord, make: SimpleNamespace
     ) -> None:
         async with record.writing(user_id="ann"):
-            waiting = [asyncio.create_task(save(record, resources=[make.resource(str(n))])) for n in range(10)]
+            waiting = [asyncio.create_task(make.save(record, resources=[make.resource(str(n))])) for n in range(10)]
             await asyncio.sleep(0.01)
             for task in waiting[::2]:
                 task.cancel()
@@ -168,7 +151,7 @@ class TestIsolation:
 
     async def test_two_users_may_use_the_same_ids(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         for user in ("ann", "bob"):
-            await save(
+            await make.save(
                 record,
                 user_id=user,
                 resources=[make.resource("id", user_id=user, content=user)],
@@ -186,7 +169,7 @@ class TestIsolation:
         self, record: SystemOfRecord, make: SimpleNamespace
     ) -> None:
         for user in ("ann", "bob"):
-            await save(record, user_id=user, resources=[make.resource("id", user_id=user)])
+            await make.save(record, user_id=user, resources=[make.resource("id", user_id=user)])
         async with record.writing(user_id="ann") as unit:
             await unit.log.mark_learned(["id"])
             await unit.commit()
@@ -205,7 +188,7 @@ class TestRawLog:
             metadata={"n": 2**70, "x": 1.0, "yes": True, "none": None, "": "空"},
             created_at=make.at(0.123456).astimezone(timezone(timedelta(hours=8))),
         )
-        await save(record, resources=[written])
+        await make.save(record, resources=[written])
         async with record.reading(user_id="ann") as unit:
             (read,) = await unit.log.get(["r"])
         assert read.sequence > 0
@@ -213,8 +196,8 @@ class TestRawLog:
         assert [type(value) for value in read.metadata.values()] == [int, float, bool, type(None), str]
 
     async def test_an_entry_that_is_there_is_never_changed(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
-        await save(record, resources=[make.resource("r", content="first"), make.resource("r", content="second")])
-        await save(record, resources=[make.resource("r", content="third", session_id="other")])
+        await make.save(record, resources=[make.resource("r", content="first"), make.resource("r", content="second")])
+        await make.save(record, resources=[make.resource("r", content="third", session_id="other")])
         async with record.reading(user_id="ann") as unit:
             (read,) = await unit.log.session("s", limit=9)
             assert await unit.log.session("other", limit=9) == []
@@ -223,7 +206,7 @@ class TestRawLog:
     async def test_a_repeated_append_does_not_bring_it_back_to_the_learner(
         self, record: SystemOfRecord, make: SimpleNamespace
     ) -> None:
-        await save(record, resources=[make.resource("r")])
+        await make.save(record, resources=[make.resource("r")])
         async with record.writing(user_id="ann") as unit:
             await unit.log.mark_learned(["r"])
             await unit.log.append([make.resource("r")])
@@ -233,21 +216,21 @@ class TestRawLog:
     async def test_get_keeps_the_order_of_the_ids_and_skips_unknown_ones(
         self, record: SystemOfRecord, make: SimpleNamespace
     ) -> None:
-        await save(record, resources=[make.resource(name) for name in "abc"])
+        await make.save(record, resources=[make.resource(name) for name in "abc"])
         async with record.reading(user_id="ann") as unit:
             assert [one.resource_id for one in await unit.log.get(["c", "x", "a"])] == ["c", "a"]
 
     async def test_get_takes_any_number_of_ids(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         names = [str(n) for n in range(1200)]
-        await save(record, resources=[make.resource(name) for name in names])
+        await make.save(record, resources=[make.resource(name) for name in names])
         async with record.reading(user_id="ann") as unit:
             assert [one.resource_id for one in await unit.log.get(names)] == names
 
     async def test_a_session_is_read_backwards_in_pages_oldest_first(
         self, record: SystemOfRecord, make: SimpleNamespace
     ) -> None:
-        await save(record, resources=[make.resource(name) for name in "abcde"])
-        await save(record, resources=[make.resource("x", session_id="t")])
+        await make.save(record, resources=[make.resource(name) for name in "abcde"])
+        await make.save(record, resources=[make.resource("x", session_id="t")])
         async with record.reading(user_id="ann") as unit:
             last = await unit.log.session("s", limit=2)
             assert [one.resource_id for one in last] == ["d", "e"]
@@ -256,7 +239,7 @@ class TestRawLog:
             assert await unit.log.session("s", limit=0) == []
 
     async def test_only_the_first_to_take_an_entry_gets_it(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
-        await save(record, resources=[make.resource("a"), make.resource("b"), make.resource("done", learn=False)])
+        await make.save(record, resources=[make.resource("a"), make.resource("b"), make.resource("done", learn=False)])
         async with record.writing(user_id="ann") as unit:
             assert await unit.log.mark_learned(["b"]) == ["b"]
             await unit.commit()
@@ -268,7 +251,7 @@ class TestRawLog:
 class TestEntities:
     async def test_an_entity_comes_back_as_it_was(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         written = make.entity("宏康 HCI", "HCI", "宏康", attributes={"a": 1.0, "b": None}, related_entities=("e",))
-        await save(record, entities=[written])
+        await make.save(record, entities=[written])
         async with record.reading(user_id="ann") as unit:
             assert await unit.entities.get([written.entity_id]) == [written]
 
@@ -277,13 +260,13 @@ class TestEntities:
         self, record: SystemOfRecord, make: SimpleNamespace, spelling: str
     ) -> None:
         written = make.entity("宏康 HCI", "鸿海")
-        await save(record, entities=[written])
+        await make.save(record, entities=[written])
         async with record.reading(user_id="ann") as unit:
             assert await unit.entities.get_by_value(spelling) == written
 
     async def test_a_name_goes_before_an_alias(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         named, alias = make.entity("蘋果", entity_id="z"), make.entity("Apple", "蘋果", entity_id="a")
-        await save(record, entities=[alias, named])
+        await make.save(record, entities=[alias, named])
         async with record.reading(user_id="ann") as unit:
             assert await unit.entities.get_by_value("苹果") == named
 
@@ -292,7 +275,7 @@ class TestEntities:
     ) -> None:
         archived = make.entity("鴻海", status=EntityStatus.ARCHIVED)
         merged = make.entity("富士康", "鴻海")
-        await save(record, entities=[archived, merged])
+        await make.save(record, entities=[archived, merged])
         async with record.reading(user_id="ann") as unit:
             assert await unit.entities.get_by_value("鴻海") == merged
             assert await unit.entities.get_by_value("富士康") == merged
@@ -300,8 +283,8 @@ class TestEntities:
     async def test_an_alias_that_was_taken_off_is_not_found(
         self, record: SystemOfRecord, make: SimpleNamespace
     ) -> None:
-        await save(record, entities=[make.entity("台積電", "TSMC")])
-        await save(record, entities=[make.entity("台積電")])
+        await make.save(record, entities=[make.entity("台積電", "TSMC")])
+        await make.save(record, entities=[make.entity("台積電")])
         async with record.reading(user_id="ann") as unit:
             assert await unit.entities.get_by_value("TSMC") is None
             assert await unit.entities.found_in("TSMC") == []
@@ -309,7 +292,7 @@ class TestEntities:
     async def test_recent_gives_the_active_ones_latest_mentioned_first(
         self, record: SystemOfRecord, make: SimpleNamespace
     ) -> None:
-        await save(
+        await make.save(
             record,
             entities=[
                 make.entity("old", last_mentioned=make.at(1)),
@@ -327,9 +310,9 @@ class TestMemories:
     async def test_a_memory_comes_back_as_it_was_and_is_replaced_by_its_id(
         self, record: SystemOfRecord, make: SimpleNamespace
     ) -> None:
-        await save(record, memories=[make.memory("m", text="alt")])
+        await make.save(record, memories=[make.memory("m", text="alt")])
         new = make.memory("m", text="neu", entity_ids=("e",), metadata={"k": "v"}, last_accessed_at=make.at(5))
-        await save(record, memories=[new])
+        await make.save(record, memories=[new])
         async with record.reading(user_id="ann") as unit:
             assert await unit.memories.get(["m", "x"]) == [new]
             assert await unit.memories.recent(limit=9) == [new]
@@ -337,7 +320,7 @@ class TestMemories:
     async def test_recent_gives_the_latest_first_of_one_session_or_all(
         self, record: SystemOfRecord, make: SimpleNamespace
     ) -> None:
-        await save(
+        await make.save(
             record,
             memories=[
                 make.memory("b", created_at=make.at(2)),
@@ -349,74 +332,3 @@ class TestMemories:
         async with record.reading(user_id="ann") as unit:
             assert [one.memory_id for one in await unit.memories.recent(limit=9)] == ["other", "tie", "b", "a"]
             assert [one.memory_id for one in await unit.memories.recent(limit=2, session_id="s")] == ["tie", "b"]
-
-
-class TestBacklog:
-    async def test_the_learner_sees_all_users_oldest_first_without_what_is_not_to_be_learned(
-        self, record: SystemOfRecord, make: SimpleNamespace
-    ) -> None:
-        await save(record, resources=[make.resource("1")])
-        await save(record, user_id="bob", resources=[make.resource("2", user_id="bob")])
-        await save(record, resources=[make.resource("answer", learn=False), make.resource("3")])
-        waiting = await record.backlog.unlearned(limit=9)
-        assert [(one.user_id, one.resource_id) for one in waiting] == [("ann", "1"), ("bob", "2"), ("ann", "3")]
-        assert [one.resource_id for one in await record.backlog.unlearned(limit=1, user_id="bob")] == ["2"]
-        assert len(await record.backlog.unlearned(limit=2)) == 2
-
-    async def test_the_outbox_holds_one_entry_an_item_however_often_it_changed(
-        self, record: SystemOfRecord, make: SimpleNamespace
-    ) -> None:
-        await save(record, entities=[make.entity("宏康"), make.entity("宏康")], memories=[make.memory("m")])
-        await save(record, user_id="bob", memories=[make.memory("m", user_id="bob")])
-        await save(record, entities=[make.entity("宏康", "HCI")])
-        entries = await record.backlog.outbox(limit=9)
-        assert [(entry.user_id, entry.collection, entry.item_id) for entry in entries] == [
-            ("ann", Collection.MEMORIES, "m"),
-            ("bob", Collection.MEMORIES, "m"),
-            ("ann", Collection.ENTITIES, make.entity("宏康").entity_id),
-        ]
-        assert [entry.user_id for entry in await record.backlog.outbox(limit=9, user_id="bob")] == ["bob"]
-        assert len(await record.backlog.outbox(limit=1)) == 1
-
-    async def test_what_is_acknowledged_is_gone(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
-        await save(record, memories=[make.memory("a"), make.memory("b")])
-        first, second = await record.backlog.outbox(limit=9)
-        await record.backlog.acknowledge([first])
-        assert await record.backlog.outbox(limit=9) == [second]
-
-    async def test_an_item_that_was_saved_again_meanwhile_stays(
-        self, record: SystemOfRecord, make: SimpleNamespace
-    ) -> None:
-        await save(record, memories=[make.memory("m", text="old")])
-        entries = await record.backlog.outbox(limit=9)
-        await save(record, memories=[make.memory("m", text="new")])
-        await record.backlog.acknowledge(entries)
-        assert [entry.item_id for entry in await record.backlog.outbox(limit=9)] == ["m"]
-
-    async def test_an_old_acknowledgement_never_fits_a_later_save(
-        self, record: SystemOfRecord, make: SimpleNamespace
-    ) -> None:
-        await save(record, memories=[make.memory("m")])
-        entries = await record.backlog.outbox(limit=9)
-        await record.backlog.acknowledge(entries)
-        await save(record, memories=[make.memory("m")])
-        await record.backlog.acknowledge(entries)
-        assert len(await record.backlog.outbox(limit=9)) == 1
-
-    async def test_nobody_acknowledges_for_another(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
-        await save(record, memories=[make.memory("m")])
-        (entry,) = await record.backlog.outbox(limit=9)
-        await record.backlog.acknowledge([OutboxEntry(entry.sequence, "bob", entry.collection, entry.item_id)])
-        assert await record.backlog.outbox(limit=9) == [entry]
-
-    async def test_counts_are_totals_over_all_users(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
-        await save(
-            record,
-            resources=[make.resource("1"), make.resource("2", learn=False)],
-            entities=[make.entity("宏康")],
-            memories=[make.memory("m"), make.memory("n")],
-        )
-        await save(record, user_id="bob", memories=[make.memory("m", user_id="bob")])
-        counts = dict(await record.backlog.counts())
-        assert counts.pop("size_bytes") >= 0
-        assert counts == {"resources": 2, "unlearned": 1, "entities": 1, "memories": 3, "outbox": 4, "users": 2}

@@ -8,6 +8,9 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from redis import Redis
@@ -16,12 +19,14 @@ from memory.errors import StoreUnavailable
 from storage.redis_binary import find_server_binary
 from storage.redis_server import LocalRedisServer, socket_path
 
+Servers = Callable[..., LocalRedisServer]
+
 
 @pytest.fixture
-def servers():
+def servers() -> Iterator[Servers]:
     made = []
 
-    def make(folder: Path, **options: Any):
+    def make(folder: Path, **options: Any) -> LocalRedisServer:
         made.append(LocalRedisServer(folder, **options))
         return made[-1]
 
@@ -30,11 +35,11 @@ def servers():
         server.stop()
 
 
-def ask(server: LocalRedisServer):
+def ask(server: LocalRedisServer) -> Redis:
     return Redis.from_url(server.url)
 
 
-def pid_of(server: LocalRedisServer):
+def pid_of(server: LocalRedisServer) -> int:
     with ask(server) as client:
         return int(client.info("server")["process_id"])
 
@@ -169,6 +174,8 @@ def test_a_long_data_path_gets_a_short_socket(tmp_path: Path, servers: Servers) 
     assert socket_path(folder) != socket_path(tmp_path / ("記憶" * 31))
     with ask(server) as client:
         assert client.ping()
+    server.stop()
+    socket_path(folder).parent.rmdir()
 
 
 def test_folder_and_socket_are_for_their_owner_alone(tmp_path: Path, servers: Servers) -> None:

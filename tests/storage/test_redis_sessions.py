@@ -1,12 +1,17 @@
 """What only Redis has: times to live, errors of a network, and values that somebody else wrote."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from redis.asyncio import Redis
 
+from memory.dialogue import Session
 from memory.errors import StoreUnavailable
-from memory.ports.sessions import CONTEXT_TTL, HISTORY_TTL
+from memory.ports.sessions import CONTEXT_TTL, HISTORY_TTL, SessionStore
 from storage.memory_sessions import InMemorySessions
 from storage.redis_scripts import session_keys
 from storage.redis_sessions import RedisSessions
@@ -14,14 +19,14 @@ from storage.resilient_sessions import ResilientSessions
 
 
 @pytest.fixture
-async def sessions(redis_url: str):
+async def sessions(redis_url: str) -> AsyncIterator[RedisSessions]:
     store = RedisSessions(redis_url)
     yield store
     await store.close()
 
 
 @pytest.fixture
-async def client(redis_url: str):
+async def client(redis_url: str) -> AsyncIterator[Redis]:
     async with Redis.from_url(redis_url) as opened:
         yield opened
 
@@ -138,7 +143,7 @@ class Switchable(InMemorySessions):
 
     away = False
 
-    async def load(self, session_id: str, *, user_id: str):
+    async def load(self, session_id: str, *, user_id: str) -> Session:
         self._check()
         return await super().load(session_id, user_id=user_id)
 
@@ -160,21 +165,21 @@ class Switchable(InMemorySessions):
 
 class TestResilience:
     @pytest.fixture
-    async def primary(self):
+    async def primary(self) -> Switchable:
         return Switchable()
 
     @pytest.fixture
-    async def resilient(self, primary: Switchable):
+    async def resilient(self, primary: Switchable) -> AsyncIterator[ResilientSessions]:
         store = ResilientSessions(primary, InMemorySessions(), probe_interval_s=0.01, max_held_back=3)
         yield store
         await store.close()
 
-    async def contents(self, store: SessionStore):
+    async def contents(self, store: SessionStore) -> list[str]:
         return [turn.content for turn in (await store.load("s", user_id="ann")).turns]
 
     async def recovered(self, resilient: ResilientSessions) -> None:
         async with asyncio.timeout(10):
-            while resilient.degraded:
+            while resilient.degraded:  # noqa: ASYNC110 - a property, as its users see it
                 await asyncio.sleep(0.005)
 
     async def test_a_conversation_goes_on_while_the_primary_is_away(

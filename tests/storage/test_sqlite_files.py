@@ -58,7 +58,7 @@ class TestMigrations:
     def test_a_file_from_the_future_is_refused(self, tmp_path: Path) -> None:
         path = tmp_path / "record.db"
         migrate(path, deadline_s=1, migrations=(*MIGRATIONS, Migration("from the future", ())))
-        with pytest.raises(StoreUnavailable, match="another version of Jiyi.*from the future"):
+        with pytest.raises(StoreUnavailable, match=r"another version of Jiyi.*from the future"):
             SqliteRecord.open(path)
 
     def test_several_processes_may_create_the_file_at_once(self, tmp_path: Path) -> None:
@@ -130,10 +130,9 @@ class TestFailures:
             await unit.memories.save([make.memory("kept")])
             await unit.commit()
         await record._writer._lanes[0].run(lambda connection: connection.execute("PRAGMA max_page_count = 1"))
-        with pytest.raises(StoreUnavailable, match="full"):
-            async with record.writing(user_id="ann") as unit:
+        async with record.writing(user_id="ann") as unit:
+            with pytest.raises(StoreUnavailable, match="full"):
                 await unit.memories.save([make.memory("lost", text="x" * 1_000_000)])
-                await unit.commit()
         async with record.reading(user_id="ann") as unit:
             assert [one.memory_id for one in await unit.memories.recent(limit=9)] == ["kept"]
         await record.close()

@@ -2,8 +2,12 @@
 
 import asyncio
 import math
+import os
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,25 +42,25 @@ async def index(request: pytest.FixtureRequest, make: SimpleNamespace) -> AsyncI
             await shared.delete(collection, [hit.point_id for hit in left], user_id=user)
 
 
-def dense(*numbers: Any, limit: int = 10, collection: Collection = MEMORIES, **filters: dict[str, Any]):
+def dense(*numbers: Any, limit: int = 10, collection: Collection = MEMORIES, **filters: dict[str, Any]) -> IndexQuery:
     vector = np.asarray(numbers, dtype=np.float32)
     return IndexQuery(collection, limit, dense=vector, filters=SearchFilter(**filters))
 
 
-def sparse(*terms: Any, limit: int = 10, collection: Collection = MEMORIES, **filters: dict[str, Any]):
+def sparse(*terms: Any, limit: int = 10, collection: Collection = MEMORIES, **filters: dict[str, Any]) -> IndexQuery:
     vector = SparseVector(terms, (1.0,) * len(terms))
     return IndexQuery(collection, limit, sparse=vector, filters=SearchFilter(**filters))
 
 
 async def names(
     index: VectorIndex, make: SimpleNamespace, query: IndexQuery, *, user_id: str = "ann", known: str = "abcdefgh"
-):
+) -> list[str]:
     (hits,) = await index.search([query], user_id=user_id)
     by_id = {make.point_id(name): name for name in known}
     return [by_id[hit.point_id] for hit in hits]
 
 
-def idf(total: int, holding: int):
+def idf(total: int, holding: int) -> float:
     return math.log((total - holding + 0.5) / (holding + 0.5) + 1)
 
 
@@ -193,7 +197,7 @@ class TestIsolation:
 
 class TestFilters:
     @pytest.fixture
-    async def stored(self, index: VectorIndex, make: SimpleNamespace):
+    async def stored(self, index: VectorIndex, make: SimpleNamespace) -> VectorIndex:
         points = [
             make.point(
                 "a", session_id="s", role="user", created_at_s=make.at(1).timestamp(), metadata={"n": 1, "t": "x"}
@@ -322,7 +326,7 @@ class TestEdgeFiles:
     ) -> None:
         index = EdgeVectors.open(tmp_path, model_id="intfloat/e5", dimension=make.DIMENSION)
         await index.close()
-        assert sorted(path.name for path in tmp_path.iterdir()) == [
+        assert sorted(os.listdir(tmp_path)) == [
             "ai_box_aam_memory__intfloat%2Fe5",
             "ai_box_entity_memory__intfloat%2Fe5",
             "aliases.json",

@@ -1,0 +1,58 @@
+"""What is built and shipped: the five packages, nothing else, and importing them costs nothing."""
+
+import importlib
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("memory", "models", "storage", "deployments", "jiyi")
+HEAVY = ("torch", "ray", "transformers", "sentence_transformers", "qdrant_edge", "qdrant_client", "redis", "opencc")
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_each_name_resolves_to_this_distribution(name: str) -> None:
+    module = importlib.import_module(name)
+    assert module.__file__ is not None
+    assert Path(module.__file__).is_relative_to(ROOT)
+
+
+def test_the_wheel_ships_these_packages_only_and_all_their_modules(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)]
+    subprocess.run(command, check=True, capture_output=True)
+    [wheel] = tmp_path.glob("*.whl")
+    shipped = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    assert {name.split("/")[0] for name in shipped} == set(PACKAGES)
+    modules = {str(path.relative_to(ROOT)) for package in PACKAGES for path in (ROOT / package).rglob("*.py")}
+    assert {name for name in shipped if name.endswith(".py")} == modules
+    assert {f"{package}/py.typed" for package in PACKAGES} <= shipped
+
+
+@pytest.mark.parametrize("package", ["memory", "models", "storage", "jiyi"])
+def test_importing_every_module_of_a_package_loads_no_heavy_library(package: str) -> None:
+    allowed = {"storage": {"qdrant_edge", "redis"}}.get(package, set())
+    program = (
+        "import importlib, pkgutil, sys\n"
+        f"package = importlib.import_module({package!r})\n"
+        "for module in pkgutil.walk_packages(package.__path__, package.__name__ + '.'):\n"
+        "    importlib.import_module(module.name)\n"
+        f"print(sorted(set({HEAVY!r}) & set(sys.modules)))\n"
+    )
+    loaded = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, cwd=ROOT)
+    assert set(eval(loaded.stdout)) <= allowed
+
+
+def test_the_constraints_pin_every_dependency() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    pinned = {
+        line.split("==")[0].lower().replace("_", "-")
+        for line in (ROOT / "constraints.txt").read_text().splitlines()
+        if "==" in line
+    }
+    names = {requirement.split(">")[0].split("=")[0].split("[")[0].strip().lower() for requirement in wanted}
+    assert {name.replace("_", "-") for name in names} - pinned == set()
