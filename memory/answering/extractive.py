@@ -65,7 +65,7 @@ class ExtractiveAnswerer(Answerer):
         """All of a short text; of a long one, the sentence that shares most terms with the question."""
         if len(text) <= _MAX_QUOTE_CHARACTERS:
             return text.strip()
-        sentences = [sentence.strip() for sentence in _SENTENCE.findall(text) if sentence.strip()]
+        sentences: list[str] = [sentence.strip() for sentence in _SENTENCE.findall(text) if sentence.strip()]
         best = max(sentences, key=lambda sentence: len(terms & set(self._analyzer.terms(sentence))))
         return best if len(best) <= _MAX_QUOTE_CHARACTERS else best[:_MAX_QUOTE_CHARACTERS] + "…"
 

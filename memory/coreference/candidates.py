@@ -62,6 +62,7 @@ class Candidate:
         subject: Whether it heads its sentence or is what the sentence is about.
         named: Whether it is a name rather than a description.
         frequency: How often it was mentioned.
+        time: Whether it is a date.
         end: Where its mention ends in its own text.
     """
 
@@ -80,6 +81,7 @@ class Candidate:
     subject: bool = False
     named: bool = True
     frequency: int = 1
+    time: bool = False
     end: int = 0
 
 

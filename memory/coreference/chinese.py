@@ -196,7 +196,14 @@ def _recalls(text: str, folded: str) -> Iterator[Reference]:
 def _demonstratives(text: str, folded: str) -> Iterator[Reference]:
     for match in _DEMONSTRATIVE.finditer(folded):
         start, end = match.span()
-        if re.match(_TIME_AFTER, folded[end : end + 4]) or folded[end : end + 1] in {"里", "边", "儿", "么", "样", "种"}:
+        if re.match(_TIME_AFTER, folded[end : end + 4]) or folded[end : end + 1] in {
+            "里",
+            "边",
+            "儿",
+            "么",
+            "样",
+            "种",
+        }:
             continue
         number, count = _number(match["count"], match["some"])
         classifier = match["classifier"]

@@ -29,6 +29,17 @@ from .phrases import Phrase, noun_phrases
 from .resolutions import ReferenceSource
 from .words import fold
 
+_WINDOW = 60  # characters before a phrase that may decide about it
+
+
+def _date(match: re.Match[str], *, user: bool) -> Span:
+    """A year or a date: what 那時候 and "back then" may mean, and nothing else."""
+    said = match[0].removeprefix("in ")
+    candidate = Candidate(
+        said, normalise(said), ReferenceSource.SESSION, person=False, user=user, named=False, time=True
+    )
+    return match.start(), match.end(), candidate
+
 
 class Discourse:
     """The things mentioned so far, in order; grows as turns are read."""
@@ -64,27 +75,16 @@ class Discourse:
         """Adds what `text[start:end]` mentions, in text order, and the groups that it coordinates."""
         stop = len(text) if end is None else end
         spans = [
-            self._named(text, mention, user=user) for mention in mentions if mention.level is MentionLevel.LONG_TERM
+            self._named(text, mention, user=user)
+            for mention in mentions
+            if mention.level is MentionLevel.LONG_TERM and start <= mention.start and mention.end <= stop
         ]
-        spans += self._again(text, user=user)
-        descriptions = [
-            (
-                match.start(),
-                match.end(),
-                Candidate(
-                    match[0].removeprefix("in "),
-                    normalise(match[0]),
-                    ReferenceSource.SESSION,
-                    subtype=EntitySubtype.EVENT,
-                    person=False,
-                    user=user,
-                    named=False,
-                ),
-            )
-            for match in DATE.finditer(text)
-        ]
+        spans += self._again(text, start, stop, user=user)
+        descriptions = [_date(match, user=user) for match in DATE.finditer(text, start, stop)]
         for phrase in noun_phrases(text):
-            if PREDICATED.search(fold(text[: phrase.start])) and not phrase.topic:
+            if phrase.start < start or stop < phrase.end:
+                continue
+            if PREDICATED.search(fold(text[max(0, phrase.start - _WINDOW) : phrase.start])) and not phrase.topic:
                 continue
             span = self._phrase(text, phrase, user=user)
             (spans if phrase.topic and is_plain_name(text, span) else descriptions).append(span)
@@ -92,8 +92,7 @@ class Discourse:
         spans.sort(key=lambda span: (span[2].entity_id is None, span[0] - span[1]))
         found: list[Span] = []
         for span in (*spans, *descriptions):
-            free = all(span[1] <= first or last <= span[0] for first, last in barred)
-            if free and start <= span[0] and span[1] <= stop:
+            if all(span[1] <= first or last <= span[0] for first, last in barred):
                 found.append(span)
                 barred.append(span[:2])
         found.sort(key=lambda span: span[0])
@@ -148,14 +147,14 @@ class Discourse:
                 )
         return candidate
 
-    def _again(self, text: str, *, user: bool) -> "list[Span]":
+    def _again(self, text: str, first: int, last: int, *, user: bool) -> "list[Span]":
         """Names that were introduced before, wherever they occur again, however the text is cut."""
         folded = fold(text)
         names = {fold(one.text): one for one in self._mentioned if one.named and not one.members and len(one.text) > 1}
         spans: list[Span] = []
         for name, known in names.items():
             edge = r"\b" if name.isascii() else ""
-            for match in re.finditer(edge + re.escape(name) + edge, folded):
+            for match in re.compile(edge + re.escape(name) + edge).finditer(folded, first, last):
                 start, end = match.span()
                 subject = heads(text, start, end)
                 told = told_type(text, end)
@@ -168,7 +167,7 @@ class Discourse:
         needed = PERSON_SURE if mention.subtype is EntitySubtype.PERSON else TYPE_SURE
         sure = mention.subtype if mention.confidence >= needed else None
         subtype = (entity.subtype if entity else None) or told_type(text, mention.end) or sure
-        title = TITLE_BEFORE.search(text[: mention.start])
+        title = TITLE_BEFORE.search(text, max(0, mention.start - _WINDOW), mention.start)
         name = text[title.start() if title else mention.start : mention.end]
         candidate = Candidate(
             name,
@@ -186,9 +185,9 @@ class Discourse:
     def _phrase(self, text: str, phrase: Phrase, *, user: bool) -> tuple[int, int, Candidate]:
         written = text[phrase.start : phrase.end]
         shown = described(written, by_user=user)
-        wished = bool(WISHED.search(fold(text[: phrase.start]))) and written.lower().startswith(
-            ("a ", "an ", "some ", "another ")
-        )
+        wished = bool(
+            WISHED.search(fold(text[max(0, phrase.start - _WINDOW) : phrase.start]))
+        ) and written.lower().startswith(("a ", "an ", "some ", "another "))
         entity = self._entities.get(normalise(shown))
         candidate = Candidate(
             shown,

@@ -228,9 +228,9 @@ def _noun_phrases(text: str, folded: str) -> Iterator[Reference]:
         definite = match["determiner"].startswith("the") and match["determiner"] not in ("these",)
         if base not in NOUNS or base in TIME_WORDS or (definite and _DESCRIBED.match(folded, match.end())):
             continue
-        qualifies = not _AUXILIARY_BEFORE.search(folded[max(0, match.start() - _WINDOW) : match.start()]) and not _CLOSED_AFTER.match(
-            folded, match.end()
-        )
+        qualifies = not _AUXILIARY_BEFORE.search(
+            folded[max(0, match.start() - _WINDOW) : match.start()]
+        ) and not _CLOSED_AFTER.match(folded, match.end())
         if definite and (qualifies or _COMPOUND_AFTER.match(folded, match.end())):
             continue  # "the phone number", "the book club": the noun only qualifies another
         yield _typed(text, match.span(), Kind.NOUN_PHRASE, match["noun"], quiet=definite)

@@ -81,6 +81,8 @@ def _person_fits(reference: Reference, candidate: Candidate) -> float | None:
 
 
 def _type_fits(reference: Reference, candidate: Candidate, same_head: bool) -> float | None:
+    if candidate.time:
+        return 1.0 if reference.kind is Kind.TIME else None
     if not reference.subtypes:
         return 1.0
     if candidate.subtype is None:

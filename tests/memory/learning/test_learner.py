@@ -1,6 +1,7 @@
 """The learner: everything is learned, exactly once, and nothing else is."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ async def _log(world: World, *contents: str, user: str = "ann", role: Role = Rol
         await unit.commit()
 
 
-async def _entity(world: World, value: str, user: str = "ann"):  # type: ignore[no-untyped-def]
+async def _entity(world: World, value: str, user: str = "ann") -> Any:
     async with world.record.reading(user_id=user) as unit:
         return await unit.entities.get_by_value(value)
 

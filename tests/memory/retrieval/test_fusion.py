@@ -29,7 +29,7 @@ def test_keyword_evidence_stands_in_for_an_exact_name_and_is_never_added_to_it()
     assert fused_score({"keyword": 0.6, "exact": 1.0}, ENTITY_MEMORY) == pytest.approx(0.4)
 
 
-@given(st.fixed_dictionaries({}, optional={name: PART for name in ("vector", "keyword", "exact", "freshness")}))
+@given(st.fixed_dictionaries({}, optional=dict.fromkeys(("vector", "keyword", "exact", "freshness"), PART)))
 def test_a_fused_score_stays_in_zero_to_one(parts: dict[str, float]) -> None:
     assert 0 <= fused_score(parts, ENTITY_MEMORY) <= 1 + 1e-9
 

@@ -1,0 +1,92 @@
+"""What a user of the running service sees: real Serve, real HTTP, real weights, real stores."""
+
+import base64
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+
+from jiyi.client import JiyiRefused
+from memory.ports.language import TextKind
+from models.catalog import DEFAULT_MODEL, get_model
+from models.prepare import prepare_model
+from models.sentence_transformer_engine import SentenceTransformerEngine
+
+from .conftest import Service
+
+pytestmark = pytest.mark.e2e
+
+TRADITIONAL = ("我們公司上個月買了 AI-Box，放在三樓機房。", "它放在哪裡？", "AI-Box 放在哪裡？", "三樓機房")
+SIMPLIFIED = ("我们公司上个月买了 AI-Box，放在三楼机房。", "它放在哪里？", "AI-Box 放在哪里？", "三楼机房")
+ENGLISH = ("We bought an AI-Box last month. The AI-Box is in the server room.", "Where is it?", "AI-Box", "server room")
+
+
+@pytest.mark.parametrize(
+    ("said", "asked", "resolved", "answer"), [TRADITIONAL, SIMPLIFIED, ENGLISH], ids=["zh-Hant", "zh-Hans", "en"]
+)
+def test_a_conversation_in_each_language(service: Service, said: str, asked: str, resolved: str, answer: str) -> None:
+    user = f"user of {said[:4]}"
+    with service.client as client:
+        client.chat(said, user_id=user, wait=True)
+        reply = client.chat(asked, user_id=user)
+        assert resolved in reply["resolved_query"]
+        assert answer in reply["reply"]
+        assert reply["degraded"] == []
+        stranger = client.chat(asked, user_id="a stranger")
+        assert answer not in stranger["reply"]
+        assert stranger["resolution"]["resolutions"] == []
+
+
+def test_the_reply_also_comes_as_events(service: Service) -> None:
+    with service.client as client:
+        events = list(client.stream("幫我記住，車位是 B2-17", user_id="streamer"))
+    assert events[0][0] == "resolution"
+    assert events[-1][0] == "done"
+    assert "B2-17" in events[-1][1]["reply"]
+
+
+def test_embeddings_over_http_are_those_of_the_model(service: Service) -> None:
+    texts = ["記憶是什麼？", "记忆是什么？", "What is memory?", "🙂 ＦＵＬＬ"]
+    with service.client as client:
+        body = {"input": texts, "encoding_format": "base64", "input_type": "passage"}
+        reply = httpx.post(f"http://127.0.0.1:{service.port}/v1/embeddings", json=body, timeout=60).json()
+        assert client.is_ready()
+    ours = np.stack([np.frombuffer(base64.b64decode(item["embedding"]), "<f4") for item in reply["data"]])
+    settings_cache = Path("~/.cache/jiyi").expanduser()
+    engine = SentenceTransformerEngine(get_model(DEFAULT_MODEL), prepare_model(DEFAULT_MODEL, settings_cache))
+    expected = engine.encode(texts, TextKind.PASSAGE)
+    assert np.sum(ours * expected, axis=1) == pytest.approx(np.ones(len(texts)), abs=1e-4)
+    tokens = [text.token_count for text in engine.prepare(texts, TextKind.PASSAGE)]
+    assert reply["usage"]["total_tokens"] == sum(tokens)
+
+
+def test_an_error_crosses_processes_whole_429_says_when_to_come_back(service: Service) -> None:
+    body = {"input": ["memory " * 200] * 64}
+    reply = httpx.post(f"http://127.0.0.1:{service.port}/v1/embeddings", json=body, timeout=60)
+    assert reply.status_code in (422, 429), reply.text
+    assert reply.headers["content-type"] == "application/problem+json"
+
+
+def test_bad_input_is_refused_by_name(service: Service) -> None:
+    with service.client as client, pytest.raises(JiyiRefused, match="message"):
+        client.chat("a" * 1_000_000, user_id="ann")
+
+
+def test_the_command_line_replays_a_recording_twice_and_learns_it_once(service: Service, tmp_path: Path) -> None:
+    recording = tmp_path / "talk.jsonl"
+    recording.write_text(
+        '{"role": "user", "content": "我們用 RM05-008 測試。"}\n{"role": "user", "content": "RM05-008 到貨了。"}\n'
+    )
+    for _ in range(2):
+        shown = service.command("replay", str(recording), "--user", "replayed")
+    assert "2 turns acknowledged" in shown
+    with service.client as client:
+        [entity] = client.entities(user_id="replayed")
+    assert (entity["entity_value"], entity["mention_count"]) == ("RM05-008", 2)
+
+
+def test_status_shows_every_part(service: Service) -> None:
+    shown = service.command("status", "--memory")
+    for part in ("record", "sessions", "embedder", "vectors", "resolver", "learner", "ServeReplica"):
+        assert part in shown

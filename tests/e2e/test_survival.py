@@ -1,0 +1,73 @@
+"""What is acknowledged survives: a restart, and `kill -9` of any process (DESIGN §3.6, §7)."""
+
+import httpx
+import pytest
+
+from jiyi.client import JiyiClient
+
+from .conftest import Service
+
+pytestmark = pytest.mark.e2e
+
+PARTS = ("Embedder", "VectorShard", "Extractor", "Resolver", "Retriever", "Learner", "Ingress", "SessionServer")
+
+
+def _add(client: JiyiClient, user: str, first: int, last: int) -> list[str]:
+    """Adds numbered turns one by one; returns the ids that were acknowledged."""
+    ids = []
+    for number in range(first, last):
+        message = {"content": f"料號 ZX{number:04d}-77 在第 {number} 號倉庫。", "turn_id": f"t{number}"}
+        ids.append(client.add([message], user_id=user, wait=False)["results"][0]["id"])
+    return ids
+
+
+def _all_found(client: JiyiClient, user: str, ids: list[str]) -> None:
+    for number, id_ in enumerate(ids):
+        reply = client.search(f"ZX{number:04d}-77", user_id=user, top_k=5, kinds=["memory"])
+        assert reply["degraded"] == []
+        assert id_ in [hit["id"] for hit in reply["results"]], number
+    entities = client.entities(user_id=user, limit=100)
+    assert sorted(entity["mention_count"] for entity in entities) == [1] * len(ids)
+
+
+@pytest.mark.parametrize("victims", [PARTS, ("redis", "valkey"), ("ProxyActor",)], ids=["replicas", "redis", "proxy"])
+def test_killing_processes_loses_nothing_acknowledged(service: Service, victims: tuple[str, ...]) -> None:
+    user = f"survivor of {victims[0]}"
+    with service.client as client:
+        ids = _add(client, user, 0, 5)
+        killed = service.kill(lambda name: any(victim in name for victim in victims))
+        assert killed
+        ids += _add(client, user, 5, 10)
+        service.wait_until_whole()
+        client.add([{"content": "done", "turn_id": "end"}], user_id=user)  # waits until all is learned
+        _all_found(client, user, ids)
+
+
+def test_a_session_outlives_its_server(service: Service) -> None:
+    with service.client as client:
+        client.chat("我們買了 AI-Box。", user_id="sam", session_id="s")
+        assert service.kill(lambda name: "redis" in name or "valkey" in name)
+        service.wait_until_whole()
+        assert client.resolve("它多少錢？", user_id="sam", session_id="s")["resolved_query"] == "AI-Box 多少錢？"
+
+
+def test_the_loss_of_the_cluster_itself_is_repaired(service: Service) -> None:
+    with service.client as client:
+        ids = _add(client, "phoenix", 0, 3)
+        assert service.kill(lambda name: name == "raylet")
+        service.wait_until_whole(timeout_s=180)
+        client.add([{"content": "done", "turn_id": "end"}], user_id="phoenix")
+        _all_found(client, "phoenix", ids)
+
+
+def test_everything_is_there_after_a_restart(service: Service) -> None:
+    with service.client as client:
+        client.chat("我的車位是 B2-17。", user_id="restarted", session_id="s", wait=True)
+        client.chat("我們買了 AI-Box。", user_id="restarted", session_id="s", wait=True)
+    service.down()
+    with pytest.raises(httpx.TransportError):
+        httpx.get(f"http://127.0.0.1:{service.port}/health/live")
+    service.up()
+    with service.client as client:
+        assert client.chat("它多少錢？", user_id="restarted", session_id="s")["resolved_query"] == "AI-Box 多少錢？"
+        assert "B2-17" in client.chat("我的車位在哪裡？", user_id="restarted", session_id="new")["reply"]
