@@ -24,6 +24,7 @@ TYPE_SURE = 0.6  # a mention below this names something, but its type proves not
 _LONGEST_NAME = 8  # of a Han name that has short forms
 _OWNERS = {"my": "your", "your": "my"}
 # "I need a restaurant": of a sort, not a certain one; what the answer names is likelier to be meant next.
+INDEFINITE = re.compile(r"(?:an?|some|another)\s", re.IGNORECASE)
 WISHED = re.compile(
     r"\b(?:want|wanting|need|find|looking for|look for|like|search for|searching for|is there|are there|how about|"
     r"what about)(?: to \w+)? $"

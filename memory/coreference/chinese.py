@@ -12,6 +12,8 @@ _CLASSIFIER = "|".join(CLASSIFIERS)
 # Measure words of time and of occasions: 這次, 這天, 那年 point into the clock, not at a thing (000 §3.2).
 _TIME_AFTER = "次|天|年|月|周|回|时|下|会|晚|阵|辈子|段时间"
 
+_NO_NOUN = frozenset("里边儿么样种")  # 這裡, 這麼, 這樣, 這種: manner and place
+
 _PERSONAL = re.compile(r"[它牠祂他她]们?")
 # Inside words: 其它 其他 吉他 維他命 排他; 他人 他鄉 他國 他日 他殺 他媽的 他們倆 stays a pronoun.
 _INSIDE_BEFORE = "其吉维排利"

@@ -9,6 +9,7 @@ from ..extraction.mentions import EntitySubtype, Mention, MentionLevel
 from ..text import normalise
 from .candidates import (
     DATE,
+    INDEFINITE,
     PERSON_SURE,
     PREDICATED,
     TITLE_BEFORE,
@@ -29,6 +30,7 @@ from .phrases import Phrase, noun_phrases
 from .resolutions import ReferenceSource
 from .words import fold
 
+_REMEMBERED = 300  # mentions, latest: bounds the work that a very long turn can cause
 _WINDOW = 60  # characters before a phrase that may decide about it
 
 
@@ -131,7 +133,7 @@ class Discourse:
     def _add(self, candidate: Candidate) -> None:
         self._order += 1
         candidate = self._in_full(candidate)
-        self._mentioned.append(replace(candidate, order=self._order))
+        self._mentioned = [*self._mentioned[-_REMEMBERED:], replace(candidate, order=self._order)]
 
     def _in_full(self, candidate: Candidate) -> Candidate:
         """A short form of a name said in full before is that name: 東野 after 東野圭吾, "Mary" after "Mary Cole"."""
@@ -165,7 +167,8 @@ class Discourse:
     def _named(self, text: str, mention: Mention, *, user: bool) -> tuple[int, int, Candidate]:
         entity = self._entities.get(normalise(mention.text))
         needed = PERSON_SURE if mention.subtype is EntitySubtype.PERSON else TYPE_SURE
-        sure = mention.subtype if mention.confidence >= needed else None
+        gender = shown_gender(mention.text, text[max(0, mention.start - 8) : mention.start])
+        sure = mention.subtype if gender or mention.confidence >= needed else None
         subtype = (entity.subtype if entity else None) or told_type(text, mention.end) or sure
         title = TITLE_BEFORE.search(text, max(0, mention.start - _WINDOW), mention.start)
         name = text[title.start() if title else mention.start : mention.end]
@@ -176,7 +179,7 @@ class Discourse:
             entity_id=entity.entity_id if entity else mention.entity_id,
             subtype=subtype,
             person=is_person(subtype),
-            gender=shown_gender(mention.text, text[max(0, mention.start - 8) : mention.start]),
+            gender=gender,
             user=user,
             subject=heads(text, mention.start, mention.end),
         )
@@ -185,9 +188,8 @@ class Discourse:
     def _phrase(self, text: str, phrase: Phrase, *, user: bool) -> tuple[int, int, Candidate]:
         written = text[phrase.start : phrase.end]
         shown = described(written, by_user=user)
-        wished = bool(
-            WISHED.search(fold(text[max(0, phrase.start - _WINDOW) : phrase.start]))
-        ) and written.lower().startswith(("a ", "an ", "some ", "another "))
+        before = fold(text[max(0, phrase.start - _WINDOW) : phrase.start])
+        wished = bool(WISHED.search(before) and INDEFINITE.match(written))
         entity = self._entities.get(normalise(shown))
         candidate = Candidate(
             shown,

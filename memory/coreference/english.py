@@ -85,6 +85,10 @@ _CONTRAST = re.compile(
 _BOTH = re.compile(
     rf"\b(?:both of (?:them|these|those)|the two of them|these two|those two|both(?= (?:{_VERB_AFTER})\b|\s*[?.!,]|$))"
 )
+_ASKED_BOTH = re.compile(
+    r"(?:^|[.?!,] )(?:are|were|do|did|can|will|should) (?P<both>both)(?= \w)(?! (?:of|the|my|"
+    r"\w+ and)\b)"
+)
 _ALONE = re.compile(
     rf"\b(?P<word>this|that|these|those)(?='s\b| (?:{_VERB_AFTER}|(?:also|really|still|actually) \w+)\b|\s*[?.!]|\s*$)"
 )
@@ -210,6 +214,9 @@ def _demonstratives(text: str, folded: str) -> Iterator[Reference]:
     for match in _BOTH.finditer(folded):
         if not re.search(r"\b(?:they|them|we|us|you) $", folded[max(0, match.start() - _WINDOW) : match.start()]):
             yield Reference(*match.span(), text[match.start() : match.end()], Kind.BOTH, Number.PLURAL, count=2)
+    for match in _ASKED_BOTH.finditer(folded):
+        start, end = match.span("both")
+        yield Reference(start, end, text[start:end], Kind.BOTH, Number.PLURAL, count=2)
     barred = [match.span() for match in _IDIOMS.finditer(folded)]
     for match in (*_ALONE.finditer(folded), *_ASKED.finditer(folded)):
         start, end = match.span("word")
@@ -228,9 +235,8 @@ def _noun_phrases(text: str, folded: str) -> Iterator[Reference]:
         definite = match["determiner"].startswith("the") and match["determiner"] not in ("these",)
         if base not in NOUNS or base in TIME_WORDS or (definite and _DESCRIBED.match(folded, match.end())):
             continue
-        qualifies = not _AUXILIARY_BEFORE.search(
-            folded[max(0, match.start() - _WINDOW) : match.start()]
-        ) and not _CLOSED_AFTER.match(folded, match.end())
+        before = folded[max(0, match.start() - _WINDOW) : match.start()]
+        qualifies = not (_AUXILIARY_BEFORE.search(before) or _CLOSED_AFTER.match(folded, match.end()))
         if definite and (qualifies or _COMPOUND_AFTER.match(folded, match.end())):
             continue  # "the phone number", "the book club": the noun only qualifies another
         yield _typed(text, match.span(), Kind.NOUN_PHRASE, match["noun"], quiet=definite)

@@ -26,6 +26,7 @@ _log = structlog.get_logger(__name__)
 _TURNS = 12  # read of a session: what is further back is meant by name
 _COMPARED = 4  # candidates that the encoder compares
 _SHOWN = 5  # alternatives in a result
+_REFERENCES = 24  # followed in one text; what comes after them stays as it is written
 _GAP_TURNS = 2  # an ellipsis takes its topic from the last exchange
 
 
@@ -91,7 +92,7 @@ class RuleResolver(Resolver):
         for turn, named in zip(request.turns[-_TURNS:], mentions, strict=True):
             user = turn.role is Role.USER
             position = 0
-            for reference in find_references(turn.content):
+            for reference in find_references(turn.content)[:_REFERENCES]:
                 discourse.read(turn.content, named, user=user, start=position, end=reference.start)
                 position = reference.start
                 ranked = antecedents(turn.content, reference, discourse)
@@ -136,7 +137,7 @@ class RuleResolver(Resolver):
 
 
 def _detect(query: str) -> tuple[tuple[Reference, ...], Reference | None]:
-    references = find_references(query)
+    references = find_references(query)[:_REFERENCES]
     return references, None if references else find_ellipsis(query)
 
 
