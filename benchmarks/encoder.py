@@ -13,9 +13,7 @@ reported; the last line is JSON.
 
 import argparse
 import json
-import random
 import statistics
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,21 +23,7 @@ from models.catalog import DEFAULT_MODEL, get_model
 from models.prepare import prepare_model
 from models.sentence_transformer_engine import SentenceTransformerEngine
 
-_SENTENCES = (
-    "宏康的報價單什麼時候會好？",
-    "上次說的那個客戶後來怎麼樣了。",
-    "我們下週三要去台中開會，順便看一下新的倉庫。",
-    "他说这个产品的付款条件可以再谈，但是交货时间不能改。",
-    "请把昨天的会议记录发给我，还有那份合同。",
-    "Can you remind me what we agreed on with the supplier?",
-    "The quotation was sent on Friday, and they have not answered yet.",
-    "She prefers tea to coffee, and never after six in the evening.",
-    "Please move the appointment to next Tuesday at half past nine.",
-    "版本 v2.3.1 的 release note 要先給 QA 看過。",
-)
-_QUERIES = ("它什麼時候會好？", "那個客戶後來怎麼樣了？", "what did we agree on with them?", "他喜歡喝什麼")
-_TOKENS_PER_SENTENCE = 13
-_FLOP_PER_TOKEN, _FLOP_PER_TOKEN_AND_LENGTH = 42.5e6, 18_432
+from .workload import QUERIES, ceiling_tokens_per_s, matmul_flops, mixed_texts, seconds
 
 
 def main() -> None:
@@ -50,15 +34,15 @@ def main() -> None:
     console = Console()
     with console.status("loading"):
         engine, plain = _load(arguments.cache, arguments.threads)
-        texts = _texts(arguments.texts)
+        texts = mixed_texts(arguments.texts)
     lengths = [text.token_count for text in engine.prepare(texts, TextKind.PASSAGE)]
     entry = get_model(DEFAULT_MODEL)
     passages = [entry.passage_prefix + text for text in texts]
-    queries = [entry.query_prefix + query for query in _QUERIES]
+    queries = [entry.query_prefix + query for query in QUERIES]
     contestants: dict[str, tuple[Callable[[], Any], list[Callable[[], Any]]]] = {
         "engine": (
             lambda: engine.encode(texts, TextKind.PASSAGE),
-            [lambda query=query: engine.encode([query], TextKind.QUERY) for query in _QUERIES],
+            [lambda query=query: engine.encode([query], TextKind.QUERY) for query in QUERIES],
         ),
         "sentence_transformers": (
             lambda: plain.encode(passages, batch_size=32),
@@ -70,17 +54,17 @@ def main() -> None:
     single: dict[str, list[float]] = {name: [] for name in contestants}
     for repeat in range(arguments.repeats + 1):
         with console.status(f"round {repeat} of {arguments.repeats}"):
-            measured_flops = _matmul_flops()
+            measured_flops = matmul_flops()
             for name, (encode_all, encode_each) in contestants.items():
-                bulk_s = _seconds(encode_all)
-                single_s = [_seconds(encode) for encode in encode_each]
+                bulk_s = seconds(encode_all)
+                single_s = [seconds(encode) for encode in encode_each]
                 if repeat:  # the first round warms up
                     bulk[name].append(bulk_s)
                     single[name] += single_s
             flops.append(measured_flops)
 
     tokens, mean = sum(lengths), statistics.mean(lengths)
-    ceiling = statistics.median(flops[1:]) / (_FLOP_PER_TOKEN + _FLOP_PER_TOKEN_AND_LENGTH * mean)
+    ceiling = ceiling_tokens_per_s(statistics.median(flops[1:]), mean)
     result = {
         "benchmark": "encoder",
         "model": DEFAULT_MODEL,
@@ -114,32 +98,6 @@ def _load(cache: Path, threads: int) -> tuple[SentenceTransformerEngine, Any]:
     folder = prepare_model(DEFAULT_MODEL, cache)
     engine = SentenceTransformerEngine(get_model(DEFAULT_MODEL), folder, threads=threads)
     return engine, SentenceTransformer(str(folder), device="cpu", local_files_only=True)
-
-
-def _texts(count: int) -> list[str]:
-    """Half Chinese, half English, with the long tail that chat turns have: most short, a few cut at 512 tokens."""
-    chooser = random.Random(7)
-    texts = []
-    for _ in range(count):
-        tokens = min(chooser.lognormvariate(3.6, 0.9), 600)
-        texts.append(" ".join(chooser.choices(_SENTENCES, k=max(1, round(tokens / _TOKENS_PER_SENTENCE)))))
-    return texts
-
-
-def _matmul_flops() -> float:
-    """What this machine reaches on a product of the body's largest shape: (1024, 384) by (384, 1536)."""
-    import torch
-
-    rows, weights = torch.rand(1024, 384), torch.rand(384, 1536)
-    repeats = 20
-    seconds = _seconds(lambda: [rows @ weights for _ in range(repeats)])
-    return repeats * 2 * 1024 * 384 * 1536 / seconds
-
-
-def _seconds(work: Callable[[], Any]) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
 
 
 def _print_table(console: Any, result: dict[str, Any]) -> None:

@@ -27,6 +27,7 @@ _LIGHT: dict[str, Any] = {
     "health_check_period_s": 2,
     "health_check_timeout_s": 20,
     "graceful_shutdown_timeout_s": 20,
+    "graceful_shutdown_wait_loop_s": 0.2,
 }
 _SCALING = {"metrics_interval_s": 1, "look_back_period_s": 5, "upscale_delay_s": 2, "downscale_delay_s": 60}
 

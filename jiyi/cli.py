@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated, NoReturn
 
+import httpx
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -12,7 +13,9 @@ from .client import JiyiClient, JiyiRefused
 from .conversations import read_conversations
 from .replay import replay as replay_all
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="Memory for chat agents.")
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Memory for chat agents."
+)
 _console = Console()
 
 Home = Annotated[Path | None, typer.Option(help="Data folder; JIYI_HOME, else ~/.jiyi.")]
@@ -59,19 +62,18 @@ def down(home: Home = None, timeout: float = 120) -> None:
 @app.command()
 def status(home: Home = None, memory: Annotated[bool, typer.Option(help="Show each process.")] = False) -> None:
     """Shows how the service and its parts are."""
-    endpoint = service.find(service.load_settings(home))
+    settings = service.load_settings(home)
+    endpoint = service.find(settings)
     if endpoint is None:
         _console.print("Not running.")
         raise typer.Exit(1)
     with JiyiClient(endpoint.url) as client:
         try:
             _console.print(show.health(client.health(), endpoint.url))
-        except (OSError, JiyiRefused, *show.UNREACHABLE) as error:
+        except (JiyiRefused, httpx.TransportError) as error:
             _console.print(f"Supervised by process {endpoint.pid}, but {endpoint.url} does not answer: {error}")
     if memory:
-        from .processes import process_tree
-
-        _console.print(show.memory(process_tree(endpoint.pid)))
+        _console.print(show.memory(service.processes(settings, endpoint)))
 
 
 @app.command()
@@ -132,6 +134,15 @@ def replay(
             for question in conversation.questions[:ask]:
                 answer = client.chat(question.text, user_id=user_id, session_id="replay-questions")
                 _console.print(show.asked(question, answer))
+
+
+def main() -> None:
+    """Runs the command line; what the service refuses or its absence is a message, not a traceback."""
+    try:
+        app()
+    except (JiyiRefused, httpx.TransportError) as error:
+        _console.print(f"{type(error).__name__}: {error}", style="red", markup=False, highlight=False)
+        raise SystemExit(1) from None
 
 
 def _url(home: Path | None) -> str:

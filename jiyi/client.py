@@ -92,12 +92,19 @@ class JiyiClient:
         while True:
             try:
                 response = self._http.request(method, path, **content)
-                if response.status_code not in (429, 500, 502, 503, 504) or time.monotonic() >= end:
+                if not _is_away(response) or time.monotonic() >= end:
                     return _check(response)
             except httpx.TransportError:
                 if time.monotonic() >= end:
                     raise
             time.sleep(_RETRY_PAUSE_S)
+
+
+def _is_away(response: httpx.Response) -> bool:
+    """Whether this answer means: try again. A service that is starting knows no path yet: a 404 that is no problem."""
+    if response.status_code == 404:
+        return not response.headers.get("content-type", "").startswith("application/problem+json")
+    return response.status_code in (429, 500, 502, 503, 504)
 
 
 def _check(response: httpx.Response) -> httpx.Response:

@@ -1,5 +1,6 @@
 """The processes of a running service and the memory they hold."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import psutil
@@ -17,11 +18,10 @@ class ProcessMemory:
     pss_mib: float
 
 
-def process_tree(root_pid: int) -> list[ProcessMemory]:
-    """All processes under a supervisor, itself first."""
-    root = psutil.Process(root_pid)
+def memory_of(processes: Iterable[psutil.Process]) -> list[ProcessMemory]:
+    """The memory of each process that still lives."""
     found = []
-    for process in [root, *root.children(recursive=True)]:
+    for process in processes:
         try:
             memory = process.memory_full_info()
             found.append(ProcessMemory(process.pid, _name(process), memory.rss / _MIB, memory.pss / _MIB))

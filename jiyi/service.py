@@ -10,7 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import psutil
+
 from .client import JiyiClient
+from .processes import ProcessMemory, memory_of
 
 if TYPE_CHECKING:
     from deployments.config import AppArgs
@@ -36,6 +39,13 @@ def find(settings: "AppArgs") -> "Endpoint | None":
     from deployments.supervisor import read_endpoint
 
     return read_endpoint(settings.data_home)
+
+
+def processes(settings: "AppArgs", endpoint: "Endpoint") -> list[ProcessMemory]:
+    """The supervisor and every process of its cluster, with their memory."""
+    from deployments.cluster import members
+
+    return memory_of([psutil.Process(endpoint.pid), *members(settings.data_home)])
 
 
 def prepare(settings: "AppArgs") -> None:

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import httpx
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -13,7 +12,6 @@ from .conversations import Question
 from .processes import ProcessMemory
 from .replay import Replayed
 
-UNREACHABLE = (httpx.TransportError,)
 _SOURCES_SHOWN = 3
 
 

@@ -1,6 +1,8 @@
 """`POST /resolve` and `POST /entities/extract`: one part of a chat turn each, alone (DESIGN §9)."""
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Query
 
 from memory.chat.additions import NewMemory
 from memory.coreference.resolutions import CoreferenceResult, ResolutionRequest
@@ -11,7 +13,7 @@ from memory.records import ResourceKind
 from memory.values import utc_now
 
 from .fields import Identifier
-from .schemas import DEFAULT_SESSION, EntityList, ExtractBody, ExtractReply, ResolveBody, TopK
+from .schemas import DEFAULT_SESSION, EntityList, ExtractBody, ExtractReply, ResolveBody
 from .services import Services, Use
 
 router = APIRouter(tags=["language"])
@@ -65,7 +67,7 @@ async def _store(body: ExtractBody, services: Services) -> tuple[Entity, ...]:
 
 
 @router.get("/entities")
-async def entities(user_id: Identifier, services: Use, limit: TopK = 20) -> EntityList:
+async def entities(user_id: Identifier, services: Use, limit: Annotated[int, Query(ge=1, le=100)] = 20) -> EntityList:
     """The entities that were mentioned last."""
     async with services.record.reading(user_id=user_id) as unit:
         recent = await unit.entities.recent(limit=limit)

@@ -70,6 +70,13 @@ def _implied_groups(reference: Reference, candidates: Sequence[Candidate]) -> li
     return [Ranked(group, _IMPLIED_FACTOR * min(one.score for one in members))]
 
 
+def _many(reference: Reference, ranked: list[Ranked]) -> list[Ranked]:
+    """What a plural may mean: a single name of no known type only where nothing plural was said."""
+    if reference.number is not Number.PLURAL or not any(one.candidate.number is Number.PLURAL for one in ranked):
+        return ranked
+    return [one for one in ranked if one.candidate.number is Number.PLURAL or one.candidate.subtype]
+
+
 def antecedents(
     text: str, reference: Reference, discourse: Discourse, *, last_referred: str | None = None
 ) -> list[Ranked]:
@@ -91,7 +98,7 @@ def antecedents(
     remembered = [candidate for candidate in discourse.long_term if candidate.key not in said]
     if reference.across:
         return rank(reference, [*session, *remembered], last_referred=last_referred)
-    ranked = rank(reference, session, last_referred=last_referred)
+    ranked = _many(reference, rank(reference, session, last_referred=last_referred))
     if not ranked and reference.number is Number.PLURAL:
         ranked = _implied_groups(reference, session)
     if not ranked and not reference.quiet and reference.kind in (Kind.PERSONAL, Kind.NOUN_PHRASE, Kind.RECALL):

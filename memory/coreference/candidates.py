@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..extraction.mentions import EntitySubtype
 from ..text import has_han, is_han, normalise
 from .chinese import head_noun
-from .lexicon import NOUNS, TITLES
+from .lexicon import GIVEN_NAMES, NOUNS, TITLES
 from .references import Gender, Number, Reference
 from .resolutions import ReferenceSource
 from .words import fold
@@ -38,9 +38,13 @@ _IS_A = re.compile(r",? (?:is|was)(?: also| the only)? (?:an?|the) (?P<what>(?:[
 _IS_A_CHINESE = re.compile(
     r"\s*是(?:一[个台部家本位款种只间首套座所名])?(?P<what>[^，,。！？!?；;的了吗呢]{1,12})(?=[，,。！？!?；;了]|$)"
 )
+NAMED_BY = re.compile(r"\s*(?:就?是|叫做?|名叫|：|:|is|was|called|named)\s*")  # 供應商是宏康: one thing, not two
 TITLE_BEFORE = re.compile(r"\b(?:Mr|Mrs|Ms|Miss|Dr|Prof)\.? $")
 DATE = re.compile(r"\d{4}\s*年(?:\s*\d{1,2}\s*月)?(?:\s*\d{1,2}\s*日)?|\bin \d{4}\b")
-_SUBJECT_AFTER = re.compile(r"\s*(?:is|was|has|does|can|will|looks|works|costs|是|有|在|会|能|很|真|太|怎么|好|坏|被)")
+_SUBJECT_AFTER = re.compile(
+    r"\s*(?:(?:is|was|has|does|did|can|will|looks|works|costs|likes|loves|wants|needs|says|said|told|thinks|lives|"
+    r"bought|wrote|made|knows|went|came|\w{2,}ed)\b|是|有|在|会|能|很|真|太|怎么|好|坏|被)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,8 @@ class Candidate:
         frequency: How often it was mentioned.
         time: Whether it is a date.
         end: Where its mention ends in its own text.
+        standing: How well it is established as a thing that one may refer to, in 0–1: names and what was introduced
+            have 1, a bare noun or a name that only jieba's guess makes one have less.
     """
 
     text: str
@@ -84,6 +90,7 @@ class Candidate:
     frequency: int = 1
     time: bool = False
     end: int = 0
+    standing: float = 1.0
 
 
 def shown_gender(text: str, before: str) -> Gender | None:
@@ -97,7 +104,10 @@ def shown_gender(text: str, before: str) -> Gender | None:
             return gender
         if re.match(rf"{title}\b", folded) or re.search(rf"\b{title}\.? $", fold(before)):
             return gender
-    last = NOUNS.get(folded.split()[-1]) if folded.split() else None
+    words = folded.split()
+    if words and text[0].isupper() and words[0] in GIVEN_NAMES:
+        return GIVEN_NAMES[words[0]]
+    last = NOUNS.get(words[-1]) if words else None
     return last.gender if last else None
 
 

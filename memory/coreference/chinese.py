@@ -56,6 +56,7 @@ _PREDICATE = re.compile(
     r"需要|什么|哪|为什么|属于|的(?![时话确]))"
 )
 _HESITATION = re.compile(r"(?:\s*[，,、…。.～~—]|\s*嘛|\s*啥[，,])")
+_FUNCTION = frozenset({"d", "c", "v", "p", "vn", "a", "ad"})
 _NOMINAL = frozenset({"n", "nr", "nrt", "nrfg", "ns", "nt", "nz", "ng", "eng", "vn", "j", "l", "k", "an"})
 
 
@@ -209,6 +210,8 @@ def _demonstratives(text: str, folded: str) -> Iterator[Reference]:
             continue
         number, count = _number(match["count"], match["some"])
         classifier = match["classifier"]
+        if classifier and _opens_other_word(folded, end - 1):
+            continue
         subtypes = CLASSIFIERS.get(classifier or "", frozenset())
         run = _noun_run(folded, end)
         if not classifier and not match["some"]:
@@ -236,6 +239,12 @@ def _demonstratives(text: str, folded: str) -> Iterator[Reference]:
                 quiet=not subtypes,
                 chinese=True,
             )
+
+
+def _opens_other_word(folded: str, position: int) -> bool:
+    """Whether what looks like a measure word begins a word of another sort: 那只能, 那所以, 那本來."""
+    words = cut(folded[position : position + _WINDOW])
+    return bool(words) and len(words[0].text) > 1 and words[0].listed and words[0].tag in _FUNCTION
 
 
 def _bare(folded: str, start: int, end: int) -> bool:

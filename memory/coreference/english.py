@@ -46,6 +46,8 @@ _PLEONASTIC = re.compile(
     r"(?= (?:easy|or not|a day|over with|up|off|quits|down|in mind|on\b|out\b)|[ ]*[.!?,]|$)"
     r"|\b(?:how's|how is|how was|how about|as|if|worth|that's|is that|so be|let's face|with|find|think|feel) "
     r"it\b(?= (?:going|were|is|that|to|hard|difficult)\b|[ ]*[.!?]|$)"
+    r"|\b(?:care|cares|worry|worried|bother|bothered|think|forget|sorry) (?:\w+ )?about it\b(?=[ ]*[.!?,]|$)"
+    r"|\b(?:mention|mean|meant|doubt) it\b(?= when| if|[ ]*[.!]|$)"
     r"|\bwhat time is it\b|\bwho is it\b|\bthat's it\b|\bit's (?:me|you|him|her|us|ok|okay|fine|alright|all "
     r"right)\b(?= *[.!,?]|$)"
     r"|\bit(?:'s| is| was)(?: \w+){1,4} (?:that|who)\b"

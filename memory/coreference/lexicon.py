@@ -130,6 +130,34 @@ TITLES = {
 }  # fmt: skip
 """Titles beside a name that show the gender of the person; folded, no full stop."""
 
+_GIVEN_NAMES = {
+    Gender.FEMALE: "alice amy angela anna anne barbara betty brenda carol caroline catherine charlotte christina cindy "
+    "claire deborah debbie diana donna dorothy eleanor elena elizabeth ella emily emma erica eva evelyn gina hannah "
+    "heather helen irene isabella jane janet jennifer jenny jessica jill joan joyce judy julia julie karen kate "
+    "katherine kathy katie laura lauren linda lisa lucy margaret maria marie martha mary megan melanie melissa mia "
+    "michelle monica nancy naomi natalie nicole nora olivia pamela patricia paula peggy phoebe rachel rebecca sally "
+    "samantha sandra sara sarah sharon sheila shirley sophia sophie stella stephanie susan suzanne sylvia teresa "
+    "theresa tiffany tina vanessa veronica vivian wendy yvonne zoe",
+    Gender.MALE: "aaron adam adrian alan albert alexander allen andrew anthony arthur benjamin bill bob brandon brian "
+    "bruce bryan carl charles charlie daniel danny dave david dennis donald doug douglas dylan eddie edward eric "
+    "ethan evan frank fred gary george greg gregory harold harry henry howard ian isaac ivan jack jacob james jason "
+    "jeff jeffrey jeremy jerry jim jimmy joe john johnny jon jonathan joseph joshua juan justin keith ken kenneth "
+    "kevin kyle larry lawrence leo leon liam louis lucas luis luke marc marcus mario martin matt matthew michael "
+    "miguel mike mohammed nathan neil nicholas nick noah oliver oscar patrick paul peter phil philip ralph ray "
+    "raymond ricardo richard rick rob robert roger ron ronald roy russell ryan samuel scott sean shawn simon stanley "
+    "stephen steve steven stuart ted thomas tim timothy todd tom tommy tony tyler victor vincent walter wayne "
+    "william willie winston zach",
+}
+
+GIVEN_NAMES = {name: gender for gender, names in _GIVEN_NAMES.items() for name in names.split()}
+"""Lower-case English given names that nearly always show the gender of who has them."""
+
+GENERIC_PERSONS = word_set(
+    "人 个人 人家 男人 女人 男生 女生 男孩 女孩 男孩子 女孩子 姑娘 妹子 妹纸 汉子 美女 帅哥 男神 女神 坏人 好人 男的 女的 网友 楼主 "
+    "孩子 小孩"
+)
+"""Nouns of persons of a kind; who is meant by one only shows where a determiner or an owner introduces it."""
+
 CLASSIFIERS: dict[str, frozenset[EntitySubtype]] = {
     "个": frozenset(), "种": frozenset(), "只": frozenset(), "条": frozenset(), "件": frozenset(), "项": frozenset(),
     "张": frozenset(), "份": frozenset(), "把": frozenset(), "支": frozenset({_PRODUCT, _WORK}),

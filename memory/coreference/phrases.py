@@ -1,8 +1,8 @@
 """Noun phrases that name no one by name but can be meant later: a red car, 那台洗衣機, 我的手機."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ..extraction.mentions import EntitySubtype
@@ -30,7 +30,12 @@ _NOMINAL = frozenset({"n", "nr", "nrt", "nrfg", "ns", "nt", "nz", "eng", "j", "v
 _HEADS = _NOMINAL - {"l", "i"}
 _PREFIX = frozenset({"b", "a", "m", "f", "s", "k", "zg", "h"})
 _SUBTYPE_OF_TAG = {"ns": EntitySubtype.PLACE, "nt": EntitySubtype.ORGANISATION}
+_FLOOR = re.compile(r"(?:地下)?[\d一二三四五六七八九十百零]+(?:楼|层|号楼|室|栋|号房|排|区|馆)")
+_PERSONAL = "我你您他她它咱"  # 我會, which jieba takes for a noun
 _NAMING = frozenset({"nr", "nrt", "nrfg", "ns", "nt", "nz", "eng"})
+_JOINING = frozenset("和与跟、")
+_JOINED = frozenset({"eng", "nt", "ns", "nz"})
+_LISTED_NAME = "listed nz"  # 英語, 可口可樂: jieba has another tag for the names of persons that it lists
 _PERSON_TAGS = frozenset({"nr", "nrt", "nrfg"})
 
 # Sentences that are about one thing: the object of knowing, liking, having seen, or the subject of a short question.
@@ -54,7 +59,7 @@ _TOPIC_OBJECT = re.compile(
 _TOPIC_SUBJECT = re.compile(
     rf"^(?P<topic>\S{{2,14}}?)(?:真的|真|很|太|超|好|最|也|都|挺|可|又|不)*"
     rf"(?:的?(?:{'|'.join(sorted(OF_THINGS))}))?(?:怎么样|怎样|如何|咋样|好[看听吃玩用笑喝]\w{{0,2}}|好不好\w?|"
-    rf"是谁|是什么\w*|是啥\w*|在哪\w*|多少钱|漂亮|帅|可爱|厉害|有名|不错|贵){_PARTICLE}[？?。！!]?$"
+    rf"是谁|是什么\w*|是啥\w*|是[做干]什么\w*|在哪\w*|多少钱|漂亮|帅|可爱|厉害|有名|不错|贵){_PARTICLE}[？?。！!]?$"
 )
 _TOPIC_HEARD = re.compile(
     r"^(?P<topic>\S{2,12}?)(?:你们|你|您)?(?:有没有|也|都)*(?:看过|听过|知道|知不知道|认识|听说过|用过|吃过|去过|"
@@ -107,9 +112,24 @@ def _typed(text: str, tag: str) -> tuple[EntitySubtype | None, bool | None]:
     if known := head_noun(text):
         subtypes = known[1].subtypes
         return (next(iter(subtypes)) if len(subtypes) == 1 else None), subtypes == {EntitySubtype.PERSON}
+    if _FLOOR.fullmatch(text):
+        return EntitySubtype.PLACE, False
     if tag in _PERSON_TAGS:
         return None, None  # jieba takes many things for names of persons: allowed, not certain
-    return _SUBTYPE_OF_TAG.get(tag), None
+    subtype = _SUBTYPE_OF_TAG.get(tag)
+    return subtype, False if subtype else None
+
+
+def _coordinated_name(words: Sequence[Word], place: int) -> bool:
+    """Whether a guessed word of any tag stands beside a name that 和 joins to it: 宏康 in 宏康和 IBM."""
+    word = words[place]
+    if word.listed or not 2 <= len(word.text) <= 4 or word.text.isascii() or word.text[0] in _PERSONAL:
+        return False
+    for step in (1, -1):
+        beside = [one for one in words[place + step : place + 4 * step : step] if not one.text.isspace()]
+        if len(beside) > 1 and beside[0].text in _JOINING and beside[1].tag in _JOINED:
+            return True
+    return False
 
 
 def _chinese(folded: str) -> Iterator[Phrase]:
@@ -132,22 +152,29 @@ def _chinese(folded: str) -> Iterator[Phrase]:
             return
         if text in ATTRIBUTES and text not in NOUNS:
             return
-        subtype, person = _typed(text, run[-1].tag)
+        last = run[-1]
+        subtype, person = _typed(text, _LISTED_NAME if last.tag == "nz" and last.listed else last.tag)
         yield Phrase(
             start, run[-1].end, subtype, person, named=any(word.tag in _NAMING or not word.listed for word in run)
         )
 
-    for word in cut(folded):
+    words = cut(folded)
+    for place, word in enumerate(words):
         adjacent = not run or word.start == run[-1].end
         latin = word.text.isascii() and (word.text in _STOP or len(word.text) == 1)
-        nominal = (
-            not latin and word.tag in _NOMINAL and word.text not in VAGUE and (word.tag not in ("l", "i") or bool(run))
+        latin |= len(set(word.text)) == 1 < len(word.text)  # 恩恩, 啊啊啊
+        nominal = _coordinated_name(words, place) or (
+            not latin
+            and word.tag in _NOMINAL
+            and word.text not in VAGUE
+            and word.text[0] not in _PERSONAL
+            and (word.tag not in ("l", "i") or bool(run))
         )
         if run and (not adjacent or not nominal):
             yield from flush()
             run.clear()
         if nominal or (word.tag in _PREFIX and not run and word.tag == "b"):
-            run.append(word)
+            run.append(replace(word, tag="nz") if _coordinated_name(words, place) else word)
     yield from flush()
 
 

@@ -28,6 +28,8 @@ CLOSE = 0.06
 _CLEAR = 0.08  # margin above which the runner-up costs no confidence
 _TIE = 0.56  # factor on the confidence of a perfect tie
 _DOUBT = 0.6  # factor on the confidence where agreement is nothing but a guess
+_EXCHANGE = 2  # turns back that belong to the last exchange
+_STALE = 0.4  # what is left of having been the subject, and mentioned often, before the last exchange
 _PER_TURN = 0.9  # recency per turn of distance
 _LATEST_REFERRED = 0.08  # bonus of the entity that the last reference meant
 _LONG_TERM_PENALTY = 0.12  # for a reference that does not itself reach across sessions
@@ -69,13 +71,17 @@ def _person_fits(reference: Reference, candidate: Candidate) -> float | None:
     if reference.gender and candidate.gender and reference.gender is not candidate.gender:
         return None
     if reference.person is None:
-        return 1.0 if reference.kind is not Kind.DEMONSTRATIVE or candidate.person is not True else 0.7
+        if reference.kind is not Kind.DEMONSTRATIVE or reference.subtypes:
+            return 1.0
+        return 0.7 if candidate.person or candidate.subtype is EntitySubtype.PLACE else 1.0
     if candidate.person is None:
+        if reference.subtypes and candidate.named and not reference.person:
+            return 1.0  # `_type_fits` has counted what is not known
         if not reference.person or candidate.named:
             return 0.8
         return None if reference.chinese else 0.55  # the Chinese nouns of persons are known by their endings
     if candidate.person is reference.person:
-        return 0.85 if candidate.subtype is EntitySubtype.PLACE and not reference.subtypes else 1.0
+        return 0.7 if candidate.subtype is EntitySubtype.PLACE and not reference.subtypes else 1.0
     # 他們 also stands for a company; a plural "they" shows no person at all.
     return 0.6 if reference.number is Number.PLURAL and candidate.subtype in _HOLDERS else None
 
@@ -133,8 +139,14 @@ def _recency(candidate: Candidate) -> float:
 
 
 def _salience(candidate: Candidate) -> float:
-    score = 0.25 * candidate.user + 0.3 * candidate.subject + 0.3 * candidate.named
-    return min(1.0, score + 0.075 * min(2, candidate.frequency - 1) + 0.15 * (candidate.entity_id is not None))
+    fresh = 1.0 if candidate.distance <= _EXCHANGE else _STALE
+    score = 0.25 * candidate.user + 0.3 * candidate.named + 0.15 * (candidate.entity_id is not None)
+    return min(1.0, score + fresh * (0.3 * candidate.subject + 0.075 * min(2, candidate.frequency - 1)))
+
+
+def _standing(candidate: Candidate) -> float:
+    """What is no certain thing fades with every turn beyond the last exchange."""
+    return float(candidate.standing ** (1 + max(0, candidate.distance - _EXCHANGE) / 2))
 
 
 def score(
@@ -163,7 +175,7 @@ def score(
         "head": _head(reference, candidate, same_head),
         "similarity": similarity,
     }
-    total = sum(WEIGHTS[name] * value for name, value in features.items())
+    total = _standing(candidate) * sum(WEIGHTS[name] * value for name, value in features.items())
     if last_referred and candidate.entity_id == last_referred:
         total += _LATEST_REFERRED
     if candidate.source is ReferenceSource.LONG_TERM:

@@ -4,7 +4,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ..text import has_han, to_simplified
+from ..extraction.han_cutting import cut_han
+from ..text import to_simplified
 
 _NAMEABLE = re.compile(r"[A-Za-z0-9\u00c0-\u024f]")
 
@@ -32,18 +33,12 @@ def fold(text: str) -> str:
 @lru_cache(maxsize=512)
 def cut(folded: str) -> tuple[Word, ...]:
     """Cuts folded text into words with jieba's tags; empty where there is no Chinese to cut."""
-    if not has_han(folded):
-        return ()
-    import rjieba  # loads its dictionary: not at import
-
     words = []
     position = 0
-    for text, tag in rjieba.tag(folded):
-        start = folded.find(text, position)
-        if start < 0:
-            continue
-        position = start + len(text)
-        words.append(Word(text, tag, start, position, bool(rjieba.has_word(text))))
+    for text, tag, listed in cut_han(folded):
+        end = position + len(text)
+        words.append(Word(text, tag, position, end, listed))
+        position = end
     return tuple(words)
 
 

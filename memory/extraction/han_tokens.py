@@ -3,10 +3,8 @@
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
 
-from ..text import has_han
+from .han_cutting import cut_han
 from .han_words import STOP_NAMES
 
 _NAME_TAGS = ("nr", "ns", "nt", "nz", "x", "eng")
@@ -23,25 +21,16 @@ class Word:
     listed: bool
 
 
-@cache
-def _segmenter() -> Any:
-    import rjieba  # loads the dictionary: not at import
-
-    return rjieba
-
-
 class Words:
     """The words of one text, in order and without gaps."""
 
     def __init__(self, folded: str) -> None:
         self._words: list[Word] = []
-        if has_han(folded):
-            segmenter = _segmenter()
-            position = 0
-            for text, tag in segmenter.tag(folded):
-                end = position + len(text)
-                self._words.append(Word(text, tag, position, end, bool(segmenter.has_word(text))))
-                position = end
+        position = 0
+        for text, tag, listed in cut_han(folded):
+            end = position + len(text)
+            self._words.append(Word(text, tag, position, end, listed))
+            position = end
         self._starts = [word.start for word in self._words]
 
     def __iter__(self) -> Iterator[Word]:

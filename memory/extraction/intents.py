@@ -65,6 +65,21 @@ _TRIGGERS = (
     ),
     _Trigger(
         re.compile(
+            rf"{_CLAUSE_HAN}(?:请|麻烦|拜托)?(?:您|你)?(?:可以|可不可以|能不能|能|到时候?|记得|要|一定要)*提醒我"
+            rf"(?!什么|谁|哪|怎么|过|了){_PAST}"
+        ),
+        _Guard.ASKED,
+    ),
+    _Trigger(
+        re.compile(
+            rf"{_CLAUSE_LATIN}{_LEAD_LATIN}(?:please |(?:can|could|would|will) you (?:please )?)?remind me\b"
+            r"(?=\s+(?:to|that|about|of|in|on|at|tomorrow|next|every|later)\b)",
+            re.I,
+        ),
+        _Guard.ASKED,
+    ),
+    _Trigger(
+        re.compile(
             rf"{_CLAUSE_LATIN}{_LEAD_LATIN}{_ASK_LATIN}(?:remember|memori[sz]e|note down|write down|make a note of)\b",
             re.I,
         ),

@@ -170,10 +170,22 @@ BEFORE_OF = _words(
 PREFIXES = _words(
     """
     new great north south east west northern southern eastern western upper lower old united san santa saint st los
-    las el general big royal national central first american british chinese
+    las el general big royal national central first american british chinese little golden grand blue green red black
+    white silver happy lucky crown
     """
 )
 """Common words that begin a name where a name follows directly: New York."""
+
+IN_NAMES_OF_THINGS = _words(
+    """
+    wok kitchen house garden palace grill dragon lotus cafe bistro diner tavern inn lodge palms star sun moon ocean
+    river mountain forest bamboo panda tiger lion eagle phoenix jade pearl diamond gold food foods market shop store
+    model studio software cloud data web net soft tech labs games mobile wireless digital power energy solar drive
+    book books story stories war wars world night day time life love death game dark light fire ice water pro air
+    pixel galaxy surface note watch pad pod box station master system systems
+    """
+)
+"""English words that names of restaurants, products and works are made of, and names of persons are not."""
 
 LEGAL_FORMS = _words(
     """

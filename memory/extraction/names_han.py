@@ -14,6 +14,13 @@ _ORGANISATION = EntitySubtype.ORGANISATION
 _PLACE = EntitySubtype.PLACE
 _PERSON = EntitySubtype.PERSON
 _EVENT = EntitySubtype.EVENT
+_WELL_KNOWN = (
+    (known.PLACES, _PLACE),
+    (known.ORGANISATIONS, _ORGANISATION),
+    (known.EVENTS, _EVENT),
+    (known.PRODUCTS, EntitySubtype.PRODUCT),
+    (known.WORKS, EntitySubtype.WORK),
+)
 
 _ORGANISATION_SUFFIXES = tuple(sorted(known.ORGANISATION_SUFFIXES, key=len, reverse=True))
 _PLACE_SUFFIXES = tuple(sorted(known.PLACE_SUFFIXES, key=len, reverse=True))
@@ -52,8 +59,7 @@ def find_han_names(folded: str, words: Words) -> Iterator[Candidate]:
 @cache
 def _lists() -> tuple[tuple[re.Pattern[str], EntitySubtype], ...]:
     return tuple(
-        (re.compile("|".join(sorted(names, key=len, reverse=True))), subtype)
-        for names, subtype in ((known.PLACES, _PLACE), (known.ORGANISATIONS, _ORGANISATION), (known.EVENTS, _EVENT))
+        (re.compile("|".join(sorted(names, key=len, reverse=True))), subtype) for names, subtype in _WELL_KNOWN
     )
 
 
@@ -172,7 +178,7 @@ def _anchor(words: Words, place: int, suffix: str, subtype: EntitySubtype) -> in
     for back in range(1, min(reach, place) + 1):
         left = words[place - back]
         if (
-            left.tag not in known.EXTENDING
+            (left.listed and left.tag not in known.EXTENDING)
             or not is_han(left.text[0])
             or left.text in ("的", "和", "与", "跟", "在", "是")
         ):

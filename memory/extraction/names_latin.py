@@ -180,9 +180,11 @@ def _subtype(run: Sequence[LatinToken], text: str, before: str) -> EntitySubtype
         return EntitySubtype.ORGANISATION
     if len(run) > 1 and lowered[-1] in known.PLACE_HEADS:
         return EntitySubtype.PLACE
-    if before in known.TITLES or lowered[0] in known.GIVEN_NAMES or (len(run) > 1 and _has_initial(run)):
+    if before in known.TITLES or lowered[0] in known.GIVEN_NAMES or _has_initial(run):
         return EntitySubtype.PERSON
-    if len(run) == 2 and before != "the" and all(_is_plain(token.text) for token in run):
+    if len(run) > 1 and len(run[-1].text) == 1:
+        return EntitySubtype.PRODUCT  # Model Y: an initial does not come last
+    if _looks_like_a_person(run, before):
         return EntitySubtype.PERSON
     if any(token.has_digit or "-" in token.text or _is_camel(token.text) for token in run):
         return EntitySubtype.PRODUCT if len(run) == 1 else None
@@ -192,7 +194,14 @@ def _subtype(run: Sequence[LatinToken], text: str, before: str) -> EntitySubtype
 
 
 def _has_initial(run: Sequence[LatinToken]) -> bool:
-    return any(len(token.text) == 1 for token in run)
+    return any(len(token.text) == 1 for token in run[:-1])
+
+
+def _looks_like_a_person(run: Sequence[LatinToken], before: str) -> bool:
+    """Two plain words of which neither is an English word (Golden Wok, Little Seoul)."""
+    if len(run) != 2 or before == "the" or not all(_is_plain(token.text) for token in run):
+        return False
+    return not any(token.text.lower() in known.IN_NAMES_OF_THINGS | known.PREFIXES | known.PLACES for token in run)
 
 
 def _is_plain(text: str) -> bool:

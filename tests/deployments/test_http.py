@@ -73,7 +73,7 @@ async def test_extract_gives_offsets_and_stores_only_when_asked(http: httpx.Asyn
     [mention] = [found for found in reply["mentions"] if found["level"] == "L2"]
     assert text[mention["start"] : mention["end"]] == mention["text"] == "RM05-008"
     assert reply["stored"] == []
-    assert (await http.get("/entities", params={"user_id": "ann"})).json()["results"] == []
+    assert (await http.get("/entities", params={"user_id": "ann", "limit": 5})).json()["results"] == []
     stored = await _post(http, "/entities/extract", user_id="ann", text=text, store=True)
     assert [entity["entity_value"] for entity in stored["stored"]] == ["RM05-008"]
 

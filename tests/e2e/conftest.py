@@ -13,8 +13,8 @@ import pytest
 
 from deployments.cluster import free_port
 from jiyi.client import JiyiClient
-from jiyi.processes import ProcessMemory, process_tree
-from jiyi.service import find, load_settings
+from jiyi.processes import ProcessMemory
+from jiyi.service import find, load_settings, processes
 
 _UP_S = 240
 
@@ -54,9 +54,10 @@ class Service:
 
     def processes(self) -> list[ProcessMemory]:
         """All its processes, the supervisor's first."""
-        endpoint = find(load_settings(self.home))
+        settings = load_settings(self.home)
+        endpoint = find(settings)
         assert endpoint is not None
-        return process_tree(endpoint.pid)
+        return processes(settings, endpoint)
 
     def kill(self, is_victim: Callable[[str], bool]) -> list[str]:
         """`kill -9` of the processes whose name is chosen; returns their names."""

@@ -1,0 +1,1 @@
+"""Benchmarks: each states its theory, prints a table and ends with one JSON line."""

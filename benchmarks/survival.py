@@ -1,0 +1,160 @@
+"""`kill -9` of every process of the service in turn, during a replay: what is lost, and how long until it is whole.
+
+Theory: what is acknowledged is in the raw log before the reply leaves, so nothing acknowledged may be lost whatever
+dies. A replica is back when a new process has imported Ray and its own code (about 3 s on an idle core, the Embedder
+about 10 s for torch and the weights); the session server in a fraction of a second; the loss of a head process costs
+a start of the whole cluster.
+
+    python -m benchmarks.survival --home FOLDER [--port 8124] [--seconds 6]
+
+Starts a service of its own in FOLDER and ends it. The last line is JSON.
+"""
+
+import argparse
+import json
+import threading
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from jiyi import service
+from jiyi.client import JiyiClient
+
+VICTIMS = (
+    *("Embedder", "VectorShard", "Extractor", "Resolver", "Retriever", "Learner", "SessionServer", "Ingress"),
+    *("redis", "ProxyActor", "ServeController", "raylet", "gcs_server", "supervisor"),
+)
+_WHOLE_S = 240.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one kill did.
+
+    Attributes:
+        acknowledged: Turns acknowledged while it happened.
+        lost: Of these, those that are not there afterwards.
+        doubled: Those that are there more than once.
+        longest_wait_s: The longest that one turn had to wait for its acknowledgement.
+        whole_s: From the kill until every part answered.
+    """
+
+    victim: str
+    acknowledged: int
+    lost: int
+    doubled: int
+    longest_wait_s: float
+    whole_s: float
+
+
+class Replay(threading.Thread):
+    """Sends numbered turns, one after the other, until it is told to stop."""
+
+    def __init__(self, url: str, user: str) -> None:
+        super().__init__(daemon=True)
+        self._url, self.user = url, user
+        self._stop_asked = threading.Event()
+        self.acknowledged: dict[int, str] = {}
+        self.longest_wait_s = 0.0
+
+    def run(self) -> None:
+        """Sends until `finish`."""
+        number = 0
+        with JiyiClient(self._url, patience_s=_WHOLE_S, timeout_s=30) as client:
+            while not self._stop_asked.is_set():
+                begin = time.monotonic()
+                message = {"content": f"料號 ZX{number:04d}-77 在第 {number} 號倉庫。", "turn_id": f"t{number}"}
+                reply = client.add([message], user_id=self.user, wait=False)
+                self.acknowledged[number] = reply["results"][0]["id"]
+                self.longest_wait_s = max(self.longest_wait_s, time.monotonic() - begin)
+                number += 1
+
+    def finish(self) -> None:
+        """Stops after the turn under way."""
+        self._stop_asked.set()
+        self.join()
+
+
+def main() -> None:
+    """Kills each victim and prints a table and one JSON line."""
+    arguments = _arguments()
+    console = Console()
+    settings = service.load_settings(arguments.home)
+    service.prepare(settings)
+
+    def up() -> Any:
+        return service.start(settings, host="127.0.0.1", port=arguments.port, timeout_s=300, on_wait=lambda _: None)
+
+    endpoint = up()
+    outcomes = []
+    for victim in track(VICTIMS, description="killing", console=console):
+        replay = Replay(endpoint.url, f"victim {victim} {time.time()}")
+        replay.start()
+        time.sleep(arguments.seconds)
+        processes = [p for p in service.processes(settings, endpoint) if victim in p.name]
+        begin = time.monotonic()
+        for process in processes:
+            psutil.Process(process.pid).kill()
+        if victim == "supervisor":  # nobody watches it: a user (or systemd) starts it again
+            endpoint = up()
+        whole_s = _until_whole(endpoint.url, begin)
+        time.sleep(arguments.seconds / 2)
+        replay.finish()
+        outcomes.append(_verify(endpoint.url, victim, replay, whole_s))
+    service.stop(settings, timeout_s=120)
+    _show(console, outcomes)
+    print(json.dumps({"benchmark": "survival", "outcomes": [asdict(outcome) for outcome in outcomes]}))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Kills every process of the service in turn.")
+    parser.add_argument("--home", type=Path, required=True)
+    parser.add_argument("--port", type=int, default=8124)
+    parser.add_argument("--seconds", type=float, default=6.0)
+    return parser.parse_args()
+
+
+def _until_whole(url: str, begin: float) -> float:
+    """Seconds until every part answers, three times in a row: a dead part may answer once more from a queue."""
+    in_a_row = 0
+    with JiyiClient(url, patience_s=_WHOLE_S, timeout_s=10) as client:
+        while in_a_row < 3:
+            ok = client.is_ready() and client.health()["status"] == "ok"
+            in_a_row = in_a_row + 1 if ok else 0
+            if time.monotonic() - begin > _WHOLE_S:
+                raise SystemExit(f"not whole after {_WHOLE_S:g} s: {client.health()}")
+            time.sleep(0.2)
+    return time.monotonic() - begin - 0.4
+
+
+def _verify(url: str, victim: str, replay: Replay, whole_s: float) -> Outcome:
+    """Looks every acknowledged turn up, by its id, once all is learned."""
+    user = replay.user
+    lost = doubled = 0
+    with JiyiClient(url, patience_s=60) as client:
+        client.add([{"content": "end", "turn_id": "end"}], user_id=user)
+        for number, id_ in replay.acknowledged.items():
+            hits = client.search(f"ZX{number:04d}-77", user_id=user, top_k=5, kinds=["memory"])["results"]
+            same = [hit["id"] for hit in hits if f"ZX{number:04d}-77" in hit["text"]]
+            lost += id_ not in same
+            doubled += len(same) > 1
+    return Outcome(victim, len(replay.acknowledged), lost, doubled, round(replay.longest_wait_s, 1), round(whole_s, 1))
+
+
+def _show(console: Console, outcomes: list[Outcome]) -> None:
+    table = Table(title="kill -9 during a replay", title_justify="left")
+    for column in ("process", "acknowledged", "lost", "doubled", "longest wait, s", "whole again after, s"):
+        table.add_column(column, justify="left" if column == "process" else "right")
+    for outcome in outcomes:
+        table.add_row(*(str(value) for value in asdict(outcome).values()))
+    console.print(table)
+
+
+if __name__ == "__main__":
+    main()
