@@ -40,10 +40,15 @@ class EmbedderArgs(_Section):
 
 
 class DeadlineArgs(_Section):
-    """How long a caller inside the graph waits for each part, in seconds; a part that takes longer counts as down."""
+    """How long a caller inside the graph waits for each part, in seconds; a part that takes longer counts as down.
 
-    embedder: float = Field(default=30.0, gt=0)
-    vectors: float = Field(default=5.0, gt=0)
+    `query_encode` is for the one short text that a turn needs encoded: it is below the deadlines of those who wait for
+    it, so that a turn goes on without vectors while the Embedder is away.
+    """
+
+    embedder: float = Field(default=60.0, gt=0)
+    query_encode: float = Field(default=2.0, gt=0)
+    vectors: float = Field(default=4.0, gt=0)
     extractor: float = Field(default=3.0, gt=0)
     resolver: float = Field(default=3.0, gt=0)
     retriever: float = Field(default=8.0, gt=0)

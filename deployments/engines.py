@@ -92,9 +92,9 @@ def make_extractor(args: AppArgs) -> RuleExtractor:
     return RuleExtractor()
 
 
-def remote_encoder(args: AppArgs, handle: Handle, *, dimension: int) -> Encoder:
+def remote_encoder(args: AppArgs, handle: Handle, *, dimension: int, deadline_s: float) -> Encoder:
     """The Embedder as the other deployments see it."""
-    remote = Remote(handle, component="embedder", deadline_s=args.deadlines.embedder)
+    remote = Remote(handle, component="embedder", deadline_s=deadline_s)
     return RemoteEncoder(remote, model_id=args.model, dimension=dimension)
 
 
@@ -103,7 +103,7 @@ def make_resolver(args: AppArgs, *, embedder: Handle, dimension: int) -> Resolve
     configure_logs(args.data_home / "logs", "resolver", args.log_level)
     rules = RuleResolver(
         extractor=RuleExtractor(),
-        encoder=remote_encoder(args, embedder, dimension=dimension),
+        encoder=remote_encoder(args, embedder, dimension=dimension, deadline_s=args.deadlines.query_encode),
         floor=args.confidence_floor,
     )
     return LongTermResolver(rules, record=open_record(args, durable=False))
@@ -113,7 +113,7 @@ def make_retriever(args: AppArgs, *, embedder: Handle, vectors: Handle, dimensio
     """What the Retriever deployment runs."""
     configure_logs(args.data_home / "logs", "retriever", args.log_level)
     return HybridRetriever(
-        encoder=remote_encoder(args, embedder, dimension=dimension),
+        encoder=remote_encoder(args, embedder, dimension=dimension, deadline_s=args.deadlines.query_encode),
         index=_remote_index(args, vectors),
         record=open_record(args, durable=False),
         analyzer=KeywordAnalyzer(),
@@ -134,7 +134,7 @@ def make_learning_worker(
     learner = Learner(
         record=record,
         extractor=RemoteExtractor(Remote(extractor, component="extractor", deadline_s=args.deadlines.extractor)),
-        encoder=remote_encoder(args, embedder, dimension=dimension),
+        encoder=remote_encoder(args, embedder, dimension=dimension, deadline_s=args.deadlines.embedder),
         index=_remote_index(args, vectors),
         analyzer=KeywordAnalyzer(),
     )

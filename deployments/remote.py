@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+import structlog
 from ray.exceptions import RayActorError, RayTaskError
 from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError, ReplicaUnavailableError
 from ray.serve.handle import DeploymentHandle
@@ -25,6 +26,7 @@ from memory.retrieval.hits import SearchRequest, SearchResult
 Handle = DeploymentHandle[Any]
 """A deployment as another one holds it."""
 
+_log = structlog.get_logger("jiyi")
 _RETRY_PAUSE_S = 0.1
 _GONE = (RayActorError, ReplicaUnavailableError)
 
@@ -184,8 +186,8 @@ class RemoteLearning(LearningService):
     async def _notify(self, user_id: str) -> None:
         try:
             await self._remote.call("notify", user_id, deadline_s=5.0)
-        except Unavailable:
-            return  # it looks at the backlog by itself when it is back
+        except Unavailable as error:  # it looks at the backlog by itself when it is back
+            _log.warning("learner_not_notified", error=error.message)
 
     async def learn(self, *, user_id: str) -> LearnReport:
         """See `LearningService.learn`."""

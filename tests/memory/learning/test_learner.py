@@ -8,9 +8,12 @@ import pytest
 from memory.dialogue import Role
 from memory.entities import EntitySource
 from memory.errors import StoreUnavailable
+from memory.extraction.extractor import RuleExtractor
 from memory.identity import entity_id, memory_id
+from memory.learning.learner import Learner
 from memory.ports.vectors import Collection
 from memory.records import MemoryKind, Resource
+from memory.retrieval.analysis import KeywordAnalyzer
 
 from ..conftest import NOW, World
 
@@ -56,12 +59,12 @@ async def test_learning_again_learns_nothing(world: World) -> None:
 
 async def test_two_learners_at_once_count_each_mention_once(world: World) -> None:
     await _log(world, *(f"RM05-008 第{number}次" for number in range(20)))
-    other = type(world.learner)(
+    other = Learner(
         record=world.record,
-        extractor=world.learner._extractor,
+        extractor=RuleExtractor(),
         encoder=world.encoder,
         index=world.index,
-        analyzer=world.learner._analyzer,
+        analyzer=KeywordAnalyzer(),
     )
     await asyncio.gather(world.learn(), other.learn(user_id="ann"))
     assert (await _entity(world, "RM05-008")).mention_count == 20
