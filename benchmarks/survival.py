@@ -11,26 +11,30 @@ Starts a service of its own in FOLDER and ends it. The last line is JSON.
 """
 
 import argparse
+import asyncio
 import json
 import threading
 import time
+from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import psutil
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 
 from jiyi import service
 from jiyi.client import JiyiClient
+from storage.sqlite_record import SqliteRecord
 
 VICTIMS = (
     *("Embedder", "VectorShard", "Extractor", "Resolver", "Retriever", "Learner", "SessionServer", "Ingress"),
     *("redis", "ProxyActor", "ServeController", "raylet", "gcs_server", "supervisor"),
 )
 _WHOLE_S = 240.0
+_LOOKED_UP = 10
+_PAUSE_S = 0.05
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ class Outcome:
 
     Attributes:
         acknowledged: Turns acknowledged while it happened.
-        lost: Of these, those that are not there afterwards.
+        lost: Of these, those that are not there, or not found, afterwards.
         doubled: Those that are there more than once.
         longest_wait_s: The longest that one turn had to wait for its acknowledgement.
         whole_s: From the kill until every part answered.
@@ -69,11 +73,12 @@ class Replay(threading.Thread):
         with JiyiClient(self._url, patience_s=_WHOLE_S, timeout_s=30) as client:
             while not self._stop_asked.is_set():
                 begin = time.monotonic()
-                message = {"content": f"料號 ZX{number:04d}-77 在第 {number} 號倉庫。", "turn_id": f"t{number}"}
+                message = {"content": _turn(number), "turn_id": f"t{number}"}
                 reply = client.add([message], user_id=self.user, wait=False)
                 self.acknowledged[number] = reply["results"][0]["id"]
                 self.longest_wait_s = max(self.longest_wait_s, time.monotonic() - begin)
                 number += 1
+                time.sleep(_PAUSE_S)
 
     def finish(self) -> None:
         """Stops after the turn under way."""
@@ -93,7 +98,8 @@ def main() -> None:
 
     endpoint = up()
     outcomes = []
-    for victim in track(VICTIMS, description="killing", console=console):
+    for victim in arguments.victims or VICTIMS:
+        console.print(f"killing {victim}")
         replay = Replay(endpoint.url, f"victim {victim} {time.time()}")
         replay.start()
         time.sleep(arguments.seconds)
@@ -106,7 +112,7 @@ def main() -> None:
         whole_s = _until_whole(endpoint.url, begin)
         time.sleep(arguments.seconds / 2)
         replay.finish()
-        outcomes.append(_verify(endpoint.url, victim, replay, whole_s))
+        outcomes.append(_verify(endpoint.url, settings.data_home / "record.sqlite", victim, replay, whole_s))
     service.stop(settings, timeout_s=120)
     _show(console, outcomes)
     print(json.dumps({"benchmark": "survival", "outcomes": [asdict(outcome) for outcome in outcomes]}))
@@ -116,6 +122,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Kills every process of the service in turn.")
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--port", type=int, default=8124)
+    parser.add_argument("--victims", nargs="*", help="only these")
     parser.add_argument("--seconds", type=float, default=6.0)
     return parser.parse_args()
 
@@ -133,18 +140,37 @@ def _until_whole(url: str, begin: float) -> float:
     return time.monotonic() - begin - 0.4
 
 
-def _verify(url: str, victim: str, replay: Replay, whole_s: float) -> Outcome:
-    """Looks every acknowledged turn up, by its id, once all is learned."""
-    user = replay.user
-    lost = doubled = 0
+def _verify(url: str, record: Path, victim: str, replay: Replay, whole_s: float) -> Outcome:
+    """Counts every acknowledged turn in the system of record, and looks the last ones up as a user would."""
     with JiyiClient(url, patience_s=60) as client:
-        client.add([{"content": "end", "turn_id": "end"}], user_id=user)
-        for number, id_ in replay.acknowledged.items():
-            hits = client.search(f"ZX{number:04d}-77", user_id=user, top_k=5, kinds=["memory"])["results"]
-            same = [hit["id"] for hit in hits if f"ZX{number:04d}-77" in hit["text"]]
-            lost += id_ not in same
-            doubled += len(same) > 1
-    return Outcome(victim, len(replay.acknowledged), lost, doubled, round(replay.longest_wait_s, 1), round(whole_s, 1))
+        client.add([{"content": "end", "turn_id": "end"}], user_id=replay.user)  # waits until all is learned
+        unfound = 0
+        for number, id_ in list(replay.acknowledged.items())[-_LOOKED_UP:]:
+            hits = client.search(f"ZX{number:04d}-77", user_id=replay.user, top_k=5, kinds=["memory"])["results"]
+            unfound += id_ not in [hit["id"] for hit in hits]
+    texts = Counter(asyncio.run(_stored(record, replay.user)))
+    lost = sum(_turn(number) not in texts for number in replay.acknowledged)
+    doubled = sum(count > 1 for count in texts.values())
+    return Outcome(
+        victim,
+        acknowledged=len(replay.acknowledged),
+        lost=lost + unfound,
+        doubled=doubled,
+        longest_wait_s=round(replay.longest_wait_s, 1),
+        whole_s=round(whole_s, 1),
+    )
+
+
+async def _stored(path: Path, user_id: str) -> list[str]:
+    record = SqliteRecord.open(path)
+    async with record.reading(user_id=user_id) as unit:
+        texts = [memory.text for memory in await unit.memories.recent(limit=1_000_000)]
+    await record.close()
+    return texts
+
+
+def _turn(number: int) -> str:
+    return f"料號 ZX{number:04d}-77 在第 {number} 號倉庫。"
 
 
 def _show(console: Console, outcomes: list[Outcome]) -> None:

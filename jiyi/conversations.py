@@ -67,16 +67,20 @@ def read_conversations(path: Path) -> list[Conversation]:
         data = [json.loads(line) for line in text.splitlines() if line.strip()]
     else:
         data = json.loads(text)
-    if isinstance(data, list) and data and "conversation" in data[0]:
+    if isinstance(data, list) and _all_hold(data, "conversation"):
         return [_locomo(item) for item in data]
-    if isinstance(data, dict) and data and all("history" in person for person in data.values()):
-        return [_memory_bank(name, person) for name, person in data.items()]
-    if isinstance(data, list) and data and all("content" in message for message in data):
+    if isinstance(data, list) and _all_hold(data, "content"):
         return [_messages(path.stem, data)]
+    if isinstance(data, dict) and _all_hold(list(data.values()), "history"):
+        return [_memory_bank(name, person) for name, person in data.items()]
     raise ValueError(
         f"{path.name}: expected a list of messages with role and content, LoCoMo (conversation, qa) or "
         "MemoryBank (names with history)"
     )
+
+
+def _all_hold(items: list[Any], key: str) -> bool:
+    return bool(items) and all(isinstance(item, dict) and key in item for item in items)
 
 
 def _locomo(item: dict[str, Any]) -> Conversation:

@@ -17,7 +17,8 @@ async def add(body: AddBody, services: Use) -> AddReply:
     """Keeps recorded turns or a text, with metadata; returns their ids in order.
 
     What carries a `turn_id` is kept once, however often it is sent. With `wait` (the default) the memories can be
-    found when the reply comes; without it they are safe, and can be found soon after.
+    found when the reply comes (`learned` says what was learned of them; null where that has to wait for a part that is
+    down); without it they are safe, and can be found soon after.
     """
     now = utc_now()
     additions = [

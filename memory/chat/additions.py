@@ -2,13 +2,18 @@
 
 from collections.abc import Sequence
 
+import structlog
+
 from ..dialogue import Role, Turn
+from ..errors import Unavailable
 from ..identity import memory_id, new_id, resource_id
 from ..ports.learning import LearningService, LearnReport
 from ..ports.record import SystemOfRecord
 from ..ports.sessions import SessionStore
 from ..records import Resource, ResourceKind
 from ..values import Scalar, SessionId, Timestamp, UserId, Value
+
+_log = structlog.get_logger("entity_memory")
 
 
 class NewMemory(Value):
@@ -44,9 +49,12 @@ class MemoryAdditions:
     ) -> tuple[list[Added], LearnReport | None]:
         """Appends all of them in one transaction; with `wait`, they are learned and indexed before this returns.
 
+        Returns:
+            What was added, in order; and what was learned, where that was waited for and could be done: what cannot be
+            learned now is safe all the same, and learned later.
+
         Raises:
             StoreUnavailable: Nothing was written.
-            Unavailable: With `wait`: written, but not learned yet; it will be.
         """
         resources = [_resource(addition, user_id, session_id) for addition in additions]
         async with self._record.writing(user_id=user_id) as unit:
@@ -59,10 +67,17 @@ class MemoryAdditions:
             Added(id=memory_id(user_id, resource.resource_id), resource_id=resource.resource_id, text=resource.content)
             for resource in resources
         ]
-        if wait:
-            return added, await self._learning.learn(user_id=user_id)
-        self._learning.notify(user_id=user_id)
-        return added, None
+        return added, await self._learn(user_id, wait=wait)
+
+    async def _learn(self, user_id: str, *, wait: bool) -> LearnReport | None:
+        if not wait:
+            self._learning.notify(user_id=user_id)
+            return None
+        try:
+            return await self._learning.learn(user_id=user_id)
+        except Unavailable as error:
+            _log.warning("learning_postponed", component=error.component, error=error.message)
+            return None
 
 
 def _resource(addition: NewMemory, user_id: str, session_id: str) -> Resource:

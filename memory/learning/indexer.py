@@ -1,4 +1,4 @@
-"""The vector index as a projection of the system of record: what the outbox names is embedded and put in (DESIGN §7)."""
+"""The vector index as a projection of the system of record: embeds and indexes what the outbox names (DESIGN §7)."""
 
 from collections.abc import Sequence
 from itertools import groupby

@@ -100,6 +100,19 @@ async def test_turns_with_ids_are_kept_once(http: httpx.AsyncClient) -> None:
     assert entity["mention_count"] == 1
 
 
+async def test_what_cannot_be_learned_now_is_acknowledged_all_the_same(
+    http: httpx.AsyncClient, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def down(*, user_id: str) -> None:
+        raise Unavailable("gone", component="learner")
+
+    monkeypatch.setattr(services.additions._learning, "learn", down)
+    added = await _post(http, "/memories", user_id="ann", text="The spare key is in the blue drawer.")
+    assert added["learned"] is None
+    hits = (await _post(http, "/search", user_id="ann", query="spare key"))["results"]
+    assert [hit["id"] for hit in hits] == [added["results"][0]["id"]]
+
+
 @pytest.mark.parametrize("encoding", ["float", "base64"])
 async def test_embeddings_look_as_openai_s_clients_expect(http: httpx.AsyncClient, encoding: str) -> None:
     reply = await _post(http, "/v1/embeddings", input=["one", "兩個"], model="fake", encoding_format=encoding)

@@ -1,5 +1,8 @@
 """What is acknowledged survives: a restart, and `kill -9` of any process (DESIGN §3.6, §7)."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import httpx
 import pytest
 
@@ -64,7 +67,13 @@ def test_everything_is_there_after_a_restart(service: Service) -> None:
     with service.client as client:
         client.chat("我的車位是 B2-17。", user_id="restarted", session_id="s", wait=True)
         client.chat("我們買了 AI-Box。", user_id="restarted", session_id="s", wait=True)
-    service.down()
+    body = {"input": ["a request under way " * 40] * 24, "encoding_format": "base64"}
+    with ThreadPoolExecutor(1) as caller:
+        under_way = caller.submit(httpx.post, f"http://127.0.0.1:{service.port}/v1/embeddings", json=body, timeout=120)
+        time.sleep(1.0)
+        assert not under_way.done()
+        service.down()
+        assert under_way.result().status_code == 200
     with pytest.raises(httpx.TransportError):
         httpx.get(f"http://127.0.0.1:{service.port}/health/live")
     service.up()
