@@ -17,6 +17,7 @@ _MARK = "JIYI_CLUSTER"
 _TUNING = {
     "RAY_SERVE_PROXY_HEALTH_CHECK_PERIOD_S": "1",  # a dead proxy is replaced after three checks: by default, 30 s
     "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_worker_niceness": "0",  # replicas serve people: they are no background work, as Ray's default of 15 says
 }
 _PORTS = (
     "ray-client-server-port",

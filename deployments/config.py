@@ -66,8 +66,9 @@ class AppArgs(BaseSettings):
         model: Id in the model catalogue, or a name on the model hub.
         redis_url: A Redis-protocol server to use for sessions; without one, a local server is started.
         confidence_floor: Below it, a reference stays as the user wrote it (DESIGN §3).
-        answer_min_cosine: From which cosine on a memory that shares no word with a question may answer it. Depends on
-            the model.
+        answer_min_cosine: From which cosine on a memory may answer a question with which it shares few words. Depends
+            on the model: 0.87 for multilingual-e5-small (on 70 MemDaily trajectories it lets 99% of the answerable
+            questions through and 11% of those that nothing answers; at 0.86, 26%).
     """
 
     model_config = SettingsConfigDict(
@@ -79,7 +80,7 @@ class AppArgs(BaseSettings):
     model: str = "multilingual-e5-small"
     redis_url: str | None = None
     confidence_floor: float = Field(default=0.5, ge=0, le=1)
-    answer_min_cosine: float = Field(default=0.86, ge=0, le=1)
+    answer_min_cosine: float = Field(default=0.87, ge=0, le=1)
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     ingress_replicas: int = Field(default=1, ge=1)
     embedder: EmbedderArgs = EmbedderArgs()

@@ -18,14 +18,19 @@ class ExtractiveAnswerer(Answerer):
     """Answers a question with the best quotations, a request to remember by confirming it, the rest in a word.
 
     Args:
-        min_cosine: From which cosine on a memory counts as being about the question when it shares no word with it.
-            Depends on the model (DESIGN §6: bands are per model).
+        analyzer: Splits texts into terms.
+        min_cosine: From which cosine on a memory counts as being about the question. Depends on the model (DESIGN §6:
+            bands are per model).
+        min_overlap: From which share of the question's content terms on it counts as well, whatever the cosine.
         min_share: From which share of the best score on a further memory is worth quoting too.
     """
 
-    def __init__(self, *, analyzer: KeywordAnalyzer, min_cosine: float, min_share: float = 0.8) -> None:
+    def __init__(
+        self, *, analyzer: KeywordAnalyzer, min_cosine: float, min_overlap: float = 0.25, min_share: float = 0.8
+    ) -> None:
         self._analyzer = analyzer
         self._min_cosine = min_cosine
+        self._min_overlap = min_overlap
         self._min_share = min_share
 
     async def answer(self, request: AnswerRequest) -> Answer:
@@ -45,7 +50,7 @@ class ExtractiveAnswerer(Answerer):
         return Answer(text=text, answered_by=AnsweredBy.EXTRACTIVE)
 
     def _quote(self, request: AnswerRequest, phrases: Phrases) -> Answer:
-        terms = set(self._analyzer.terms(request.resolved))
+        terms = self._analyzer.content_terms(request.resolved)
         relevant = [hit for hit in request.hits if self._is_evidence(hit, terms)]
         if not relevant:
             return Answer(text=phrases.nothing_found, answered_by=AnsweredBy.EXTRACTIVE)
@@ -58,15 +63,15 @@ class ExtractiveAnswerer(Answerer):
         """A memory that states something and has to do with the question."""
         if hit.kind is not HitKind.MEMORY or is_question(hit.text):
             return False
-        shared = terms & set(self._analyzer.terms(hit.text))
-        return bool(shared) or hit.parts.get("cosine", 0.0) >= self._min_cosine
+        shared = len(terms & self._analyzer.content_terms(hit.text))
+        return shared >= max(1, self._min_overlap * len(terms)) or hit.parts.get("cosine", 0.0) >= self._min_cosine
 
     def _best_sentences(self, text: str, terms: set[str]) -> str:
         """All of a short text; of a long one, the sentence that shares most terms with the question."""
         if len(text) <= _MAX_QUOTE_CHARACTERS:
             return text.strip()
         sentences: list[str] = [sentence.strip() for sentence in _SENTENCE.findall(text) if sentence.strip()]
-        best = max(sentences, key=lambda sentence: len(terms & set(self._analyzer.terms(sentence))))
+        best = max(sentences, key=lambda sentence: len(terms & self._analyzer.content_terms(sentence)))
         return best if len(best) <= _MAX_QUOTE_CHARACTERS else best[:_MAX_QUOTE_CHARACTERS] + "…"
 
 

@@ -50,6 +50,12 @@ async def test_a_question_that_nothing_answers_gets_an_honest_reply_in_its_langu
         assert replied.answer.text == reply
 
 
+async def test_a_memory_that_shares_only_function_words_with_a_question_does_not_answer_it(world: World) -> None:
+    await world.say("我的車位是 B2-17。")
+    _, replied, _ = await world.say("我的護照號碼是多少？")
+    assert replied.answer.text == "我的記憶裡沒有相關的內容。"
+
+
 async def test_sending_a_turn_again_with_its_id_appends_nothing(world: World) -> None:
     first = await world.say("我們用 RM05-008。", turn_id="t1")
     second = await world.say("我們用 RM05-008。", turn_id="t1")
