@@ -16,7 +16,7 @@ from typing import Any
 
 from ..ports.vectors import SparseVector
 from ..text import to_simplified
-from .analysis_stopwords import CHINESE, CHINESE_FUNCTION_WORDS, ENGLISH
+from .analysis_stopwords import CHINESE, CHINESE_ASKING, ENGLISH
 
 K1 = 0.9
 """BM25 saturation of the term frequency."""
@@ -52,8 +52,8 @@ class KeywordAnalyzer:
         return list(self._terms(_fold(text)))
 
     def content_terms(self, text: str) -> set[str]:
-        """The distinct terms that say what a text is about: without the function words of Chinese."""
-        return set(self.terms(text)) - CHINESE_FUNCTION_WORDS
+        """The distinct terms that say what a text is about: without the words with which Chinese asks."""
+        return set(self.terms(text)) - CHINESE_ASKING
 
     def document_vector(self, text: str) -> SparseVector:
         """Weights of a text to be found: `tf·(k1+1) / (tf + k1·(1 − b + b·length/average))`; the store adds IDF."""
