@@ -5,6 +5,10 @@ from enum import StrEnum
 from ..values import Value
 
 
+KNOWN_NAME = "known"
+"""`Mention.source` of a name that was found because long-term memory holds it."""
+
+
 class MentionLevel(StrEnum):
     """Where a mention belongs (000 §3.1): L1 stays in the session, L2 goes to long-term memory."""
 

@@ -4,10 +4,12 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from ..entities import Entity, EntitySource
-from ..extraction.mentions import Extraction, Mention, MentionLevel
+from ..extraction.mentions import KNOWN_NAME, Extraction, Mention, MentionLevel
 from ..extraction.seeds import SEEDS
 from ..identity import entity_id
 from ..text import normalise
+
+_KNOWN_NAME_GAIN = 0.1
 
 
 def linked(extraction: Extraction, known: Iterable[Entity], *, user_id: str) -> Extraction:
@@ -29,18 +31,27 @@ def known_names(entities: Iterable[Entity]) -> list[str]:
 
 
 def mention_again(entity: Entity, mention: Mention, *, at: datetime, remembered: bool) -> Entity:
-    """The entity after one more mention: times widen, the count grows, confidence never falls."""
+    """The entity after one more mention: times widen, the count grows, confidence never falls (001 §3.2).
+
+    A mention that was found because the name is known already says little new: it closes a tenth of the gap to 1.
+    """
     return entity.model_copy(
         update={
             "mention_count": entity.mention_count + 1,
             "first_mentioned": min(entity.first_mentioned, at) if entity.mention_count else at,
             "last_mentioned": max(entity.last_mentioned, at) if entity.mention_count else at,
-            "confidence": 1.0 if remembered else max(entity.confidence, mention.confidence),
+            "confidence": 1.0 if remembered else _reinforced(entity.confidence, mention),
             "subtype": entity.subtype or mention.subtype,
             "source": EntitySource.USER if remembered and entity.mention_count == 0 else entity.source,
             "version": entity.version + 1,
         }
     )
+
+
+def _reinforced(confidence: float, mention: Mention) -> float:
+    if mention.source == KNOWN_NAME:
+        return confidence + _KNOWN_NAME_GAIN * (1 - confidence)
+    return max(confidence, mention.confidence)
 
 
 def first_mention(mention: Mention, *, user_id: str, at: datetime, remembered: bool) -> Entity:

@@ -134,6 +134,15 @@ async def test_what_is_to_be_remembered_gives_its_names_full_confidence(world: W
     assert (entity.confidence, entity.source) == (1.0, EntitySource.USER)
 
 
+async def test_repeating_a_guess_makes_it_surer_but_never_certain(world: World) -> None:
+    await _log(world, "Golden Wok opened.")
+    await world.learn()
+    guessed = (await _entity(world, "Golden Wok")).confidence
+    await _log(world, *(f"{number} times at Golden Wok" for number in range(3)))
+    await world.learn()
+    assert guessed < (await _entity(world, "Golden Wok")).confidence < 1
+
+
 async def test_codes_that_differ_in_one_character_stay_two_entities(world: World) -> None:
     await _log(world, "RM05-008 和 RM05-009 都到了")
     await world.learn()
