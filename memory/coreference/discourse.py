@@ -10,7 +10,6 @@ from ..text import has_han, normalise
 from .candidates import (
     DATE,
     INDEFINITE,
-    NAMED_BY,
     PERSON_SURE,
     PREDICATED,
     TITLE_BEFORE,
@@ -28,20 +27,15 @@ from .candidates import (
     told_type,
 )  # fmt: skip
 from .chinese import head_noun
-from .lexicon import GENERIC_PERSONS
+from .introduction import counted_type, equated, located, of_a_kind, standing
 from .phrases import Phrase, noun_phrases
 from .resolutions import ReferenceSource
 from .words import fold
 
 _REMEMBERED = 300  # mentions, latest: bounds the work that a very long turn can cause
 _WINDOW = 60  # characters before a phrase that may decide about it
-_GUESSED = 0.85  # standing of a name that jieba's guess alone makes one
 _AGAIN = 0.1  # standing that a further mention adds
 _EDGES = " .。!！~～\n"
-_BARE = 0.8  # standing of a noun that nothing introduces
-_INTRODUCED = re.compile(
-    r"(?:[一两几这那某][个台部家本位款种只条间辆首张件项套座所名支篇场架把份]|[这那]|[我你他她它您咱]们?的?|新|买了?|养了?|有)$"
-)
 _ASKS_WHAT = re.compile(r"(?:是|做|叫|干)(?:谁|什么|啥)|\b(?:who|what)(?:'s| is| are)\b")
 
 
@@ -52,26 +46,6 @@ def _date(match: re.Match[str], *, user: bool) -> Span:
         said, normalise(said), ReferenceSource.SESSION, person=False, user=user, named=False, time=True
     )
     return match.start(), match.end(), candidate
-
-
-def _standing(phrase: Phrase, before: str, candidate: Candidate) -> float:
-    if phrase.named:
-        return 1.0 if phrase.subtype else _GUESSED
-    return 1.0 if candidate.subject or _INTRODUCED.search(before) else _BARE
-
-
-def _equated(text: str, found: list[Span]) -> list[Span]:
-    """Takes out descriptions that a name right behind them replaces: 供應商是宏康, "our vendor is Acme"."""
-    kept: list[Span] = []
-    for span in found:
-        if kept and span[2].named and not kept[-1][2].named and NAMED_BY.fullmatch(fold(text[kept[-1][1] : span[0]])):
-            described_as = kept.pop()[2]
-            name = span[2]
-            if name.subtype is None and described_as.subtype:
-                name = replace(name, subtype=described_as.subtype, person=described_as.person)
-            span = (span[0], span[1], replace(name, subject=True))
-        kept.append(span)
-    return kept
 
 
 class Discourse:
@@ -118,13 +92,12 @@ class Discourse:
         for phrase in noun_phrases(text):
             if phrase.start < start or stop < phrase.end:
                 continue
-            if fold(text[phrase.start : phrase.end]) in GENERIC_PERSONS and not _INTRODUCED.search(
-                fold(text[max(0, phrase.start - _WINDOW) : phrase.start])
-            ):
+            before = fold(text[max(0, phrase.start - _WINDOW) : phrase.start])
+            if of_a_kind(fold(text[phrase.start : phrase.end]), before):
                 continue
             if not user and self._asked and text.strip(_EDGES) == text[phrase.start : phrase.end] and not phrase.named:
                 continue  # the answer to "who is Tom?" says what he is, and introduces nobody
-            if PREDICATED.search(fold(text[max(0, phrase.start - _WINDOW) : phrase.start])) and not phrase.topic:
+            if PREDICATED.search(before) and not phrase.topic:
                 continue
             span = self._phrase(text, phrase, user=user)
             (spans if phrase.topic and is_plain_name(text, span) else descriptions).append(span)
@@ -137,7 +110,7 @@ class Discourse:
                 barred.append(span[:2])
         found.sort(key=lambda span: span[0])
         found = [(first, last, replace(candidate, end=last)) for first, last, candidate in found]
-        found = _equated(text, found)
+        found = equated(text, found)
         for _, _, candidate in found:
             self._add(candidate)
         self._asked = user and bool(_ASKS_WHAT.search(fold(text)))
@@ -213,6 +186,7 @@ class Discourse:
         titled = bool(shown and len(shown[0]) > 1 and shown[1].subtypes == {EntitySubtype.PERSON})  # 李老師
         sure = mention.subtype if gender or titled or mention.confidence >= needed else None
         subtype = (entity.subtype if entity else None) or told_type(text, mention.end) or sure
+        before = fold(text[max(0, mention.start - _WINDOW) : mention.start])
         title = TITLE_BEFORE.search(text, max(0, mention.start - _WINDOW), mention.start)
         name = text[title.start() if title else mention.start : mention.end]
         candidate = Candidate(
@@ -225,6 +199,7 @@ class Discourse:
             gender=gender,
             user=user,
             subject=heads(text, mention.start, mention.end),
+            standing=1.0 if is_person(subtype) else located(before),
         )
         return mention.start, mention.end, candidate
 
@@ -234,13 +209,14 @@ class Discourse:
         before = fold(text[max(0, phrase.start - _WINDOW) : phrase.start])
         wished = bool(WISHED.search(before) and INDEFINITE.match(written))
         entity = self._entities.get(normalise(shown))
+        counted = None if phrase.subtype else counted_type(before)
         candidate = Candidate(
             shown,
             normalise(shown),
             ReferenceSource.SESSION,
             entity_id=entity.entity_id if entity else None,
-            subtype=phrase.subtype,
-            person=phrase.person,
+            subtype=phrase.subtype or counted,
+            person=is_person(counted) if phrase.person is None else phrase.person,
             gender=shown_gender(written, ""),
             number=phrase.number,
             user=user and not wished,
@@ -248,5 +224,5 @@ class Discourse:
             named=phrase.named or phrase.topic,
         )
         if not phrase.topic and entity is None and has_han(written):
-            candidate = replace(candidate, standing=_standing(phrase, before, candidate))
+            candidate = replace(candidate, standing=standing(phrase, before, subject=candidate.subject))
         return phrase.start, phrase.end, candidate

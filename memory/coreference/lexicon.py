@@ -153,8 +153,8 @@ GIVEN_NAMES = {name: gender for gender, names in _GIVEN_NAMES.items() for name i
 """Lower-case English given names that nearly always show the gender of who has them."""
 
 GENERIC_PERSONS = word_set(
-    "人 个人 人家 男人 女人 男生 女生 男孩 女孩 男孩子 女孩子 姑娘 妹子 妹纸 汉子 美女 帅哥 男神 女神 坏人 好人 男的 女的 网友 楼主 "
-    "孩子 小孩"
+    "人 个人 人家 男人 女人 男生 女生 男孩 女孩 男孩子 女孩子 姑娘 妹子 妹纸 汉子 美女 帅哥 男神 女神 坏人 好人 男的 "
+    "女的 网友 楼主 孩子 小孩"
 )
 """Nouns of persons of a kind; who is meant by one only shows where a determiner or an owner introduces it."""
 
@@ -176,7 +176,7 @@ VAGUE = word_set(
     "程度 方向 想法 看法 观点 感觉 做法 方式 部分 点 字 词 句子 句 答案 大家 自己 人家 现在 今天 明天 昨天 后天 "
     "前天 今年 去年 明年 早上 "
     "上午 下午 晚上 中午 刚才 以前 以后 之前 之后 最近 上次 下次 这次 地步 机会 办法 关系 区别 消息 时机 危机 动机 "
-    "契机 有机"
+    "契机 有机 心情 节奏 心态 状态 态度 运气 兴趣 气氛"
 )
 """Nouns that name no thing one would ask about by name: no antecedent, and no reference when 這個 stands before."""
 

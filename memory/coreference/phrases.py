@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from ..extraction.han_words import SURNAMES
 from ..extraction.mentions import EntitySubtype
 from .chinese import head_noun
 from .english import singular
@@ -31,11 +32,14 @@ _HEADS = _NOMINAL - {"l", "i"}
 _PREFIX = frozenset({"b", "a", "m", "f", "s", "k", "zg", "h"})
 _SUBTYPE_OF_TAG = {"ns": EntitySubtype.PLACE, "nt": EntitySubtype.ORGANISATION}
 _FLOOR = re.compile(r"(?:地下)?[\d一二三四五六七八九十百零]+(?:楼|层|号楼|室|栋|号房|排|区|馆)")
-_PERSONAL = "我你您他她它咱"  # 我會, which jieba takes for a noun
+_PERSONAL = "我你您他她它咱"  # heads of 我會, which jieba takes for a noun, and of 我哥, which is one
 _NAMING = frozenset({"nr", "nrt", "nrfg", "ns", "nt", "nz", "eng"})
+_SOUNDS = frozenset("恩嗯啊哦噢喔哈呵嘻嘿呜哎唉额诶呀哇")
+_OWNED = re.compile(r"[我你他她它您]们?的$")
 _JOINING = frozenset("和与跟、")
 _JOINED = frozenset({"eng", "nt", "ns", "nz"})
 _LISTED_NAME = "listed nz"  # 英語, 可口可樂: jieba has another tag for the names of persons that it lists
+_CHAT_WORD = 2  # characters of a Latin word that is mostly slang
 _PERSON_TAGS = frozenset({"nr", "nrt", "nrfg"})
 
 # Sentences that are about one thing: the object of knowing, liking, having seen, or the subject of a short question.
@@ -116,8 +120,7 @@ def _typed(text: str, tag: str) -> tuple[EntitySubtype | None, bool | None]:
         return EntitySubtype.PLACE, False
     if tag in _PERSON_TAGS:
         return None, None  # jieba takes many things for names of persons: allowed, not certain
-    subtype = _SUBTYPE_OF_TAG.get(tag)
-    return subtype, False if subtype else None
+    return _SUBTYPE_OF_TAG.get(tag), False if tag == _LISTED_NAME and text[0] not in SURNAMES else None
 
 
 def _coordinated_name(words: Sequence[Word], place: int) -> bool:
@@ -148,26 +151,30 @@ def _chinese(folded: str) -> Iterator[Phrase]:
             start += 1  # jieba glues 首歌 in 這首歌
         text = folded[start : run[-1].end]
         counted = folded[start - 1 : start] in CLASSIFIERS and start > 1  # 一隻貓
-        if (len(text) < 2 and not counted) or text in VAGUE or run[-1].text in VAGUE:
+        owned = text in NOUNS and _OWNED.search(folded[max(0, start - 3) : start])  # 我的車
+        if (len(text) < 2 and not counted and not owned) or text in VAGUE or run[-1].text in VAGUE:
             return
         if text in ATTRIBUTES and text not in NOUNS:
             return
         last = run[-1]
         subtype, person = _typed(text, _LISTED_NAME if last.tag == "nz" and last.listed else last.tag)
         yield Phrase(
-            start, run[-1].end, subtype, person, named=any(word.tag in _NAMING or not word.listed for word in run)
+            start,
+            run[-1].end,
+            subtype,
+            person,
+            named=any(word.tag in _NAMING or not word.listed for word in run) and not _FLOOR.fullmatch(text),
         )
 
     words = cut(folded)
     for place, word in enumerate(words):
         adjacent = not run or word.start == run[-1].end
         latin = word.text.isascii() and (word.text in _STOP or len(word.text) == 1)
-        latin |= len(set(word.text)) == 1 < len(word.text)  # 恩恩, 啊啊啊
         nominal = _coordinated_name(words, place) or (
             not latin
             and word.tag in _NOMINAL
             and word.text not in VAGUE
-            and word.text[0] not in _PERSONAL
+            and (word.text[0] not in _PERSONAL or head_noun(word.text) is not None)
             and (word.tag not in ("l", "i") or bool(run))
         )
         if run and (not adjacent or not nominal):
@@ -194,7 +201,7 @@ _STOP = word_set(
     "doesn't don't can't didn't wasn't "
     "ago away back down off out up online every each all any some no yes ok okay yesterday today tomorrow tonight"
 )
-_ENGLISH = re.compile(rf"\b(?P<determiner>{_DETERMINER})(?P<rest>(?: [a-z0-9][a-z0-9'-]*){{1,4}})")
+_ENGLISH = re.compile(rf"\b(?P<determiner>{_DETERMINER})(?=(?P<rest>(?: [a-z0-9][a-z0-9'-]*){{1,4}}))")
 _NO_HEAD = TIME_WORDS | word_set(
     "lot bit way kind sort number name one ones thing idea problem question reason point part side end top bottom "
     "rest case fact "
@@ -229,8 +236,16 @@ def _english(folded: str) -> Iterator[Phrase]:
         yield Phrase(match.start(), position, subtype, (subtype is EntitySubtype.PERSON) if facts else None, number)
 
 
+def _is_noise(written: str, *, topic: bool) -> bool:
+    """Interjections (恩恩), and the short lower-case words of chat (lz, lol), which name nothing."""
+    if set(written) <= _SOUNDS:
+        return True
+    return not topic and written.isascii() and written.islower() and len(written) <= _CHAT_WORD
+
+
 @lru_cache(maxsize=512)
 def noun_phrases(text: str) -> tuple[Phrase, ...]:
     """The described things of a text, in no order; spans may overlap names that the extractor finds."""
     folded = fold(text)
-    return (*_chinese(folded), *_english(folded))
+    found = (*_chinese(folded), *_english(folded))
+    return tuple(one for one in found if not _is_noise(text[one.start : one.end], topic=one.topic))

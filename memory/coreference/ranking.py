@@ -29,11 +29,15 @@ _CLEAR = 0.08  # margin above which the runner-up costs no confidence
 _TIE = 0.56  # factor on the confidence of a perfect tie
 _DOUBT = 0.6  # factor on the confidence where agreement is nothing but a guess
 _EXCHANGE = 2  # turns back that belong to the last exchange
-_STALE = 0.4  # what is left of having been the subject, and mentioned often, before the last exchange
-_PER_TURN = 0.9  # recency per turn of distance
+_STALE = 0.2  # what is left of having been the subject, and mentioned often, before the last exchange
+_PER_TURN = 0.9  # recency per turn of the last exchange
+_PER_OLDER_TURN = 0.75  # and per turn before it, down to a share of
+_OLDEST = 0.4
 _LATEST_REFERRED = 0.08  # bonus of the entity that the last reference meant
 _LONG_TERM_PENALTY = 0.12  # for a reference that does not itself reach across sessions
 _ACROSS = 0.08  # for one that does: 上次說的 means what this session has not named yet
+_PLACE_AS_THING = 0.6  # 它 and "it" for a place, which 那裡 and "there" would mean
+_UNKNOWN_GENDER = 0.72  # 她 and "she" for a name that shows nothing
 _HOLDERS = frozenset({EntitySubtype.ORGANISATION, EntitySubtype.PLACE})
 
 
@@ -78,10 +82,10 @@ def _person_fits(reference: Reference, candidate: Candidate) -> float | None:
         if reference.subtypes and candidate.named and not reference.person:
             return 1.0  # `_type_fits` has counted what is not known
         if not reference.person or candidate.named:
-            return 0.8
+            return _UNKNOWN_GENDER if reference.gender else 0.8
         return None if reference.chinese else 0.55  # the Chinese nouns of persons are known by their endings
     if candidate.person is reference.person:
-        return 0.7 if candidate.subtype is EntitySubtype.PLACE and not reference.subtypes else 1.0
+        return _PLACE_AS_THING if candidate.subtype is EntitySubtype.PLACE and not reference.subtypes else 1.0
     # 他們 also stands for a company; a plural "they" shows no person at all.
     return 0.6 if reference.number is Number.PLURAL and candidate.subtype in _HOLDERS else None
 
@@ -135,7 +139,9 @@ def _head(reference: Reference, candidate: Candidate, same_head: bool) -> float:
 def _recency(candidate: Candidate) -> float:
     if candidate.source is ReferenceSource.LONG_TERM:
         return max(0.0, 0.9 - 0.1 * candidate.distance)  # distance is the rank by last mention
-    return float(_PER_TURN**candidate.distance)
+    older = max(0, candidate.distance - _EXCHANGE)
+    faded = _OLDEST + (1.0 - _OLDEST) * _PER_OLDER_TURN**older
+    return float(_PER_TURN ** (candidate.distance - older) * faded)
 
 
 def _salience(candidate: Candidate) -> float:
@@ -147,6 +153,11 @@ def _salience(candidate: Candidate) -> float:
 def _standing(candidate: Candidate) -> float:
     """What is no certain thing fades with every turn beyond the last exchange."""
     return float(candidate.standing ** (1 + max(0, candidate.distance - _EXCHANGE) / 2))
+
+
+def _may_be_this(candidate: Candidate) -> bool:
+    """Whether a bare 這 or "this" may mean it: a name, and a guessed one only in the last exchange."""
+    return candidate.named and (candidate.standing == 1.0 or candidate.distance <= _EXCHANGE)
 
 
 def score(
@@ -164,7 +175,7 @@ def score(
     agreement = _agreement(reference, candidate, same_head)
     if agreement is None or unreadable(reference, candidate):
         return None
-    if reference.kind is Kind.DEMONSTRATIVE and reference.quiet and not candidate.named:
+    if reference.kind is Kind.DEMONSTRATIVE and reference.quiet and not _may_be_this(candidate):
         return None
     if reference.noun and not same_head and not (reference.subtypes and _can_be_called(reference, candidate)):
         return None

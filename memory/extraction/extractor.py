@@ -14,7 +14,7 @@ from .han_tokens import Words
 from .intents import find_intents
 from .latin_tokens import latin_tokens
 from .lexicon import ComparableText, find_names
-from .mentions import EntitySubtype, Extraction, Mention, MentionLevel
+from .mentions import KNOWN_NAME, EntitySubtype, Extraction, Mention, MentionLevel
 from .names_han import find_han_names
 from .names_latin import find_latin_names
 from .quoted import find_quoted
@@ -81,7 +81,7 @@ class RuleExtractor(Extractor):
     def _given(self, text: str, words: Words, known: Iterable[str]) -> Iterator[Candidate]:
         comparable = ComparableText(text)
         for _, start, end in find_names(comparable, dict.fromkeys(known), words):
-            yield Candidate(start, end, Layer.NAME, "known", 1.0)
+            yield Candidate(start, end, Layer.NAME, KNOWN_NAME, 1.0)
         for name, start, end in find_names(comparable, self._seeds, words):
             yield Candidate(start, end, Layer.NAME, "seed", 0.99, self._seeds[name])
 

@@ -4,7 +4,6 @@ from enum import StrEnum
 
 from ..values import Value
 
-
 KNOWN_NAME = "known"
 """`Mention.source` of a name that was found because long-term memory holds it."""
 

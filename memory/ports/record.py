@@ -32,7 +32,8 @@ class RawLog(ABC):
     @abstractmethod
     async def mark_learned(self, resource_ids: Sequence[str]) -> list[str]:
         """Takes entries off the learner's backlog and returns those that were still on it, so that whoever takes an
-        entry first is the only one to learn from it."""
+        entry first is the only one to learn from it.
+        """
 
 
 class EntityRepository(ABC):

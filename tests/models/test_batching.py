@@ -43,7 +43,7 @@ def ask(encoder: BatchedEncoder, *texts: str, priority: Priority = INTERACTIVE) 
 
 async def until(condition: Any) -> None:
     async with asyncio.timeout(20):
-        while not condition():  # noqa: ASYNC110 - the worker thread sets no event
+        while not condition():
             await asyncio.sleep(0.001)
 
 

@@ -179,7 +179,7 @@ class TestResilience:
 
     async def recovered(self, resilient: ResilientSessions) -> None:
         async with asyncio.timeout(10):
-            while resilient.degraded:  # noqa: ASYNC110 - a property, as its users see it
+            while resilient.degraded:
                 await asyncio.sleep(0.005)
 
     async def test_a_conversation_goes_on_while_the_primary_is_away(

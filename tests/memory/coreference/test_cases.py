@@ -10,7 +10,7 @@ from memory.coreference.resolver import RuleResolver
 from memory.extraction.extractor import RuleExtractor
 
 _FOLDER = Path(__file__).parent
-_REAL_SHARE = 0.85  # of the resolved cases, with an extractor that was not told the names
+_REAL_SHARE = 0.98  # of the resolved cases, with an extractor that was not told the names
 
 
 def _cases(name: str) -> Iterator[tuple[tuple[str, ...], str, str]]:
@@ -68,4 +68,4 @@ async def test_traps_hold_with_the_real_extractor(make_request: Callable[..., Re
         result = await resolver.resolve(make_request(query, turns))
         if result.resolved_query != query:
             changed.append(f"{' ¦ '.join((*turns, query))} => {result.resolved_query}")
-    assert len(changed) <= 0.05 * len(list(_cases("cases_unchanged.txt"))), "\n".join(changed)
+    assert len(changed) <= (1 - _REAL_SHARE) * len(list(_cases("cases_unchanged.txt"))), "\n".join(changed)

@@ -36,6 +36,11 @@ TRADITIONAL = [
     ("陳先生把合約寄給林小姐了", [("陳先生", PERSON), ("林小姐", PERSON)]),
     ("小明的媽媽是林美玲，爸爸是黃志偉", [("小明", PERSON), ("林美玲", PERSON), ("黃志偉", PERSON)]),
     ("歐陽娜娜會來", [("歐陽娜娜", PERSON)]),
+    ("台積電是半導體公司", [("台積電", ORG)]),
+    ("台積電和鴻海哪家大", [("台積電", ORG), ("鴻海", ORG)]),
+    ("客戶是鴻海", [("鴻海", ORG)]),
+    ("供應商是宏康科技", [("宏康科技", ORG)]),
+    ("我最近在讀三體", [("三體", WORK)]),
 ]
 SIMPLIFIED = [
     ("我叫李小龙，在腾讯上班", [("李小龙", PERSON), ("腾讯", ORG)]),
@@ -66,6 +71,9 @@ ENGLISH = [
     ("Part RM05-008 runs firmware v2.3.1.", [("RM05-008", CODE), ("v2.3.1", CODE)]),
     ("Johnson & Johnson called Peter Parker.", [("Johnson & Johnson", ORG), ("Peter Parker", PERSON)]),
     ("please call ibm and Foxconn", [("Foxconn", ORG)]),
+    ("We ate at Golden Wok.", [("Golden Wok", None)]),
+    ("Little Seoul is cheap.", [("Little Seoul", None)]),
+    ("I bought a Model Y.", [("Model Y", PRODUCT)]),
 ]
 NOTHING = [
     "",

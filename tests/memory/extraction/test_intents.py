@@ -32,6 +32,10 @@ REQUESTS = [
     ("Don’t forget to call Anna!", "to call Anna"),
     ("My badge is A-77. Please remember this.", "My badge is A-77"),
     ("This is important: never deploy on Friday", "never deploy on Friday"),
+    ("提醒我明天交報告", "明天交報告"),
+    ("可以提醒我明天交报告吗？", "明天交报告"),
+    ("Remind me to call Bob tomorrow.", "to call Bob tomorrow"),
+    ("Could you remind me about the dentist?", "about the dentist"),
 ]
 POINTING_BACK = [
     "記住這個",
@@ -47,6 +51,10 @@ POINTING_BACK = [
     "Don't forget!",
 ]
 NOT_REQUESTS = [
+    "謝謝你提醒我",
+    "他提醒我了",
+    "That reminds me of home.",
+    "Remind me what you said.",
     "你還記得我的車位嗎？",
     "你还记得我说过什么吗",
     "記得我說過嗎？",

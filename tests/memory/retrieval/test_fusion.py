@@ -12,9 +12,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 PART = st.floats(0, 1)
 
 
-@pytest.mark.parametrize(
-    ("hours", "expected"), [(0, 1.0), (24, 0.9), (120, 0.5), (240, 0.0), (1000, 0.0), (-5, 1.0)]
-)
+@pytest.mark.parametrize(("hours", "expected"), [(0, 1.0), (24, 0.9), (120, 0.5), (240, 0.0), (1000, 0.0), (-5, 1.0)])
 def test_freshness_falls_by_a_tenth_a_day_and_never_leaves_zero_to_one(hours: float, expected: float) -> None:
     assert freshness(NOW - timedelta(hours=hours), NOW, horizon_hours=240) == pytest.approx(expected)
 
