@@ -16,6 +16,7 @@ _STOP_S = 1.0
 _MARK = "JIYI_CLUSTER"
 _TUNING = {
     "RAY_SERVE_PROXY_HEALTH_CHECK_PERIOD_S": "1",  # a dead proxy is replaced after three checks: by default, 30 s
+    "RAY_SERVE_CONTROL_LOOP_INTERVAL_S": "0.5",  # the default, 0.1, keeps the controller at 8% of a core when idle
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_worker_niceness": "0",  # replicas serve people: they are no background work, as Ray's default of 15 says
 }

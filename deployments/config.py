@@ -42,11 +42,11 @@ class EmbedderArgs(_Section):
 class DeadlineArgs(_Section):
     """How long a caller inside the graph waits for each part, in seconds; a part that takes longer counts as down.
 
-    `query_encode` is for the one short text that a turn needs encoded: it is below the deadlines of those who wait for
+    `embedder` is as long as a full queue takes on a CPU; `query_encode` is for the one short text that a turn needs encoded: it is below the deadlines of those who wait for
     it, so that a turn goes on without vectors while the Embedder is away.
     """
 
-    embedder: float = Field(default=60.0, gt=0)
+    embedder: float = Field(default=300.0, gt=0)
     query_encode: float = Field(default=2.0, gt=0)
     vectors: float = Field(default=4.0, gt=0)
     extractor: float = Field(default=3.0, gt=0)
