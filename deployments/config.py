@@ -42,8 +42,9 @@ class EmbedderArgs(_Section):
 class DeadlineArgs(_Section):
     """How long a caller inside the graph waits for each part, in seconds; a part that takes longer counts as down.
 
-    `embedder` is as long as a full queue takes on a CPU; `query_encode` is for the one short text that a turn needs encoded: it is below the deadlines of those who wait for
-    it, so that a turn goes on without vectors while the Embedder is away.
+    `embedder` is as long as a full queue takes on a CPU. `query_encode` is for the one short text that a turn needs
+    encoded: it is below the deadlines of those who wait for it, so that a turn goes on without vectors while the
+    Embedder is away.
     """
 
     embedder: float = Field(default=300.0, gt=0)

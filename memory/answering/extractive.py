@@ -35,7 +35,8 @@ class ExtractiveAnswerer(Answerer):
 
     async def answer(self, request: AnswerRequest) -> Answer:
         """See `Answerer.answer`."""
-        phrases = phrases_for([request.message, *(turn.content for turn in reversed(request.turns))])
+        said = [turn.content for turn in reversed(request.turns) if turn.role is Role.USER]
+        phrases = phrases_for([request.message, *said])
         if request.extraction.remember:
             return self._confirm(request, phrases)
         if not is_question(request.message):

@@ -4,6 +4,7 @@ Where agreement is certain to fail the candidate is dropped; elsewhere it only c
 is its score, lowered when the runner-up is close: a tie is a question to ask, not an answer to give.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -55,6 +56,9 @@ def _takes_plural(reference: Reference, candidate: Candidate) -> bool:
     if reference.chinese:
         return reference.person is True and candidate.subtype in _HOLDERS
     return candidate.subtype in _HOLDERS or (candidate.subtype is None and candidate.named)
+
+
+_LATIN = re.compile(r"[a-z0-9]")
 
 
 def _number_fits(reference: Reference, candidate: Candidate) -> float | None:
@@ -201,12 +205,19 @@ def rank(
     last_referred: str | None = None,
     similarity: Callable[[Candidate], float] = lambda _: 0.5,
 ) -> list[Ranked]:
-    """The candidates that can be meant, best first; of equals the later mentioned."""
-    scored = (
-        score(reference, candidate, last_referred=last_referred, similarity=similarity(candidate))
+    """The candidates that can be meant, best first; of equals the later mentioned.
+
+    A reference that holds a part of a name (那台 HCI) leaves only the things of that name.
+    """
+    scored = [
+        one
         for candidate in candidates
-    )
-    return sorted((one for one in scored if one), key=lambda one: (-one.score, -one.candidate.order))
+        if (one := score(reference, candidate, last_referred=last_referred, similarity=similarity(candidate)))
+    ]
+    if _LATIN.search(reference.noun):
+        called_so = [one for one in scored if one.candidate.named and _same_head(reference, one.candidate)]
+        scored = called_so or scored
+    return sorted(scored, key=lambda one: (-one.score, -one.candidate.order))
 
 
 def confidence(ranked: Sequence[Ranked]) -> float:

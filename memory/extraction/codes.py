@@ -19,6 +19,9 @@ _ORDINARY = re.compile(
 )
 _VERSION_CUES = re.compile(r"(?:版本?|版号|version|release)[是为:： ]{0,3}$", re.IGNORECASE)
 
+_LONGEST_MODEL = 4
+_SENTENCE_ENDS = ".!?。！？\n"
+
 
 def find_codes(folded: str, tokens: Sequence[LatinToken]) -> Iterator[Candidate]:
     """Finds identifiers among the Latin tokens of a folded text.
@@ -44,6 +47,26 @@ def find_codes(folded: str, tokens: Sequence[LatinToken]) -> Iterator[Candidate]
             yield Candidate(token.start, token.end, Layer.CODE, "code.version", 0.85, EntitySubtype.CODE)
         elif _is_code(token.text):
             yield Candidate(token.start, token.end, Layer.CODE, "code.mixed", 0.9, EntitySubtype.CODE)
+            if place and _is_brand(folded, tokens[place - 1], token):
+                start = tokens[place - 1].start
+                yield Candidate(start, token.end, Layer.CODE, "code.model", 0.85, EntitySubtype.PRODUCT)
+
+
+def _is_brand(folded: str, before: LatinToken, code: LatinToken) -> bool:
+    """Whether a short model code belongs to the name before it (`ThinkPad X1`), not to a verb (`Test X1`)."""
+    word = before.text
+    if (
+        len(code.text) > _LONGEST_MODEL
+        or not code.text.isalnum()
+        or folded[before.end : code.start] != " "
+        or before.has_digit
+        or word.lower() in known.COMMON
+        or word.lower() in known.NEVER_NUMBERED
+    ):
+        return False
+    begins_sentence = not folded[: before.start].rstrip() or folded[: before.start].rstrip()[-1] in _SENTENCE_ENDS
+    camel_case = any(character.isupper() for character in word[1:]) and word[0].isupper()
+    return camel_case or (word[0].isupper() and not begins_sentence)
 
 
 def _is_version(text: str) -> bool:

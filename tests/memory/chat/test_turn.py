@@ -50,6 +50,32 @@ async def test_a_question_that_nothing_answers_gets_an_honest_reply_in_its_langu
         assert replied.answer.text == reply
 
 
+async def test_a_message_that_could_be_either_script_is_answered_in_the_one_its_user_writes(world: World) -> None:
+    await world.say("我們公司買了 AI-Box。")
+    _, replied, _ = await world.say("AI-Box 多大？")
+    assert replied.answer.text.startswith("您說過")
+
+
+async def test_a_name_inside_a_reference_says_which_one_is_meant(world: World) -> None:
+    await world.say("我們買了一台宏康 HCI，放在機房。")
+    await world.say("我們也在評估 AI-Box。")
+    understood, _, _ = await world.say("上次說的那台 HCI 放在哪裡？")
+    assert understood.resolution.resolved_query == "宏康 HCI 放在哪裡？"
+
+
+@pytest.mark.parametrize("message", ["記住這個：航班號是 CA1702", "记住这个", "Remember this: the flight is CA1702."])
+async def test_asking_to_remember_refers_to_no_thing(world: World, message: str) -> None:
+    await world.say("我們買了 AI-Box。")
+    understood, _, _ = await world.say(message)
+    assert understood.resolution.resolved_query == message
+
+
+async def test_a_model_code_belongs_to_the_name_before_it(world: World) -> None:
+    for message, name in [("We bought a ThinkPad X1.", "ThinkPad X1"), ("我買了 Sony A7。", "Sony A7")]:
+        understood, _, _ = await world.say(message)
+        assert name in [mention.text for mention in understood.extraction.mentions]
+
+
 async def test_a_memory_that_shares_only_function_words_with_a_question_does_not_answer_it(world: World) -> None:
     await world.say("我的車位是 B2-17。")
     _, replied, _ = await world.say("我的護照號碼是多少？")
