@@ -1,6 +1,7 @@
 """Errors as `application/problem+json`; one table maps the error tree to status codes (DESIGN §9)."""
 
 import math
+import re
 from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
@@ -38,6 +39,20 @@ STATUS: dict[type[JiyiError], int] = {
 
 _log = structlog.get_logger("jiyi")
 _MAX_SHOWN = 20
+_NO_FIELD = re.compile(r"[\[(]|^constrained-")
+"""Parts of an error's path that name an alternative of a union, not a field."""
+_ALLOWED = {
+    "missing": "this field is required",
+    "extra_forbidden": "only the fields that the API page names",
+    "json_invalid": "valid JSON",
+    "string_type": "a string",
+    "int_type": "an integer",
+    "bool_type": "true or false",
+    "tuple_type": "a list",
+    "dict_type": "an object",
+    "model_attributes_type": "an object",
+    "timezone_aware": "a time with its zone, as in 2026-01-31T12:00:00Z",
+}
 
 
 def problem(error: JiyiError) -> tuple[int, dict[str, Any], dict[str, str]]:
@@ -95,20 +110,20 @@ def _reply(status: int, body: dict[str, Any], headers: dict[str, str]) -> JSONRe
 
 def _fields(errors: Sequence[Any]) -> list[dict[str, str]]:
     """One entry a field that is wrong: its path, what is wrong with it, what is allowed."""
-    entries = []
-    for error in errors[:_MAX_SHOWN]:
+    entries: dict[str, dict[str, str]] = {}
+    for error in errors:
         path = [str(part) for part in error["loc"][1:]]  # the first says whether it is of the body or the query
+        path = [part for part in path if not _NO_FIELD.search(part)]
         field = "body" if error["type"] == "json_invalid" or not path else ".".join(path)
         message = str(error["msg"]).removeprefix("Value error, ")
-        entries.append({"field": field, "problem": message, "allowed": _allowed(error)})
-    return entries
+        entry = {"field": field, "problem": message, "allowed": _allowed(error)}
+        entries.setdefault(field, entry)  # the alternatives of a union each complain of the same field
+    return list(entries.values())[:_MAX_SHOWN]
 
 
 def _allowed(error: Any) -> str:
     """What the rule that was broken lets through, in words."""
-    if error["type"] == "missing":
-        return "this field is required"
-    if error["type"] == "extra_forbidden":
-        return "only the fields that the API page names"
+    if error["type"] in _ALLOWED:
+        return _ALLOWED[error["type"]]
     limits = {name: value for name, value in error.get("ctx", {}).items() if isinstance(value, (str, int, float))}
-    return ", ".join(f"{name} {value}" for name, value in limits.items())
+    return ", ".join(f"{name} {value}" for name, value in limits.items()) or str(error["msg"])

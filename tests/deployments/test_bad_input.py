@@ -61,8 +61,11 @@ async def test_each_is_refused_by_name(
     reply = await http.post(path, json=body)
     assert reply.status_code == 422, reply.text
     assert reply.headers["content-type"] == "application/problem+json"
-    named = [error["field"] for error in reply.json()["errors"]]
+    errors = reply.json()["errors"]
+    named = [error["field"] for error in errors]
     assert any(name == field or name.startswith(f"{field}.") for name in named), named
+    assert all(error["problem"] and error["allowed"] for error in errors), errors
+    assert not any("[" in name for name in named), named
     assert (await services.record.backlog.counts())["resources"] == 0
 
 
