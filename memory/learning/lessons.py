@@ -9,7 +9,7 @@ from ..extraction.mentions import Extraction, Mention
 from ..identity import memory_id
 from ..ports.record import UnitOfWork
 from ..records import Memory, MemoryKind, Resource
-from .merging import first_mention, mention_again, points_back, remembers, system_entities
+from .merging import first_mention, mention_again, system_entities
 
 MIN_CONFIDENCE = 0.6
 """Mentions that the extractor is less sure of are used in the session but not kept."""
@@ -22,6 +22,17 @@ class Lesson:
     resource: Resource
     extraction: Extraction
     previous: Resource | None
+
+    @property
+    def remembers(self) -> bool:
+        """Whether a user asks to remember something that the text says itself."""
+        return self.resource.role is Role.USER and any(intent.content for intent in self.extraction.remember)
+
+    @property
+    def points_back(self) -> bool:
+        """Whether a user asks for nothing but to remember what was said before it ("記住這個")."""
+        asked = self.extraction.remember if self.resource.role is Role.USER else ()
+        return bool(asked) and not any(intent.content for intent in asked)
 
     def mentions(self) -> list[tuple[str, Mention]]:
         """What may be learned from it, by entity id: only what users say, never guesses, the assistant's or our own."""
@@ -43,7 +54,7 @@ async def save_entities(unit: UnitOfWork, user_id: str, lessons: Sequence[Lesson
     touched: dict[str, Entity] = {}
     new = 0
     for lesson in lessons:
-        at, remembered = lesson.resource.created_at, remembers(lesson.extraction)
+        at, remembered = lesson.resource.created_at, lesson.remembers
         for id_, mention in lesson.mentions():
             entity = known.get(id_)
             if entity is None:
@@ -69,14 +80,14 @@ async def save_memories(unit: UnitOfWork, lessons: Sequence[Lesson]) -> int:
     """Makes a memory of each entry; one that only says "remember this" marks the one before it instead."""
     memories: dict[str, Memory] = {}
     for lesson in lessons:
-        if points_back(lesson.extraction) and not remembers(lesson.extraction):
+        if lesson.points_back:
             await _remember_previous(unit, lesson, memories)
             continue
         memory = Memory.from_resource(
             lesson.resource,
             context=lesson.previous.content if lesson.previous else None,
             entity_ids=tuple(dict.fromkeys(id_ for id_, _ in lesson.mentions())),
-            remembered=remembers(lesson.extraction),
+            remembered=lesson.remembers,
         )
         memories[memory.memory_id] = memory
     await unit.memories.save(list(memories.values()))

@@ -85,13 +85,3 @@ def system_entities(user_id: str, *, at: datetime) -> list[Entity]:
         )
         for seed in SEEDS
     ]
-
-
-def remembers(extraction: Extraction) -> bool:
-    """Whether the text asks to remember something that it says itself."""
-    return any(intent.content for intent in extraction.remember)
-
-
-def points_back(extraction: Extraction) -> bool:
-    """Whether the text asks to remember what was said before it ("記住這個")."""
-    return any(not intent.content for intent in extraction.remember)

@@ -105,6 +105,14 @@ async def test_the_assistant_s_words_are_remembered_but_teach_no_entities(world:
     assert await _entity(world, "ZX81-200") is None
 
 
+async def test_an_assistant_that_says_remember_this_asks_for_nothing(world: World) -> None:
+    await _log(world, "車位是 B2-17")
+    await _log(world, "記住這個", role=Role.ASSISTANT)
+    assert (await world.learn()).memories == 2
+    async with world.record.reading(user_id="ann") as unit:
+        assert {memory.kind for memory in await unit.memories.recent(limit=10)} == {MemoryKind.TURN}
+
+
 async def test_what_is_not_to_be_learned_is_not(world: World) -> None:
     await _log(world, "an answer of our own", learn=False)
     assert (await world.learn()).resources == 0
