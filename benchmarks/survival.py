@@ -28,9 +28,10 @@ from jiyi import service
 from jiyi.client import JiyiClient
 from storage.sqlite_record import SqliteRecord
 
+SESSION_SERVER = "redis"
 VICTIMS = (
     *("Embedder", "VectorShard", "Extractor", "Resolver", "Retriever", "Learner", "SessionServer", "Ingress"),
-    *("redis", "ProxyActor", "ServeController", "raylet", "gcs_server", "supervisor"),
+    *(SESSION_SERVER, "ProxyActor", "ServeController", "raylet", "gcs_server", "supervisor"),
 )
 _WHOLE_S = 240.0
 _LOOKED_UP = 10
@@ -103,7 +104,9 @@ def main() -> None:
         replay = Replay(endpoint.url, f"victim {victim} {time.time()}")
         replay.start()
         time.sleep(arguments.seconds)
-        processes = [p for p in service.processes(settings, endpoint) if victim in p.name]
+        processes = [p for p in service.processes(settings, endpoint) if _is(victim, p.name)]
+        if not processes:
+            raise SystemExit(f"no process is called {victim}")
         begin = time.monotonic()
         for process in processes:
             psutil.Process(process.pid).kill()
@@ -116,6 +119,10 @@ def main() -> None:
     service.stop(settings, timeout_s=120)
     _show(console, outcomes)
     print(json.dumps({"benchmark": "survival", "outcomes": [asdict(outcome) for outcome in outcomes]}))
+
+
+def _is(victim: str, name: str) -> bool:
+    return name in ("redis-server", "valkey-server") if victim == SESSION_SERVER else victim in name
 
 
 def _arguments() -> argparse.Namespace:

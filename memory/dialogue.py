@@ -16,7 +16,8 @@ class Role(StrEnum):
 class Turn(Value):
     """One message of a conversation.
 
-    `mentions` is what the extractor found in `content`; None means that nobody has looked yet.
+    `mentions` is what the extractor found in `content`; None means that nobody has looked yet. An assistant's turn that
+    is known to mention nothing is a stock phrase, in which nothing can be referred to.
     """
 
     role: Role

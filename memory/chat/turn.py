@@ -136,7 +136,7 @@ class ChatTurn:
         await self._sessions.append(
             message.session_id,
             user_id=message.user_id,
-            turns=[_turn(said, extraction), _turn(reply, None)],
+            turns=[_turn(said, extraction), _turn(reply, None if answer.sources else Extraction())],
             mentioned=[mention.entity_id for mention in extraction.mentions if mention.entity_id],
             resolutions=resolution.resolutions,
             deixis=[mention.text for mention in extraction.mentions if mention.level is MentionLevel.SESSION],

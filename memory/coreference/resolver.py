@@ -91,6 +91,9 @@ class RuleResolver(Resolver):
         discourse = Discourse(request.long_term)
         for turn, named in zip(request.turns[-_TURNS:], mentions, strict=True):
             user = turn.role is Role.USER
+            if not user and turn.mentions == ():  # a stock phrase: it introduces nothing to refer to
+                discourse.next_turn()
+                continue
             position = 0
             for reference in find_references(turn.content)[:_REFERENCES]:
                 discourse.read(turn.content, named, user=user, start=position, end=reference.start)

@@ -34,7 +34,7 @@ def test_a_conversation_in_each_language(service: Service, said: str, asked: str
         assert resolved in reply["resolved_query"]
         assert answer in reply["reply"]
         assert reply["degraded"] == []
-        stranger = client.chat(asked, user_id="a stranger")
+        stranger = client.chat(asked, user_id=f"stranger to {user}")
         assert answer not in stranger["reply"]
         assert stranger["resolution"]["resolutions"] == []
 

@@ -33,7 +33,9 @@ def _all_found(client: JiyiClient, user: str, ids: list[str]) -> None:
     assert sorted(entity["mention_count"] for entity in entities) == [1] * len(ids)
 
 
-@pytest.mark.parametrize("victims", [PARTS, ("redis", "valkey"), ("ProxyActor",)], ids=["replicas", "redis", "proxy"])
+@pytest.mark.parametrize(
+    "victims", [PARTS, ("redis-server", "valkey-server"), ("ProxyActor",)], ids=["replicas", "redis", "proxy"]
+)
 def test_killing_processes_loses_nothing_acknowledged(service: Service, victims: tuple[str, ...]) -> None:
     user = f"survivor of {victims[0]}"
     with service.client as client:
@@ -49,7 +51,7 @@ def test_killing_processes_loses_nothing_acknowledged(service: Service, victims:
 def test_a_session_outlives_its_server(service: Service) -> None:
     with service.client as client:
         client.chat("我們買了 AI-Box。", user_id="sam", session_id="s")
-        assert service.kill(lambda name: "redis" in name or "valkey" in name)
+        assert service.kill(lambda name: name in ("redis-server", "valkey-server"))
         service.wait_until_whole()
         assert client.resolve("它多少錢？", user_id="sam", session_id="s")["resolved_query"] == "AI-Box 多少錢？"
 

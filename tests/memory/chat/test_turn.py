@@ -63,6 +63,14 @@ async def test_a_name_inside_a_reference_says_which_one_is_meant(world: World) -
     assert understood.resolution.resolved_query == "宏康 HCI 放在哪裡？"
 
 
+async def test_nothing_can_be_referred_to_in_a_stock_phrase(world: World) -> None:
+    _, replied, _ = await world.say("在嗎？")
+    assert replied.answer.text == "我的記憶裡沒有相關的內容。"
+    understood, replied, _ = await world.say("它在哪裡？")
+    assert understood.resolution.resolved_query == "它在哪裡？"
+    assert replied.answer.sources == ()
+
+
 @pytest.mark.parametrize("message", ["記住這個：航班號是 CA1702", "记住这个", "Remember this: the flight is CA1702."])
 async def test_asking_to_remember_refers_to_no_thing(world: World, message: str) -> None:
     await world.say("我們買了 AI-Box。")
