@@ -37,9 +37,7 @@ def _name(process: psutil.Process) -> str:
         return process.name()
     if command[0].startswith("ray::"):
         return command[0].removeprefix("ray::")
-    if process.name() in ("redis-server", "valkey-server"):
-        return process.name()
     for part in command[1:4]:
         if part.startswith("deployments.") or part.endswith(".py"):
             return part.rsplit("/", 1)[-1]
-    return command[0].rsplit("/", 1)[-1]
+    return process.name()

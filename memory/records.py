@@ -2,7 +2,8 @@
 
 from enum import StrEnum
 
-from .dialogue import Role
+from .dialogue import Role, Turn
+from .extraction.mentions import Mention
 from .identity import memory_id
 from .values import Scalar, SessionId, Timestamp, UserId, Value
 
@@ -37,6 +38,17 @@ class Resource(Value):
     created_at: Timestamp
     learn: bool = True
     sequence: int = 0
+
+    def as_turn(self, mentions: tuple[Mention, ...] | None = None) -> Turn:
+        """The entry as a turn of its session, with what was found in it where somebody has looked."""
+        return Turn(
+            role=self.role,
+            content=self.content,
+            created_at=self.created_at,
+            turn_id=self.resource_id,
+            speaker=self.speaker,
+            mentions=mentions,
+        )
 
 
 class MemoryKind(StrEnum):

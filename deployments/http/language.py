@@ -8,7 +8,7 @@ from memory.chat.additions import NewMemory
 from memory.coreference.resolutions import CoreferenceResult, ResolutionRequest
 from memory.dialogue import Turn
 from memory.entities import Entity
-from memory.learning.merging import known_names, linked
+from memory.extraction.recognition import recognise
 from memory.records import ResourceKind
 from memory.values import utc_now
 
@@ -45,15 +45,11 @@ async def resolve(body: ResolveBody, services: Use) -> CoreferenceResult:
 @router.post("/entities/extract")
 async def extract(body: ExtractBody, services: Use) -> ExtractReply:
     """Finds entities and requests to remember; learns them only where `store` is true."""
-    async with services.record.reading(user_id=body.user_id) as unit:
-        known = await unit.entities.found_in(body.text)
-    [extraction] = await services.extractor.extract([body.text], known=[known_names(known)])
-    stored = await _store(body, services) if body.store else ()
-    return ExtractReply(
-        mentions=linked(extraction, known, user_id=body.user_id).mentions,
-        remember=extraction.remember,
-        stored=stored,
+    [extraction] = await recognise(
+        [body.text], user_id=body.user_id, record=services.record, extractor=services.extractor
     )
+    stored = await _store(body, services) if body.store else ()
+    return ExtractReply(mentions=extraction.mentions, remember=extraction.remember, stored=stored)
 
 
 async def _store(body: ExtractBody, services: Services) -> tuple[Entity, ...]:

@@ -79,5 +79,4 @@ class ExtractiveAnswerer(Answerer):
 def _attribute(hit: Hit, quote: str, phrases: Phrases) -> str:
     said_by = {Role.USER: phrases.user, Role.ASSISTANT: phrases.assistant}
     speaker = hit.speaker or (said_by[hit.role] if hit.role else phrases.anonymous)
-    at = hit.created_at
-    return phrases.said.format(speaker=speaker, date=phrases.date(at.year, at.month, at.day), quote=quote)
+    return phrases.said.format(speaker=speaker, date=hit.created_at.date().isoformat(), quote=quote)

@@ -18,10 +18,6 @@ class Phrases:
     user: str
     assistant: str
 
-    def date(self, year: int, month: int, day: int) -> str:
-        """A date as people write it."""
-        return f"{year}-{month:02}-{day:02}"
-
 
 TRADITIONAL = Phrases(
     noted="了解。",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import structlog
 
-from ..dialogue import Role, Turn
+from ..dialogue import Role
 from ..errors import Unavailable
 from ..identity import memory_id, new_id, resource_id
 from ..ports.learning import LearningService, LearnReport
@@ -60,7 +60,7 @@ class MemoryAdditions:
         async with self._record.writing(user_id=user_id) as unit:
             await unit.log.append(resources)
             await unit.commit()
-        turns = [_turn(resource) for resource in resources if resource.kind is ResourceKind.TURN]
+        turns = [resource.as_turn() for resource in resources if resource.kind is ResourceKind.TURN]
         if turns:
             await self._sessions.append(session_id, user_id=user_id, turns=turns)
         added = [
@@ -91,14 +91,4 @@ def _resource(addition: NewMemory, user_id: str, session_id: str) -> Resource:
         content=addition.content,
         metadata=addition.metadata,
         created_at=addition.created_at,
-    )
-
-
-def _turn(resource: Resource) -> Turn:
-    return Turn(
-        role=resource.role,
-        content=resource.content,
-        created_at=resource.created_at,
-        turn_id=resource.resource_id,
-        speaker=resource.speaker,
     )

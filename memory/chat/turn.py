@@ -8,11 +8,11 @@ import structlog
 
 from ..answering.answers import Answer, Answerer, AnswerRequest
 from ..coreference.resolutions import CoreferenceResult, ResolutionRequest
-from ..dialogue import Role, Session, Turn
+from ..dialogue import Role, Session
 from ..errors import Unavailable
 from ..extraction.mentions import Extraction, MentionLevel
+from ..extraction.recognition import recognise
 from ..identity import memory_id, new_id, resource_id
-from ..learning.merging import known_names, linked
 from ..ports.language import Extractor, Resolver
 from ..ports.learning import LearningService, LearnReport
 from ..ports.record import SystemOfRecord
@@ -136,7 +136,7 @@ class ChatTurn:
         await self._sessions.append(
             message.session_id,
             user_id=message.user_id,
-            turns=[_turn(said, extraction), _turn(reply, None if answer.sources else Extraction())],
+            turns=[said.as_turn(extraction.mentions), reply.as_turn(None if answer.sources else ())],
             mentioned=[mention.entity_id for mention in extraction.mentions if mention.entity_id],
             resolutions=resolution.resolutions,
             deixis=[mention.text for mention in extraction.mentions if mention.level is MentionLevel.SESSION],
@@ -152,13 +152,13 @@ class ChatTurn:
 
     async def _extract(self, message: ChatMessage, degraded: list[str]) -> Extraction:
         try:
-            async with self._record.reading(user_id=message.user_id) as unit:
-                known = await unit.entities.found_in(message.message)
-            [extraction] = await self._extractor.extract([message.message], known=[known_names(known)])
+            [extraction] = await recognise(
+                [message.message], user_id=message.user_id, record=self._record, extractor=self._extractor
+            )
         except Unavailable as error:
             _degrade("extractor", error, degraded)
             return Extraction()
-        return linked(extraction, known, user_id=message.user_id)
+        return extraction
 
     async def _resolve(self, message: ChatMessage, session: Session, degraded: list[str]) -> CoreferenceResult:
         request = ResolutionRequest(
@@ -224,14 +224,3 @@ def _resources(message: ChatMessage, resolution: CoreferenceResult, answer: Answ
         learn=False,
     )
     return said, reply
-
-
-def _turn(resource: Resource, extraction: Extraction | None) -> Turn:
-    return Turn(
-        role=resource.role,
-        content=resource.content,
-        created_at=resource.created_at,
-        turn_id=resource.resource_id,
-        speaker=resource.speaker,
-        mentions=extraction.mentions if extraction else None,
-    )

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from weakref import WeakValueDictionary
 
 from ..entities import Entity
+from ..extraction.recognition import recognise
 from ..ports.language import Encoder, Extractor, Priority
 from ..ports.learning import LearnReport
 from ..ports.record import SystemOfRecord
@@ -17,7 +18,6 @@ from ..records import Resource
 from ..retrieval.analysis import KeywordAnalyzer
 from .indexer import Indexer
 from .lessons import Lesson, save_entities, save_memories
-from .merging import known_names, linked
 
 LEARN_BATCH = 64
 
@@ -74,14 +74,12 @@ class Learner:
     async def _study(self, user_id: str, resources: Sequence[Resource]) -> list[Lesson]:
         """Reads and extracts, before any transaction is open."""
         async with self._record.reading(user_id=user_id) as unit:
-            known = [await unit.entities.found_in(resource.content) for resource in resources]
             before = [
                 await unit.log.session(resource.session_id, limit=1, before=resource.sequence) for resource in resources
             ]
-        extractions = await self._extractor.extract(
-            [resource.content for resource in resources], known=[known_names(entities) for entities in known]
-        )
+        texts = [resource.content for resource in resources]
+        extractions = await recognise(texts, user_id=user_id, record=self._record, extractor=self._extractor)
         return [
-            Lesson(resource, linked(extraction, entities, user_id=user_id), previous[0] if previous else None)
-            for resource, extraction, entities, previous in zip(resources, extractions, known, before, strict=True)
+            Lesson(resource, extraction, previous[0] if previous else None)
+            for resource, extraction, previous in zip(resources, extractions, before, strict=True)
         ]

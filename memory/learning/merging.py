@@ -1,33 +1,14 @@
 """Merging what was mentioned into what is known (000 §4.1, 001 §3.2)."""
 
-from collections.abc import Iterable
 from datetime import datetime
 
 from ..entities import Entity, EntitySource
-from ..extraction.mentions import KNOWN_NAME, Extraction, Mention, MentionLevel
+from ..extraction.mentions import KNOWN_NAME, Mention
 from ..extraction.seeds import SEEDS
 from ..identity import entity_id
 from ..text import normalise
 
 _KNOWN_NAME_GAIN = 0.1
-
-
-def linked(extraction: Extraction, known: Iterable[Entity], *, user_id: str) -> Extraction:
-    """Gives each long-term mention the id of the entity it names: a known one by name or alias, else its own."""
-    ids = {normalise(name): entity.entity_id for entity in known for name in (entity.entity_value, *entity.aliases)}
-
-    def link(mention: Mention) -> Mention:
-        if mention.level is not MentionLevel.LONG_TERM:
-            return mention
-        id_ = ids.get(normalise(mention.text)) or entity_id(user_id, mention.text)
-        return mention.model_copy(update={"entity_id": id_})
-
-    return extraction.model_copy(update={"mentions": tuple(map(link, extraction.mentions))})
-
-
-def known_names(entities: Iterable[Entity]) -> list[str]:
-    """All names of some entities, for an extractor to look for."""
-    return [name for entity in entities for name in (entity.entity_value, *entity.aliases)]
 
 
 def mention_again(entity: Entity, mention: Mention, *, at: datetime, remembered: bool) -> Entity:

@@ -1,0 +1,45 @@
+"""Extraction with what the user's long-term memory knows: known names are found, and each name gets its entity's id."""
+
+from collections.abc import Iterable, Sequence
+
+from ..entities import Entity
+from ..identity import entity_id
+from ..ports.language import Extractor
+from ..ports.record import SystemOfRecord
+from ..text import normalise
+from .mentions import Extraction, Mention, MentionLevel
+
+
+async def recognise(
+    texts: Sequence[str], *, user_id: str, record: SystemOfRecord, extractor: Extractor
+) -> list[Extraction]:
+    """Extracts from each text, with this user's known names; long-term mentions carry the ids of their entities.
+
+    Raises:
+        Unavailable: The record or the extractor cannot answer.
+    """
+    async with record.reading(user_id=user_id) as unit:
+        known = [await unit.entities.found_in(text) for text in texts]
+    extractions = await extractor.extract(
+        texts, known=[[name for entity in entities for name in _names(entity)] for entities in known]
+    )
+    return [
+        _linked(extraction, entities, user_id=user_id) for extraction, entities in zip(extractions, known, strict=True)
+    ]
+
+
+def _names(entity: Entity) -> tuple[str, ...]:
+    return (entity.entity_value, *entity.aliases)
+
+
+def _linked(extraction: Extraction, known: Iterable[Entity], *, user_id: str) -> Extraction:
+    """Gives each long-term mention the id of the entity it names: a known one by name or alias, else its own."""
+    ids = {normalise(name): entity.entity_id for entity in known for name in _names(entity)}
+
+    def link(mention: Mention) -> Mention:
+        if mention.level is not MentionLevel.LONG_TERM:
+            return mention
+        id_ = ids.get(normalise(mention.text)) or entity_id(user_id, mention.text)
+        return mention.model_copy(update={"entity_id": id_})
+
+    return extraction.model_copy(update={"mentions": tuple(map(link, extraction.mentions))})
