@@ -32,11 +32,16 @@ _PORTS = (
 )
 
 
-def free_port() -> int:
-    """A TCP port that nobody listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def free_ports(count: int) -> list[int]:
+    """Different TCP ports that nobody listens on at this moment, on any address of the machine.
+
+    All are held until the last is found: gRPC servers share a port without complaint, and then answer for each other.
+    """
+    with contextlib.ExitStack() as held:
+        probes = [held.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind(("", 0))
+        return [int(probe.getsockname()[1]) for probe in probes]
 
 
 def temp_dir(home: Path) -> Path:
@@ -65,14 +70,14 @@ class RayHead:
         All ports are free ones, so that clusters of several homes can stand side by side.
         """
         self._end_members()
-        port = free_port()
+        port, *others = free_ports(1 + len(_PORTS))
         self.address = f"127.0.0.1:{port}"
         command = [
             str(Path(sys.executable).with_name("ray")),
             *("start", "--head", "--block", "--disable-usage-stats", "--include-dashboard=false"),
             *("--node-ip-address=127.0.0.1", f"--port={port}", f"--temp-dir={temp_dir(self._home)}"),
             f"--object-store-memory={_OBJECT_STORE_BYTES}",
-            *(f"--{name}={free_port()}" for name in _PORTS),
+            *(f"--{name}={other}" for name, other in zip(_PORTS, others, strict=True)),
         ]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(  # noqa: S603 - our own command

@@ -27,6 +27,7 @@ from .logs import configure_logs
 
 _log = structlog.get_logger("jiyi")
 _WATCH_S = 1.0
+_FIRST_STARTS = 3
 _ALIVE_TIMEOUT_S = 5.0
 _SILENT_LIMIT_S = 30.0
 _DEPLOY_S = 300.0
@@ -91,13 +92,14 @@ class Supervisor:
         self._head = RayHead(args.data_home, self._logs / "ray.log")
         self._stopping = False
         self._was_up = False
+        self._failed_starts = 0
 
     def run(self) -> None:
         """Works until SIGTERM or SIGINT.
 
         Raises:
-            DeployFailed: The service never came up: then the settings or the machine are at fault, and trying again
-                would not help. Once it was up, it is started again for ever.
+            DeployFailed: The service did not come up at all, three times: then the settings or the machine are at
+                fault, and trying again would not help. Once it was up, it is started again for ever.
         """
         signal.signal(signal.SIGTERM, self._stop)
         signal.signal(signal.SIGINT, self._stop)
@@ -122,7 +124,8 @@ class Supervisor:
                 _log.info("service_stopping" if self._stopping else "service_lost", reason=reason)
             elif not self._stopping:
                 _log.error("deploy_failed", see=str(self._logs / "deploy.log"))
-                if not self._was_up:
+                self._failed_starts += 1
+                if not self._was_up and self._failed_starts >= _FIRST_STARTS:
                     raise DeployFailed(f"the service did not come up; see {self._logs / 'deploy.log'}")
                 time.sleep(_WATCH_S)
             if self._stopping:

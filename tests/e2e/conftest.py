@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from deployments.cluster import free_port
+from deployments.cluster import free_ports
 from jiyi.client import JiyiClient
 from jiyi.processes import ProcessMemory
 from jiyi.service import find, load_settings, processes
@@ -81,7 +81,7 @@ class Service:
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     home = tmp_path_factory.mktemp("home")
     environment = os.environ | {"JIYI_HOME": str(home), "JIYI_EMBEDDER__MAX_WAITING_TOKENS": "4096"}
-    started = Service(home, free_port(), environment)
+    started = Service(home, free_ports(1)[0], environment)
     started.up()
     yield started
     started.down()
