@@ -15,12 +15,14 @@ _OBJECT_STORE_BYTES = 256 * 1024 * 1024
 _STOP_S = 1.0
 _MARK = "JIYI_CLUSTER"
 _SESSION_SERVERS = ("redis-server", "valkey-server")
-_TUNING = {
+RAY_ENVIRONMENT = {
+    "RAY_AUTH_MODE": "disabled",  # else a token that some other cluster left in ~/.ray locks our own driver out
     "RAY_SERVE_PROXY_HEALTH_CHECK_PERIOD_S": "1",  # a dead proxy is replaced after three checks: by default, 30 s
     "RAY_SERVE_CONTROL_LOOP_INTERVAL_S": "0.5",  # the default, 0.1, keeps the controller at 8% of a core when idle
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_worker_niceness": "0",  # replicas serve people: they are no background work, as Ray's default of 15 says
 }
+"""For the head and for every driver alike."""
 _PORTS = (
     "ray-client-server-port",
     "dashboard-agent-listen-port",
@@ -85,7 +87,7 @@ class RayHead:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env=os.environ | _TUNING | {_MARK: str(self._home)},
+                env=os.environ | RAY_ENVIRONMENT | {_MARK: str(self._home)},
             )
 
     def is_alive(self) -> bool:
