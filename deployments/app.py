@@ -17,6 +17,7 @@ from .language import ExtractorDeployment, ResolverDeployment
 from .learner import LearnerDeployment
 from .retriever import RetrieverDeployment
 from .session_server import SessionServer
+from .stores import local_redis
 from .vector_shard import VectorShard
 
 APP_NAME = "jiyi"
@@ -39,30 +40,23 @@ def build_app(args: AppArgs) -> Application:
         ModelUnavailable: The model is unknown.
     """
     args.data_home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    shared = {"dimension": engines.model_dimension(args)}
+    shared: dict[str, Any] = {"dimension": engines.model_dimension(args)}
     embedder = _embedder(args)
-    vectors = _bind(VectorShard, index=partial(engines.make_index, args, **shared))
     extractor = _bind(ExtractorDeployment, extractor=partial(engines.make_extractor, args))
     resolver = _bind(ResolverDeployment, resolver=partial(engines.make_resolver, args, embedder=embedder, **shared))
-    retriever = _bind(
-        RetrieverDeployment,
-        retriever=partial(engines.make_retriever, args, embedder=embedder, vectors=vectors, **shared),
+    parts = {"embedder": embedder, "extractor": extractor, "resolver": resolver}
+    indexed = shared
+    if args.stores == "embedded":
+        parts["vectors"] = _bind(VectorShard, index=partial(engines.make_index, args, **shared))
+        indexed = shared | {"vectors": parts["vectors"]}
+    parts["retriever"] = _bind(
+        RetrieverDeployment, retriever=partial(engines.make_retriever, args, embedder=embedder, **indexed)
     )
-    learner = _bind(
+    parts["learner"] = _bind(
         LearnerDeployment,
-        worker=partial(
-            engines.make_learning_worker, args, embedder=embedder, extractor=extractor, vectors=vectors, **shared
-        ),
+        parts=partial(engines.make_learner, args, embedder=embedder, extractor=extractor, **indexed),
     )
-    parts = {
-        "embedder": embedder,
-        "vectors": vectors,
-        "extractor": extractor,
-        "resolver": resolver,
-        "retriever": retriever,
-        "learner": learner,
-    }
-    if args.redis_url is None:
+    if local_redis(args) is not None:
         parts["session_server"] = _bind(SessionServer, server=partial(engines.make_session_server, args))
     app: Application = _bind(
         serve.ingress()(Ingress),

@@ -49,11 +49,49 @@ class DeadlineArgs(_Section):
 
     embedder: float = Field(default=300.0, gt=0)
     query_encode: float = Field(default=2.0, gt=0)
+    record: float = Field(default=5.0, gt=0)
     vectors: float = Field(default=4.0, gt=0)
     extractor: float = Field(default=3.0, gt=0)
     resolver: float = Field(default=3.0, gt=0)
     retriever: float = Field(default=8.0, gt=0)
     learner: float = Field(default=60.0, gt=0)
+
+
+class QdrantArgs(_Section):
+    """The vector index, where `stores` is `servers`.
+
+    Args:
+        quantisation: `int8` keeps a quarter of each vector in memory and scores the best again in full.
+    """
+
+    url: str = "http://127.0.0.1:6333"
+    api_key: str | None = Field(default=None, repr=False)
+    quantisation: Literal["int8"] | None = None
+
+
+class ArangoArgs(_Section):
+    """The system of record, where `stores` is `servers`.
+
+    Args:
+        deadline_s: How long a call may take; less than the resolver's deadline, which reads known names first.
+    """
+
+    url: str = "http://127.0.0.1:8529"
+    database: str = "jiyi"
+    username: str = "root"
+    password: str = Field(default="", repr=False)
+    deadline_s: float = Field(default=2.0, gt=1.0)
+
+
+class LimitArgs(_Section):
+    """How much one user may ask for; no limit where `requests_per_minute` is not given.
+
+    Args:
+        burst: How many requests may come at once.
+    """
+
+    requests_per_minute: float | None = Field(default=None, gt=0)
+    burst: int = Field(default=30, ge=1)
 
 
 class AppArgs(BaseSettings):
@@ -65,7 +103,9 @@ class AppArgs(BaseSettings):
         home: The one folder that holds all data.
         cache: Where prepared model weights are kept, shared by all homes.
         model: Id in the model catalogue, or a name on the model hub.
-        redis_url: A Redis-protocol server to use for sessions; without one, a local server is started.
+        stores: `embedded` keeps everything in `home`; `servers` uses Qdrant, ArangoDB and Redis (deploy/compose.yaml).
+        redis_url: A Redis-protocol server for sessions, limits and locks. Without one, `embedded` starts a local server
+            and `servers` looks on this machine at the usual port.
         confidence_floor: Below it, a reference stays as the user wrote it (DESIGN §3).
         answer_min_cosine: From which cosine on a memory may answer a question with which it shares few words. Depends
             on the model: 0.87 for multilingual-e5-small (on 70 MemDaily trajectories it lets 99% of the answerable
@@ -79,7 +119,11 @@ class AppArgs(BaseSettings):
     home: Path = Path("~/.jiyi")
     cache: Path = Path("~/.cache/jiyi")
     model: str = "multilingual-e5-small"
-    redis_url: str | None = None
+    stores: Literal["embedded", "servers"] = "embedded"
+    redis_url: str | None = Field(default=None, repr=False)
+    qdrant: QdrantArgs = QdrantArgs()
+    arango: ArangoArgs = ArangoArgs()
+    limits: LimitArgs = LimitArgs()
     confidence_floor: float = Field(default=0.5, ge=0, le=1)
     answer_min_cosine: float = Field(default=0.87, ge=0, le=1)
     log_level: Literal["debug", "info", "warning", "error"] = "info"

@@ -1,14 +1,15 @@
-"""What each deployment runs, built from the settings: the one place that joins domain, models and stores."""
+"""What each deployment runs, built from the settings: the one place that joins domain and models to the stores."""
 
 import json
 import os
 from dataclasses import replace
-from pathlib import Path
 
 from memory.answering.extractive import ExtractiveAnswerer
 from memory.coreference.long_term import LongTermResolver
 from memory.coreference.resolver import RuleResolver
 from memory.extraction.extractor import RuleExtractor
+from memory.learning.index_keeper import IndexKeeper
+from memory.learning.index_maintenance import BackgroundMaintenance
 from memory.learning.learner import Learner
 from memory.learning.worker import LearningWorker
 from memory.ports.language import Encoder, Resolver
@@ -21,16 +22,12 @@ from models.prepare import prepare_model
 from models.sentence_transformer_engine import SentenceTransformerEngine
 from storage.edge_vectors import EdgeVectors
 from storage.redis_server import LocalRedisServer
-from storage.sqlite_record import SqliteRecord
 
 from .config import AppArgs
+from .learner import LearnerParts
 from .logs import configure_logs
-from .remote import Handle, Remote, RemoteEncoder, RemoteExtractor, RemoteVectorIndex
-
-
-def record_path(args: AppArgs) -> Path:
-    """The system of record's file."""
-    return args.data_home / "record.sqlite"
+from .remote import Handle, Remote, RemoteEncoder, RemoteExtractor
+from .stores import local_redis, open_index, open_locks, open_record, open_shard
 
 
 def model_dimension(args: AppArgs) -> int:
@@ -50,20 +47,12 @@ def resolve_device(device: str) -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def open_record(args: AppArgs, *, durable: bool) -> SqliteRecord:
-    """The system of record; `durable` for those that write to the raw log."""
-    return SqliteRecord.open(record_path(args), durable=durable)
-
-
-def session_server(args: AppArgs) -> LocalRedisServer:
-    """The local Redis-protocol server of this home, not started."""
-    return LocalRedisServer(args.data_home / "sessions")
-
-
 def make_session_server(args: AppArgs) -> LocalRedisServer:
-    """What the SessionServer deployment runs."""
+    """What the SessionServer deployment runs, where `stores.local_redis` has one."""
     configure_logs(args.data_home / "logs", "session_server", args.log_level)
-    return session_server(args)
+    server = local_redis(args)
+    assert server is not None  # noqa: S101 - the graph has no SessionServer otherwise
+    return server
 
 
 def make_encoder(args: AppArgs) -> BatchedEncoder:
@@ -83,7 +72,7 @@ def make_encoder(args: AppArgs) -> BatchedEncoder:
 def make_index(args: AppArgs, *, dimension: int) -> EdgeVectors:
     """What the VectorShard deployment runs."""
     configure_logs(args.data_home / "logs", "vector_shard", args.log_level)
-    return EdgeVectors.open(args.data_home / "vectors", model_id=args.model, dimension=dimension)
+    return open_shard(args, dimension=dimension)
 
 
 def make_extractor(args: AppArgs) -> RuleExtractor:
@@ -109,42 +98,40 @@ def make_resolver(args: AppArgs, *, embedder: Handle, dimension: int) -> Resolve
     return LongTermResolver(rules, record=open_record(args, durable=False))
 
 
-def make_retriever(args: AppArgs, *, embedder: Handle, vectors: Handle, dimension: int) -> HybridRetriever:
+def make_retriever(
+    args: AppArgs, *, embedder: Handle, dimension: int, vectors: Handle | None = None
+) -> HybridRetriever:
     """What the Retriever deployment runs."""
     configure_logs(args.data_home / "logs", "retriever", args.log_level)
     return HybridRetriever(
         encoder=remote_encoder(args, embedder, dimension=dimension, deadline_s=args.deadlines.query_encode),
-        index=_remote_index(args, vectors),
+        index=open_index(args, shard=vectors, dimension=dimension),
         record=open_record(args, durable=False),
         analyzer=KeywordAnalyzer(),
     )
 
 
-def make_learning_worker(
-    args: AppArgs,
-    *,
-    embedder: Handle,
-    extractor: Handle,
-    vectors: Handle,
-    dimension: int,
-) -> LearningWorker:
+def make_learner(
+    args: AppArgs, *, embedder: Handle, extractor: Handle, dimension: int, vectors: Handle | None = None
+) -> LearnerParts:
     """What the Learner deployment runs."""
     configure_logs(args.data_home / "logs", "learner", args.log_level)
     record = open_record(args, durable=False)
+    index = open_index(args, shard=vectors, dimension=dimension)
     learner = Learner(
         record=record,
         extractor=RemoteExtractor(Remote(extractor, component="extractor", deadline_s=args.deadlines.extractor)),
         encoder=remote_encoder(args, embedder, dimension=dimension, deadline_s=args.deadlines.embedder),
-        index=_remote_index(args, vectors),
+        index=index,
         analyzer=KeywordAnalyzer(),
     )
-    return LearningWorker(learner=learner, record=record)
+    keeper = IndexKeeper(record=record, index=index, learner=learner, model_id=args.model)
+    return LearnerParts(
+        worker=LearningWorker(learner=learner, record=record),
+        maintenance=BackgroundMaintenance(keeper=keeper, locks=open_locks(args)),
+    )
 
 
 def make_answerer(args: AppArgs) -> ExtractiveAnswerer:
     """How the ingress answers."""
     return ExtractiveAnswerer(analyzer=KeywordAnalyzer(), min_cosine=args.answer_min_cosine)
-
-
-def _remote_index(args: AppArgs, handle: Handle) -> RemoteVectorIndex:
-    return RemoteVectorIndex(Remote(handle, component="vectors", deadline_s=args.deadlines.vectors))

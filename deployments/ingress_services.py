@@ -7,16 +7,23 @@ from memory.chat.additions import MemoryAdditions
 from memory.chat.turn import ChatTurn
 from memory.ports.language import FloatMatrix, Priority, TextKind
 from models.catalog import get_model
-from storage.memory_sessions import InMemorySessions
-from storage.redis_sessions import RedisSessions
-from storage.resilient_sessions import ResilientSessions
 
 from .config import AppArgs
-from .engines import make_answerer, open_record, session_server
+from .engines import make_answerer
 from .http.services import Probe, Services
 from .logs import configure_logs
 from .metrics import MeteredExtractor, MeteredResolver, MeteredRetriever, ServiceMetrics
-from .remote import Handle, Remote, RemoteExtractor, RemoteLearning, RemoteResolver, RemoteRetriever
+from .remote import (
+    Handle,
+    Remote,
+    RemoteExtractor,
+    RemoteLearning,
+    RemoteMaintenance,
+    RemoteResolver,
+    RemoteRetriever,
+)
+from .store_probes import store_probes
+from .stores import open_index, open_log, open_short_lived
 
 _OPTIONAL = {"session_server"}
 _PROBE_DEADLINE_S = 2.0
@@ -28,8 +35,8 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], dimension
 
     Args:
         args: The settings.
-        parts: The deployments behind the ingress by component name; `session_server` only where sessions are kept on
-            a local server.
+        parts: The deployments behind the ingress by component name; `vectors` and `session_server` only where the
+            index and the sessions are kept by the service itself.
         dimension: Length of the model's vectors.
     """
     configure_logs(args.data_home / "logs", "ingress", args.log_level)
@@ -38,8 +45,10 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], dimension
         for name, handle in parts.items()
     }
     metrics = ServiceMetrics()
-    record = open_record(args, durable=True)
-    sessions = ResilientSessions(RedisSessions(args.redis_url or session_server(args).url), InMemorySessions())
+    record = open_log(args)
+    index = open_index(args, shard=parts.get("vectors"), dimension=dimension)
+    short_lived = open_short_lived(args, record=record)
+    sessions = short_lived.sessions
     extractor = MeteredExtractor(RemoteExtractor(remotes["extractor"]), metrics)
     resolver = MeteredResolver(RemoteResolver(remotes["resolver"]), metrics)
     retriever = MeteredRetriever(RemoteRetriever(remotes["retriever"]), metrics)
@@ -63,35 +72,29 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], dimension
         additions=MemoryAdditions(record=record, sessions=sessions, learning=learning),
         record=record,
         sessions=sessions,
+        limiter=short_lived.limiter,
         extractor=extractor,
         resolver=resolver,
         retriever=retriever,
+        index=RemoteMaintenance(remotes["learner"]),
         embed=embed,
         metrics=metrics,
         model_ids=tuple(dict.fromkeys((entry.id, entry.hub_name))),
         dimension=dimension,
         probes={
-            "record": record.backlog.counts,
-            "sessions": _session_probe(sessions),
-            **{name: _probe(remote) for name, remote in remotes.items()},
+            **{name: _part_probe(remote) for name, remote in remotes.items()},
+            **store_probes(record=record, index=index, short_lived=short_lived),
         },
-        required=frozenset({"record", *remotes} - _OPTIONAL),
+        required=frozenset({*remotes} - _OPTIONAL) | ({"record"} if args.stores == "embedded" else set()),
     )
-    await sessions.close()
+    await short_lived.close()
+    await index.close()
     await record.close()
 
 
-def _probe(remote: Remote) -> Probe:
+def _part_probe(remote: Remote) -> Probe:
     async def stats() -> Mapping[str, float | str]:
         figures: Mapping[str, float | str] = await remote.call("stats", deadline_s=_PROBE_DEADLINE_S)
         return figures
 
     return stats
-
-
-def _session_probe(sessions: ResilientSessions) -> Probe:
-    async def figures() -> Mapping[str, float | str]:
-        status: dict[str, str] = {"status": "degraded"} if sessions.degraded else {}
-        return {"fallbacks": float(sessions.fallbacks), **status}
-
-    return figures

@@ -1,17 +1,30 @@
-"""The Learner deployment: drains unlearned turns in the background (DESIGN §2, §3.6)."""
+"""The Learner deployment: drains unlearned turns in the background and looks after the index (DESIGN §2, §3.6, §7)."""
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 
+from memory.learning.index_maintenance import BackgroundMaintenance
 from memory.learning.worker import LearningWorker
 from memory.ports.learning import LearnReport
+from memory.ports.maintenance import IndexOperation, IndexRun
+
+
+@dataclass(frozen=True)
+class LearnerParts:
+    """What the deployment runs; both over one learner, so that maintenance can hold a user's index still."""
+
+    worker: LearningWorker
+    maintenance: BackgroundMaintenance
 
 
 class LearnerDeployment:
     """The learning loop; its work list is in the system of record, so a crash loses nothing."""
 
-    def __init__(self, *, worker: Callable[[], LearningWorker]) -> None:
-        self._worker = worker()
+    def __init__(self, *, parts: Callable[[], LearnerParts]) -> None:
+        made = parts()
+        self._worker = made.worker
+        self._maintenance = made.maintenance
         self._running = asyncio.get_running_loop().create_task(self._worker.run())
 
     async def notify(self, user_id: str) -> None:
@@ -22,15 +35,26 @@ class LearnerDeployment:
         """See `LearningService.learn`."""
         return await self._worker.learn(user_id=user_id)
 
-    async def stats(self) -> dict[str, float]:
-        """Totals since this replica started."""
-        learned = self._worker.learned
+    async def maintain_index(self, operation: IndexOperation) -> IndexRun:
+        """See `IndexMaintenance.start`."""
+        return await self._maintenance.start(operation)
+
+    async def index_run(self) -> IndexRun | None:
+        """See `IndexMaintenance.last_run`."""
+        return await self._maintenance.last_run()
+
+    async def stats(self) -> dict[str, float | str]:
+        """Totals since this replica started, and how the last run over the index is."""
+        learned, error = self._worker.learned, self._worker.waits_for
         return {
+            **({"status": "degraded", "error": error} if error else {}),
             "learned_resources": learned.resources,
             "learned_memories": learned.memories,
             "new_entities": learned.new_entities,
             "indexed": learned.indexed,
             "postponed": self._worker.failures,
+            "requeued": self._worker.requeued,
+            **self._maintenance.figures(),
         }
 
     def check_health(self) -> None:
@@ -41,4 +65,5 @@ class LearnerDeployment:
     async def __del__(self) -> None:
         if hasattr(self, "_running"):  # the constructor may have failed
             self._worker.close()
+            await self._maintenance.close()
             await self._running

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from memory.ports.vectors import Collection, IndexPoint, IndexQuery, ScoredPoint
+from memory.ports.vectors import Collection, IndexPoint, IndexQuery, ScoredPoint, StoredPoint
 from storage.edge_vectors import EdgeVectors
 
 
@@ -20,6 +20,14 @@ class VectorShard:
         """See `VectorIndex.delete`."""
         await self._index.delete(collection, point_ids, user_id=user_id)
 
+    async def delete_user(self, collection: Collection, user_id: str) -> None:
+        """See `VectorIndex.delete_user`."""
+        await self._index.delete_user(collection, user_id=user_id)
+
+    async def get(self, collection: Collection, point_ids: list[str], user_id: str) -> list[IndexPoint]:
+        """See `VectorIndex.get`."""
+        return await self._index.get(collection, point_ids, user_id=user_id)
+
     async def search(self, queries: list[IndexQuery], user_id: str) -> list[list[ScoredPoint]]:
         """See `VectorIndex.search`."""
         return await self._index.search(queries, user_id=user_id)
@@ -28,8 +36,21 @@ class VectorShard:
         """See `VectorIndex.count`."""
         return await self._index.count(collection, user_id=user_id)
 
+    async def stored(self, collection: Collection, user_id: str) -> list[StoredPoint]:
+        """See `VectorIndex.stored`."""
+        return await self._index.stored(collection, user_id=user_id)
+
+    async def users(self, collection: Collection) -> list[str]:
+        """See `VectorIndex.users`."""
+        return await self._index.users(collection)
+
+    async def ping(self) -> None:
+        """See `VectorIndex.ping`."""
+        await self._index.ping()
+
     async def stats(self) -> dict[str, float]:
-        """Answers, so it is there."""
+        """Nothing to tell; raises where the index does not answer."""
+        await self._index.ping()
         return {}
 
     async def __del__(self) -> None:

@@ -1,13 +1,15 @@
-"""The command line: `jiyi up`, `down`, `status`, `chat`, `replay`."""
+"""The command line: `jiyi up`, `down`, `status`, `chat`, `replay`, `index`."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import httpx
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from . import index as index_runs
 from . import service, show
 from .client import JiyiClient, JiyiRefused
 from .conversations import read_conversations
@@ -16,7 +18,10 @@ from .replay import replay as replay_all
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Memory for chat agents."
 )
+index = typer.Typer(no_args_is_help=True, help="Looks after the vector index: it can always be made again.")
+app.add_typer(index, name="index")
 _console = Console()
+_PATIENCE_S = 60.0
 
 Home = Annotated[Path | None, typer.Option(help="Data folder; JIYI_HOME, else ~/.jiyi.")]
 Url = Annotated[str | None, typer.Option(help="Base URL; the service of the data folder where not given.")]
@@ -136,6 +141,43 @@ def replay(
                 _console.print(show.asked(question, answer))
 
 
+@index.command()
+def verify(
+    mend: Annotated[bool, typer.Option("--mend", help="Put right what is missing, stale or orphaned.")] = False,
+    home: Home = None,
+    url: Url = None,
+) -> None:
+    """Compares the index with the system of record; exit code 1 where they differ and nothing was mended."""
+    _run_over_index(url or _url(home), lambda client: client.verify_index(mend=mend))
+
+
+@index.command()
+def rebuild(
+    discard: Annotated[
+        bool, typer.Option("--discard", help="Set damaged index files aside, with the service stopped.")
+    ] = False,
+    home: Home = None,
+    url: Url = None,
+) -> None:
+    """Makes every point of the index again from the system of record; searches are answered meanwhile."""
+    if not discard:
+        _run_over_index(url or _url(home), lambda client: client.rebuild_index())
+        return
+    try:
+        folders = service.discard_index(service.load_settings(home))
+    except service.ServiceFailed as error:
+        _fail(str(error))
+    for folder in folders:
+        _console.print(f"Set aside: {folder}", soft_wrap=True, highlight=False)
+    _console.print("The index is empty. It comes back by itself after: jiyi up")
+
+
+@index.command("status")
+def index_status(home: Home = None, url: Url = None) -> None:
+    """Shows the run under way, to its end, or the last one."""
+    _run_over_index(url or _url(home), lambda client: client.index_status())
+
+
 def main() -> None:
     """Runs the command line; what the service refuses or its absence is a message, not a traceback."""
     try:
@@ -143,6 +185,24 @@ def main() -> None:
     except (JiyiRefused, httpx.TransportError) as error:
         _console.print(f"{type(error).__name__}: {error}", style="red", markup=False, highlight=False)
         raise SystemExit(1) from None
+
+
+def _run_over_index(url: str, begin: Callable[[JiyiClient], dict[str, Any] | None]) -> None:
+    """Follows a run to its end and shows what it found."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with JiyiClient(url, patience_s=_PATIENCE_S) as client:
+        run: Mapping[str, Any] | None = begin(client)
+        if run is None:
+            _console.print("Nothing was done to the index since the learner started.")
+            return
+        try:
+            with Progress(*columns, console=_console) as progress:
+                run = index_runs.follow(client, run, progress)
+        except index_runs.RunLost as error:
+            _fail(str(error))
+    _console.print(index_runs.show(run))
+    if not index_runs.is_sound(run):
+        raise typer.Exit(1)
 
 
 def _url(home: Path | None) -> str:

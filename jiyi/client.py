@@ -73,6 +73,19 @@ class JiyiClient:
         reply = self._request("GET", "/entities", params={"user_id": user_id, "limit": limit})
         return list(reply.json()["results"])
 
+    def verify_index(self, *, mend: bool = False) -> dict[str, Any]:
+        """`POST /index/verify`: the run that was started."""
+        return self._post("/index/verify", mend=mend)
+
+    def rebuild_index(self) -> dict[str, Any]:
+        """`POST /index/rebuild`: the run that was started."""
+        return self._post("/index/rebuild")
+
+    def index_status(self) -> dict[str, Any] | None:
+        """`GET /index/status`: the run under way or the last one; None where the learner knows of none."""
+        run: dict[str, Any] | None = self._request("GET", "/index/status").json()
+        return run
+
     def health(self) -> dict[str, Any]:
         """`GET /health/detailed`."""
         return dict(self._request("GET", "/health/detailed").json())

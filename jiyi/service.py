@@ -109,6 +109,23 @@ def stop(settings: "AppArgs", *, timeout_s: float) -> bool:
     return True
 
 
+def discard_index(settings: "AppArgs") -> list[Path]:
+    """Sets the files of the vector index aside; returns where they are now. The next start makes the index again.
+
+    Raises:
+        ServiceFailed: The service is running, or the files cannot be set aside.
+    """
+    from deployments.stores import discard_index as discard
+    from memory.errors import JiyiError
+
+    if find(settings):
+        raise ServiceFailed("The service is running. End it first: jiyi down")
+    try:
+        return discard(settings)
+    except JiyiError as error:
+        raise ServiceFailed(error.message) from error
+
+
 def _tail(logs: Path) -> str:
     """The last lines of the logs that tell why a start failed."""
     parts = []

@@ -59,7 +59,7 @@ class Entity(Value):
 
 
 class EntityRelation(Value):
-    """An edge between two entities of one user, with the turn that is its evidence."""
+    """An edge between two entities of one user, with the log entry that is its evidence."""
 
     relation_id: str
     user_id: UserId

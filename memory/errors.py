@@ -4,6 +4,7 @@
     ├── BadRequest            the caller's fault: a 4xx that names the field; nothing was changed
     │   ├── InvalidField      one field holds what is not allowed
     │   ├── NotFound          the thing that was named is not there (for this user)
+    │   ├── Conflict          it cannot be done as things are: somebody is at it already (409)
     │   └── Overloaded        come back later: a queue is full (429)
     └── Unavailable           a part of Jiyi cannot answer now (503)
         ├── StoreUnavailable  a store is down, slow or refuses
@@ -52,6 +53,10 @@ class InvalidField(BadRequest):
 
 class NotFound(BadRequest):
     """What was named does not exist for this user."""
+
+
+class Conflict(BadRequest):
+    """What was asked for cannot be done as things are now; nothing is wrong with the request itself."""
 
 
 class Overloaded(BadRequest):

@@ -27,6 +27,26 @@ def memory_id(user_id: str, resource: str) -> str:
     return derive_id("memory", user_id, resource)
 
 
+def relation_id(user_id: str, source_entity: str, relation_type: str, target_entity: str) -> str:
+    """The id of the relation of this type from one entity to another, both given by their ids."""
+    return derive_id("relation", user_id, source_entity, normalise(relation_type), target_entity)
+
+
+def fact_id(user_id: str, resource: str, subject: str, predicate: str, object_: str) -> str:
+    """The id of the fact that the raw-log entry `resource` states; another entry that says the same is another fact."""
+    return derive_id("fact", user_id, resource, normalise(subject), normalise(predicate), normalise(object_))
+
+
+def category_id(user_id: str, name: str) -> str:
+    """The id of the category of this name; names are compared as they are written."""
+    return derive_id("category", user_id, name)
+
+
+def edge_id(user_id: str, subject: str, predicate: str, object_: str) -> str:
+    """The id of the edge of the facts' graph between two names, whatever their width, case or script."""
+    return derive_id("edge", user_id, normalise(subject), normalise(predicate), normalise(object_))
+
+
 def new_id() -> str:
     """A fresh random id, for things that nothing identifies."""
     return str(uuid.uuid4())

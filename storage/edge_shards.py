@@ -6,30 +6,23 @@ is the alias.
 
 import os
 import shutil
+from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
-from urllib.parse import quote
 
 import orjson
 import qdrant_edge as edge
 
 from memory.errors import StoreUnavailable
-from memory.ports.vectors import Collection
+from memory.ports.vectors import Collection, FieldKind
 
-DENSE = "dense"
-SPARSE = "sparse"
+from .edge_errors import damaged, from_engine, is_owned
+from .index_checks import unavailable
+from .index_points import DENSE, SCANNED_USER_POINTS, SPARSE, USER_ID, indexed_fields
 
 # Above any real size: the exact search of one user's points beats an HNSW graph here (STORES, qdrant-edge-py).
 _NEVER_INDEX_KB = 2**40
-
-
-def unavailable(reason: object) -> StoreUnavailable:
-    """The error that says why the vector index cannot answer."""
-    return StoreUnavailable(f"The vector index cannot answer: {reason}.", component="vectors")
-
-
-def shard_name(collection: Collection, model_id: str) -> str:
-    """The folder of a collection's vectors by one model; two models never share one."""
-    return f"{collection.value}__{quote(model_id, safe='')}"
+_Schema = edge.KeywordIndexParams | edge.IntegerIndexParams | edge.FloatIndexParams | edge.DatetimeIndexParams
 
 
 class Aliases:
@@ -53,38 +46,105 @@ class Aliases:
         except FileNotFoundError:
             return {}
         except (OSError, orjson.JSONDecodeError, AttributeError) as error:
-            raise unavailable(f"{self._file} cannot be read ({error})") from error
+            raise damaged(self._file, error) from error
 
     def point(self, collection: Collection, name: str) -> None:
         """Makes `name` the live folder of a collection; a crash leaves the old or the new one, never neither."""
-        content = orjson.dumps({**self.read(), collection.value: name}, option=orjson.OPT_INDENT_2)
+        self.replace({**self.read(), collection.value: name})
+
+    def replace(self, names: dict[str, str]) -> None:
+        """Makes these the live folders, and no others; a crash leaves the old ones or these."""
         draft = self._file.with_suffix(".new")
         with draft.open("wb") as file:
-            file.write(content)
+            file.write(orjson.dumps(names, option=orjson.OPT_INDENT_2))
             file.flush()
             os.fsync(file.fileno())
         draft.replace(self._file)
 
 
-def open_shard(folder: Path, *, dimension: int) -> edge.EdgeShard:
+class OutdatedShard(StoreUnavailable):
+    """The points of a shard were written before their payload had all the fields that it has now."""
+
+
+def open_shard(folder: Path, *, collection: Collection, dimension: int) -> edge.EdgeShard:
     """Loads a shard, creating it where there is none.
 
     Raises:
+        OutdatedShard: It is of an earlier release; no process has it open now.
         StoreUnavailable: Another process owns it, its vectors have another length, or it is damaged.
     """
+    if is_owned(folder):
+        raise unavailable(f"{folder} belongs to another process, which must end first")
     try:
         if not folder.exists():
             _create(folder, dimension)
         stored = _stored_dimension(folder)
         if stored != dimension:
             raise unavailable(f"{folder.name} holds vectors of length {stored}, not {dimension}")
-        return edge.EdgeShard.load(str(folder))
-    except (OSError, orjson.JSONDecodeError, KeyError) as error:
-        raise unavailable(f"{folder} is damaged or cannot be used ({error})") from error
-    except Exception as error:
-        if type(error) is not Exception:  # the engine's own are bare
+        shard = edge.EdgeShard.load(str(folder))
+    except (OSError, orjson.JSONDecodeError, KeyError, TypeError, ValueError) as error:
+        raise damaged(folder, error) from error
+    except BaseException as error:
+        if not from_engine(error):
             raise
-        raise unavailable(f"{folder} cannot be opened; is another process using it? ({error})") from error
+        raise damaged(folder, error) from error
+    try:
+        _index_fields(shard, collection)
+    except OutdatedShard:
+        shard.close()
+        raise
+    except BaseException as error:
+        shard.close()
+        if not from_engine(error):
+            raise
+        raise damaged(folder, error) from error
+    return shard
+
+
+def discard(folder: Path, collections: Iterable[Collection] = tuple(Collection)) -> list[Path]:
+    """Sets the live shards of these collections aside, so that the next start begins with empty ones.
+
+    Nothing is deleted: a shard is renamed. Where the alias file cannot be read, every shard of the collections counts
+    as live, and the file is replaced.
+
+    Args:
+        folder: Where the shards are; no process may have them open.
+        collections: Which ones.
+
+    Returns:
+        Where they are now.
+
+    Raises:
+        StoreUnavailable: A process has one of them open, or the files cannot be moved.
+    """
+    wanted = {collection.value for collection in collections}
+    aliases = Aliases(folder)
+    try:
+        live = aliases.read()
+    except StoreUnavailable:
+        live = {}
+        names = [path.name for path in sorted(folder.iterdir()) if path.name.partition("__")[0] in wanted]
+    else:
+        names = [name for collection, name in sorted(live.items()) if collection in wanted]
+    shards = [folder / name for name in names if (folder / name).is_dir() and not _set_aside(name)]
+    for shard in shards:
+        if is_owned(shard):
+            raise unavailable(f"{shard} belongs to another process, which must end first")
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+    try:
+        moved = [shard.rename(shard.with_name(f"{shard.name}{_ASIDE}{stamp}")) for shard in shards]
+        if folder.exists():
+            aliases.replace({collection: name for collection, name in live.items() if collection not in wanted})
+    except OSError as error:
+        raise unavailable(f"{folder} cannot be cleared ({error})") from error
+    return moved
+
+
+_ASIDE = ".discarded-"
+
+
+def _set_aside(name: str) -> bool:
+    return _ASIDE in name
 
 
 def _stored_dimension(folder: Path) -> int:
@@ -101,18 +161,32 @@ def _create(folder: Path, dimension: int) -> None:
         str(draft),
         edge.EdgeConfig(
             vectors={DENSE: edge.EdgeVectorParams(size=dimension, distance=edge.Distance.Cosine)},
-            sparse_vectors={SPARSE: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)},
+            sparse_vectors={
+                SPARSE: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf, full_scan_threshold=SCANNED_USER_POINTS)
+            },
             optimizers=edge.EdgeOptimizersConfig(indexing_threshold=_NEVER_INDEX_KB),
         ),
     )
-    schemas: dict[str, edge.KeywordIndexParams | edge.FloatIndexParams] = {
-        "user_id": edge.KeywordIndexParams(is_tenant=True),
-        "session_id": edge.KeywordIndexParams(),
-        "role": edge.KeywordIndexParams(),
-        "metadata": edge.KeywordIndexParams(),
-        "created_at_s": edge.FloatIndexParams(),
-    }
-    for field, schema in schemas.items():
-        shard.update(edge.UpdateOperation.create_field_index(field, schema))
     shard.close()
     draft.rename(folder)
+
+
+def _index_fields(shard: edge.EdgeShard, collection: Collection) -> None:
+    present = shard.info().payload_schema
+    missing = {name: kind for name, kind in indexed_fields(collection).items() if name not in present}
+    if missing and shard.count(edge.CountRequest(exact=False)):
+        raise OutdatedShard(unavailable(f"the points of {collection.value} lack {sorted(missing)}").message)
+    for name, kind in missing.items():
+        shard.update(edge.UpdateOperation.create_field_index(name, _schema(name, kind)))
+
+
+def _schema(name: str, kind: FieldKind) -> _Schema:
+    match kind:
+        case FieldKind.KEYWORD:
+            return edge.KeywordIndexParams(is_tenant=name == USER_ID)
+        case FieldKind.INTEGER:
+            return edge.IntegerIndexParams()
+        case FieldKind.FLOAT:
+            return edge.FloatIndexParams()
+        case FieldKind.TIME:
+            return edge.DatetimeIndexParams()

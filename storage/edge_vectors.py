@@ -1,7 +1,7 @@
 """The embedded vector index: Qdrant's engine in this process, which owns the files alone (STORES, qdrant-edge-py)."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -11,16 +11,19 @@ import qdrant_edge as edge
 import structlog
 
 from memory.errors import StoreUnavailable
-from memory.ports.vectors import Collection, IndexPoint, IndexQuery, ScoredPoint, VectorIndex
+from memory.ports.vectors import Collection, IndexPoint, IndexQuery, ScoredPoint, StoredPoint, VectorIndex
 
 from .checks import check_user
-from .edge_requests import POINT_ID, can_match, deleting, of_user, searching, upserting
-from .edge_shards import Aliases, open_shard, shard_name, unavailable
-from .index_checks import check_points, check_query
+from .edge_errors import answered
+from .edge_requests import EngineId, listing, mine, reading, searching, upserting
+from .edge_shards import Aliases, OutdatedShard, discard, open_shard
+from .index_checks import check_points, check_query, unavailable
+from .index_points import POINT_ID, USER_ID, can_match, read_stored, stored_ids, stored_name
 
 T = TypeVar("T")
 
 _BATCH = 256
+_FIRST_USERS = 10_000
 _log = structlog.get_logger(__name__)
 
 
@@ -61,7 +64,8 @@ class EdgeVectors(VectorIndex):
             flush_interval_s: How long a write may wait until it is safe from a power cut.
 
         Raises:
-            StoreUnavailable: Another process owns the files, or the live ones hold vectors of another model.
+            StoreUnavailable: Another process owns the files, the live ones hold vectors of another model, or they are
+                damaged.
         """
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -81,17 +85,28 @@ class EdgeVectors(VectorIndex):
     async def upsert(self, collection: Collection, points: Sequence[IndexPoint], *, user_id: str) -> None:
         """Adds points or replaces those with the same id; batches of 256, each whole or not at all."""
         check_user(user_id)
-        check_points(points, self._dimension)
-        for start in range(0, len(points), _BATCH):
-            batch = points[start : start + _BATCH]
-            await self._write(collection, partial(upserting, batch, user_id))
+        check_points(points, collection, self._dimension)
+        for batch in _batches(points):
+            await self._write(collection, partial(upserting, batch, collection, user_id))
 
     async def delete(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> None:
         """Removes this user's points."""
-        check_user(user_id)
-        for start in range(0, len(point_ids), _BATCH):
-            batch = point_ids[start : start + _BATCH]
-            await self._write(collection, partial(deleting, batch, user_id))
+        for batch in _batches(stored_ids(check_user(user_id), point_ids)):
+            await self._write(collection, partial(edge.UpdateOperation.delete_points, list(batch)))
+
+    async def delete_user(self, collection: Collection, *, user_id: str) -> None:
+        """Removes all points of this user, in one operation."""
+        everything = mine(check_user(user_id))
+        await self._write(collection, partial(edge.UpdateOperation.delete_points_by_filter, everything))
+
+    async def get(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> list[IndexPoint]:
+        """This user's points that exist, in the order of the ids."""
+        found: dict[str, IndexPoint] = {}
+        for batch in _batches(stored_ids(check_user(user_id), point_ids)):
+            records = await self._run(partial(self._shards[collection].retrieve, list(batch), True, True))
+            points = (reading(record, collection) for record in records)
+            found |= {point.point_id: point for point in points}
+        return [found[point_id] for point_id in point_ids if point_id in found]
 
     async def search(self, queries: Sequence[IndexQuery], *, user_id: str) -> list[list[ScoredPoint]]:
         """Runs several searches at once; equal scores are ordered by id."""
@@ -102,8 +117,34 @@ class EdgeVectors(VectorIndex):
 
     async def count(self, collection: Collection, *, user_id: str) -> int:
         """How many points this user has."""
-        request = edge.CountRequest(exact=True, filter=of_user(check_user(user_id)))
+        request = edge.CountRequest(exact=True, filter=mine(check_user(user_id)))
         return await self._run(lambda: self._shards[collection].count(request))
+
+    async def stored(self, collection: Collection, *, user_id: str) -> list[StoredPoint]:
+        """All points of this user, read 256 at a time: other calls run between the pages."""
+        check_user(user_id)
+        found: list[StoredPoint] = []
+        after: EngineId | None = None
+        while True:
+            page = listing(user_id, after=after, limit=_BATCH)
+            records, after = await self._run(partial(self._shards[collection].scroll, page))
+            found.extend(read_stored(record.payload or {}) for record in records)
+            if after is None:
+                return found
+
+    async def users(self, collection: Collection) -> list[str]:
+        """Everybody who has points, sorted."""
+        limit = _FIRST_USERS
+        while True:
+            request = edge.FacetRequest(USER_ID, limit=limit, exact=True)
+            hits = (await self._run(partial(self._shards[collection].facet, request))).hits
+            if len(hits) < limit:
+                return sorted(str(hit.value) for hit in hits if hit.count)
+            limit *= 10  # a facet has no pages; users whose points are gone come last, with a count of 0
+
+    async def ping(self) -> None:
+        """Returns when the engine has nothing older to do and its shards answer."""
+        await self._run(lambda: [shard.info() for shard in self._shards.values()])
 
     async def flush(self) -> None:
         """Returns when all that was written is safe from a power cut."""
@@ -138,7 +179,7 @@ class EdgeVectors(VectorIndex):
     async def _run(self, work: Callable[[], T]) -> T:
         if self._closed:
             raise unavailable("it is closed")
-        return await asyncio.get_running_loop().run_in_executor(self._thread, _guarded, work)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, answered, work)
 
     def _search(self, queries: Sequence[IndexQuery], user_id: str) -> list[list[ScoredPoint]]:
         results: list[list[ScoredPoint]] = [[] for _ in queries]
@@ -169,26 +210,29 @@ class EdgeVectors(VectorIndex):
 
     def _flush_and_log(self) -> None:
         try:
-            _guarded(self._flush)
+            answered(self._flush)
         except StoreUnavailable as error:
             _log.warning("vectors_flush_failed", error=error.message)
 
 
-def _guarded(work: Callable[[], T]) -> T:
-    try:
-        return work()
-    except Exception as error:
-        if type(error) is not Exception:  # the engine's own are bare (STORES, qdrant-edge-py); others are ours
-            raise
-        raise unavailable(error) from error
+def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    for start in range(0, len(items), _BATCH):
+        yield items[start : start + _BATCH]
 
 
 def _open_live(folder: Path, aliases: Aliases, collection: Collection, model_id: str, dimension: int) -> edge.EdgeShard:
-    name = shard_name(collection, model_id)
+    name = stored_name(collection, model_id)
     live = aliases.read().get(collection.value, name)
     if live != name:
         raise unavailable(f"{live} is live, but the model is {model_id}: embed again, or change the model")
-    shard = open_shard(folder / name, dimension=dimension)
+    try:
+        shard = open_shard(folder / name, collection=collection, dimension=dimension)
+    except OutdatedShard as error:
+        # An empty index beside a record that is not comes back by itself (memory.learning.lost_index).
+        _log.warning(
+            "index_outdated", error=error.message, set_aside=[str(path) for path in discard(folder, [collection])]
+        )
+        shard = open_shard(folder / name, collection=collection, dimension=dimension)
     if collection.value not in aliases.read():
         aliases.point(collection, name)
     return shard

@@ -2,15 +2,23 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from memory.coreference.resolutions import CoreferenceResolution
-from memory.dialogue import Session, Turn
+from memory.dialogue import Session, SessionContext, Turn
 from memory.ports.sessions import CONTEXT_TTL, HISTORY_TTL, SessionStore
 from memory.values import utc_now
 
-from .checks import check_session, check_user
-from .session_state import appended, new_context
+from .checks import check_owner, check_session, check_user
+from .session_state import appended, bounded, new_context, with_earlier
+
+
+@dataclass(frozen=True)
+class _Kept:
+    session: Session
+    context_until: datetime
+    turns_until: datetime
 
 
 class InMemorySessions(SessionStore):
@@ -24,11 +32,11 @@ class InMemorySessions(SessionStore):
     def __init__(self, *, now: Callable[[], datetime] = utc_now, max_sessions: int = 10_000) -> None:
         self._now = now
         self._max_sessions = max_sessions
-        self._sessions: OrderedDict[tuple[str, str], Session] = OrderedDict()
+        self._sessions: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
 
     async def load(self, session_id: str, *, user_id: str) -> Session:
         """The session, or an empty one that starts now."""
-        return self._load(check_user(user_id), check_session(session_id))
+        return self._load(check_user(user_id), check_session(session_id)).session
 
     async def append(
         self,
@@ -39,15 +47,28 @@ class InMemorySessions(SessionStore):
         mentioned: Sequence[str] = (),
         resolutions: Sequence[CoreferenceResolution] = (),
         deixis: Sequence[str] = (),
+        referred: str | None = None,
     ) -> None:
         """Adds turns and what was seen in them."""
-        session = self._load(check_user(user_id), check_session(session_id))
-        self._sessions[user_id, session_id] = appended(
-            session, turns=turns, mentioned=mentioned, resolutions=resolutions, deixis=deixis, now=self._now()
+        kept = self._load(check_user(user_id), check_session(session_id))
+        now = self._now()
+        session = appended(
+            kept.session,
+            turns=turns,
+            mentioned=mentioned,
+            resolutions=resolutions,
+            deixis=deixis,
+            referred=referred,
+            now=now,
         )
-        self._sessions.move_to_end((user_id, session_id))
-        if len(self._sessions) > self._max_sessions:
-            self._sessions.popitem(last=False)
+        self._keep(_Kept(session, now + CONTEXT_TTL, now + HISTORY_TTL))
+
+    async def store_context(self, context: SessionContext, *, user_id: str) -> None:
+        """Replaces what the session remembers besides its turns."""
+        check_owner([context], check_user(user_id))
+        kept = self._load(user_id, context.session_id)
+        session = kept.session.model_copy(update={"context": bounded(context)})
+        self._keep(_Kept(session, self._now() + CONTEXT_TTL, kept.turns_until))
 
     async def clear(self, session_id: str, *, user_id: str) -> None:
         """Forgets the session."""
@@ -56,15 +77,31 @@ class InMemorySessions(SessionStore):
     async def ping(self) -> None:
         """Returns: memory always answers."""
 
+    def recall(self, session_id: str, *, user_id: str, turns: Sequence[Turn]) -> None:
+        """Puts turns that another store knows before those of the session; does not count as activity."""
+        kept = self._load(check_user(user_id), check_session(session_id))
+        session = with_earlier(kept.session, turns)
+        self._keep(_Kept(session, kept.context_until, self._now() + HISTORY_TTL))
+
     def forget_all(self) -> None:
         """Forgets every session of every user."""
         self._sessions.clear()
 
-    def _load(self, user_id: str, session_id: str) -> Session:
+    def _load(self, user_id: str, session_id: str) -> _Kept:
         now = self._now()
-        session = self._sessions.get((user_id, session_id))
-        if session is None or now - session.context.last_activity >= CONTEXT_TTL:
-            return Session(context=new_context(session_id, user_id=user_id, now=now))
-        if now - session.context.last_activity >= HISTORY_TTL:
-            return session.model_copy(update={"turns": ()})
-        return session
+        kept = self._sessions.get((user_id, session_id))
+        context = new_context(session_id, user_id=user_id, now=now)
+        turns: tuple[Turn, ...] = ()
+        context_until, turns_until = now + CONTEXT_TTL, now + HISTORY_TTL
+        if kept is not None and now < kept.context_until:
+            context, context_until = kept.session.context, kept.context_until
+        if kept is not None and now < kept.turns_until:
+            turns, turns_until = kept.session.turns, kept.turns_until
+        return _Kept(Session(context=context, turns=turns), context_until, turns_until)
+
+    def _keep(self, kept: _Kept) -> None:
+        key = (kept.session.context.user_id, kept.session.context.session_id)
+        self._sessions[key] = kept
+        self._sessions.move_to_end(key)
+        if len(self._sessions) > self._max_sessions:
+            self._sessions.popitem(last=False)

@@ -2,10 +2,19 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from memory.ports.vectors import Collection, IndexPoint, IndexQuery, ScoredPoint, SparseVector, VectorIndex
+from memory.ports.vectors import (
+    Collection,
+    IndexPoint,
+    IndexQuery,
+    ScoredPoint,
+    SparseVector,
+    StoredPoint,
+    VectorIndex,
+)
 from memory.retrieval.hits import SearchFilter
 from memory.values import Scalar
 
@@ -27,7 +36,7 @@ class InMemoryVectors(VectorIndex):
     async def upsert(self, collection: Collection, points: Sequence[IndexPoint], *, user_id: str) -> None:
         """Adds points or replaces those with the same id."""
         check_user(user_id)
-        check_points(points, self._dimension)
+        check_points(points, collection, self._dimension)
         self._points.setdefault((collection, user_id), {}).update({point.point_id: point for point in points})
 
     async def delete(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> None:
@@ -35,6 +44,15 @@ class InMemoryVectors(VectorIndex):
         mine = self._points.get((collection, check_user(user_id)), {})
         for point_id in point_ids:
             mine.pop(point_id, None)
+
+    async def delete_user(self, collection: Collection, *, user_id: str) -> None:
+        """Removes all points of this user."""
+        self._points.pop((collection, check_user(user_id)), None)
+
+    async def get(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> list[IndexPoint]:
+        """This user's points that exist, in the order of the ids; terms in rising order, no metadata."""
+        mine = self._points.get((collection, check_user(user_id)), {})
+        return [_without_metadata(mine[point_id]) for point_id in point_ids if point_id in mine]
 
     async def search(self, queries: Sequence[IndexQuery], *, user_id: str) -> list[list[ScoredPoint]]:
         """Runs the searches one after another; equal scores are ordered by id."""
@@ -47,8 +65,24 @@ class InMemoryVectors(VectorIndex):
         """How many points this user has."""
         return len(self._points.get((collection, check_user(user_id)), {}))
 
+    async def stored(self, collection: Collection, *, user_id: str) -> list[StoredPoint]:
+        """All points of this user."""
+        mine = self._points.get((collection, check_user(user_id)), {})
+        return [StoredPoint(point.point_id, point.fingerprint) for point in mine.values()]
+
+    async def users(self, collection: Collection) -> list[str]:
+        """Everybody who has points, sorted."""
+        return sorted(user for (where, user), points in self._points.items() if where is collection and points)
+
+    async def ping(self) -> None:
+        """Always answers."""
+
     def _search(self, query: IndexQuery, mine: dict[str, IndexPoint]) -> list[ScoredPoint]:
-        candidates = [point for point in mine.values() if _passes(point, query.filters)]
+        candidates = [
+            point
+            for point in mine.values()
+            if _passes(point, query.filters) and query.where.items() <= point.payload.items()
+        ]
         if query.dense is not None:
             scored = [ScoredPoint(point.point_id, _cosine(query.dense, point.dense)) for point in candidates]
         else:
@@ -60,7 +94,15 @@ class InMemoryVectors(VectorIndex):
                 for point in candidates
                 if not weights.keys().isdisjoint(point.sparse.indices)
             ]
+        if query.threshold is not None:
+            scored = [hit for hit in scored if hit.score >= query.threshold]
         return sorted(scored, key=lambda hit: (-hit.score, hit.point_id))[: max(query.limit, 0)]
+
+
+def _without_metadata(point: IndexPoint) -> IndexPoint:
+    terms = sorted(_pairs(point.sparse))
+    sparse = SparseVector(tuple(term for term, _ in terms), tuple(weight for _, weight in terms))
+    return replace(point, sparse=sparse, metadata={})
 
 
 def _pairs(vector: SparseVector) -> Iterable[tuple[int, float]]:

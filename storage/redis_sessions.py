@@ -1,20 +1,18 @@
 """Sessions in Redis or Valkey (000 §5.3, STORES, Redis / Valkey)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 import structlog
 from pydantic import ValidationError
-from redis.asyncio import BlockingConnectionPool, Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import ExponentialBackoff
+from redis.asyncio.client import Pipeline
 from redis.exceptions import RedisError
+from redis.typing import EncodableT, FieldT
 
 from memory.coreference.resolutions import CoreferenceResolution
 from memory.dialogue import Session, SessionContext, Turn
-from memory.errors import StoreUnavailable
 from memory.ports.sessions import (
     CONTEXT_TTL,
     COREFERENCE_HISTORY,
@@ -26,66 +24,49 @@ from memory.ports.sessions import (
 )
 from memory.values import utc_now
 
-from .checks import check_session, check_user
-from .redis_scripts import APPEND, session_keys
-from .session_state import history_entry, last_referred, new_context
+from .checks import check_owner, check_session, check_user
+from .redis_client import RedisClient
+from .redis_scripts import APPEND, PARTS, session_keys
+from .session_state import bounded, history_entry, last_referred, new_context
 
 # In the order of redis_scripts.PARTS; the first is a hash and has no bound.
 _BOUNDS = (0, MENTIONED_ENTITIES, COREFERENCE_HISTORY, DEIXIS_WORDS, HISTORY_TURNS)
 _TTLS_S = (*[int(CONTEXT_TTL.total_seconds())] * 4, int(HISTORY_TTL.total_seconds()))
 
+T = TypeVar("T")
 _log = structlog.get_logger(__name__)
 
 
 class RedisSessions(SessionStore):
     """Sessions on a Redis-protocol server.
 
-    A broken connection is tried once more, so that a server that was restarted is not noticed. A turn without a
-    `turn_id` may therefore be kept twice, if the server dies between doing and answering.
+    A broken connection is tried once more; a turn without a `turn_id` may therefore be kept twice, if the server dies
+    between doing and answering.
 
     Args:
-        url: `redis://…`, `rediss://…` or `unix:///path`.
-        max_connections: How many commands may be under way; more wait for up to `timeout_s`.
-        timeout_s: How long to wait for a connection, and then for an answer.
+        redis: The connections, closed by whoever opened them; or a URL, for connections of its own.
         now: The clock.
     """
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        max_connections: int = 32,
-        timeout_s: float = 1.0,
-        now: Callable[[], datetime] = utc_now,
-    ) -> None:
-        pool = BlockingConnectionPool.from_url(
-            url,
-            max_connections=max_connections,
-            timeout=timeout_s,
-            socket_connect_timeout=timeout_s,
-            socket_timeout=timeout_s,
-            retry=Retry(ExponentialBackoff(cap=0.05, base=0.01), retries=1),
-        )
-        self._redis: Redis = Redis.from_pool(pool)
-        self._append = self._redis.register_script(APPEND)
+    def __init__(self, redis: RedisClient | str, *, now: Callable[[], datetime] = utc_now) -> None:
+        self._owns_connections = isinstance(redis, str)
+        self._redis = RedisClient(redis) if isinstance(redis, str) else redis
+        self._append = self._redis.commands.register_script(APPEND)
         self._now = now
 
     async def load(self, session_id: str, *, user_id: str) -> Session:
         """The session, or an empty one that starts now; what cannot be read of it is left out and logged."""
-        context, mentioned, coreference, deixis, turns = session_keys(check_user(user_id), check_session(session_id))
-
-        async def read() -> list[Any]:
-            async with self._redis.pipeline(transaction=True) as pipeline:
-                pipeline.hgetall(context)
-                for key in (mentioned, coreference, deixis, turns):
-                    pipeline.lrange(key, 0, -1)
-                return list(await pipeline.execute())
-
-        fields, *lists = await _guarded(read())
+        context, *lists = session_keys(check_user(user_id), check_session(session_id))
+        async with self._redis.commands.pipeline(transaction=True) as pipeline:
+            pipeline.hgetall(context)
+            for key in lists:
+                pipeline.lrange(key, 0, -1)
+            answers = await self._ask(_values(pipeline))
+        fields, mentioned, coreference, deixis, turns = answers
         empty = new_context(session_id, user_id=user_id, now=self._now())
         return Session(
-            context=_context(empty, fields, *lists[:3]),
-            turns=tuple(turn for entry in lists[3] if (turn := _turn(entry)) is not None),
+            context=_context(empty, fields or {}, mentioned or [], coreference or [], deixis or []),
+            turns=tuple(turn for entry in turns or [] if (turn := _turn(entry)) is not None),
         )
 
     async def append(
@@ -97,6 +78,7 @@ class RedisSessions(SessionStore):
         mentioned: Sequence[str] = (),
         resolutions: Sequence[CoreferenceResolution] = (),
         deixis: Sequence[str] = (),
+        referred: str | None = None,
     ) -> None:
         """Adds turns and what was seen in them, in one script: concurrent appends lose nothing."""
         keys = session_keys(check_user(user_id), check_session(session_id))
@@ -106,31 +88,64 @@ class RedisSessions(SessionStore):
             "turn_ids": [turn.turn_id or "" for turn in turns],
             "mentioned": list(mentioned),
             "resolutions": [orjson.dumps(history_entry(resolution)).decode() for resolution in resolutions],
-            "last_referred": last_referred(resolutions) or "",
+            "referred": last_referred(referred, resolutions) or "",
             "deixis": list(deixis),
             "bounds": _BOUNDS,
             "ttls": _TTLS_S,
         }
-        await _guarded(self._append(keys=keys, args=[orjson.dumps(call)]))
+        await self._ask(self._append(keys=keys, args=[orjson.dumps(call)]))
+
+    async def store_context(self, context: SessionContext, *, user_id: str) -> None:
+        """Replaces what the session remembers besides its turns, in one transaction."""
+        check_owner([context], check_user(user_id))
+        context = bounded(context)
+        fields: dict[FieldT, EncodableT] = {
+            "started_at": context.started_at.isoformat(),
+            "last_activity": context.last_activity.isoformat(),
+            "last_referred_entity": context.last_referred_entity or "",
+        }
+        key, *lists = session_keys(user_id, context.session_id)[: len(PARTS) - 1]
+        history = [orjson.dumps(entry) for entry in context.coreference_history]
+        values: tuple[Sequence[str | bytes], ...] = (context.mentioned_entities, history, context.deixis)
+        async with self._redis.commands.pipeline(transaction=True) as pipeline:
+            pipeline.unlink(key, *lists)
+            pipeline.hset(key, mapping=fields)
+            pipeline.expire(key, _TTLS_S[0])
+            for name, entries in zip(lists, values, strict=True):
+                if entries:
+                    pipeline.rpush(name, *entries)
+                    pipeline.expire(name, _TTLS_S[0])
+            await self._ask(pipeline.execute())
 
     async def clear(self, session_id: str, *, user_id: str) -> None:
         """Forgets the session."""
-        await _guarded(self._redis.unlink(*session_keys(check_user(user_id), check_session(session_id))))
+        await self._ask(self._redis.commands.unlink(*session_keys(check_user(user_id), check_session(session_id))))
 
     async def ping(self) -> None:
         """Returns when the server answers."""
-        await _guarded(self._redis.ping())
+        await self._ask(self._redis.commands.ping())
 
     async def close(self) -> None:
-        """Closes all connections."""
-        await self._redis.aclose()
+        """Closes connections of its own."""
+        if self._owns_connections:
+            await self._redis.close()
+
+    async def _ask(self, answer: Awaitable[T]) -> T:
+        return await self._redis.ask(answer, component="sessions")
 
 
-async def _guarded(answer: Any) -> Any:
-    try:
-        return await answer
-    except (RedisError, OSError) as error:  # OSError: includes the timeouts of asyncio
-        raise StoreUnavailable(f"The session store cannot answer: {error}.", component="sessions") from error
+async def _values(pipeline: Pipeline) -> list[Any]:
+    """What the commands answer; None for a key that somebody made another type of."""
+    answers = []
+    for answer in await pipeline.execute(raise_on_error=False):
+        if not isinstance(answer, RedisError):
+            answers.append(answer)
+        elif "WRONGTYPE" in str(answer):
+            _log.warning("session_key_unreadable")
+            answers.append(None)
+        else:
+            raise answer
+    return answers
 
 
 def _turn(entry: bytes) -> Turn | None:

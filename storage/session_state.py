@@ -24,9 +24,21 @@ def history_entry(resolution: CoreferenceResolution) -> dict[str, str | float | 
     }
 
 
-def last_referred(resolutions: Sequence[CoreferenceResolution]) -> str | None:
-    """The entity that the last of these resolutions with one refers to."""
-    return next((one.entity_id for one in reversed(resolutions) if one.entity_id is not None), None)
+def last_referred(referred: str | None, resolutions: Sequence[CoreferenceResolution]) -> str | None:
+    """The entity that was referred to last: `referred`, else that of the last resolution with one."""
+    return referred or next((one.entity_id for one in reversed(resolutions) if one.entity_id is not None), None)
+
+
+def bounded(context: SessionContext) -> SessionContext:
+    """The context with each entity once, at its latest place, and every list cut to its bound, oldest first."""
+    latest_once = tuple(reversed(dict.fromkeys(reversed(context.mentioned_entities))))
+    return context.model_copy(
+        update={
+            "mentioned_entities": latest_once[-MENTIONED_ENTITIES:],
+            "coreference_history": context.coreference_history[-COREFERENCE_HISTORY:],
+            "deixis": context.deixis[-DEIXIS_WORDS:],
+        }
+    )
 
 
 def appended(
@@ -36,21 +48,35 @@ def appended(
     mentioned: Sequence[str],
     resolutions: Sequence[CoreferenceResolution],
     deixis: Sequence[str],
+    referred: str | None,
     now: datetime,
 ) -> Session:
-    """The session after an append (`memory.ports.sessions.SessionStore.append`)."""
+    """The session after an append (`memory.ports.sessions.SessionStore.append`).
+
+    Where all turns are there already, the call is a repetition: what was seen in them is there too.
+    """
     context = session.context
     history = list(session.turns)
     for turn in turns:
         if turn.turn_id is None or all(turn.turn_id != known.turn_id for known in history):
             history.append(turn)
-    latest_once = dict.fromkeys(reversed((*context.mentioned_entities, *mentioned)))
-    entries = (*context.coreference_history, *map(history_entry, resolutions))
-    changes = {
-        "mentioned_entities": tuple(reversed(latest_once))[-MENTIONED_ENTITIES:],
-        "last_referred_entity": last_referred(resolutions) or context.last_referred_entity,
-        "coreference_history": entries[-COREFERENCE_HISTORY:],
-        "deixis": (*context.deixis, *deixis)[-DEIXIS_WORDS:],
+    repeated = bool(turns) and len(history) == len(session.turns)
+    changes: dict[str, object] = {
+        "mentioned_entities": (*context.mentioned_entities, *mentioned),
+        "last_referred_entity": last_referred(referred, resolutions) or context.last_referred_entity,
         "last_activity": now,
     }
-    return Session(context=context.model_copy(update=changes), turns=tuple(history[-HISTORY_TURNS:]))
+    if not repeated:
+        changes |= {
+            "coreference_history": (*context.coreference_history, *map(history_entry, resolutions)),
+            "deixis": (*context.deixis, *deixis),
+        }
+    return Session(context=bounded(context.model_copy(update=changes)), turns=tuple(history[-HISTORY_TURNS:]))
+
+
+def with_earlier(session: Session, earlier: Sequence[Turn]) -> Session:
+    """The session with turns before its own that it has not seen; of a turn that both have, its own stays."""
+    own = {turn.turn_id: turn for turn in session.turns if turn.turn_id is not None}
+    first = [own.pop(turn.turn_id, turn) if turn.turn_id else turn for turn in earlier]
+    rest = [turn for turn in session.turns if turn.turn_id is None or turn.turn_id in own]
+    return session.model_copy(update={"turns": (*first, *rest)[-HISTORY_TURNS:]})

@@ -2,17 +2,19 @@
 
 import sqlite3
 from collections.abc import Sequence
+from datetime import datetime
 
 import orjson
 
 from memory.entities import Entity, EntityStatus
-from memory.ports.record import EntityRepository
+from memory.ports.repositories import EntityRepository
 from memory.ports.vectors import Collection
 
-from .checks import check_owner
+from .changes import mentioned
+from .checks import check_moment, check_owner
 from .names import HEAD_LENGTH, PREFIX_LENGTH, comparable, heads, names_of, position_of, prefixes, word_borders
 from .sqlite_outbox import queue
-from .sqlite_transaction import Transaction, microseconds, select_by_id
+from .sqlite_transaction import Transaction, after_clause, microseconds, select_by_id
 
 _KNOWN_PREFIXES = """
     SELECT value FROM json_each(?)
@@ -94,6 +96,17 @@ class SqliteEntities(EntityRepository):
 
         return await self._transaction.read(work)
 
+    async def page(self, *, after: str | None = None, limit: int) -> list[Entity]:
+        """Entities of any status in the order of their ids."""
+        where, start = after_clause("entity_id", after)
+        statement = f"SELECT body FROM entities WHERE user_id = ?{where} ORDER BY entity_id LIMIT ?"  # noqa: S608
+
+        def work(connection: sqlite3.Connection) -> list[Entity]:
+            rows = connection.execute(statement, (self._user_id, *start, max(limit, 0)))
+            return [Entity.model_validate_json(body) for (body,) in rows]
+
+        return await self._transaction.read(work)
+
     async def save(self, entities: Sequence[Entity]) -> None:
         """Inserts or replaces, and queues them for the vector index."""
         check_owner(entities, self._user_id)
@@ -104,6 +117,19 @@ class SqliteEntities(EntityRepository):
             queue(connection, self._user_id, Collection.ENTITIES, (entity.entity_id for entity in entities))
 
         await self._transaction.write(work)
+
+    async def update_mention(self, entity_id: str, *, at: datetime) -> bool:
+        """Counts one more mention at this time; whether there is such an entity."""
+        check_moment(at, "at")
+
+        def work(connection: sqlite3.Connection) -> bool:
+            found = self._by_id(connection, [entity_id])
+            for entity in found:
+                self._save(connection, mentioned(entity, at))
+            queue(connection, self._user_id, Collection.ENTITIES, (entity.entity_id for entity in found))
+            return bool(found)
+
+        return await self._transaction.write(work)
 
     def _save(self, connection: sqlite3.Connection, entity: Entity) -> None:
         key = (self._user_id, entity.entity_id)

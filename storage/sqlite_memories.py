@@ -3,17 +3,22 @@
 import sqlite3
 from collections.abc import Sequence
 
-from memory.ports.record import MemoryRepository
+from memory.ports.repositories import MemoryRepository
 from memory.ports.vectors import Collection
 from memory.records import Memory
 
 from .checks import check_owner
 from .sqlite_outbox import queue
-from .sqlite_transaction import Transaction, microseconds, select_by_id
+from .sqlite_transaction import Transaction, after_clause, microseconds, select_by_id
 
 _RECENT = "SELECT body FROM memories WHERE user_id = ? ORDER BY created_us DESC, rowid DESC LIMIT ?"
 _RECENT_OF_SESSION = """
     SELECT body FROM memories WHERE user_id = ? AND session_id = ? ORDER BY created_us DESC, rowid DESC LIMIT ?
+"""
+_SAVE = """
+    INSERT INTO memories (user_id, memory_id, session_id, resource_id, created_us, body) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT (user_id, memory_id) DO UPDATE SET session_id = excluded.session_id,
+    resource_id = excluded.resource_id, created_us = excluded.created_us, body = excluded.body
 """
 
 
@@ -46,20 +51,30 @@ class SqliteMemories(MemoryRepository):
 
         return await self._transaction.read(work)
 
+    async def page(self, *, after: str | None = None, limit: int) -> list[Memory]:
+        """Memories in the order of their ids."""
+        where, start = after_clause("memory_id", after)
+        statement = f"SELECT body FROM memories WHERE user_id = ?{where} ORDER BY memory_id LIMIT ?"  # noqa: S608
+
+        def work(connection: sqlite3.Connection) -> list[Memory]:
+            rows = connection.execute(statement, (self._user_id, *start, max(limit, 0)))
+            return [Memory.model_validate_json(body) for (body,) in rows]
+
+        return await self._transaction.read(work)
+
     async def save(self, memories: Sequence[Memory]) -> None:
         """Inserts or replaces, and queues them for the vector index."""
         check_owner(memories, self._user_id)
 
         def work(connection: sqlite3.Connection) -> None:
             connection.executemany(
-                "INSERT INTO memories (user_id, memory_id, session_id, created_us, body) VALUES (?, ?, ?, ?, ?)"
-                " ON CONFLICT (user_id, memory_id) DO UPDATE SET"
-                " session_id = excluded.session_id, created_us = excluded.created_us, body = excluded.body",
+                _SAVE,
                 (
                     (
                         memory.user_id,
                         memory.memory_id,
                         memory.session_id,
+                        memory.resource_id,
                         microseconds(memory.created_at),
                         memory.model_dump_json(),
                     )

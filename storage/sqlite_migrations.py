@@ -1,93 +1,19 @@
-"""The schema of the embedded system of record, as numbered append-only migrations (DESIGN §7, STYLE §11).
-
-A migration that was released is never changed: a new one is added at the end.
-"""
+"""Bringing the file of the embedded system of record to the newest schema, whoever else opens it."""
 
 import os
 import sqlite3
 import time
-from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from memory.errors import StoreUnavailable
 from memory.values import utc_now
 
+from .sqlite_health import explain
+from .sqlite_schema import MIGRATIONS, Migration
+from .sqlite_transaction import microseconds
+
 _RETRY_S = 0.02
-
-
-@dataclass(frozen=True)
-class Migration:
-    """One step of the schema; its number is its place in `MIGRATIONS`, counted from 1."""
-
-    name: str
-    statements: tuple[str, ...]
-
-
-MIGRATIONS: tuple[Migration, ...] = (
-    Migration(
-        "raw log",
-        (
-            # AUTOINCREMENT: a number of the log is never given twice, not even after erasure.
-            """CREATE TABLE resources (
-                sequence INTEGER PRIMARY KEY AUTOINCREMENT,
-                user_id TEXT NOT NULL,
-                resource_id TEXT NOT NULL,
-                session_id TEXT NOT NULL,
-                learned INTEGER NOT NULL,
-                body TEXT NOT NULL,
-                UNIQUE (user_id, resource_id)
-            )""",
-            "CREATE INDEX resources_by_session ON resources (user_id, session_id, sequence)",
-            "CREATE INDEX resources_unlearned ON resources (sequence) WHERE learned = 0",
-            "CREATE INDEX resources_unlearned_by_user ON resources (user_id, sequence) WHERE learned = 0",
-        ),
-    ),
-    Migration(
-        "entities, memories and the outbox",
-        (
-            """CREATE TABLE entities (
-                user_id TEXT NOT NULL,
-                entity_id TEXT NOT NULL,
-                status TEXT NOT NULL,
-                last_mentioned_us INTEGER NOT NULL,
-                body TEXT NOT NULL,
-                PRIMARY KEY (user_id, entity_id)
-            )""",
-            "CREATE INDEX entities_recent ON entities (user_id, status, last_mentioned_us)",
-            """CREATE TABLE names (
-                user_id TEXT NOT NULL,
-                name TEXT NOT NULL,
-                entity_id TEXT NOT NULL,
-                rank INTEGER NOT NULL,
-                head TEXT NOT NULL,
-                prefix TEXT NOT NULL,
-                PRIMARY KEY (user_id, name, entity_id)
-            ) WITHOUT ROWID""",
-            "CREATE INDEX names_by_entity ON names (user_id, entity_id)",
-            "CREATE INDEX names_by_head ON names (user_id, head)",
-            "CREATE INDEX names_by_prefix ON names (user_id, prefix)",
-            """CREATE TABLE memories (
-                user_id TEXT NOT NULL,
-                memory_id TEXT NOT NULL,
-                session_id TEXT NOT NULL,
-                created_us INTEGER NOT NULL,
-                body TEXT NOT NULL,
-                PRIMARY KEY (user_id, memory_id)
-            )""",
-            "CREATE INDEX memories_recent ON memories (user_id, created_us)",
-            "CREATE INDEX memories_by_session ON memories (user_id, session_id, created_us)",
-            # AUTOINCREMENT: an old acknowledgement never fits an item that was saved again.
-            """CREATE TABLE outbox (
-                sequence INTEGER PRIMARY KEY AUTOINCREMENT,
-                user_id TEXT NOT NULL,
-                collection TEXT NOT NULL,
-                item_id TEXT NOT NULL,
-                UNIQUE (user_id, collection, item_id)
-            )""",
-            "CREATE INDEX outbox_by_user ON outbox (user_id, sequence)",
-        ),
-    ),
-)
 
 
 def migrate(path: Path, *, deadline_s: float, migrations: tuple[Migration, ...] = MIGRATIONS) -> None:
@@ -107,6 +33,7 @@ def migrate(path: Path, *, deadline_s: float, migrations: tuple[Migration, ...] 
         connection = sqlite3.connect(path, timeout=deadline_s, isolation_level=None)
         try:
             _use_wal(connection, path, deadline_s)
+            connection.create_function("microseconds", 1, _microseconds, deterministic=True)
             connection.execute("BEGIN IMMEDIATE")
             try:
                 _apply(connection, path, migrations)
@@ -117,7 +44,14 @@ def migrate(path: Path, *, deadline_s: float, migrations: tuple[Migration, ...] 
         finally:
             connection.close()
     except (OSError, sqlite3.Error) as error:
-        raise StoreUnavailable(f"The system of record {path} cannot be opened: {error}", component="record") from error
+        reason = explain(error) if isinstance(error, sqlite3.Error) else error
+        raise StoreUnavailable(
+            f"The system of record {path} cannot be opened: {reason}.", component="record"
+        ) from error
+
+
+def _microseconds(moment: str) -> int:
+    return microseconds(datetime.fromisoformat(moment))
 
 
 def _use_wal(connection: sqlite3.Connection, path: Path, deadline_s: float) -> None:

@@ -1,6 +1,6 @@
 """The embedded system of record: one SQLite file that several processes may open (STORES, SQLite)."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
@@ -8,21 +8,31 @@ from memory.ports.record import SystemOfRecord, UnitOfWork
 
 from .checks import check_user
 from .sqlite_backlog import SqliteBacklog
+from .sqlite_categories import SqliteCategories, SqliteCategoryAccesses
 from .sqlite_entities import SqliteEntities
-from .sqlite_lanes import LanePool, reader_pool, writer_pool
+from .sqlite_facts import SqliteFacts
+from .sqlite_graph import SqliteGraph
+from .sqlite_health import figures_of
+from .sqlite_lanes import Lane, LanePool, reader_pool, writer_pool
 from .sqlite_log import SqliteLog
 from .sqlite_memories import SqliteMemories
 from .sqlite_migrations import migrate
+from .sqlite_relations import SqliteRelations
 from .sqlite_transaction import Transaction
 
 
 class SqliteUnit(UnitOfWork):
-    """A transaction in one user's data; after `commit` it is over."""
+    """A transaction in one user's data; after `commit` or `rollback` it is over."""
 
     def __init__(self, transaction: Transaction) -> None:
         self.log = SqliteLog(transaction)
         self.entities = SqliteEntities(transaction)
+        self.relations = SqliteRelations(transaction)
         self.memories = SqliteMemories(transaction)
+        self.facts = SqliteFacts(transaction)
+        self.categories = SqliteCategories(transaction)
+        self.category_accesses = SqliteCategoryAccesses(transaction)
+        self.graph = SqliteGraph(transaction)
         self._transaction = transaction
 
     async def commit(self) -> None:
@@ -31,6 +41,10 @@ class SqliteUnit(UnitOfWork):
         A commit that is cancelled while it runs may have happened or not: every write can be repeated.
         """
         await self._transaction.commit()
+
+    async def rollback(self) -> None:
+        """Undoes all of it."""
+        await self._transaction.rollback()
 
 
 class SqliteRecord(SystemOfRecord):
@@ -43,16 +57,16 @@ class SqliteRecord(SystemOfRecord):
         readers: Where units of work read.
         writer: Where they write.
         backlog: What is waiting, over all users.
-        backlog_reader: Where the backlog is read; closed with the rest.
+        others: The pools that the backlog uses besides; closed with the rest.
     """
 
     def __init__(
-        self, *, readers: LanePool, writer: LanePool, backlog: SqliteBacklog, backlog_reader: LanePool
+        self, *, readers: LanePool, writer: LanePool, backlog: SqliteBacklog, others: Sequence[LanePool]
     ) -> None:
         self.backlog = backlog
         self._readers = readers
         self._writer = writer
-        self._backlog_reader = backlog_reader
+        self._pools = (writer, readers, *others)
 
     @classmethod
     def open(cls, path: Path, *, durable: bool = True, readers: int = 4, deadline_s: float = 5.0) -> "SqliteRecord":
@@ -69,13 +83,14 @@ class SqliteRecord(SystemOfRecord):
             StoreUnavailable: The file cannot be opened or is from a newer version.
         """
         migrate(path, deadline_s=deadline_s)
-        writer = writer_pool(path, durable=durable, deadline_s=deadline_s)
-        backlog_reader = reader_pool(path, lanes=1, deadline_s=deadline_s)
+        siblings: list[Lane] = []
+        writer = writer_pool(path, siblings=siblings, durable=durable, deadline_s=deadline_s)
+        reader, counter = (reader_pool(path, siblings=siblings, lanes=1, deadline_s=deadline_s) for _ in range(2))
         return cls(
-            readers=reader_pool(path, lanes=readers, deadline_s=deadline_s),
+            readers=reader_pool(path, siblings=siblings, lanes=readers, deadline_s=deadline_s),
             writer=writer,
-            backlog=SqliteBacklog(backlog_reader, writer, path),
-            backlog_reader=backlog_reader,
+            backlog=SqliteBacklog(reader=reader, counter=counter, writer=writer, path=path),
+            others=(reader, counter),
         )
 
     def reading(self, *, user_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
@@ -86,9 +101,13 @@ class SqliteRecord(SystemOfRecord):
         """A transaction that may write; one at a time."""
         return self._writing(check_user(user_id))
 
+    def figures(self) -> Mapping[str, float | str]:
+        """Failures since the start; `status` and the latest `error` until work succeeds again."""
+        return figures_of(pool.health for pool in reversed(self._pools))
+
     async def close(self) -> None:
         """Finishes what is under way and lets go of the files."""
-        for pool in (self._writer, self._readers, self._backlog_reader):
+        for pool in self._pools:
             await pool.close()
 
     @asynccontextmanager

@@ -1,5 +1,6 @@
 """The transaction that the repositories of one unit of work share."""
 
+import asyncio
 import sqlite3
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -42,11 +43,33 @@ class Transaction:
             raise RuntimeError("this unit of work was opened for reading")
         return await self._lane.run(work)
 
+    async def count(self, statement: str, *parameters: object) -> int:
+        """The one number that a query over this user's rows gives; its first parameter is the user."""
+
+        def work(connection: sqlite3.Connection) -> int:
+            return int(connection.execute(statement, (self.user_id, *parameters)).fetchone()[0])
+
+        return await self.read(work)
+
+    async def change(self, statement: str, *parameters: object) -> int:
+        """How many of this user's rows a statement changes; its first parameter is the user."""
+
+        def work(connection: sqlite3.Connection) -> int:
+            return connection.execute(statement, (self.user_id, *parameters)).rowcount
+
+        return await self.write(work)
+
     async def commit(self) -> None:
         """Makes the changes durable; the transaction ends."""
         self._require_open()
         self._open = False
-        await self._lane.run(_commit)
+        await self._lane.commit()
+
+    async def rollback(self) -> None:
+        """Undoes the changes; the transaction ends."""
+        self._require_open()
+        self._open = False
+        await asyncio.wrap_future(self._lane.reset())
 
     def close(self) -> None:
         """Nothing runs in this transaction any more: the lane will soon be in another one."""
@@ -57,13 +80,19 @@ class Transaction:
             raise RuntimeError("this unit of work is over")
 
 
-def _commit(connection: sqlite3.Connection) -> None:
-    connection.execute("COMMIT")
-
-
 def microseconds(moment: datetime) -> int:
     """Whole microseconds since the epoch: exact, and ordered as moments are, whatever their zones."""
     return (moment - _EPOCH) // _MICROSECOND
+
+
+def moment_of(microseconds_since_epoch: int) -> datetime:
+    """The moment in UTC; the inverse of `microseconds`."""
+    return _EPOCH + microseconds_since_epoch * _MICROSECOND
+
+
+def after_clause(column: str, after: str | None) -> tuple[str, tuple[str, ...]]:
+    """The condition that a page begins after this id, where there is one, and its parameter."""
+    return ("", ()) if after is None else (f" AND {column} > ?", (after,))
 
 
 def select_by_id(

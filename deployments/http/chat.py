@@ -33,6 +33,7 @@ async def chat(body: ChatBody, request: Request, services: Use) -> Any:
     With `stream: true` (or `Accept: text/event-stream`) the reply comes as events: `resolution` and `sources` as soon
     as they are known, `delta` with pieces of the reply, `done` with the whole reply once the turn is safely stored.
     """
+    await services.admit(body.user_id)
     message = ChatMessage(
         user_id=body.user_id,
         session_id=body.session_id,
@@ -94,8 +95,7 @@ async def _observed(events: AsyncIterator[ChatEvent], services: Services) -> Asy
                     confidence=round(resolution.confidence, 3),
                 )
         if isinstance(event, Acknowledged):
-            for part in event.degraded:
-                services.metrics.degraded.labels(part).inc()
+            services.count_degraded(event.degraded)
         yield event
 
 

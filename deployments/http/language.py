@@ -25,6 +25,7 @@ async def resolve(body: ResolveBody, services: Use) -> CoreferenceResult:
 
     The context is the stored session `session_id`, or `history`: turns given here, oldest first.
     """
+    await services.admit(body.user_id)
     now = utc_now()
     last_referred = None
     if body.history is not None:
@@ -35,16 +36,19 @@ async def resolve(body: ResolveBody, services: Use) -> CoreferenceResult:
     else:
         session = await services.sessions.load(body.session_id or DEFAULT_SESSION, user_id=body.user_id)
         turns, last_referred = session.turns, session.context.last_referred_entity
-    return await services.resolver.resolve(
+    result = await services.resolver.resolve(
         ResolutionRequest(
             query=body.query, user_id=body.user_id, turns=turns, last_referred_entity=last_referred, now=now
         )
     )
+    services.count_degraded(result.degraded)
+    return result
 
 
 @router.post("/entities/extract")
 async def extract(body: ExtractBody, services: Use) -> ExtractReply:
     """Finds entities and requests to remember; learns them only where `store` is true."""
+    await services.admit(body.user_id)
     [extraction] = await recognise(
         [body.text], user_id=body.user_id, record=services.record, extractor=services.extractor
     )
@@ -65,6 +69,7 @@ async def _store(body: ExtractBody, services: Services) -> tuple[Entity, ...]:
 @router.get("/entities")
 async def entities(user_id: Identifier, services: Use, limit: Annotated[int, Query(ge=1, le=100)] = 20) -> EntityList:
     """The entities that were mentioned last."""
+    await services.admit(user_id)
     async with services.record.reading(user_id=user_id) as unit:
         recent = await unit.entities.recent(limit=limit)
     return EntityList(results=tuple(entity for entity in recent if entity.mention_count > 0))

@@ -20,6 +20,7 @@ async def add(body: AddBody, services: Use) -> AddReply:
     found when the reply comes (`learned` says what was learned of them; null where that has to wait for a part that is
     down); without it they are safe, and can be found soon after.
     """
+    await services.admit(body.user_id)
     now = utc_now()
     additions = [
         NewMemory(
@@ -45,6 +46,7 @@ async def add(body: AddBody, services: Use) -> AddReply:
 @router.post("/search")
 async def search(body: SearchBody, services: Use) -> SearchReply:
     """Finds entities and memories; each hit shows the parts of its score. A filter leaves memories only."""
+    await services.admit(body.user_id)
     result = await services.retriever.search(
         SearchRequest(
             query=body.query,
@@ -55,6 +57,5 @@ async def search(body: SearchBody, services: Use) -> SearchReply:
             now=utc_now(),
         )
     )
-    for part in result.degraded:
-        services.metrics.degraded.labels(part).inc()
+    services.count_degraded(result.degraded)
     return SearchReply(results=result.hits, degraded=result.degraded)

@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 
 from memory.errors import (
     BadRequest,
+    Conflict,
     InvalidField,
     JiyiError,
     ModelUnavailable,
@@ -28,6 +29,7 @@ from .limits import BodyTooLarge
 STATUS: dict[type[JiyiError], int] = {
     InvalidField: 422,
     NotFound: 404,
+    Conflict: 409,
     Overloaded: 429,
     BadRequest: 400,
     StoreUnavailable: 503,

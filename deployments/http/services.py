@@ -1,6 +1,6 @@
 """What the routes need, in one place: the use cases of the domain and the parts that operations look at."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Protocol
 
@@ -8,7 +8,9 @@ from fastapi import Depends, Request
 
 from memory.chat.additions import MemoryAdditions
 from memory.chat.turn import ChatTurn
+from memory.ports.coordination import RateLimiter
 from memory.ports.language import Extractor, FloatMatrix, Priority, Resolver, TextKind
+from memory.ports.maintenance import IndexMaintenance
 from memory.ports.record import SystemOfRecord
 from memory.ports.retrieval import Retriever
 from memory.ports.sessions import SessionStore
@@ -42,15 +44,31 @@ class Services:
     additions: MemoryAdditions
     record: SystemOfRecord
     sessions: SessionStore
+    limiter: RateLimiter | None
     extractor: Extractor
     resolver: Resolver
     retriever: Retriever
+    index: IndexMaintenance
     embed: Embedding
     metrics: ServiceMetrics
     model_ids: tuple[str, ...]
     dimension: int
     probes: Mapping[str, Probe] = field(default_factory=dict)
     required: frozenset[str] = frozenset()
+
+    async def admit(self, user_id: str) -> None:
+        """Counts a request against what this user may ask for.
+
+        Raises:
+            Overloaded: The user has sent too many; says when to come back.
+        """
+        if self.limiter is not None:
+            await self.limiter.take(user_id=user_id)
+
+    def count_degraded(self, parts: Sequence[str]) -> None:
+        """Counts a reply that had to do without these parts."""
+        for part in parts:
+            self.metrics.degraded.labels(part).inc()
 
 
 def _services(request: Request) -> Services:

@@ -57,9 +57,7 @@ class MemoryAdditions:
             StoreUnavailable: Nothing was written.
         """
         resources = [_resource(addition, user_id, session_id) for addition in additions]
-        async with self._record.writing(user_id=user_id) as unit:
-            await unit.log.append(resources)
-            await unit.commit()
+        await self._record.append(resources, user_id=user_id)
         turns = [resource.as_turn() for resource in resources if resource.kind is ResourceKind.TURN]
         if turns:
             await self._sessions.append(session_id, user_id=user_id, turns=turns)

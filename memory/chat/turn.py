@@ -9,7 +9,7 @@ import structlog
 from ..answering.answers import Answer, Answerer, AnswerRequest
 from ..coreference.resolutions import CoreferenceResult, ResolutionRequest
 from ..dialogue import Role, Session
-from ..errors import Unavailable
+from ..errors import StoreUnavailable, Unavailable
 from ..extraction.mentions import Extraction, MentionLevel
 from ..extraction.recognition import recognise
 from ..identity import memory_id, new_id, resource_id
@@ -130,9 +130,8 @@ class ChatTurn:
         )
         yield Replied(answer=answer)
         said, reply = _resources(message, resolution, answer)
-        async with self._record.writing(user_id=message.user_id) as unit:
-            await unit.log.append([said, reply])
-            await unit.commit()
+        if not await self._record.append([said, reply], user_id=message.user_id):
+            degraded.append("record")
         await self._sessions.append(
             message.session_id,
             user_id=message.user_id,
@@ -146,15 +145,20 @@ class ChatTurn:
             turn_id=said.resource_id,
             memory_id=memory_id(message.user_id, said.resource_id),
             reply_id=reply.resource_id,
-            degraded=tuple(degraded),
+            degraded=tuple(dict.fromkeys(degraded)),
             learned=learned,
         )
 
     async def _extract(self, message: ChatMessage, degraded: list[str]) -> Extraction:
+        texts = [message.message]
         try:
-            [extraction] = await recognise(
-                [message.message], user_id=message.user_id, record=self._record, extractor=self._extractor
-            )
+            try:
+                [extraction] = await recognise(
+                    texts, user_id=message.user_id, record=self._record, extractor=self._extractor
+                )
+            except StoreUnavailable as error:  # names that only the user knows are not found, the others are
+                _degrade("record", error, degraded)
+                [extraction] = await self._extractor.extract(texts)
         except Unavailable as error:
             _degrade("extractor", error, degraded)
             return Extraction()
@@ -169,10 +173,12 @@ class ChatTurn:
             now=message.now,
         )
         try:
-            return await self._resolver.resolve(request)
+            result = await self._resolver.resolve(request)
         except Unavailable as error:
             _degrade("resolver", error, degraded)
             return CoreferenceResult(original_query=message.message, resolved_query=message.message)
+        degraded.extend(result.degraded)
+        return result
 
     async def _retrieve(self, message: ChatMessage, resolution: CoreferenceResult, degraded: list[str]) -> SearchResult:
         request = SearchRequest(

@@ -47,6 +47,7 @@ class CoreferenceResult(Value):
 
     `confidence` is that of the least certain resolution, 1.0 where there was nothing to resolve. References that
     stayed below the floor are in `unresolved`, with their alternatives, and are left in the query as they were.
+    `degraded` names the parts without which it was made (DESIGN §7).
     """
 
     original_query: str
@@ -55,6 +56,7 @@ class CoreferenceResult(Value):
     unresolved: tuple[CoreferenceResolution, ...] = ()
     confidence: float = 1.0
     entities_found: tuple[str, ...] = ()
+    degraded: tuple[str, ...] = ()
 
 
 class ResolutionRequest(Value):

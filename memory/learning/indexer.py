@@ -5,9 +5,10 @@ from itertools import groupby
 
 from ..ports.language import Encoder, Priority, TextKind
 from ..ports.record import OutboxEntry, SystemOfRecord
-from ..ports.vectors import Collection, IndexPoint, VectorIndex
+from ..ports.vectors import Collection, FloatVector, VectorIndex
 from ..retrieval.analysis import KeywordAnalyzer
-from .projection import dense_text, entity_text, keyword_text
+from .projection import Projection, has_same_vector
+from .sources import project_items
 
 INDEX_BATCH = 64
 
@@ -23,68 +24,71 @@ class Indexer:
         self._index = index
         self._analyzer = analyzer
 
-    async def drain(self, user_id: str, priority: Priority) -> int:
-        """Indexes all that waits for this user; returns how many items that was.
+    async def drain(self, user_id: str, priority: Priority, *, batches: int | None = None, anew: bool = False) -> int:
+        """Indexes what waits for this user; returns how many items that was.
+
+        Args:
+            user_id: Whose items.
+            priority: How the encoder should take them.
+            batches: How many batches of `INDEX_BATCH` at most; all that waits where it is not given.
+            anew: Encode every text, also one whose vector the index has already.
 
         Raises:
             Unavailable: The encoder or the index is down; what was not done stays in the outbox.
         """
-        indexed = 0
-        while entries := await self._record.backlog.outbox(limit=INDEX_BATCH, user_id=user_id):
+        indexed = done = 0
+        while batches is None or done < batches:
+            entries = await self._record.backlog.outbox(limit=INDEX_BATCH, user_id=user_id)
+            if not entries:
+                break
             for collection, group in groupby(sorted(entries, key=_collection), key=_collection):
                 batch = list(group)
-                await self._index_batch(user_id, collection, batch, priority)
+                await self._index_batch(user_id, collection, batch, priority, anew=anew)
                 await self._record.backlog.acknowledge(batch)
             indexed += len(entries)
+            done += 1
         return indexed
 
     async def _index_batch(
-        self, user_id: str, collection: Collection, entries: Sequence[OutboxEntry], priority: Priority
+        self, user_id: str, collection: Collection, entries: Sequence[OutboxEntry], priority: Priority, *, anew: bool
     ) -> None:
         ids = [entry.item_id for entry in entries]
-        if collection is Collection.ENTITIES:
-            points = await self._entity_points(user_id, ids, priority)
-        else:
-            points = await self._memory_points(user_id, ids, priority)
-        if points:
+        async with self._record.reading(user_id=user_id) as unit:
+            found = await project_items(unit, collection, ids)
+        wanted = [projection for projection in found.values() if projection is not None]
+        vectors = {} if anew else await self._kept(user_id, collection, wanted)
+        vectors |= await self._encoded([item for item in wanted if item.item_id not in vectors], priority)
+        if wanted:
+            points = [
+                item.point(
+                    model_id=self._encoder.model_id,
+                    dense=vectors[item.item_id],
+                    sparse=self._analyzer.document_vector(item.keyword_text),
+                )
+                for item in wanted
+            ]
             await self._index.upsert(collection, points, user_id=user_id)
-        if gone := set(ids) - {point.point_id for point in points}:
+        if gone := set(ids) - {item.item_id for item in wanted}:
             await self._index.delete(collection, sorted(gone), user_id=user_id)
 
-    async def _entity_points(self, user_id: str, ids: Sequence[str], priority: Priority) -> list[IndexPoint]:
-        async with self._record.reading(user_id=user_id) as unit:
-            entities = [entity for entity in await unit.entities.get(ids) if entity.mention_count > 0]
-        texts = [entity_text(entity) for entity in entities]
-        vectors = await self._encoder.encode(texts, kind=TextKind.PASSAGE, priority=priority) if texts else ()
-        return [
-            IndexPoint(
-                point_id=entity.entity_id,
-                dense=vector,
-                sparse=self._analyzer.document_vector(text),
-                created_at_s=entity.first_mentioned.timestamp(),
-            )
-            for entity, text, vector in zip(entities, texts, vectors, strict=True)
-        ]
+    async def _kept(self, user_id: str, collection: Collection, wanted: Sequence[Projection]) -> dict[str, FloatVector]:
+        """The vectors that the index has already: an entity that is mentioned again changes its counts alone."""
+        if not wanted:
+            return {}
+        points = await self._index.get(collection, [item.item_id for item in wanted], user_id=user_id)
+        fingerprints = {item.item_id: item.fingerprint(self._encoder.model_id) for item in wanted}
+        return {
+            point.point_id: point.dense
+            for point in points
+            if has_same_vector(point.fingerprint, fingerprints[point.point_id])
+        }
 
-    async def _memory_points(self, user_id: str, ids: Sequence[str], priority: Priority) -> list[IndexPoint]:
-        async with self._record.reading(user_id=user_id) as unit:
-            memories = await unit.memories.get(ids)
-            resources = await unit.log.get([memory.resource_id for memory in memories])
-        sources = {resource.resource_id: resource for resource in resources}
-        texts = [dense_text(memory, sources.get(memory.resource_id)) for memory in memories]
-        vectors = await self._encoder.encode(texts, kind=TextKind.PASSAGE, priority=priority) if texts else ()
-        return [
-            IndexPoint(
-                point_id=memory.memory_id,
-                dense=vector,
-                sparse=self._analyzer.document_vector(keyword_text(memory, sources.get(memory.resource_id))),
-                created_at_s=memory.created_at.timestamp(),
-                session_id=memory.session_id,
-                role=memory.role,
-                metadata=memory.metadata,
-            )
-            for memory, vector in zip(memories, vectors, strict=True)
-        ]
+    async def _encoded(self, items: Sequence[Projection], priority: Priority) -> dict[str, FloatVector]:
+        if not items:
+            return {}
+        texts = [item.dense_text for item in items]
+        matrix = await self._encoder.encode(texts, kind=TextKind.PASSAGE, priority=priority)
+        return {item.item_id: vector for item, vector in zip(items, matrix, strict=True)}
 
 
 def _collection(entry: OutboxEntry) -> Collection:

@@ -5,19 +5,22 @@ nothing or all of it; the index follows through the outbox.
 """
 
 import asyncio
+import itertools
 from collections.abc import Sequence
 from weakref import WeakValueDictionary
 
 from ..entities import Entity
+from ..errors import StoreUnavailable
 from ..extraction.recognition import recognise
 from ..ports.language import Encoder, Extractor, Priority
 from ..ports.learning import LearnReport
 from ..ports.record import SystemOfRecord
-from ..ports.vectors import VectorIndex
+from ..ports.vectors import Collection, VectorIndex
 from ..records import Resource
 from ..retrieval.analysis import KeywordAnalyzer
 from .indexer import Indexer
 from .lessons import Lesson, save_entities, save_memories
+from .lost_index import requeue_lost
 
 LEARN_BATCH = 64
 
@@ -36,25 +39,70 @@ class Learner:
     ) -> None:
         self._record = record
         self._extractor = extractor
+        self._index = index
         self._indexer = Indexer(record=record, encoder=encoder, index=index, analyzer=analyzer)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._looking = asyncio.Lock()
+        self._looked = False
+        self.requeued = 0
 
-    async def learn(self, *, user_id: str, priority: Priority = Priority.BATCH) -> LearnReport:
-        """Learns and indexes all that waits for this user.
+    async def learn(
+        self, *, user_id: str, priority: Priority = Priority.BATCH, batches: int | None = None
+    ) -> LearnReport:
+        """Learns and indexes what waits for this user: all of it, or so many batches of each at most.
 
         Raises:
             Unavailable: A store or model is down; what was not done stays on the backlog.
         """
-        lock = self._locks.setdefault(user_id, asyncio.Lock())
-        async with lock:
-            learned = await self._learn_all(user_id)
-            indexed = await self._indexer.drain(user_id, priority)
+        async with self.holding(user_id):
+            learned = await self._learn(user_id, batches)
+            indexed = await self._project(user_id, priority, batches=batches)
         return learned.model_copy(update={"indexed": indexed})
 
-    async def _learn_all(self, user_id: str) -> LearnReport:
+    async def look_for_loss(self) -> None:
+        """Queues what the index has lost; looks once, and again after an outage. Nothing is indexed before it.
+
+        Raises:
+            Unavailable: A store is down.
+        """
+        async with self._looking:
+            if not self._looked:
+                self.requeued += await requeue_lost(self._record, self._index)
+                self._looked = True
+
+    def holding(self, user_id: str) -> asyncio.Lock:
+        """Held while this user is learned and indexed: whoever else holds it sees an index that does not move."""
+        return self._locks.setdefault(user_id, asyncio.Lock())
+
+    async def project_anew(self, collection: Collection, item_ids: Sequence[str], *, user_id: str) -> None:
+        """Makes the index's points of these items again, vectors included; takes out those that should not be there.
+
+        They go over the outbox, so that what is not done when this is interrupted is done later.
+
+        Raises:
+            Unavailable: See `learn`.
+        """
+        async with self.holding(user_id):
+            await self._record.backlog.requeue(collection, item_ids, user_id=user_id)
+            await self._project(user_id, Priority.BATCH, anew=True)
+
+    async def _project(
+        self, user_id: str, priority: Priority, *, batches: int | None = None, anew: bool = False
+    ) -> int:
+        await self.look_for_loss()
+        try:
+            return await self._indexer.drain(user_id, priority, batches=batches, anew=anew)
+        except StoreUnavailable:
+            self._looked = False  # who knows how it comes back
+            raise
+
+    async def _learn(self, user_id: str, batches: int | None) -> LearnReport:
         report = LearnReport()
         seen: dict[str, Entity] = {}
-        while resources := await self._record.backlog.unlearned(limit=LEARN_BATCH, user_id=user_id):
+        for _ in itertools.count() if batches is None else range(batches):
+            resources = await self._record.backlog.unlearned(limit=LEARN_BATCH, user_id=user_id)
+            if not resources:
+                break
             lessons = await self._study(user_id, resources)
             async with self._record.writing(user_id=user_id) as unit:
                 taken = set(await unit.log.mark_learned([resource.resource_id for resource in resources]))

@@ -13,10 +13,14 @@ from .learner import Learner
 
 _log = structlog.get_logger("entity_memory")
 _USERS_A_ROUND = 256
+_BATCHES_A_TURN = 4
+"""So that a user with a long backlog (a lost index, say) does not keep the others waiting."""
 
 
 class LearningWorker(LearningService):
     """Drains the backlog of all users, again and again, until it is closed.
+
+    `failures` counts the rounds that a part which was down broke off; `waits_for` says what is wrong with it now.
 
     Args:
         poll_s: How long to sleep without a notification: what is found then was left by a crash or a restart.
@@ -31,6 +35,7 @@ class LearningWorker(LearningService):
         self._wake = asyncio.Event()
         self._closing = False
         self.failures = 0
+        self.waits_for = ""
         self.learned = LearnReport()
 
     def notify(self, *, user_id: str) -> None:
@@ -51,11 +56,18 @@ class LearningWorker(LearningService):
                 await self._drain()
             except Unavailable as error:
                 self.failures += 1
+                self.waits_for = error.message
                 _log.warning("learning_postponed", component=error.component, error=error.message)
                 await asyncio.sleep(self._retry_s)
                 continue
+            self.waits_for = ""
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._wake.wait(), self._poll_s)
+
+    @property
+    def requeued(self) -> int:
+        """Items that a lost index had to be given again."""
+        return self._learner.requeued
 
     def close(self) -> None:
         """Ends `run` after the batch under way."""
@@ -63,9 +75,10 @@ class LearningWorker(LearningService):
         self._wake.set()
 
     async def _drain(self) -> None:
+        await self._learner.look_for_loss()
         while not self._closing and (users := await self._users_waiting()):
             for user_id in users:
-                self._count(await self._learner.learn(user_id=user_id))
+                self._count(await self._learner.learn(user_id=user_id, batches=_BATCHES_A_TURN))
 
     async def _users_waiting(self) -> list[str]:
         backlog = self._record.backlog

@@ -1,7 +1,7 @@
-"""The system of record: raw log, entities, memories, and the outbox that feeds the vector index (DESIGN §7).
+"""The system of record: units of work, and the backlog that the learner and the vector index are fed from (DESIGN §7).
 
 A unit of work is bound to one user: nothing in it can name another. What crosses users is in `Backlog`, for the
-learner alone.
+learner and for maintenance alone.
 """
 
 from abc import ABC, abstractmethod
@@ -9,86 +9,31 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
-from ..entities import Entity
-from ..records import Memory, Resource
+from ..records import Resource
+from .facts import CategoryAccessRepository, CategoryRepository, FactRepository, GraphRepository
+from .repositories import EntityRepository, MemoryRepository, RawLog, RelationRepository
 from .vectors import Collection
 
 
-class RawLog(ABC):
-    """The append-only log of one user."""
-
-    @abstractmethod
-    async def append(self, resources: Sequence[Resource]) -> None:
-        """Appends in order; an id that is there already is skipped. Survives a power cut once committed."""
-
-    @abstractmethod
-    async def get(self, resource_ids: Sequence[str]) -> list[Resource]:
-        """The entries that exist, in the order of the ids."""
-
-    @abstractmethod
-    async def session(self, session_id: str, *, limit: int, before: int | None = None) -> list[Resource]:
-        """The latest `limit` entries of a session (with `sequence < before`, where given), oldest first."""
-
-    @abstractmethod
-    async def mark_learned(self, resource_ids: Sequence[str]) -> list[str]:
-        """Takes entries off the learner's backlog and returns those that were still on it, so that whoever takes an
-        entry first is the only one to learn from it.
-        """
-
-
-class EntityRepository(ABC):
-    """The entities of one user."""
-
-    @abstractmethod
-    async def get(self, entity_ids: Sequence[str]) -> list[Entity]:
-        """The entities that exist, in the order of the ids."""
-
-    @abstractmethod
-    async def get_by_value(self, value: str) -> Entity | None:
-        """The entity with this name or alias, compared by `memory.text.normalise`."""
-
-    @abstractmethod
-    async def found_in(self, text: str) -> list[Entity]:
-        """Active entities whose name or an alias occurs in the text, longest name first.
-
-        Compared in normalised form; a name of Latin letters or digits must stand between word borders.
-        """
-
-    @abstractmethod
-    async def recent(self, *, limit: int) -> list[Entity]:
-        """Active entities, latest mentioned first."""
-
-    @abstractmethod
-    async def save(self, entities: Sequence[Entity]) -> None:
-        """Inserts or replaces, and queues them for the vector index."""
-
-
-class MemoryRepository(ABC):
-    """The memories of one user."""
-
-    @abstractmethod
-    async def get(self, memory_ids: Sequence[str]) -> list[Memory]:
-        """The memories that exist, in the order of the ids."""
-
-    @abstractmethod
-    async def recent(self, *, limit: int, session_id: str | None = None) -> list[Memory]:
-        """Latest first, of one session or of all."""
-
-    @abstractmethod
-    async def save(self, memories: Sequence[Memory]) -> None:
-        """Inserts or replaces, and queues them for the vector index."""
-
-
 class UnitOfWork(ABC):
-    """One transaction in one user's data. Leaving it without `commit` undoes what was written."""
+    """One transaction in one user's data (002 §6.3). Leaving it without `commit` undoes what was written."""
 
     log: RawLog
     entities: EntityRepository
+    relations: RelationRepository
     memories: MemoryRepository
+    facts: FactRepository
+    categories: CategoryRepository
+    category_accesses: CategoryAccessRepository
+    graph: GraphRepository
 
     @abstractmethod
     async def commit(self) -> None:
         """Makes all of it durable, or none."""
+
+    @abstractmethod
+    async def rollback(self) -> None:
+        """Undoes all of it; the unit is over, as it is after `commit`."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +47,7 @@ class OutboxEntry:
 
 
 class Backlog(ABC):
-    """What is waiting, over all users: for the learner and nobody else."""
+    """What is waiting, over all users: for the learner and for maintenance, and nobody else."""
 
     @abstractmethod
     async def unlearned(self, *, limit: int, user_id: str | None = None) -> list[Resource]:
@@ -117,8 +62,18 @@ class Backlog(ABC):
         """Takes entries off the outbox; an item that was saved again meanwhile stays on it."""
 
     @abstractmethod
+    async def requeue(self, collection: Collection, item_ids: Sequence[str], *, user_id: str) -> None:
+        """Puts items on the outbox again, whether or not they exist: what is gone is taken out of the index."""
+
+    @abstractmethod
+    async def users(self, *, after: str | None = None, limit: int) -> list[str]:
+        """Users with any data, sorted by code point, from the first greater than `after`."""
+
+    @abstractmethod
     async def counts(self) -> Mapping[str, int]:
-        """Totals for the metrics: `resources`, `unlearned`, `entities`, `memories`, `outbox`, `users`, `size_bytes`."""
+        """Totals for the metrics: `resources`, `unlearned`, `entities`, `relations`, `memories`, `facts`, `outbox`,
+        `users`, `size_bytes`.
+        """
 
 
 class SystemOfRecord(ABC):
@@ -132,12 +87,30 @@ class SystemOfRecord(ABC):
 
     @abstractmethod
     def writing(self, *, user_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
-        """A transaction that may write; one at a time, so keep it short and never await a model in it.
+        """A transaction that may write; one at a time for a user, so keep it short and never await a model in it.
 
         Raises:
             StoreUnavailable: The store cannot be opened or is busy for longer than its deadline.
         """
 
+    async def append(self, resources: Sequence[Resource], *, user_id: str) -> bool:
+        """Appends to the raw log in a transaction of its own: the one write on the chat path (DESIGN §3.5).
+
+        Returns:
+            Whether it can be read back now; False where it is as safe, and waits elsewhere for the record to return.
+
+        Raises:
+            StoreUnavailable: It is not written, or it is not known whether it is; a repetition does no harm.
+        """
+        async with self.writing(user_id=user_id) as unit:
+            await unit.log.append(resources)
+            await unit.commit()
+        return True
+
+    @abstractmethod
+    def figures(self) -> Mapping[str, float | str]:
+        """State and totals for `/health/detailed`, without asking the store; `status` where it is not ok."""
+
     @abstractmethod
     async def close(self) -> None:
-        """Finishes what is under way and lets go of the files."""
+        """Finishes what is under way and lets go of the files or connections."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from ..coreference.resolutions import CoreferenceResolution
-from ..dialogue import Session, Turn
+from ..dialogue import Session, SessionContext, Turn
 
 CONTEXT_TTL = timedelta(hours=24)
 """000 §5.3."""
@@ -38,12 +38,21 @@ class SessionStore(ABC):
         mentioned: Sequence[str] = (),
         resolutions: Sequence[CoreferenceResolution] = (),
         deixis: Sequence[str] = (),
+        referred: str | None = None,
     ) -> None:
         """Adds turns and what was seen in them, in one atomic step; renews both times to live.
 
-        `mentioned` are entity ids, moved to the end of `mentioned_entities`; the last resolution with an entity id
-        becomes `last_referred_entity`. Every list is cut to its bound above, oldest first. A turn whose `turn_id` is
-        already in the history is not added again.
+        `mentioned` are entity ids, moved to the end of `mentioned_entities` (000 §5.4, `add_entity_to_session`);
+        `referred`, else the entity id of the last resolution that has one, becomes `last_referred_entity`. Every list
+        is cut to its bound above, oldest first. A turn whose `turn_id` is already in the history is not added again.
+        """
+
+    @abstractmethod
+    async def store_context(self, context: SessionContext, *, user_id: str) -> None:
+        """Replaces what the session remembers besides its turns (000 §5.4); its bounds and its time to live apply.
+
+        Raises:
+            InvalidField: It is another user's context.
         """
 
     @abstractmethod

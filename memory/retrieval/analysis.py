@@ -2,7 +2,8 @@
 
 Chinese: jieba's words on Simplified text, and character bigrams (so that a two-character word is found however the
 text around it was cut; a word that jieba sees counts in both). English: lower case, no function words, Snowball
-stems. Codes: whole and in parts. Traditional and Simplified, full width and half width are the same terms.
+stems; two words with a hyphen as one word too. Codes: whole and in parts. Numbers: without the commas of thousands.
+Traditional and Simplified, full width and half width are the same terms.
 """
 
 import re
@@ -18,6 +19,8 @@ from ..ports.vectors import SparseVector
 from ..text import to_simplified
 from .analysis_stopwords import CHINESE, CHINESE_ASKING, ENGLISH
 
+VERSION = 2
+"""Goes up with every change of the terms or weights that a text gets, so that what is indexed is known to be stale."""
 K1 = 0.9
 """BM25 saturation of the term frequency."""
 B = 0.4
@@ -38,6 +41,13 @@ _RUN = re.compile(
 _NUMBER = re.compile(r"\d+(?:[.:/]\d+)*")
 _VERSION = re.compile(r"v(\d+(?:\.\d+)*)")
 _SEPARATORS = re.compile(r"[-_./:@]")
+_HYPHENATED = re.compile(r"[^\W\d_]+[-_][^\W\d_]+")
+# Commas of the digits' own width: a full-width one between others' digits separates two numbers of a Chinese list.
+_THOUSANDS = re.compile(
+    r"(?<![0-9])(?<![0-9][.,])[0-9]{1,3}(?:,[0-9]{3})+(?!,?[0-9])"
+    r"|(?<![\uff10-\uff19])(?<![\uff10-\uff19][\uff0e\uff0c])[\uff10-\uff19]{1,3}(?:\uff0c[\uff10-\uff19]{3})+"
+    r"(?!\uff0c?[\uff10-\uff19])"
+)
 _LONGEST = 64
 
 
@@ -100,6 +110,8 @@ class KeywordAnalyzer:
             yield version.group(1)
             return
         yield from (self._stem(part) for part in parts if part and part not in ENGLISH)
+        if _HYPHENATED.fullmatch(word):  # Wi-Fi is WiFi; codes stay apart (DESIGN §6)
+            yield self._stem("".join(parts))
 
     def _stem(self, word: str) -> str:
         if len(word) > _LONGEST:
@@ -122,7 +134,9 @@ def _segmenter() -> Any:
 
 
 def _fold(text: str) -> str:
-    compatible = unicodedata.normalize("NFKC", text.encode("utf-8", "replace").decode("utf-8"))
+    valid = text.encode("utf-8", "replace").decode("utf-8")
+    whole_numbers = _THOUSANDS.sub(lambda number: number.group().translate({0x2C: None, 0xFF0C: None}), valid)
+    compatible = unicodedata.normalize("NFKC", whole_numbers)
     return to_simplified(compatible).casefold().translate({0x2018: "'", 0x2019: "'"})
 
 

@@ -7,6 +7,8 @@ from pydantic import Field
 from ..dialogue import Role
 from ..values import Scalar, SessionId, Timestamp, UserId, Value
 
+MAX_TOP_K = 100
+
 
 class HitKind(StrEnum):
     """What was found."""
@@ -39,7 +41,7 @@ class SearchRequest(Value):
 
     query: str
     user_id: UserId
-    top_k: int = Field(default=10, ge=1, le=100)
+    top_k: int = Field(default=10, ge=1, le=MAX_TOP_K)
     kinds: tuple[HitKind, ...] = (HitKind.ENTITY, HitKind.MEMORY)
     filters: SearchFilter = SearchFilter()
     now: Timestamp

@@ -3,14 +3,16 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from ..entities import EntityStatus
 from ..ports.language import Encoder, Priority, TextKind
 from ..ports.record import SystemOfRecord
-from ..ports.vectors import Collection, IndexQuery, VectorIndex
+from ..ports.vectors import Collection, FloatVector, IndexQuery, SparseVector, VectorIndex
 from ..records import Memory
 from .analysis import KeywordAnalyzer
 from .hits import HitKind, SearchFilter, SearchRequest
 
 _COLLECTIONS = {HitKind.ENTITY: Collection.ENTITIES, HitKind.MEMORY: Collection.MEMORIES}
+_WHERE = {HitKind.ENTITY: {"status": EntityStatus.ACTIVE.value}}
 _UNINDEXED = 64
 _RECENT = 200
 
@@ -28,8 +30,7 @@ Scores = dict[Key, float]
 async def dense_leg(request: SearchRequest, encoder: Encoder, index: VectorIndex, *, limit: int) -> Scores:
     """Cosine of the query's embedding with each candidate's."""
     [vector] = await encoder.encode([request.query], kind=TextKind.QUERY, priority=Priority.INTERACTIVE)
-    queries = [IndexQuery(_COLLECTIONS[kind], limit, dense=vector, filters=request.filters) for kind in request.kinds]
-    return await _search(request, queries, index)
+    return await _search(request, [_query(request, kind, limit, dense=vector) for kind in request.kinds], index)
 
 
 async def keyword_leg(request: SearchRequest, analyzer: KeywordAnalyzer, index: VectorIndex, *, limit: int) -> Scores:
@@ -37,8 +38,20 @@ async def keyword_leg(request: SearchRequest, analyzer: KeywordAnalyzer, index: 
     sparse = analyzer.query_vector(request.query)
     if not sparse.indices:
         return {}
-    queries = [IndexQuery(_COLLECTIONS[kind], limit, sparse=sparse, filters=request.filters) for kind in request.kinds]
-    return await _search(request, queries, index)
+    return await _search(request, [_query(request, kind, limit, sparse=sparse) for kind in request.kinds], index)
+
+
+def _query(
+    request: SearchRequest,
+    kind: HitKind,
+    limit: int,
+    *,
+    dense: FloatVector | None = None,
+    sparse: SparseVector | None = None,
+) -> IndexQuery:
+    return IndexQuery(
+        _COLLECTIONS[kind], limit, dense=dense, sparse=sparse, filters=request.filters, where=_WHERE.get(kind, {})
+    )
 
 
 async def _search(request: SearchRequest, queries: Sequence[IndexQuery], index: VectorIndex) -> Scores:
@@ -60,17 +73,22 @@ async def exact_leg(request: SearchRequest, record: SystemOfRecord) -> Scores:
 
 
 async def unindexed_memories(request: SearchRequest, record: SystemOfRecord) -> list[Memory]:
-    """What is acknowledged but not in the index yet: so that a user can read what was just written."""
+    """What is acknowledged but not in the index yet: so that a user can read what was just written.
+
+    Where more waits than is looked at (a lost index is coming back), the newest memories are among it.
+    """
     if HitKind.MEMORY not in request.kinds:
         return []
     user_id = request.user_id
     unlearned = await record.backlog.unlearned(limit=_UNINDEXED, user_id=user_id)
     waiting = await record.backlog.outbox(limit=_UNINDEXED, user_id=user_id)
-    ids = [entry.item_id for entry in waiting if entry.collection is Collection.MEMORIES]
-    if not ids:
-        return [*map(Memory.from_resource, unlearned)]
-    async with record.reading(user_id=user_id) as unit:
-        return [*map(Memory.from_resource, unlearned), *await unit.memories.get(ids)]
+    memories = [Memory.from_resource(resource) for resource in unlearned]
+    if ids := [entry.item_id for entry in waiting if entry.collection is Collection.MEMORIES]:
+        async with record.reading(user_id=user_id) as unit:
+            memories += await unit.memories.get(ids)
+    if len(waiting) == _UNINDEXED:
+        memories += await recent_memories(request, record)
+    return memories
 
 
 async def recent_memories(request: SearchRequest, record: SystemOfRecord) -> list[Memory]:

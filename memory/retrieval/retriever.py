@@ -2,11 +2,11 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 
 import structlog
 
-from ..entities import Entity
+from ..entities import Entity, EntityStatus
 from ..errors import Unavailable
 from ..ports.language import Encoder
 from ..ports.record import SystemOfRecord
@@ -27,7 +27,8 @@ class HybridRetriever(Retriever):
     """Dense, keyword and exact legs in parallel, fused by one recipe.
 
     A leg whose store or model cannot answer is named in the result's `degraded` and the others still answer; while
-    the index is down, recent memories are searched in memory (000 §9.1, DESIGN §7).
+    the index is down, recent memories are searched in memory (000 §9.1, DESIGN §7). While the record is down there is
+    nothing to show: the result is empty, with `record` among what is degraded.
     """
 
     def __init__(
@@ -49,20 +50,29 @@ class HybridRetriever(Retriever):
         """See `Retriever.search`."""
         if not request.filters.is_empty:  # entities carry none of the filtered fields
             request = request.model_copy(update={"kinds": tuple(k for k in request.kinds if k is HitKind.MEMORY)})
-        unindexed, (legs, degraded) = await asyncio.gather(
-            unindexed_memories(request, self._record), self._run_legs(request)
-        )
-        if any(name in degraded for name in _INDEX_LEGS):
-            unindexed += await recent_memories(request, self._record)
+        unindexed, legs, degraded = await self._gather(request)
         legs["overlap"] = overlap(request, unindexed, self._analyzer)
         parts = _parts(legs)
-        entities, memories = await self._load(request.user_id, parts, unindexed)
+        try:
+            entities, memories = await self._load(request.user_id, parts, unindexed)
+        except Unavailable as error:
+            return SearchResult(degraded=tuple(dict.fromkeys((*degraded, _failed("record", error)))))
         hits = [
             *(self._entity_hit(entity, parts, request) for entity in entities if _may_surface(entity, parts)),
             *(self._memory_hit(memory, parts, request) for memory in memories),
         ]
         hits.sort(key=lambda hit: (-hit.score, -hit.created_at.timestamp(), hit.id))
-        return SearchResult(hits=tuple(hits[: request.top_k]), degraded=tuple(degraded))
+        return SearchResult(hits=tuple(hits[: request.top_k]), degraded=tuple(dict.fromkeys(degraded)))
+
+    async def _gather(self, request: SearchRequest) -> tuple[list[Memory], dict[str, Scores], list[str]]:
+        """What the index does not hold yet, what each leg says, and which parts could not answer."""
+        (unindexed, lost), (legs, degraded) = await asyncio.gather(
+            _or_nothing(unindexed_memories(request, self._record)), self._run_legs(request)
+        )
+        if any(name in degraded for name in _INDEX_LEGS):
+            recent, also_lost = await _or_nothing(recent_memories(request, self._record))
+            unindexed, lost = [*unindexed, *recent], [*lost, *also_lost]
+        return unindexed, legs, [*degraded, *lost]
 
     async def _run_legs(self, request: SearchRequest) -> tuple[dict[str, Scores], list[str]]:
         limit = max(_MIN_CANDIDATES, 3 * request.top_k)
@@ -76,8 +86,7 @@ class HybridRetriever(Retriever):
         degraded: list[str] = []
         for name, outcome in zip(running, outcomes, strict=True):
             if isinstance(outcome, Unavailable):
-                _log.warning("retrieval_leg_failed", leg=name, component=outcome.component, error=outcome.message)
-                degraded.append(name)
+                degraded.append(_failed(name, outcome))
             elif isinstance(outcome, BaseException):
                 raise outcome
             else:
@@ -126,8 +135,26 @@ class HybridRetriever(Retriever):
         )
 
 
+def _failed(part: str, error: Unavailable) -> str:
+    """Logs that a part could not answer; returns its name."""
+    _log.warning("retrieval_degraded", part=part, component=error.component, error=error.message)
+    return part
+
+
+async def _or_nothing(reading: Awaitable[list[Memory]]) -> tuple[list[Memory], list[str]]:
+    """What was read from the record; nothing, and the record's name, while it is down."""
+    try:
+        return await reading, []
+    except Unavailable as error:
+        return [], [_failed("record", error)]
+
+
 def _may_surface(entity: Entity, parts: Mapping[Key, dict[str, float]]) -> bool:
-    """Preloaded entities that this user never mentioned are found by name only."""
+    """Active ones, even where the index has not heard of it yet; preloaded ones that this user never mentioned are
+    found by name only.
+    """
+    if entity.status is not EntityStatus.ACTIVE:
+        return False
     return entity.mention_count > 0 or "exact" in parts[Key(HitKind.ENTITY, entity.entity_id)]
 
 

@@ -15,6 +15,8 @@ from memory.chat.turn import ChatTurn
 from memory.coreference.long_term import LongTermResolver
 from memory.coreference.resolver import RuleResolver
 from memory.extraction.extractor import RuleExtractor
+from memory.learning.index_keeper import IndexKeeper
+from memory.learning.index_maintenance import BackgroundMaintenance
 from memory.learning.learner import Learner
 from memory.learning.worker import LearningWorker
 from memory.ports.language import FloatMatrix, Priority, TextKind
@@ -22,6 +24,7 @@ from memory.retrieval.analysis import KeywordAnalyzer
 from memory.retrieval.retriever import HybridRetriever
 from models.batched_encoder import BatchedEncoder
 from models.fake_encoder import FakeEncoderEngine
+from storage.memory_coordination import InMemoryLocks
 from storage.memory_record import InMemoryRecord
 from storage.memory_sessions import InMemorySessions
 from storage.memory_vectors import InMemoryVectors
@@ -41,6 +44,7 @@ async def services() -> AsyncIterator[Services]:
     )
     learner = Learner(record=record, extractor=extractor, encoder=encoder, index=index, analyzer=analyzer)
     learning = LearningWorker(learner=learner, record=record)
+    keeper = IndexKeeper(record=record, index=index, learner=learner, model_id=encoder.model_id)
 
     async def embed(texts: list[str], kind: TextKind, priority: Priority) -> tuple[FloatMatrix, int]:
         return await encoder.encode_counted(texts, kind=kind, priority=priority)
@@ -61,9 +65,11 @@ async def services() -> AsyncIterator[Services]:
         additions=MemoryAdditions(record=record, sessions=sessions, learning=learning),
         record=record,
         sessions=sessions,
+        limiter=None,
         extractor=extractor,
         resolver=resolver,
         retriever=retriever,
+        index=BackgroundMaintenance(keeper=keeper, locks=InMemoryLocks()),
         embed=embed,
         metrics=metrics,
         model_ids=("fake", "org/fake"),

@@ -53,6 +53,8 @@ def case(path: str, field: str, **body: Any) -> Any:
         case("/v1/embeddings", "input", input=["x"] * 513),
         case("/v1/embeddings", "model", input="x", model="another"),
         case("/v1/embeddings", "dimensions", input="x", dimensions=3),
+        case("/index/verify", "mend", mend="yes"),
+        case("/index/verify", "repair", repair=True),
     ],
 )
 async def test_each_is_refused_by_name(

@@ -34,7 +34,7 @@ def test_the_wheel_ships_these_packages_only_and_all_their_modules(tmp_path: Pat
 
 @pytest.mark.parametrize("package", ["memory", "models", "storage", "jiyi"])
 def test_importing_every_module_of_a_package_loads_no_heavy_library(package: str) -> None:
-    allowed = {"storage": {"qdrant_edge", "redis"}}.get(package, set())
+    allowed = {"storage": {"qdrant_edge", "qdrant_client", "redis"}}.get(package, set())
     program = (
         "import importlib, pkgutil, sys\n"
         f"package = importlib.import_module({package!r})\n"
@@ -44,6 +44,12 @@ def test_importing_every_module_of_a_package_loads_no_heavy_library(package: str
     )
     loaded = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, cwd=ROOT)
     assert set(eval(loaded.stdout)) <= allowed
+
+
+def test_the_embedded_stores_load_no_client_of_a_server() -> None:
+    program = "import sys, deployments.stores; print(sorted({'qdrant_client', 'arango'} & set(sys.modules)))"
+    loaded = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, cwd=ROOT)
+    assert loaded.stdout.strip() == "[]"
 
 
 def test_the_constraints_pin_every_dependency() -> None:

@@ -1,26 +1,35 @@
 """Values to store, and one real session server for the whole folder."""
 
+import asyncio
+import os
 import uuid
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from arango.client import ArangoClient
 from redis import Redis
 
 from memory.dialogue import Role, Turn
-from memory.entities import Entity
+from memory.entities import Entity, EntityRelation
+from memory.facts import Category, CategoryAccess, Fact, GraphEdge
 from memory.identity import entity_id
 from memory.ports.record import SystemOfRecord
 from memory.ports.vectors import IndexPoint, SparseVector
 from memory.records import Memory, Resource
 from memory.text import normalise
+from storage.arango_client import ArangoSettings
+from storage.arango_record import ArangoRecord
+from storage.arango_schema import COLLECTIONS
 from storage.memory_record import InMemoryRecord
 from storage.redis_server import LocalRedisServer
 from storage.sqlite_record import SqliteRecord
+from tests.storage.arango_standin import ArangoStandIn
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DIMENSION = 4
@@ -43,6 +52,45 @@ def entity(value: str, *aliases: str, user_id: str = "ann", **fields: Any) -> En
 def memory(name: str, *, user_id: str = "ann", session_id: str = "s", **fields: Any) -> Memory:
     fields = {"text": f"text of {name}", "created_at": NOON, "updated_at": NOON} | fields
     return Memory(memory_id=name, user_id=user_id, session_id=session_id, resource_id=f"r-{name}", **fields)
+
+
+def relation(source: str, target: str, *, user_id: str = "ann", **fields: Any) -> EntityRelation:
+    """Between entities of these ids; its own id says which."""
+    fields = {
+        "relation_id": f"{source}>{target}",
+        "relation_type": "knows",
+        "created_at": NOON,
+        "updated_at": NOON,
+    } | fields
+    return EntityRelation(user_id=user_id, source_entity_id=source, target_entity_id=target, **fields)
+
+
+def fact(name: str, *, user_id: str = "ann", **fields: Any) -> Fact:
+    fields = {
+        "resource_id": f"r-{name}",
+        "subject": "我",
+        "predicate": "喜歡",
+        "object": f"object of {name}",
+        "category": "preferences",
+        "recorded_at": NOON,
+        "updated_at": NOON,
+    } | fields
+    return Fact(fact_id=name, user_id=user_id, **fields)
+
+
+def category(name: str, *, user_id: str = "ann", **fields: Any) -> Category:
+    fields = {"category_id": f"id of {name}", "updated_at": NOON} | fields
+    return Category(user_id=user_id, name=name, **fields)
+
+
+def access(name: str, *, user_id: str = "ann", **fields: Any) -> CategoryAccess:
+    fields = {"category": "preferences", "accessed_at": NOON, "source": "context"} | fields
+    return CategoryAccess(access_id=name, user_id=user_id, **fields)
+
+
+def edge(subject: str, predicate: str, object_: str, *, user_id: str = "ann", **fields: Any) -> GraphEdge:
+    fields = {"edge_id": f"{subject} {predicate} {object_}", "created_at": NOON} | fields
+    return GraphEdge(user_id=user_id, subject=subject, predicate=predicate, object=object_, **fields)
 
 
 def turn(content: str, turn_id: str | None = None, role: Role = Role.USER) -> Turn:
@@ -70,12 +118,24 @@ async def save(
     user_id: str = "ann",
     resources: Sequence[Resource] = (),
     entities: Sequence[Entity] = (),
+    relations: Sequence[EntityRelation] = (),
     memories: Sequence[Memory] = (),
+    facts: Sequence[Fact] = (),
+    categories: Sequence[Category] = (),
+    accesses: Sequence[CategoryAccess] = (),
+    edges: Sequence[GraphEdge] = (),
 ) -> None:
+    """Everything in one unit of work, entities before their relations."""
     async with record.writing(user_id=user_id) as unit:
         await unit.log.append(resources)
         await unit.entities.save(entities)
+        await unit.relations.store(relations)
         await unit.memories.save(memories)
+        await unit.facts.create_many(facts)
+        for one in categories:
+            await unit.categories.create(one)
+        await unit.category_accesses.create_many(accesses)
+        await unit.graph.create_many(edges)
         await unit.commit()
 
 
@@ -88,7 +148,12 @@ def make() -> SimpleNamespace:
         at=at,
         resource=resource,
         entity=entity,
+        relation=relation,
         memory=memory,
+        fact=fact,
+        category=category,
+        access=access,
+        edge=edge,
         turn=turn,
         point=point,
         point_id=point_id,
@@ -96,10 +161,52 @@ def make() -> SimpleNamespace:
     )
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+async def _in_memory(_folder: Path) -> SystemOfRecord:
+    return InMemoryRecord()
+
+
+async def _sqlite(folder: Path) -> SystemOfRecord:
+    return SqliteRecord.open(folder / "record.db", readers=2)
+
+
+@cache
+def _arango_stand_in() -> ArangoStandIn:
+    return ArangoStandIn().start()
+
+
+async def _arango(_folder: Path) -> SystemOfRecord:
+    return await asyncio.to_thread(_emptied, _arango_stand_in().url)
+
+
+async def _arango_server(_folder: Path) -> SystemOfRecord:
+    password = os.environ.get("JIYI_TEST_ARANGO_PASSWORD", "")
+    return await asyncio.to_thread(_emptied, os.environ["JIYI_TEST_ARANGO_URL"], password)
+
+
+def _emptied(url: str, password: str = "") -> SystemOfRecord:
+    settings = ArangoSettings(url, "jiyi_test", password=password, durable=False)
+    record = ArangoRecord.open(settings)
+    client = ArangoClient(hosts=url)
+    aql = client.db(settings.database, username=settings.username, password=password).aql
+    for name in COLLECTIONS:
+        aql.execute("FOR d IN @@name REMOVE d IN @@name", bind_vars={"@name": name})
+    client.close()
+    return record
+
+
+RECORDS: Mapping[str, Callable[[Path], Awaitable[SystemOfRecord]]] = {
+    "memory": _in_memory,
+    "sqlite": _sqlite,
+    "arango": _arango,
+    **({"arango-server": _arango_server} if os.environ.get("JIYI_TEST_ARANGO_URL") else {}),
+}
+"""Every system of record there is, by how a new and empty one is opened; the contract suites run over each."""
+
+
+@pytest.fixture(params=list(RECORDS))
 async def record(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SystemOfRecord]:
-    """Every system of record there is."""
-    opened = InMemoryRecord() if request.param == "memory" else SqliteRecord.open(tmp_path / "record.db", readers=2)
+    """A new and empty system of record of each kind."""
+    opened = await RECORDS[request.param](tmp_path)
     yield opened
     await opened.close()
 
@@ -113,8 +220,9 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalRedi
 
 
 @pytest.fixture
-def redis_url(redis_server: LocalRedisServer) -> str:
-    """Where the session server is, emptied first."""
-    with Redis.from_url(redis_server.url) as client:
+def redis_url(request: pytest.FixtureRequest) -> str:
+    """Where the session server is, emptied first: a local one, or the one that `JIYI_TEST_REDIS_URL` names."""
+    url: str = os.environ.get("JIYI_TEST_REDIS_URL") or request.getfixturevalue("redis_server").url
+    with Redis.from_url(url) as client:
         client.flushdb()
-    return redis_server.url
+    return url

@@ -1,91 +1,82 @@
-"""What a store has acknowledged is there after its process was killed."""
+"""What a store has acknowledged is there, once, after its process was killed at any point of any sequence of writes.
 
-import signal
-import subprocess
-import sys
-import textwrap
-from pathlib import Path
-from types import SimpleNamespace
+`python -m benchmarks.durability` does the same with hundreds of sequences.
+"""
 
-from memory.ports.vectors import Collection, IndexQuery
-from storage.edge_vectors import EdgeVectors
-from storage.sqlite_record import SqliteRecord
+from collections.abc import Iterator
 
-KILLED_AFTER = 25
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
 
+from benchmarks.durability.plans import Death, Op, Plan, Step, Verdict
+from benchmarks.durability.strategies import plans
+from benchmarks.durability.zygote import Zygote
 
-def acknowledged_before_kill(code: str) -> list[str]:
-    """Runs a program that prints each name once its write is acknowledged, and kills it in the middle."""
-    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True)
-    names = [process.stdout.readline().strip() for _ in range(KILLED_AFTER)]
-    process.send_signal(signal.SIGKILL)
-    names += process.stdout.read().splitlines()
-    assert process.wait() == -signal.SIGKILL
-    process.stdout.close()
-    assert len(names) >= KILLED_AFTER
-    return names
+# No shrinking: where a process dies is never the same twice. Examples are drawn the same in every run.
+killing = settings(
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=(Phase.explicit, Phase.generate),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example],
+)
+RECORD_ONLY = tuple(op for op in Op if op is not Op.INDEX)
 
 
-async def test_vectors_survive_a_killed_process(tmp_path: Path, make: SimpleNamespace) -> None:
-    names = acknowledged_before_kill(f"""
-        import asyncio, itertools, pathlib, uuid
-        import numpy as np
-        from memory.ports.vectors import Collection, IndexPoint, SparseVector
-        from storage.edge_vectors import EdgeVectors
-
-        async def main():
-            index = EdgeVectors.open(pathlib.Path({str(tmp_path)!r}), model_id="e5", dimension=4)
-            for n in itertools.count():
-                name = str(uuid.uuid5(uuid.NAMESPACE_OID, str(n)))
-                dense = np.array([1, 0, 0, 0], dtype=np.float32)
-                point = IndexPoint(name, dense, SparseVector((n,), (1.0,)), created_at_s=n, metadata={{"n": n}})
-                await index.upsert(Collection.MEMORIES, [point], user_id="ann")
-                print(name, flush=True)
-
-        asyncio.run(main())
-    """)
-    index = EdgeVectors.open(tmp_path, model_id="e5", dimension=4)
-    query = IndexQuery(Collection.MEMORIES, 100_000, dense=make.point("any").dense)
-    (hits,) = await index.search([query], user_id="ann")
-    assert {hit.point_id for hit in hits} >= set(names)
-    await index.close()
+@pytest.fixture(scope="module")
+def zygote() -> Iterator[Zygote]:
+    """Forks the processes that are killed."""
+    with Zygote() as started:
+        yield started
 
 
-async def test_the_record_survives_a_killed_process_and_keeps_nothing_uncommitted(
-    tmp_path: Path, make: SimpleNamespace
+def everything(*, index: bool) -> tuple[Step, ...]:
+    """A sequence with each kind of write."""
+    ops = [op for op in Op if op is not Op.INDEX]
+    return tuple(Step(op, 3) for op in (*ops, Op.APPEND, *([Op.INDEX, Op.LEARN, Op.INDEX] if index else [])))
+
+
+@settings(killing, max_examples=18)
+@given(plan=plans(Death.ALL, RECORD_ONLY))
+def test_the_record_holds_exactly_what_was_acknowledged_when_its_process_is_killed(zygote: Zygote, plan: Plan) -> None:
+    assert_sound(zygote.run(plan), plan)
+
+
+@settings(killing, max_examples=3)
+@given(plan=plans(Death.ALL))
+def test_draining_makes_the_index_equal_to_the_record_when_their_process_is_killed(zygote: Zygote, plan: Plan) -> None:
+    assert_sound(zygote.run(plan), plan)
+
+
+@settings(killing, max_examples=2)
+@given(plan=plans(Death.POWER))
+def test_logs_that_a_power_cut_tore_leave_whole_writes_and_an_index_that_can_be_mended(
+    zygote: Zygote, plan: Plan
 ) -> None:
-    names = acknowledged_before_kill(f"""
-        import asyncio, itertools, pathlib
-        from memory.records import Resource
-        from memory.values import utc_now
-        from storage.sqlite_record import SqliteRecord
+    assert_sound(zygote.run(plan), plan)
 
-        async def main():
-            record = SqliteRecord.open(pathlib.Path({str(tmp_path / "record.db")!r}))
-            for n in itertools.count():
-                made = [
-                    Resource(
-                        resource_id=f"{{half}}{{n}}",
-                        user_id="ann",
-                        session_id="s",
-                        content="c",
-                        created_at=utc_now(),
-                    )
-                    for half in "ab"
-                ]
-                async with record.writing(user_id="ann") as unit:
-                    await unit.log.append(made[:1])
-                    await unit.log.append(made[1:])
-                    await unit.commit()
-                print(n, flush=True)
 
-        asyncio.run(main())
-    """)
-    record = SqliteRecord.open(tmp_path / "record.db")
-    async with record.writing(user_id="ann") as unit:
-        found = [one.resource_id for one in await unit.log.session("s", limit=100_000)]
-        await unit.log.append([make.resource("after")])
-        await unit.commit()
-    assert {f"a{name}" for name in names} <= set(found)
-    assert {name[1:] for name in found if name[0] == "a"} == {name[1:] for name in found if name[0] == "b"}
-    await record.close()
+@pytest.mark.parametrize("kill_after", [5, 9])
+def test_the_record_takes_writes_while_the_index_is_dead_and_nothing_is_lost(zygote: Zygote, kill_after: int) -> None:
+    plan = Plan(Death.INDEX, (everything(index=True),) * 2, kill_after=kill_after, jitter_us=0)
+    verdict = zygote.run(plan)
+    assert_sound(verdict, plan)
+    assert verdict.acknowledged >= 2 * len(everything(index=False))
+
+
+def test_files_that_were_being_created_are_completed_by_the_next_start(zygote: Zygote) -> None:
+    plan = Plan(Death.BIRTH, (everything(index=True),), kill_after=0, jitter_us=100_000)
+    assert_sound(zygote.run(plan), plan)
+
+
+def test_all_writes_of_a_finished_sequence_are_there(zygote: Zygote) -> None:
+    plan = Plan(Death.ALL, (everything(index=True),) * 3, kill_after=3 * len(everything(index=True)), jitter_us=0)
+    verdict = zygote.run(plan)
+    assert_sound(verdict, plan)
+    assert verdict.acknowledged == plan.kill_after
+    assert not verdict.in_flight
+
+
+def assert_sound(verdict: Verdict, plan: Plan) -> None:
+    assert not verdict.error, f"{verdict.error}\n{plan}"
+    assert verdict.is_sound(plan.death), f"{verdict}\n{plan}"

@@ -1,6 +1,7 @@
 """Three users do anything in any order: no port ever shows one of them what is another's."""
 
 import asyncio
+import inspect
 import tempfile
 import uuid
 from collections.abc import Iterator
@@ -13,7 +14,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory.ports.record import SystemOfRecord
 from memory.ports.vectors import Collection, IndexQuery, SparseVector, VectorIndex
 from memory.retrieval.hits import SearchFilter
 from storage.edge_vectors import EdgeVectors
@@ -22,6 +22,8 @@ from storage.memory_sessions import InMemorySessions
 from storage.memory_vectors import InMemoryVectors
 from storage.redis_sessions import RedisSessions
 from storage.sqlite_record import SqliteRecord
+from tests.storage import record_steps as record_steps_module
+from tests.storage.record_steps import BACKLOG_ACTIONS, CREATING, REPOSITORIES, UNIT_ACTIONS, Step, take, view
 
 USERS = ("ann", "bob", 'ann"} OR *')
 users = st.sampled_from(USERS)
@@ -88,61 +90,107 @@ def test_each_users_vectors_are_as_if_the_others_were_not_there(
     asyncio.run(run())
 
 
+# What a name, an id or a text may hold: syntax of several query languages, patterns, look-alikes, nothing, very much.
+CRAFTED = [
+    "A",
+    "臺灣",
+    "台湾",
+    "ann",
+    'ann"} OR *',
+    "bob'; DELETE FROM facts; --",
+    "%",
+    "_",
+    "*",
+    "' OR user_id = user_id OR '",
+    "@user_id",
+    "${user}",
+    '{"$ne": null}',
+    "ａｎｎ",
+    "\u202eann",
+    "a\u2028\x1f\x7f",
+    "\ufeff",
+    "𠮷",
+    "",
+    "記憶 " * 400,
+]
+some_users = st.sets(users, min_size=1)
+three_words = st.tuples(*[st.sampled_from([0, 0, 1, 2])] * 3)
 record_steps = st.lists(
-    st.tuples(st.sampled_from(["log", "learn", "entity", "memory", "rollback"]), users, ids, users), max_size=15
+    st.tuples(
+        st.sampled_from([*UNIT_ACTIONS, *BACKLOG_ACTIONS]), some_users, three_words, st.integers(0, 4), st.booleans()
+    ),
+    max_size=25,
 )
 
 
-async def _record_step(
-    record: SystemOfRecord, make: SimpleNamespace, action: str, user: str, name: str, word: str
-) -> None:
-    async with record.writing(user_id=user) as unit:
-        if action == "log":
-            await unit.log.append([make.resource(name, user_id=user, content=word)])
-        elif action == "learn":
-            await unit.log.mark_learned([name])
-        elif action == "entity":
-            await unit.entities.save([make.entity(word, name, user_id=user, entity_id=name)])
-        else:
-            await unit.memories.save([make.memory(name, user_id=user, text=word)])
-        if action != "rollback":
-            await unit.commit()
-
-
-async def _record_view(record: SystemOfRecord, user: str) -> tuple[Any, ...]:
-    async with record.reading(user_id=user) as unit:
-        return (
-            [one.model_copy(update={"sequence": 0}) for one in await unit.log.session("s", limit=99)],
-            await unit.log.get(list("abc")) != [],
-            await unit.entities.get(list("abc")),
-            sorted(one.entity_id for one in await unit.entities.recent(limit=99)),
-            [one.entity_id for one in await unit.entities.found_in(f"a b c {' '.join(USERS)}")],
-            sorted(one.memory_id for one in await unit.memories.recent(limit=99)),
-            await unit.memories.get(list("abc")),
-            [one.resource_id for one in await record.backlog.unlearned(limit=99, user_id=user)],
-            [(one.collection, one.item_id) for one in await record.backlog.outbox(limit=99, user_id=user)],
-        )
-
-
 @slow
-@given(steps=record_steps)
-def test_each_users_record_is_as_if_the_others_were_not_there(make: SimpleNamespace, steps: Any) -> None:
+@given(
+    spelling=st.lists(st.sampled_from(["a", "b", *CRAFTED]), min_size=3, max_size=3, unique=True),
+    having=some_users,
+    steps=record_steps,
+)
+def test_each_users_record_is_as_if_the_others_were_not_there(
+    make: SimpleNamespace, spelling: list[str], having: set[str], steps: Any
+) -> None:
+    # Some have the same of everything to begin with; every step is taken by some, with the same ids.
+    begun = [(action, having, (0, 0, 1), 1, True) for action in CREATING]
+
     async def run() -> None:
         with tempfile.TemporaryDirectory() as folder:
             shared = SqliteRecord.open(Path(folder) / "record.db", durable=False, readers=1)
             alone = {user: InMemoryRecord() for user in USERS}
-            for action, user, name, word in steps:
-                for record in (shared, alone[user]):
-                    await _record_step(record, make, action, user, name, word)
+            for action, who, three, seconds, kept in [*begun, *steps]:
+                for user in sorted(who):
+                    step = Step(action, user, *(spelling[one] for one in three), make.at(seconds), kept)
+                    assert await take(step, shared, make) == await take(step, alone[user], make)
             for user in USERS:
-                assert await _record_view(shared, user) == await _record_view(alone[user], user)
+                assert await view(shared, make, user, spelling) == await view(alone[user], make, user, spelling)
             totals = [await record.backlog.counts() for record in alone.values()]
             counts = await shared.backlog.counts()
-            for name in ("resources", "unlearned", "entities", "memories", "outbox", "users"):
+            for name in counts.keys() - {"size_bytes"}:
                 assert counts[name] == sum(total[name] for total in totals)
+            found = sorted([user for record in alone.values() for user in await record.backlog.users(limit=9)])
+            assert await shared.backlog.users(limit=9) == found
+            assert await shared.backlog.users(after="ann", limit=9) == [user for user in found if user > "ann"]
             await shared.close()
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("action", [*UNIT_ACTIONS, *BACKLOG_ACTIONS])
+async def test_whatever_one_user_does_with_ids_that_all_have_the_others_keep_what_they_had(
+    make: SimpleNamespace, tmp_path: Path, action: str
+) -> None:
+    spelling = ["x", "*", "", "'"]
+    shared = SqliteRecord.open(tmp_path / "record.db", durable=False, readers=1)
+    alone = {user: InMemoryRecord() for user in USERS}
+
+    async def both(user: str, action: str, *three: int) -> None:
+        step = Step(action, user, *(spelling[one] for one in three), make.at(3), True)
+        assert await take(step, shared, make) == await take(step, alone[user], make)
+
+    async def compare() -> None:
+        for user in USERS:
+            assert await view(shared, make, user, spelling) == await view(alone[user], make, user, spelling)
+
+    for number, user in enumerate(USERS, start=1):
+        for one in (1, 2, 3):
+            await both(user, "append", one, 0, 0)
+            await both(user, "mark_learned", one, one, one)
+            await both(user, "save_entity", one, one, one)
+        for creating in CREATING:
+            await both(user, creating, 0, 0, number)
+    await compare()
+    await both("ann", action, 0, 0, 1)
+    await compare()
+    await shared.close()
+
+
+@pytest.mark.parametrize("name", REPOSITORIES)
+def test_every_method_of_every_repository_is_among_what_users_do_or_see(name: str) -> None:
+    calls = inspect.getsource(record_steps_module)
+    methods = REPOSITORIES[name].__abstractmethods__
+    assert [method for method in sorted(methods) if f"{name}.{method}(" not in calls] == []
 
 
 session_steps = st.lists(
@@ -158,7 +206,7 @@ def test_each_users_sessions_are_as_if_the_others_were_not_there(
 ) -> None:
     async def run() -> None:
         shared = RedisSessions(redis_url, now=lambda: make.NOON)
-        await shared._redis.flushdb()
+        await shared._redis.commands.flushdb()
         alone = {user: InMemorySessions(now=lambda: make.NOON) for user in USERS}
         for action, user, session, word in steps:
             for store in (shared, alone[user]):

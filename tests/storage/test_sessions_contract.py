@@ -7,10 +7,18 @@ from types import SimpleNamespace
 import pytest
 
 from memory.coreference.resolutions import CoreferenceResolution, ReferenceSource
-from memory.dialogue import Role
+from memory.dialogue import Role, SessionContext
 from memory.errors import InvalidField
 from memory.extraction.mentions import Mention
-from memory.ports.sessions import COREFERENCE_HISTORY, DEIXIS_WORDS, HISTORY_TURNS, MENTIONED_ENTITIES, SessionStore
+from memory.ports.sessions import (
+    CONTEXT_TTL,
+    COREFERENCE_HISTORY,
+    DEIXIS_WORDS,
+    HISTORY_TTL,
+    HISTORY_TURNS,
+    MENTIONED_ENTITIES,
+    SessionStore,
+)
 from storage.memory_sessions import InMemorySessions
 from storage.redis_sessions import RedisSessions
 from storage.resilient_sessions import ResilientSessions
@@ -103,6 +111,92 @@ async def test_the_last_referred_entity_stays_until_another_is_referred_to(sessi
     assert (await sessions.load("s", user_id="ann")).context.last_referred_entity == "b"
 
 
+async def test_what_the_caller_referred_to_goes_before_the_resolutions(sessions: SessionStore) -> None:
+    await sessions.append("s", user_id="ann", turns=[], resolutions=[resolution("A", "a")], referred="c")
+    assert (await sessions.load("s", user_id="ann")).context.last_referred_entity == "c"
+    await sessions.append("s", user_id="ann", turns=[], referred="d")
+    await sessions.append("s", user_id="ann", turns=[])
+    assert (await sessions.load("s", user_id="ann")).context.last_referred_entity == "d"
+
+
+async def test_a_repeated_append_changes_nothing(sessions: SessionStore, make: SimpleNamespace) -> None:
+    async def say() -> None:
+        await sessions.append(
+            "s",
+            user_id="ann",
+            turns=[make.turn("a", "1"), make.turn("b", "2")],
+            mentioned=["e"],
+            resolutions=[resolution("A", "a")],
+            deixis=["今天"],
+        )
+
+    await say()
+    once = await sessions.load("s", user_id="ann")
+    await say()
+    assert await sessions.load("s", user_id="ann") == once
+
+
+async def test_what_was_seen_without_turns_is_added_each_time(sessions: SessionStore) -> None:
+    for _ in range(2):
+        await sessions.append("s", user_id="ann", turns=[], resolutions=[resolution("A")], deixis=["今天"])
+    context = (await sessions.load("s", user_id="ann")).context
+    assert (len(context.coreference_history), context.deixis) == (2, ("今天", "今天"))
+
+
+def stored_context(make: SimpleNamespace, **fields: object) -> SessionContext:
+    given = {"session_id": "s", "user_id": "ann", "started_at": make.at(-60), "last_activity": make.at(-30)}
+    return SessionContext.model_validate(given | fields)
+
+
+async def test_a_stored_context_replaces_all_but_the_turns(sessions: SessionStore, make: SimpleNamespace) -> None:
+    await sessions.append("s", user_id="ann", turns=[make.turn("a")], mentioned=["x"], deixis=["今天"], referred="x")
+    context = stored_context(
+        make,
+        mentioned_entities=("e1", "e2"),
+        last_referred_entity="e2",
+        coreference_history=({"original_text": "它", "confidence": 0.9, "entity_id": None},),
+    )
+    await sessions.store_context(context, user_id="ann")
+    session = await sessions.load("s", user_id="ann")
+    assert session.context == context
+    assert [turn.content for turn in session.turns] == ["a"]
+    await sessions.store_context(stored_context(make), user_id="ann")
+    assert (await sessions.load("s", user_id="ann")).context == stored_context(make)
+
+
+async def test_a_stored_context_of_a_new_session_can_be_added_to(
+    sessions: SessionStore, make: SimpleNamespace, clock: SimpleNamespace
+) -> None:
+    await sessions.store_context(stored_context(make, mentioned_entities=("e",)), user_id="ann")
+    await sessions.append("s", user_id="ann", turns=[make.turn("a")], mentioned=["f"])
+    context = (await sessions.load("s", user_id="ann")).context
+    assert context.mentioned_entities == ("e", "f")
+    assert (context.started_at, context.last_activity) == (make.at(-60), clock.now)
+
+
+async def test_a_stored_context_is_cut_to_its_bounds(sessions: SessionStore, make: SimpleNamespace) -> None:
+    words = tuple(str(n) for n in range(60))
+    context = stored_context(
+        make,
+        mentioned_entities=(*words, "0"),
+        coreference_history=tuple({"original_text": word} for word in words),
+        deixis=words,
+    )
+    await sessions.store_context(context, user_id="ann")
+    kept = (await sessions.load("s", user_id="ann")).context
+    assert kept.mentioned_entities == (*words[1:], "0")[-MENTIONED_ENTITIES:]
+    assert kept.coreference_history == context.coreference_history[-COREFERENCE_HISTORY:]
+    assert kept.deixis == words[-DEIXIS_WORDS:]
+
+
+async def test_the_context_of_another_user_is_not_stored(sessions: SessionStore, make: SimpleNamespace) -> None:
+    context = stored_context(make, mentioned_entities=("e",))
+    with pytest.raises(InvalidField):
+        await sessions.store_context(context, user_id="bob")
+    for user in ("ann", "bob"):
+        assert (await sessions.load("s", user_id=user)).context.mentioned_entities == ()
+
+
 async def test_every_list_is_cut_to_its_bound_oldest_first(sessions: SessionStore, make: SimpleNamespace) -> None:
     for batch in range(3):
         words = [f"{batch}-{n}" for n in range(40)]
@@ -187,3 +281,26 @@ async def test_an_impossible_id_is_refused(sessions: SessionStore, user_id: str,
 
 async def test_a_living_store_answers(sessions: SessionStore) -> None:
     await sessions.ping()
+
+
+async def test_turns_fade_before_the_context(make: SimpleNamespace) -> None:
+    now = make.NOON
+    store = InMemorySessions(now=lambda: now)
+    await store.append("s", user_id="ann", turns=[make.turn("a")], mentioned=["e"])
+    now = make.NOON + HISTORY_TTL
+    faded = await store.load("s", user_id="ann")
+    assert (faded.turns, faded.context.mentioned_entities) == ((), ("e",))
+    now = make.NOON + CONTEXT_TTL
+    assert (await store.load("s", user_id="ann")).context.mentioned_entities == ()
+
+
+async def test_a_stored_context_does_not_renew_the_turns(make: SimpleNamespace) -> None:
+    now = make.NOON
+    store = InMemorySessions(now=lambda: now)
+    await store.append("s", user_id="ann", turns=[make.turn("a")])
+    now = make.NOON + HISTORY_TTL / 2
+    await store.store_context(stored_context(make), user_id="ann")
+    now = make.NOON + HISTORY_TTL
+    assert (await store.load("s", user_id="ann")).turns == ()
+    now = make.NOON + CONTEXT_TTL
+    assert (await store.load("s", user_id="ann")).context == stored_context(make)

@@ -1,11 +1,12 @@
-"""What every vector index does (`memory.ports.vectors`), the fake and the embedded engine alike."""
+"""What every vector index does (`memory.ports.vectors`): the fake, the embedded engine, and the server's adapter.
 
-import asyncio
+The cases of `qdrant-server` run where `JIYI_TEST_QDRANT_URL` names a server that the tests may use; they make
+collections of their own there and delete them.
+"""
+
 import math
-import os
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,33 +14,27 @@ import numpy as np
 import pytest
 
 from memory.dialogue import Role
-from memory.errors import InvalidField, StoreUnavailable
+from memory.errors import InvalidField
 from memory.ports.vectors import Collection, IndexQuery, SparseVector, VectorIndex
 from memory.retrieval.hits import SearchFilter
-from storage.edge_vectors import EdgeVectors
-from storage.memory_vectors import InMemoryVectors
+from tests.storage.vector_backends import BACKENDS, Backends
+
+pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant")
 
 MEMORIES = Collection.MEMORIES
 
 
 @pytest.fixture(scope="module")
-def edge_index(tmp_path_factory: pytest.TempPathFactory, make: SimpleNamespace) -> Iterator[EdgeVectors]:
-    opened = EdgeVectors.open(tmp_path_factory.mktemp("vectors"), model_id="e5", dimension=make.DIMENSION)
+def backends(tmp_path_factory: pytest.TempPathFactory, make: SimpleNamespace) -> Iterator[Backends]:
+    opened = Backends(tmp_path_factory.mktemp("vectors"), dimension=make.DIMENSION)
     yield opened
-    asyncio.run(opened.close())
+    opened.close()
 
 
-@pytest.fixture(params=["memory", "edge"])
-async def index(request: pytest.FixtureRequest, make: SimpleNamespace) -> AsyncIterator[VectorIndex]:
-    if request.param == "memory":
-        yield InMemoryVectors(dimension=make.DIMENSION)
-        return
-    shared = request.getfixturevalue("edge_index")
-    yield shared
-    for collection in Collection:
-        for user in ("ann", "bob"):
-            (left,) = await shared.search([dense(1, 0, 0, 0, limit=1000, collection=collection)], user_id=user)
-            await shared.delete(collection, [hit.point_id for hit in left], user_id=user)
+@pytest.fixture(params=BACKENDS)
+async def index(request: pytest.FixtureRequest, backends: Backends) -> AsyncIterator[VectorIndex]:
+    async with backends.opened(request.param) as opened:
+        yield opened
 
 
 def dense(*numbers: Any, limit: int = 10, collection: Collection = MEMORIES, **filters: dict[str, Any]) -> IndexQuery:
@@ -309,74 +304,3 @@ class TestRefusals:
     async def test_an_unsound_search_is_refused(self, index: VectorIndex, query: IndexQuery) -> None:
         with pytest.raises(InvalidField):
             await index.search([query], user_id="ann")
-
-
-class TestEdgeFiles:
-    """What only the embedded engine has: files."""
-
-    async def test_points_are_there_after_a_reload(self, tmp_path: Path, make: SimpleNamespace) -> None:
-        for expected in (0, 1):
-            index = EdgeVectors.open(tmp_path, model_id="e5", dimension=make.DIMENSION)
-            assert await index.count(MEMORIES, user_id="ann") == expected
-            await index.upsert(MEMORIES, [make.point("a")], user_id="ann")
-            await index.close()
-
-    async def test_each_collection_and_model_has_its_folder_named_by_the_alias_file(
-        self, tmp_path: Path, make: SimpleNamespace
-    ) -> None:
-        index = EdgeVectors.open(tmp_path, model_id="intfloat/e5", dimension=make.DIMENSION)
-        await index.close()
-        assert sorted(os.listdir(tmp_path)) == [
-            "ai_box_aam_memory__intfloat%2Fe5",
-            "ai_box_entity_memory__intfloat%2Fe5",
-            "aliases.json",
-        ]
-
-    async def test_vectors_of_another_model_or_length_are_refused(self, tmp_path: Path, make: SimpleNamespace) -> None:
-        await EdgeVectors.open(tmp_path, model_id="e5", dimension=make.DIMENSION).close()
-        with pytest.raises(StoreUnavailable, match="ai_box_entity_memory__e5 is live, but the model is mpnet"):
-            EdgeVectors.open(tmp_path, model_id="mpnet", dimension=make.DIMENSION)
-        with pytest.raises(StoreUnavailable, match="vectors of length 4, not 8"):
-            EdgeVectors.open(tmp_path, model_id="e5", dimension=8)
-
-    async def test_one_owner_at_a_time(self, tmp_path: Path, make: SimpleNamespace) -> None:
-        owner = EdgeVectors.open(tmp_path, model_id="e5", dimension=make.DIMENSION)
-        with pytest.raises(StoreUnavailable, match="another process") as caught:
-            EdgeVectors.open(tmp_path, model_id="e5", dimension=make.DIMENSION)
-        assert caught.value.component == "vectors"
-        await owner.close()
-        await EdgeVectors.open(tmp_path, model_id="e5", dimension=make.DIMENSION).close()
-
-    async def test_half_a_shard_of_a_crashed_start_is_replaced(self, tmp_path: Path, make: SimpleNamespace) -> None:
-        (tmp_path / "ai_box_aam_memory__e5.new" / "segments").mkdir(parents=True)
-        index = EdgeVectors.open(tmp_path, model_id="e5", dimension=make.DIMENSION)
-        await index.upsert(MEMORIES, [make.point("a")], user_id="ann")
-        await index.close()
-
-    @pytest.mark.parametrize("content", ["", "[]", "{"])
-    async def test_a_broken_alias_file_is_no_reason_to_start_empty(
-        self, tmp_path: Path, make: SimpleNamespace, content: str
-    ) -> None:
-        await EdgeVectors.open(tmp_path, model_id="e5", dimension=make.DIMENSION).close()
-        (tmp_path / "aliases.json").write_text(content)
-        with pytest.raises(StoreUnavailable, match="cannot be read"):
-            EdgeVectors.open(tmp_path, model_id="e5", dimension=make.DIMENSION)
-
-    async def test_nothing_answers_after_close(self, tmp_path: Path, make: SimpleNamespace) -> None:
-        index = EdgeVectors.open(tmp_path, model_id="e5", dimension=make.DIMENSION)
-        await index.close()
-        await index.close()
-        with pytest.raises(StoreUnavailable, match="closed"):
-            await index.search([sparse(1)], user_id="ann")
-
-    async def test_vacuum_and_flush_change_no_result(self, tmp_path: Path, make: SimpleNamespace) -> None:
-        index = EdgeVectors.open(tmp_path, model_id="e5", dimension=make.DIMENSION)
-        for _ in range(3):
-            await index.upsert(MEMORIES, [make.point(str(n), terms={n % 7: 1.0}) for n in range(900)], user_id="ann")
-        await index.delete(MEMORIES, [make.point_id(str(n)) for n in range(500)], user_id="ann")
-        queries = [sparse(1, 2, limit=900), dense(1, 0, 0, 0, limit=900)]
-        before = await index.search(queries, user_id="ann")
-        await index.vacuum()
-        await index.flush()
-        assert await index.search(queries, user_id="ann") == before
-        await index.close()

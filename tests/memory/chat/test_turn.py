@@ -141,3 +141,23 @@ async def test_a_question_is_never_the_answer_to_itself(world: World) -> None:
     await world.say("備用鑰匙放在哪裡？")
     _, replied, _ = await world.say("備用鑰匙放在哪裡？")
     assert replied.answer.sources == ()
+
+
+async def test_while_the_record_cannot_be_read_the_session_is_still_understood_and_the_turn_says_what_is_missing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading = world.record.reading
+
+    def down(*, user_id: str) -> None:
+        raise StoreUnavailable("gone", component="record")
+
+    monkeypatch.setattr(world.record, "reading", down)
+    await world.say("我們公司買了 AI-Box。")
+    understood, replied, acknowledged = await world.say("它多少錢？")
+    assert understood.resolution.resolved_query == "AI-Box 多少錢？"
+    assert replied.answer.text
+    assert acknowledged.degraded.count("record") == 1
+    monkeypatch.setattr(world.record, "reading", reading)
+    await world.learn()
+    async with world.record.reading(user_id="ann") as unit:
+        assert await unit.entities.get_by_value("AI-Box")

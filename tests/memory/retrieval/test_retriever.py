@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from memory.entities import EntityStatus
 from memory.errors import StoreUnavailable
-from memory.ports.vectors import IndexQuery, ScoredPoint
+from memory.learning.lost_index import requeue_lost
+from memory.ports.vectors import Collection, IndexQuery, ScoredPoint
 from memory.retrieval.hits import HitKind, SearchFilter
 
 from ..conftest import World
@@ -90,3 +92,71 @@ async def test_an_error_that_is_no_outage_is_not_hidden(world: World, monkeypatc
 async def test_another_user_finds_nothing(world: World) -> None:
     await world.note("The spare key is in the blue drawer.", user="ann")
     assert (await world.find("spare key", user="bob")).hits == ()
+
+
+async def test_an_archived_entity_is_not_found_by_what_it_is_like(world: World) -> None:
+    await world.say("我們今天測試宏康 HCI。")
+    async with world.record.writing(user_id="ann") as unit:
+        entity = await unit.entities.get_by_value("宏康 HCI")
+        assert entity is not None
+        await unit.entities.save([entity.model_copy(update={"status": EntityStatus.ARCHIVED})])
+        await unit.commit()
+    assert (await world.find("宏康 HCI", kinds=(HitKind.ENTITY,))).hits == ()  # the index has not heard of it yet
+    await world.learn()
+    assert (await world.find("宏康 HCI", kinds=(HitKind.ENTITY,))).hits == ()
+    assert await world.index.count(Collection.ENTITIES, user_id="ann") == 1
+
+
+async def test_archived_entities_do_not_crowd_out_active_ones(world: World) -> None:
+    await world.note(*(f"RM05-{number:03} 到了" for number in range(60)))
+    async with world.record.writing(user_id="ann") as unit:
+        found = [await unit.entities.get_by_value(f"RM05-{number:03}") for number in range(1, 60)]
+        archived = [entity.model_copy(update={"status": EntityStatus.ARCHIVED}) for entity in found if entity]
+        await unit.entities.save(archived)
+        await unit.commit()
+    await world.learn()
+    hits = (await world.find("RM05", kinds=(HitKind.ENTITY,), top_k=1)).hits
+    assert [hit.text for hit in hits] == ["RM05-000"]
+
+
+def _down(*_: Any, **__: Any) -> Any:
+    raise StoreUnavailable("gone", component="record")
+
+
+async def test_while_the_record_is_down_the_result_is_empty_and_says_why(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await world.note("The spare key is in the blue drawer.")
+    monkeypatch.setattr(world.record, "reading", _down)
+    result = await world.find("spare key")
+    assert result.hits == ()
+    assert set(result.degraded) == {"exact", "record"}
+    assert len(result.degraded) == 2
+
+
+async def test_without_the_backlog_the_index_still_answers(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    [wanted] = await world.note("The spare key is in the blue drawer.")
+    monkeypatch.setattr(world.record.backlog, "unlearned", _down)
+    result = await world.find("spare key")
+    assert [hit.id for hit in result.hits] == [wanted]
+    assert result.degraded == ("record",)
+
+
+async def test_with_both_stores_down_there_is_still_an_answer(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(world.index, "search", _down)
+    monkeypatch.setattr(world.record, "reading", _down)
+    monkeypatch.setattr(world.record.backlog, "unlearned", _down)
+    result = await world.find("spare key")
+    assert result.hits == ()
+    assert set(result.degraded) == {"vector", "keyword", "exact", "record"}
+
+
+async def test_while_a_lost_index_comes_back_the_newest_memories_are_found(world: World) -> None:
+    await world.note(*(f"note number {number}" for number in range(100)))
+    [wanted] = await world.note("The spare key is in the blue drawer.")
+    for collection in Collection:
+        await world.index.delete_user(collection, user_id="ann")
+    assert await requeue_lost(world.record, world.index) == 101
+    result = await world.find("spare key")
+    assert [hit.id for hit in result.hits] == [wanted]
+    assert result.degraded == ()

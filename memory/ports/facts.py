@@ -1,0 +1,201 @@
+"""Where facts, categories and their graph are kept: 002 §6.2, each bound to one user by its unit of work.
+
+002's EmbeddingRepository is `memory.ports.vectors.VectorIndex` with `Collection.FACTS`: embeddings are a projection
+that the outbox feeds, never part of the transaction.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from ..facts import Category, CategoryAccess, Fact, FactStatus, GraphEdge
+
+MAX_DEPTH = 3
+"""How far a graph may be walked."""
+
+# A class with a method `list` cannot spell the type inside.
+Facts = list[Fact]
+Categories = list[Category]
+Strings = list[str]
+
+
+class FactRepository(ABC):
+    """The facts of one user (002's ItemRepository). Lists are ordered by `recorded_at`, latest first, then by id."""
+
+    @abstractmethod
+    async def get(self, fact_id: str) -> Fact | None:
+        """One fact, whatever its status."""
+
+    @abstractmethod
+    async def get_many(self, fact_ids: Sequence[str]) -> Facts:
+        """The facts that exist, in the order of the ids."""
+
+    async def create(self, fact: Fact) -> str:
+        """Adds one fact; returns its id. See `create_many`."""
+        return (await self.create_many([fact]))[0]
+
+    @abstractmethod
+    async def create_many(self, facts: Sequence[Fact]) -> Strings:
+        """Adds facts and queues them for the vector index; one whose id is there already is left as it is, so that a
+        repeated call changes nothing. Returns the ids in the order given.
+        """
+
+    @abstractmethod
+    async def update(self, fact: Fact) -> None:
+        """Replaces a fact and queues it for the vector index.
+
+        Raises:
+            NotFound: This user has no such fact.
+        """
+
+    @abstractmethod
+    async def update_status(self, fact_id: str, status: FactStatus, *, now: datetime) -> bool:
+        """Sets status and `updated_at`, and queues the fact for the vector index; whether there is such a fact."""
+
+    @abstractmethod
+    async def list(
+        self, *, category: str | None = None, status: FactStatus | None = FactStatus.ACTIVE, limit: int = 100
+    ) -> Facts:
+        """Facts of a category, or of all; of a status, or of any."""
+
+    @abstractmethod
+    async def page(self, *, after: str | None = None, limit: int) -> Facts:
+        """Facts of any status in the order of their ids, from the first id greater than `after`."""
+
+    @abstractmethod
+    async def count(self, *, category: str | None = None, status: FactStatus | None = FactStatus.ACTIVE) -> int:
+        """How many there are."""
+
+    @abstractmethod
+    async def find_potential_conflicts(self, subject: str, predicate: str, *, exclude_id: str | None = None) -> Facts:
+        """Active facts with this subject and predicate, compared in normalised form."""
+
+    @abstractmethod
+    async def list_duplicates(self) -> Sequence[tuple[Fact, ...]]:
+        """Groups of two or more active facts that say the same: equal subject, predicate and object in normalised
+        form. Each group oldest first; groups by the id of their first fact.
+        """
+
+    @abstractmethod
+    async def count_by_subject_recent(self, subject: str, *, since: datetime) -> int:
+        """How many active facts about this subject were recorded at or after `since`."""
+
+    @abstractmethod
+    async def list_distinct_categories(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> Strings:
+        """Names of the categories that facts of this status have, sorted."""
+
+    @abstractmethod
+    async def list_old_low_confidence(self, *, recorded_before: datetime, below: float) -> Facts:
+        """Active facts that were recorded before then and have a confidence below this."""
+
+    @abstractmethod
+    async def get_stats_by_status(self) -> Mapping[FactStatus, int]:
+        """How many facts there are of each status; statuses that no fact has are 0."""
+
+    @abstractmethod
+    async def get_avg_confidence(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> float | None:
+        """The mean confidence; None where there is no fact."""
+
+    @abstractmethod
+    async def list_all_ids(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> Strings:
+        """All ids, sorted."""
+
+    async def list_archived(self, *, limit: int = 100) -> Facts:
+        """Archived facts."""
+        return await self.list(status=FactStatus.ARCHIVED, limit=limit)
+
+    @abstractmethod
+    async def get_superseding(self, archived_id: str) -> Fact | None:
+        """The fact that took this one's place (002's `get_superseding_item`); the latest where there are several."""
+
+
+class CategoryRepository(ABC):
+    """The categories of one user; names are compared as they are written."""
+
+    @abstractmethod
+    async def get(self, category_id: str) -> Category | None:
+        """One category."""
+
+    @abstractmethod
+    async def get_by_name(self, name: str) -> Category | None:
+        """The category of this name."""
+
+    @abstractmethod
+    async def create(self, category: Category) -> bool:
+        """Adds a category; False, and nothing changes, where the name or the id is taken."""
+
+    @abstractmethod
+    async def upsert(self, category: Category) -> None:
+        """Adds the category, or replaces the one of this name, whose id is then kept."""
+
+    @abstractmethod
+    async def list(self) -> Categories:
+        """All categories by name."""
+
+    @abstractmethod
+    async def count_items_per_category(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> Mapping[str, int]:
+        """How many facts each category has, for those that have any: with or without a `Category` of the name."""
+
+
+class CategoryAccessRepository(ABC):
+    """When the categories of one user were used."""
+
+    @abstractmethod
+    async def create_many(self, accesses: Sequence[CategoryAccess]) -> None:
+        """Adds accesses; one whose id is there already is skipped."""
+
+    @abstractmethod
+    async def count_since(self, since: datetime) -> Mapping[str, int]:
+        """How often each category was used at or after `since`, for those that were."""
+
+    @abstractmethod
+    async def last_accessed(self) -> Mapping[str, datetime]:
+        """When each category was used last."""
+
+
+class GraphRepository(ABC):
+    """The graph of one user's facts. Vertices are names in normalised form; edges come in the order of their ids."""
+
+    async def create(self, edge: GraphEdge) -> str:
+        """Adds one edge; returns its id. See `create_many`."""
+        return (await self.create_many([edge]))[0]
+
+    @abstractmethod
+    async def create_many(self, edges: Sequence[GraphEdge]) -> list[str]:
+        """Adds edges; where the user has one of the same subject, predicate and object, that one stays as it is.
+        Returns the ids under which they are kept, in the order given.
+        """
+
+    @abstractmethod
+    async def get_by_subject(self, subject: str) -> list[GraphEdge]:
+        """Edges that start at this name."""
+
+    @abstractmethod
+    async def get_neighbors(self, subject: str, *, depth: int = 1, limit: int = 100) -> Mapping[str, int]:
+        """Names that can be reached over edges in either direction, in normalised form, with the number of hops.
+
+        Nearest first, then by name; the start is not among them. `depth` is 1 to `MAX_DEPTH`.
+
+        Raises:
+            InvalidField: Another depth.
+        """
+
+    @abstractmethod
+    async def delete_by_subject(self, subject: str) -> int:
+        """Deletes the edges that start at this name; how many those were."""
+
+    @abstractmethod
+    async def list_all(self) -> list[GraphEdge]:
+        """All edges."""
+
+    @abstractmethod
+    async def delete_all(self) -> int:
+        """Deletes all edges of this user; how many those were."""
+
+    @abstractmethod
+    async def count(self) -> int:
+        """How many edges there are."""
+
+    @abstractmethod
+    async def update_weight(self, subject: str, predicate: str, object_: str, weight: float) -> bool:
+        """Sets the weight of an edge; whether there is one."""

@@ -1,0 +1,154 @@
+"""What the system of record keeps of one user: the raw log, entities, their relations, memories (000 §5.4, 002 §6.2).
+
+Each repository is bound to one user by the unit of work that it belongs to.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from ..entities import Entity, EntityRelation
+from ..records import Memory, Resource, ResourceKind
+
+Resources = list[Resource]  # a class with a method `list` cannot spell the type inside
+Strings = list[str]
+
+
+class RawLog(ABC):
+    """The append-only log of one user (002's ResourceRepository; `append` is its `create`)."""
+
+    @abstractmethod
+    async def append(self, resources: Sequence[Resource]) -> None:
+        """Appends in order; an id that is there already is skipped. Survives a power cut once committed."""
+
+    @abstractmethod
+    async def get(self, resource_ids: Sequence[str]) -> Resources:
+        """The entries that exist, in the order of the ids."""
+
+    @abstractmethod
+    async def session(self, session_id: str, *, limit: int, before: int | None = None) -> Resources:
+        """The latest `limit` entries of a session (with `sequence < before`, where given), oldest first."""
+
+    @abstractmethod
+    async def list(
+        self, *, kind: ResourceKind | None = None, since: datetime | None = None, limit: int = 100
+    ) -> Resources:
+        """The latest entries, of one kind (002's `source`) or of all, created at or after `since`, latest first."""
+
+    @abstractmethod
+    async def count(self) -> int:
+        """How many entries there are."""
+
+    @abstractmethod
+    async def list_unextracted(self, *, limit: int = 100) -> Resources:
+        """Entries that the learner has not learned from yet, oldest first."""
+
+    @abstractmethod
+    async def mark_learned(self, resource_ids: Sequence[str]) -> Strings:
+        """Takes entries off the learner's backlog and returns those that were still on it, so that whoever takes an
+        entry first is the only one to learn from it.
+        """
+
+    @abstractmethod
+    async def delete_orphaned(self, *, created_before: datetime) -> int:
+        """Deletes entries older than this that nothing was made of: learned, and no memory or fact comes from them.
+        Returns how many. Besides erasure, this is the only thing that shortens the log (002 §5.2, the weekly job).
+        """
+
+
+class EntityRepository(ABC):
+    """The entities of one user."""
+
+    @abstractmethod
+    async def get(self, entity_ids: Sequence[str]) -> list[Entity]:
+        """The entities that exist, in the order of the ids."""
+
+    @abstractmethod
+    async def get_by_value(self, value: str) -> Entity | None:
+        """The entity with this name or alias, compared by `memory.text.normalise`."""
+
+    @abstractmethod
+    async def found_in(self, text: str) -> list[Entity]:
+        """Active entities whose name or an alias occurs in the text, longest name first.
+
+        Compared in normalised form; a name of Latin letters or digits must stand between word borders.
+        """
+
+    @abstractmethod
+    async def recent(self, *, limit: int) -> list[Entity]:
+        """Active entities, latest mentioned first."""
+
+    @abstractmethod
+    async def page(self, *, after: str | None = None, limit: int) -> list[Entity]:
+        """Entities of any status in the order of their ids, from the first id greater than `after`."""
+
+    @abstractmethod
+    async def save(self, entities: Sequence[Entity]) -> None:
+        """Inserts or replaces, and queues them for the vector index."""
+
+    @abstractmethod
+    async def update_mention(self, entity_id: str, *, at: datetime) -> bool:
+        """Counts one more mention at this time (000 §5.4): the times widen, the count and the version grow by one, and
+        the entity is queued for the vector index. Whether there is such an entity.
+        """
+
+
+class RelationRepository(ABC):
+    """The relations between one user's entities; those of a deleted or unknown entity are never walked."""
+
+    @abstractmethod
+    async def store(self, relations: Sequence[EntityRelation]) -> None:
+        """Inserts or replaces by `relation_id`.
+
+        Raises:
+            InvalidField: An end of a relation is not an entity of this user. Nothing is stored.
+        """
+
+    @abstractmethod
+    async def get(self, relation_ids: Sequence[str]) -> list[EntityRelation]:
+        """The relations that exist, in the order of the ids."""
+
+    @abstractmethod
+    async def of(self, entity_id: str, *, limit: int = 100) -> list[EntityRelation]:
+        """Relations that start or end at this entity, surest first, then by id."""
+
+    @abstractmethod
+    async def related(
+        self, entity_id: str, *, depth: int = 1, limit: int = 100, min_confidence: float = 0.0
+    ) -> Mapping[str, int]:
+        """Ids of entities that can be reached over relations in either direction, with the number of hops.
+
+        Nearest first, then by id; the start is not among them. `depth` is 1 to `memory.ports.facts.MAX_DEPTH`. Only
+        relations at least this sure are walked.
+
+        Raises:
+            InvalidField: Another depth.
+        """
+
+    @abstractmethod
+    async def delete(self, relation_ids: Sequence[str]) -> int:
+        """Deletes relations; how many there were."""
+
+    @abstractmethod
+    async def count(self) -> int:
+        """How many relations there are."""
+
+
+class MemoryRepository(ABC):
+    """The memories of one user."""
+
+    @abstractmethod
+    async def get(self, memory_ids: Sequence[str]) -> list[Memory]:
+        """The memories that exist, in the order of the ids."""
+
+    @abstractmethod
+    async def recent(self, *, limit: int, session_id: str | None = None) -> list[Memory]:
+        """Latest first, of one session or of all."""
+
+    @abstractmethod
+    async def page(self, *, after: str | None = None, limit: int) -> list[Memory]:
+        """Memories in the order of their ids, from the first id greater than `after`."""
+
+    @abstractmethod
+    async def save(self, memories: Sequence[Memory]) -> None:
+        """Inserts or replaces, and queues them for the vector index."""

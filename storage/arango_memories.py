@@ -1,0 +1,65 @@
+"""Memories in ArangoDB."""
+
+from collections.abc import Sequence
+
+from memory.ports.repositories import MemoryRepository
+from memory.ports.vectors import Collection
+from memory.records import Memory
+
+from . import arango_items as items
+from . import arango_queries as aql
+from .arango_documents import Document, ascii_of, key_of, microseconds, order_of
+from .arango_transaction import ArangoTransaction, Query
+from .checks import check_owner
+
+_COLLECTION = "memories"
+
+
+class ArangoMemories(MemoryRepository):
+    """The memories of one user."""
+
+    def __init__(self, transaction: ArangoTransaction) -> None:
+        self._transaction = transaction
+        self._user_id = transaction.user_id
+
+    async def get(self, memory_ids: Sequence[str]) -> list[Memory]:
+        """The memories that exist, in the order of the ids."""
+        return await self._transaction.read(
+            lambda query: items.by_id(query, _COLLECTION, Memory, self._user_id, memory_ids)
+        )
+
+    async def recent(self, *, limit: int, session_id: str | None = None) -> list[Memory]:
+        """Latest first, of one session or of all; of one moment, the one that was saved first comes last."""
+        session = None if session_id is None else ascii_of(session_id)
+        return await self._transaction.read(
+            lambda query: items.values(Memory, query(aql.RECENT_MEMORIES, session=session, limit=max(limit, 0)))
+        )
+
+    async def page(self, *, after: str | None = None, limit: int) -> list[Memory]:
+        """Memories in the order of their ids."""
+        return await self._transaction.read(
+            lambda query: items.values(Memory, items.page(query, _COLLECTION, after=after, limit=limit))
+        )
+
+    async def save(self, memories: Sequence[Memory]) -> None:
+        """Inserts or replaces, and queues them for the vector index."""
+        check_owner(memories, self._user_id)
+        latest = {memory.memory_id: memory for memory in memories}
+
+        def work(query: Query) -> None:
+            documents = [_document(self._user_id, memory) for memory in latest.values()]
+            items.put_in_place(self._transaction, query, _COLLECTION, documents)
+            items.queue(self._transaction, query, Collection.MEMORIES, latest)
+
+        await self._transaction.write(work)
+
+
+def _document(user_id: str, memory: Memory) -> Document:
+    return {
+        "_key": key_of(user_id, memory.memory_id),
+        "order": order_of(memory.memory_id),
+        "session": ascii_of(memory.session_id),
+        "source": key_of(user_id, memory.resource_id),
+        "created_us": microseconds(memory.created_at),
+        "body": memory.model_dump_json(),
+    }

@@ -1,0 +1,282 @@
+"""Every AQL statement of Jiyi (STORES, ArangoDB).
+
+`@user` is the owner in ASCII (`arango_documents.ascii_of`), given to every statement that a unit of work runs, so one
+that does not filter by it is refused by the server. Only `ALL_…`, `MIGRATIONS` and `ADD_MIGRATION` are without.
+Documents hold what is compared and, in `body`, the value itself. `order` sorts as the id does by code point.
+"""
+
+# Any collection
+
+KNOWN = """
+FOR d IN @@collection FILTER d._key IN @keys AND d.user_id == @user RETURN [d._key, d.sequence]
+"""
+BODIES = """
+FOR d IN @@collection FILTER d._key IN @keys AND d.user_id == @user RETURN [d._key, d.body]
+"""
+PAGE = """
+FOR d IN @@collection FILTER d.user_id == @user AND d.order > @after SORT d.order LIMIT @limit RETURN d.body
+"""
+COUNT = """
+FOR d IN @@collection FILTER d.user_id == @user COLLECT WITH COUNT INTO total RETURN total
+"""
+PUT = """
+FOR d IN @documents INSERT MERGE(d, {user_id: @user}) INTO @@collection OPTIONS {overwriteMode: "replace"}
+"""
+REMOVE = """
+FOR d IN @@collection FILTER d._key IN @keys AND d.user_id == @user REMOVE d IN @@collection RETURN OLD._key
+"""
+
+# A user's turn to write: whoever changes this document first is the only writer until the transaction ends.
+# The server may hand numbers back as floats; they stay far below 2^53.
+
+LOCK = """
+UPSERT {_key: @key, user_id: @user}
+INSERT {_key: @key, user_id: @user, order: @order, sequence: @now + @reserved}
+UPDATE {sequence: MAX([OLD.sequence, @now]) + @reserved}
+IN users RETURN NEW.sequence
+"""
+
+# The raw log
+
+SESSION = """
+FOR r IN resources FILTER r.user_id == @user AND r.session == @session AND r.sequence < @before
+SORT r.sequence DESC LIMIT @limit RETURN r.body
+"""
+LOG = """
+FOR r IN resources FILTER r.user_id == @user AND (@kind == null OR r.kind == @kind)
+FILTER @since == null OR r.created_us >= @since
+SORT r.sequence DESC LIMIT @limit RETURN r.body
+"""
+UNLEARNED = """
+FOR r IN resources FILTER r.user_id == @user AND r.learned == false SORT r.sequence LIMIT @limit RETURN r.body
+"""
+ALL_UNLEARNED = """
+FOR r IN resources FILTER r.learned == false SORT r.sequence, r.user_id LIMIT @limit RETURN r.body
+"""
+MARK_LEARNED = """
+FOR r IN resources FILTER r._key IN @keys AND r.user_id == @user AND r.learned == false
+UPDATE r WITH {learned: true} IN resources RETURN OLD._key
+"""
+DELETE_ORPHANED = """
+FOR r IN resources FILTER r.user_id == @user AND r.learned == true AND r.created_us < @before
+LET remembered = (FOR m IN memories FILTER m.user_id == @user AND m.source == r._key LIMIT 1 RETURN 1)
+LET stated = (FOR f IN facts FILTER f.user_id == @user AND f.source == r._key LIMIT 1 RETURN 1)
+FILTER LENGTH(remembered) == 0 AND LENGTH(stated) == 0
+REMOVE r IN resources RETURN OLD._key
+"""
+
+# Entities and their names
+
+# An archived entity may have left its name to the one that it was merged into: the active one is meant.
+BY_NAME = """
+FOR n IN entity_names FILTER n.user_id == @user AND n.name == @name
+FOR d IN entities FILTER d._key == n.entity_key AND d.user_id == @user
+SORT d.status != @active, n.rank > 0, d.order LIMIT 1 RETURN d.body
+"""
+KNOWN_PREFIXES = """
+FOR prefix IN @prefixes
+LET known = (FOR n IN entity_names FILTER n.user_id == @user AND n.prefix == prefix LIMIT 1 RETURN 1)
+FILTER LENGTH(known) > 0 RETURN prefix
+"""
+BY_HEADS = """
+FOR n IN entity_names FILTER n.user_id == @user AND n.head IN @heads
+FOR d IN entities FILTER d._key == n.entity_key AND d.user_id == @user AND d.status == @active
+RETURN [n.name, d.entity_id, d.body]
+"""
+RECENT_ENTITIES = """
+FOR d IN entities FILTER d.user_id == @user AND d.status == @active
+SORT d.last_mentioned_us DESC, d.sequence DESC LIMIT @limit RETURN d.body
+"""
+REMOVE_OLD_NAMES = """
+FOR n IN entity_names FILTER n.user_id == @user AND n.entity_key IN @entities AND n._key NOT IN @kept
+REMOVE n IN entity_names
+"""
+
+# Relations of entities
+
+RELATIONS_OF = """
+FOR e IN entity_relations FILTER e.user_id == @user AND (e._from == @vertex OR e._to == @vertex)
+SORT e.confidence DESC, e.order LIMIT @limit RETURN e.body
+"""
+RELATED = """
+WITH entities
+FOR v, e, p IN 1..@depth ANY @vertex GRAPH "entity_graph"
+PRUNE v.user_id != @user
+OPTIONS {order: "bfs", uniqueVertices: "global"}
+FILTER v.user_id == @user AND e.user_id == @user AND v._id != @vertex
+SORT LENGTH(p.edges), v.order LIMIT @limit RETURN [v.entity_id, LENGTH(p.edges)]
+"""
+# One hop: with a bound on confidence, a vertex first met over an unsure relation would count as visited.
+RELATED_BY_ONE_HOP = """
+WITH entities
+FOR start IN @frontier
+FOR v, e IN 1..1 ANY start GRAPH "entity_graph"
+FILTER v.user_id == @user AND e.user_id == @user AND e.confidence >= @least
+COLLECT order = v.order, id = v.entity_id SORT order LIMIT @limit RETURN id
+"""
+
+# Memories
+
+RECENT_MEMORIES = """
+FOR m IN memories FILTER m.user_id == @user AND (@session == null OR m.session == @session)
+SORT m.created_us DESC, m.sequence DESC LIMIT @limit RETURN m.body
+"""
+
+# Facts: `says` is of subject, predicate and object, `about` of subject and predicate, `subject` of the subject
+
+FACTS = """
+FOR f IN facts FILTER f.user_id == @user AND (@category == null OR f.category == @category)
+FILTER @status == null OR f.status == @status
+SORT f.recorded_us DESC, f.order LIMIT @limit RETURN f.body
+"""
+COUNT_FACTS = """
+FOR f IN facts FILTER f.user_id == @user AND (@category == null OR f.category == @category)
+FILTER @status == null OR f.status == @status
+COLLECT WITH COUNT INTO total RETURN total
+"""
+CONFLICTING_FACTS = """
+FOR f IN facts FILTER f.user_id == @user AND f.about == @about AND f.status == @active AND f._key != @left_out
+SORT f.recorded_us DESC, f.order RETURN f.body
+"""
+DUPLICATE_FACTS = """
+FOR f IN facts FILTER f.user_id == @user AND f.status == @active
+COLLECT says = f.says AGGREGATE total = SUM(1)
+FILTER total > 1
+RETURN (FOR d IN facts FILTER d.user_id == @user AND d.says == says AND d.status == @active
+SORT d.recorded_us, d.order RETURN d.body)
+"""
+COUNT_RECENT_FACTS_ABOUT = """
+FOR f IN facts FILTER f.user_id == @user AND f.subject == @subject AND f.status == @active AND f.recorded_us >= @since
+COLLECT WITH COUNT INTO total RETURN total
+"""
+FACTS_BY_CATEGORY = """
+FOR f IN facts FILTER f.user_id == @user AND (@status == null OR f.status == @status)
+COLLECT category = f.category AGGREGATE total = SUM(1) RETURN [category, total]
+"""
+OLD_UNSURE_FACTS = """
+FOR f IN facts FILTER f.user_id == @user AND f.status == @active AND f.recorded_us < @before AND f.confidence < @below
+SORT f.recorded_us DESC, f.order RETURN f.body
+"""
+FACTS_BY_STATUS = """
+FOR f IN facts FILTER f.user_id == @user COLLECT status = f.status AGGREGATE total = SUM(1) RETURN [status, total]
+"""
+FACTS_CONFIDENCE = """
+FOR f IN facts FILTER f.user_id == @user AND (@status == null OR f.status == @status)
+COLLECT AGGREGATE mean = AVERAGE(f.confidence) RETURN mean
+"""
+FACT_IDS = """
+FOR f IN facts FILTER f.user_id == @user AND (@status == null OR f.status == @status)
+SORT f.order RETURN f.fact_id
+"""
+SUPERSEDING_FACT = """
+FOR f IN facts FILTER f.user_id == @user AND f.supersedes == @superseded
+SORT f.recorded_us DESC, f.order LIMIT 1 RETURN f.body
+"""
+
+# Categories and their use
+
+CATEGORY_BY_ID = """
+FOR c IN categories FILTER c.user_id == @user AND c.order == @order RETURN c.body
+"""
+CATEGORIES = """
+FOR c IN categories FILTER c.user_id == @user RETURN c.body
+"""
+CATEGORIES_USED = """
+FOR a IN category_accesses FILTER a.user_id == @user AND a.accessed_us >= @since
+COLLECT category = a.category AGGREGATE total = SUM(1) RETURN [category, total]
+"""
+CATEGORIES_LAST_USED = """
+FOR a IN category_accesses FILTER a.user_id == @user
+COLLECT category = a.category AGGREGATE last = MAX(a.accessed_us) RETURN [category, last]
+"""
+
+# The graph of facts
+
+EDGES = """
+FOR e IN graph_edges FILTER e.user_id == @user SORT e.order RETURN e.body
+"""
+EDGE_IDS = """
+FOR e IN graph_edges FILTER e._key IN @keys AND e.user_id == @user RETURN [e._key, e.edge_id]
+"""
+EDGES_WITH_IDS = """
+FOR e IN graph_edges FILTER e.user_id == @user AND e.order IN @orders RETURN e.edge_id
+"""
+EDGES_FROM = """
+FOR e IN graph_edges FILTER e.user_id == @user AND e._from == @vertex SORT e.order RETURN e.body
+"""
+NEIGHBOURS = """
+WITH graph_nodes
+FOR v, e, p IN 1..@depth ANY @vertex GRAPH "fact_graph"
+PRUNE v.user_id != @user
+OPTIONS {order: "bfs", uniqueVertices: "global"}
+FILTER v.user_id == @user AND e.user_id == @user AND v._id != @vertex
+SORT LENGTH(p.edges), v.order LIMIT @limit RETURN [v.name, LENGTH(p.edges)]
+"""
+REMOVE_EDGES_FROM = """
+FOR e IN graph_edges FILTER e.user_id == @user AND e._from == @vertex
+REMOVE e IN graph_edges RETURN [OLD._from, OLD._to]
+"""
+REMOVE_EDGES = """
+FOR e IN graph_edges FILTER e.user_id == @user REMOVE e IN graph_edges RETURN 1
+"""
+REMOVE_NODES = """
+FOR v IN graph_nodes FILTER v.user_id == @user REMOVE v IN graph_nodes
+"""
+REMOVE_LONE_NODES = """
+FOR v IN graph_nodes FILTER v._id IN @vertices AND v.user_id == @user
+LET starting = (FOR e IN graph_edges FILTER e._from == v._id AND e.user_id == @user LIMIT 1 RETURN 1)
+LET ending = (FOR e IN graph_edges FILTER e._to == v._id AND e.user_id == @user LIMIT 1 RETURN 1)
+FILTER LENGTH(starting) == 0 AND LENGTH(ending) == 0
+REMOVE v IN graph_nodes
+"""
+
+# The outbox
+
+OUTBOX = """
+FOR o IN outbox FILTER o.user_id == @user SORT o.sequence LIMIT @limit
+RETURN [o.sequence, o.user_id, o.collection, o.item_id]
+"""
+ALL_OUTBOX = """
+FOR o IN outbox SORT o.sequence, o.user_id LIMIT @limit RETURN [o.sequence, o.user_id, o.collection, o.item_id]
+"""
+ACKNOWLEDGE = """
+FOR a IN @entries
+FOR o IN outbox FILTER o._key == a.key AND o.user_id == @user AND o.sequence == a.sequence
+REMOVE o IN outbox RETURN 1
+"""
+
+# Over all users
+
+ALL_USERS = """
+FOR u IN users FILTER u.order > @after SORT u.order
+LET resource = (FOR d IN resources FILTER d.user_id == u.user_id LIMIT 1 RETURN 1)
+LET entity = (FOR d IN entities FILTER d.user_id == u.user_id LIMIT 1 RETURN 1)
+LET memory = (FOR d IN memories FILTER d.user_id == u.user_id LIMIT 1 RETURN 1)
+LET fact = (FOR d IN facts FILTER d.user_id == u.user_id LIMIT 1 RETURN 1)
+LET category = (FOR d IN categories FILTER d.user_id == u.user_id LIMIT 1 RETURN 1)
+LET access = (FOR d IN category_accesses FILTER d.user_id == u.user_id LIMIT 1 RETURN 1)
+LET edge = (FOR d IN graph_edges FILTER d.user_id == u.user_id LIMIT 1 RETURN 1)
+FILTER LENGTH(resource) + LENGTH(entity) + LENGTH(memory) + LENGTH(fact)
++ LENGTH(category) + LENGTH(access) + LENGTH(edge) > 0
+LIMIT @limit RETURN u.user_id
+"""
+ALL_COUNTS = """
+LET resources_ = (FOR d IN resources COLLECT WITH COUNT INTO n RETURN n)
+LET unlearned = (FOR d IN resources FILTER d.learned == false COLLECT WITH COUNT INTO n RETURN n)
+LET entities_ = (FOR d IN entities COLLECT WITH COUNT INTO n RETURN n)
+LET relations = (FOR d IN entity_relations COLLECT WITH COUNT INTO n RETURN n)
+LET memories_ = (FOR d IN memories COLLECT WITH COUNT INTO n RETURN n)
+LET facts_ = (FOR d IN facts COLLECT WITH COUNT INTO n RETURN n)
+LET outbox_ = (FOR d IN outbox COLLECT WITH COUNT INTO n RETURN n)
+RETURN {resources: resources_[0], unlearned: unlearned[0], entities: entities_[0], relations: relations[0],
+memories: memories_[0], facts: facts_[0], outbox: outbox_[0]}
+"""
+
+# Migrations
+
+MIGRATIONS = """
+FOR m IN migrations SORT m.number RETURN [m.number, m.name]
+"""
+ADD_MIGRATION = """
+INSERT @record INTO migrations
+"""

@@ -1,0 +1,172 @@
+"""The schema of the embedded system of record, as numbered append-only migrations (DESIGN §7, STYLE §11).
+
+A migration that was released is never changed: a new one is added at the end.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Migration:
+    """One step of the schema; its number is its place in `MIGRATIONS`, counted from 1.
+
+    Besides what SQLite knows, a statement may call `microseconds`: a time in ISO 8601 as microseconds since the epoch.
+    """
+
+    name: str
+    statements: tuple[str, ...]
+
+
+MIGRATIONS: tuple[Migration, ...] = (
+    Migration(
+        "raw log",
+        (
+            # AUTOINCREMENT: a number of the log is never given twice, not even after erasure.
+            """CREATE TABLE resources (
+                sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+                user_id TEXT NOT NULL,
+                resource_id TEXT NOT NULL,
+                session_id TEXT NOT NULL,
+                learned INTEGER NOT NULL,
+                body TEXT NOT NULL,
+                UNIQUE (user_id, resource_id)
+            )""",
+            "CREATE INDEX resources_by_session ON resources (user_id, session_id, sequence)",
+            "CREATE INDEX resources_unlearned ON resources (sequence) WHERE learned = 0",
+            "CREATE INDEX resources_unlearned_by_user ON resources (user_id, sequence) WHERE learned = 0",
+        ),
+    ),
+    Migration(
+        "entities, memories and the outbox",
+        (
+            """CREATE TABLE entities (
+                user_id TEXT NOT NULL,
+                entity_id TEXT NOT NULL,
+                status TEXT NOT NULL,
+                last_mentioned_us INTEGER NOT NULL,
+                body TEXT NOT NULL,
+                PRIMARY KEY (user_id, entity_id)
+            )""",
+            "CREATE INDEX entities_recent ON entities (user_id, status, last_mentioned_us)",
+            """CREATE TABLE names (
+                user_id TEXT NOT NULL,
+                name TEXT NOT NULL,
+                entity_id TEXT NOT NULL,
+                rank INTEGER NOT NULL,
+                head TEXT NOT NULL,
+                prefix TEXT NOT NULL,
+                PRIMARY KEY (user_id, name, entity_id)
+            ) WITHOUT ROWID""",
+            "CREATE INDEX names_by_entity ON names (user_id, entity_id)",
+            "CREATE INDEX names_by_head ON names (user_id, head)",
+            "CREATE INDEX names_by_prefix ON names (user_id, prefix)",
+            """CREATE TABLE memories (
+                user_id TEXT NOT NULL,
+                memory_id TEXT NOT NULL,
+                session_id TEXT NOT NULL,
+                created_us INTEGER NOT NULL,
+                body TEXT NOT NULL,
+                PRIMARY KEY (user_id, memory_id)
+            )""",
+            "CREATE INDEX memories_recent ON memories (user_id, created_us)",
+            "CREATE INDEX memories_by_session ON memories (user_id, session_id, created_us)",
+            # AUTOINCREMENT: an old acknowledgement never fits an item that was saved again.
+            """CREATE TABLE outbox (
+                sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+                user_id TEXT NOT NULL,
+                collection TEXT NOT NULL,
+                item_id TEXT NOT NULL,
+                UNIQUE (user_id, collection, item_id)
+            )""",
+            "CREATE INDEX outbox_by_user ON outbox (user_id, sequence)",
+        ),
+    ),
+    Migration(
+        "what the log and the memories are searched by",
+        (
+            "ALTER TABLE resources ADD COLUMN kind TEXT NOT NULL DEFAULT ''",
+            "ALTER TABLE resources ADD COLUMN created_us INTEGER NOT NULL DEFAULT 0",
+            """UPDATE resources SET
+                kind = json_extract(body, '$.kind'), created_us = microseconds(json_extract(body, '$.created_at'))""",
+            "CREATE INDEX resources_latest ON resources (user_id, sequence, kind, created_us)",
+            "ALTER TABLE memories ADD COLUMN resource_id TEXT NOT NULL DEFAULT ''",
+            "UPDATE memories SET resource_id = json_extract(body, '$.resource_id')",
+            "CREATE INDEX memories_by_resource ON memories (user_id, resource_id)",
+        ),
+    ),
+    Migration(
+        "relations",
+        (
+            """CREATE TABLE relations (
+                user_id TEXT NOT NULL,
+                relation_id TEXT NOT NULL,
+                source_id TEXT NOT NULL,
+                target_id TEXT NOT NULL,
+                confidence REAL NOT NULL,
+                body TEXT NOT NULL,
+                PRIMARY KEY (user_id, relation_id)
+            )""",
+            # In the order in which an entity's relations are listed, and with all that a walk reads.
+            """CREATE INDEX relations_by_source
+                ON relations (user_id, source_id, confidence DESC, relation_id, target_id)""",
+            """CREATE INDEX relations_by_target
+                ON relations (user_id, target_id, confidence DESC, relation_id, source_id)""",
+        ),
+    ),
+    Migration(
+        "facts, categories and their graph",
+        (
+            # subject, predicate and object are in the form in which they are compared; the body has their spelling.
+            """CREATE TABLE facts (
+                user_id TEXT NOT NULL,
+                fact_id TEXT NOT NULL,
+                resource_id TEXT NOT NULL,
+                subject TEXT NOT NULL,
+                predicate TEXT NOT NULL,
+                object TEXT NOT NULL,
+                category TEXT NOT NULL,
+                confidence REAL NOT NULL,
+                status TEXT NOT NULL,
+                supersedes TEXT,
+                recorded_us INTEGER NOT NULL,
+                body TEXT NOT NULL,
+                PRIMARY KEY (user_id, fact_id)
+            )""",
+            "CREATE INDEX facts_latest ON facts (user_id, status, recorded_us DESC, fact_id)",
+            "CREATE INDEX facts_by_category ON facts (user_id, category, status, recorded_us DESC, fact_id)",
+            "CREATE INDEX facts_by_content ON facts (user_id, status, subject, predicate, object)",
+            "CREATE INDEX facts_by_resource ON facts (user_id, resource_id)",
+            "CREATE INDEX facts_superseding ON facts (user_id, supersedes) WHERE supersedes IS NOT NULL",
+            """CREATE TABLE categories (
+                user_id TEXT NOT NULL,
+                category_id TEXT NOT NULL,
+                name TEXT NOT NULL,
+                body TEXT NOT NULL,
+                PRIMARY KEY (user_id, category_id),
+                UNIQUE (user_id, name)
+            )""",
+            """CREATE TABLE category_accesses (
+                user_id TEXT NOT NULL,
+                access_id TEXT NOT NULL,
+                category TEXT NOT NULL,
+                accessed_us INTEGER NOT NULL,
+                source TEXT NOT NULL,
+                PRIMARY KEY (user_id, access_id)
+            )""",
+            "CREATE INDEX category_accesses_by_category ON category_accesses (user_id, category, accessed_us)",
+            # subject, predicate and object as for facts.
+            """CREATE TABLE edges (
+                user_id TEXT NOT NULL,
+                edge_id TEXT NOT NULL,
+                subject TEXT NOT NULL,
+                predicate TEXT NOT NULL,
+                object TEXT NOT NULL,
+                weight REAL NOT NULL,
+                body TEXT NOT NULL,
+                PRIMARY KEY (user_id, edge_id),
+                UNIQUE (user_id, subject, predicate, object)
+            )""",
+            "CREATE INDEX edges_by_object ON edges (user_id, object, subject)",
+        ),
+    ),
+)

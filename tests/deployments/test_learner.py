@@ -1,0 +1,61 @@
+"""The Learner deployment without Ray: what it starts, tells and ends."""
+
+import asyncio
+
+from deployments.learner import LearnerDeployment, LearnerParts
+from memory.extraction.extractor import RuleExtractor
+from memory.learning.index_keeper import IndexKeeper
+from memory.learning.index_maintenance import BackgroundMaintenance
+from memory.learning.learner import Learner
+from memory.learning.worker import LearningWorker
+from memory.ports.maintenance import IndexOperation, RunState
+from memory.records import Resource
+from memory.retrieval.analysis import KeywordAnalyzer
+from memory.values import utc_now
+from models.batched_encoder import BatchedEncoder
+from models.fake_encoder import FakeEncoderEngine
+from storage.memory_coordination import InMemoryLocks
+from storage.memory_record import InMemoryRecord
+from storage.memory_vectors import InMemoryVectors
+
+
+class Deployment(LearnerDeployment):
+    """Ends when a test says so: an object that goes away awaits nothing."""
+
+    def __del__(self) -> None:  # type: ignore[override]
+        pass
+
+    async def end(self) -> None:
+        await LearnerDeployment.__del__(self)
+
+
+async def test_it_learns_verifies_tells_how_it_is_and_ends() -> None:
+    record, index = InMemoryRecord(), InMemoryVectors(dimension=8)
+    encoder = BatchedEncoder(FakeEncoderEngine(dimension=8))
+
+    def parts() -> LearnerParts:
+        learner = Learner(
+            record=record, extractor=RuleExtractor(), encoder=encoder, index=index, analyzer=KeywordAnalyzer()
+        )
+        keeper = IndexKeeper(record=record, index=index, learner=learner, model_id=encoder.model_id)
+        return LearnerParts(
+            worker=LearningWorker(learner=learner, record=record),
+            maintenance=BackgroundMaintenance(keeper=keeper, locks=InMemoryLocks()),
+        )
+
+    deployment = Deployment(parts=parts)
+    said = Resource(
+        resource_id="r", user_id="ann", session_id="s", content="我們用 RM05-008 測試。", created_at=utc_now()
+    )
+    await record.append([said], user_id="ann")
+    assert (await deployment.learn("ann")).memories == 1
+    begun = await deployment.maintain_index(IndexOperation.VERIFY)
+    while (run := await deployment.index_run()) is None or run.state is RunState.RUNNING:
+        await asyncio.sleep(0.002)
+    assert run.run_id == begun.run_id
+    assert run.report.wrong == 0
+    stats = await deployment.stats()
+    assert (stats["learned_resources"], stats["index_run"], stats["index_wrong"]) == (1, "done", 0)
+    deployment.check_health()
+    await deployment.end()
+    await encoder.close()

@@ -1,0 +1,143 @@
+"""A record, an index and a learner over them, with an encoder that remembers what it read."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from memory.extraction.extractor import RuleExtractor
+from memory.facts import Fact, FactStatus
+from memory.learning.index_keeper import IndexKeeper
+from memory.learning.learner import Learner
+from memory.ports.language import Encoder, FloatMatrix, Priority, TextKind
+from memory.ports.maintenance import CollectionReport, IndexReport
+from memory.ports.vectors import Collection, IndexPoint
+from memory.records import Resource
+from memory.retrieval.analysis import KeywordAnalyzer
+from models.batched_encoder import BatchedEncoder
+from models.fake_encoder import FakeEncoderEngine
+from storage.memory_record import InMemoryRecord
+from storage.memory_vectors import InMemoryVectors
+
+DIMENSION = 32
+AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+
+
+class ListeningEncoder(Encoder):
+    """Passes texts on and keeps them."""
+
+    def __init__(self, encoder: BatchedEncoder) -> None:
+        self._encoder = encoder
+        self.read: list[str] = []
+
+    @property
+    def model_id(self) -> str:
+        return self._encoder.model_id
+
+    @property
+    def dimension(self) -> int:
+        return self._encoder.dimension
+
+    async def encode(
+        self, texts: Sequence[str], *, kind: TextKind, priority: Priority = Priority.INTERACTIVE
+    ) -> FloatMatrix:
+        self.read += texts
+        return await self._encoder.encode(texts, kind=kind, priority=priority)
+
+
+@dataclass
+class Bench:
+    """The parts, and what tests do with them most."""
+
+    record: InMemoryRecord
+    index: InMemoryVectors
+    encoder: ListeningEncoder
+    learner: Learner = field(init=False)
+    keeper: IndexKeeper = field(init=False)
+    said: int = 0
+
+    def __post_init__(self) -> None:
+        self.start()
+
+    def start(self) -> None:
+        """What a process does when it starts: a learner of its own over the same stores."""
+        self.learner = Learner(
+            record=self.record,
+            extractor=RuleExtractor(),
+            encoder=self.encoder,
+            index=self.index,
+            analyzer=KeywordAnalyzer(),
+        )
+        self.keeper = IndexKeeper(
+            record=self.record, index=self.index, learner=self.learner, model_id=self.encoder.model_id
+        )
+
+    async def log(self, *texts: str, user: str = "ann") -> None:
+        """Appends turns to the raw log; they are not learned yet."""
+        resources = []
+        for text in texts:
+            self.said += 1
+            at = AT + timedelta(minutes=self.said)
+            id_ = f"{user}-{self.said}"
+            resources.append(Resource(resource_id=id_, user_id=user, session_id="s", content=text, created_at=at))
+        await self.record.append(resources, user_id=user)
+
+    async def say(self, *texts: str, user: str = "ann") -> None:
+        """Appends turns, learned and indexed."""
+        await self.log(*texts, user=user)
+        await self.learner.learn(user_id=user)
+
+    async def state_fact(
+        self, fact_id: str, object_: str, *, status: FactStatus = FactStatus.ACTIVE, user: str = "ann"
+    ) -> None:
+        """Writes a fact down; it is not indexed yet."""
+        fact = Fact(
+            fact_id=fact_id,
+            user_id=user,
+            resource_id="r",
+            subject="Ann",
+            predicate="likes",
+            object=object_,
+            category="taste",
+            status=status,
+            recorded_at=AT,
+            updated_at=AT,
+        )
+        async with self.record.writing(user_id=user) as unit:
+            await unit.facts.create(fact)
+            await unit.commit()
+
+    async def contents(self, user: str = "ann") -> dict[Collection, dict[str, IndexPoint]]:
+        """All that the index holds of a user."""
+        found = {}
+        for collection in Collection:
+            ids = [point.point_id for point in await self.index.stored(collection, user_id=user)]
+            points = await self.index.get(collection, ids, user_id=user)
+            found[collection] = {point.point_id: point for point in points}
+        return found
+
+    async def verify(self, *, mend: bool = False) -> IndexReport:
+        """The last report of a verification."""
+        return [report async for report in self.keeper.verify(mend=mend)][-1]
+
+    async def rebuild(self) -> IndexReport:
+        """The last report of a rebuild."""
+        return [report async for report in self.keeper.rebuild()][-1]
+
+
+def total(report: IndexReport, name: str) -> int:
+    """One count of a report over all collections."""
+    return sum(getattr(part, name) for part in report.collections.values())
+
+
+def of(report: IndexReport, collection: Collection) -> CollectionReport:
+    """What a report says of one collection."""
+    return report.collections[collection]
+
+
+@pytest.fixture
+async def bench() -> AsyncIterator[Bench]:
+    encoder = BatchedEncoder(FakeEncoderEngine(dimension=DIMENSION))
+    yield Bench(InMemoryRecord(), InMemoryVectors(dimension=DIMENSION), ListeningEncoder(encoder))
+    await encoder.close()

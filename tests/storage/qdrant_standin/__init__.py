@@ -1,0 +1,5 @@
+"""A server that speaks the part of Qdrant's REST interface that the adapter uses, and can fail on request."""
+
+from .server import Faults, Standin
+
+__all__ = ["Faults", "Standin"]
