@@ -100,6 +100,10 @@ class ArangoRecord(SystemOfRecord):
         """A transaction that may write; one at a time for a user."""
         return self._unit(check_user(user_id), writable=True)
 
+    async def ping(self) -> None:
+        """Asks for the version."""
+        await self._server.call(lambda database: database.version())
+
     def figures(self) -> Mapping[str, float | str]:
         """State and totals of the circuit to ArangoDB."""
         return {"backend": "arangodb", **self._server.figures()}

@@ -103,6 +103,10 @@ class JournaledRecord(SystemOfRecord):
         await self._hold(resources, user_id)
         return False
 
+    async def ping(self) -> None:
+        """Asks the inner one."""
+        await self._inner.ping()
+
     def figures(self) -> Mapping[str, float | str]:
         """The inner one's, and what the journal of this process holds and has held."""
         shown: dict[str, float | str] = {

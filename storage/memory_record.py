@@ -115,6 +115,11 @@ class InMemoryRecord(SystemOfRecord):
         """A transaction that may write; one at a time."""
         return self._writing(check_user(user_id))
 
+    async def ping(self) -> None:
+        """Refuses where it is closed."""
+        async with self._unit("ping", can_write=False):
+            pass
+
     def figures(self) -> Mapping[str, float | str]:
         """There is nothing that could fail."""
         return {"backend": "memory", "failures": 0}

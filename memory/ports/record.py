@@ -108,6 +108,14 @@ class SystemOfRecord(ABC):
         return True
 
     @abstractmethod
+    async def ping(self) -> None:
+        """Returns when the record can be read; where a write has failed since the last that succeeded, tries one.
+
+        Raises:
+            StoreUnavailable: It cannot.
+        """
+
+    @abstractmethod
     def figures(self) -> Mapping[str, float | str]:
         """State and totals for `/health/detailed`, without asking the store; `status` where it is not ok."""
 

@@ -43,13 +43,17 @@ class Breakable(SystemOfRecord):
         async with self.record.writing(user_id=user_id) as unit:
             yield unit
 
-    async def append(self, resources: Sequence[Resource], *, user_id: str) -> None:
+    async def append(self, resources: Sequence[Resource], *, user_id: str) -> bool:
         self.appends += 1
         self.check(self.away)
         if any(resource.resource_id in self.refuses for resource in resources):
             raise InvalidField("Too long.", field="content")
         await self.record.append(resources, user_id=user_id)
         self.check(self.unsure)
+        return True
+
+    async def ping(self) -> None:
+        self.check(self.away)
 
     def figures(self) -> Mapping[str, float | str]:
         return {"kind": "breakable"}

@@ -12,6 +12,15 @@ from memory.ports.record import SystemOfRecord
 
 
 class TestUnitOfWork:
+    async def test_a_record_that_answers_can_be_asked_how_it_is(self, record: SystemOfRecord) -> None:
+        await record.ping()
+        assert "status" not in record.figures()
+
+    async def test_an_append_says_that_it_can_be_read_back(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
+        assert await record.append([make.resource("a")], user_id="ann")
+        async with record.reading(user_id="ann") as unit:
+            assert len(await unit.log.get(["a"])) == 1
+
     async def test_a_unit_that_is_left_without_commit_leaves_nothing(
         self, record: SystemOfRecord, make: SimpleNamespace
     ) -> None:

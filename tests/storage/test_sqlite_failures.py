@@ -84,6 +84,19 @@ class TestFailures:
         assert record.figures() == {"backend": "sqlite", "failures": 1}
         await record.close()
 
+    async def test_a_ping_tells_that_a_lock_is_gone_though_nobody_writes(self, tmp_path: Path) -> None:
+        record = SqliteRecord.open(tmp_path / "record.db", deadline_s=0.1)
+        with raw(tmp_path / "record.db") as other:
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(StoreUnavailable):
+                async with record.writing(user_id="ann"):
+                    pass
+            with pytest.raises(StoreUnavailable, match="locked"):
+                await record.ping()
+        await record.ping()
+        assert "status" not in record.figures()
+        await record.close()
+
     async def test_a_writer_that_waits_too_long_is_told_so(self, tmp_path: Path) -> None:
         record = SqliteRecord.open(tmp_path / "record.db", deadline_s=0.1)
         async with record.writing(user_id="ann"):
