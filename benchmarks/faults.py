@@ -79,7 +79,7 @@ def observe(world: World, fault: Fault) -> Outcome:
         finally:
             fault.heal()
         not_ok = {name: part for name, part in parts.items() if part["status"] != "ok"}
-        whole_s = _until_whole(client)
+        whole_s = _until_whole(client, user)
         lost, doubled = _missing(patient, user, [n for n, turn in enumerate(turns) if turn.status == 200])
     return Outcome(
         fault.store,
@@ -120,13 +120,18 @@ def _code(number: int) -> str:
     return f"ZX{number:04d}-77"
 
 
-def _until_whole(client: JiyiClient) -> float:
+def _until_whole(client: JiyiClient, user: str) -> float:
     begin = time.monotonic()
-    while not (client.is_ready() and client.health()["status"] == "ok"):
+    while not _is_whole(client, user):
         if time.monotonic() - begin > _WHOLE_S:
             raise SystemExit(f"not whole after {_WHOLE_S:g} s: {client.health()}")
         time.sleep(_PAUSE_S)
     return time.monotonic() - begin
+
+
+def _is_whole(client: JiyiClient, user: str) -> bool:
+    well = client.is_ready() and client.health()["status"] == "ok"
+    return well and not client.search("AI-Box", user_id=user)["degraded"]
 
 
 def _missing(client: JiyiClient, user: str, numbers: list[int]) -> tuple[int, int]:

@@ -1,11 +1,10 @@
 """How the stores are, as `/health/detailed` and `/metrics` ask (DESIGN §7)."""
 
 import asyncio
-import contextlib
 import math
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, Protocol
 
 from memory.errors import StoreUnavailable
 from memory.ports.record import SystemOfRecord
@@ -27,12 +26,13 @@ class _Index(Protocol):
 
 def store_probes(*, record: SystemOfRecord, index: _Index, short_lived: ShortLived) -> dict[str, Probe]:
     """One probe a store; a store that something stands in for is `degraded`, not down."""
+    ping = Patiently(record.ping, wait_s=_PING_S)
     counts_of = Seldom(record.backlog.counts)
 
     async def of_record() -> Figures:
         try:
             if "status" in record.figures():  # nobody may be writing, so nobody would notice that it is well again
-                await _within(_PING_S, record.ping)
+                await ping()
             counts = await counts_of()
         except StoreUnavailable as error:
             if isinstance(record, JournaledRecord):
@@ -65,11 +65,30 @@ def store_probes(*, record: SystemOfRecord, index: _Index, short_lived: ShortLiv
     return probes
 
 
-async def _within(seconds: float, ping: Callable[[], Awaitable[None]]) -> None:
-    """Asks a store how it is, for a moment: one that takes longer is as it was."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await ping()
+class Patiently:
+    """Asks a store how it is and waits for a moment; one question at a time, which goes on when nobody waits for it.
+
+    Args:
+        ping: What is asked.
+        wait_s: For how long.
+    """
+
+    def __init__(self, ping: Callable[[], Coroutine[Any, Any, None]], *, wait_s: float) -> None:
+        self._ping = ping
+        self._wait_s = wait_s
+        self._asked: asyncio.Task[None] | None = None
+
+    async def __call__(self) -> None:
+        """Returns when the store has answered, or has not in this time.
+
+        Raises:
+            StoreUnavailable: It is not well.
+        """
+        asked = self._asked = self._asked or asyncio.create_task(self._ping())
+        await asyncio.wait([asked], timeout=self._wait_s)
+        if asked.done():
+            self._asked = None
+            asked.result()
 
 
 class Seldom:

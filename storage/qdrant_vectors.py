@@ -80,7 +80,7 @@ class QdrantVectors(VectorIndex):
         self._dimension = dimension
         self._circuit = circuit
         self._quantised = quantisation is not None
-        self._calls = QdrantCalls(circuit, probe=client.get_collections)
+        self._calls = QdrantCalls(circuit, probe=client.get_aliases)
         self._collections = QdrantCollections(
             client,
             calls=self._calls,

@@ -1,5 +1,6 @@
 """What `/health/detailed` says of the stores (`deployments.store_probes`)."""
 
+import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -7,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from deployments.store_probes import Seldom, store_probes
+from deployments.store_probes import Patiently, Seldom, store_probes
 from memory.errors import StoreUnavailable
 from storage.journaled_record import JournaledRecord
 from storage.memory_record import InMemoryRecord
@@ -66,6 +67,25 @@ async def test_a_record_that_is_away_is_down_unless_a_journal_stands_in(tmp_path
     shown = await store_probes(record=journaled, index=Store(), short_lived=short_lived)["record"]()
     assert (shown["status"], shown["error"], shown["journal_waiting"]) == ("degraded", "The store is gone.", 0)
     await journaled.close()
+
+
+async def test_a_ping_that_takes_long_goes_on_and_is_not_asked_twice() -> None:
+    asked = 0
+    answered = asyncio.Event()
+
+    async def ping() -> None:
+        nonlocal asked
+        asked += 1
+        await answered.wait()
+        raise AWAY
+
+    patiently = Patiently(ping, wait_s=0.01)
+    await patiently()
+    await patiently()
+    assert asked == 1
+    answered.set()
+    with pytest.raises(StoreUnavailable):
+        await patiently()
 
 
 async def test_what_takes_long_to_count_is_counted_seldom() -> None:
