@@ -10,7 +10,7 @@ from qdrant_client import models
 
 from memory.errors import InvalidField, StoreUnavailable
 from memory.ports.vectors import Collection, IndexQuery
-from storage.index_points import indexed_fields
+from storage.index_points import SCANNED_USER_POINTS, indexed_fields
 from storage.qdrant_vectors import QdrantSettings, QdrantVectors, Quantisation
 from tests.storage.qdrant_standin import Standin
 
@@ -64,7 +64,9 @@ async def test_the_first_use_makes_the_collection_its_indexes_and_its_alias(serv
     assert list(server.engine.created) == [name]
     created = server.engine.created[name]
     assert created.vectors == {"dense": models.VectorParams(size=4, distance=models.Distance.COSINE)}
-    assert created.sparse_vectors == {"sparse": models.SparseVectorParams(modifier=models.Modifier.IDF)}
+    sparse = created.sparse_vectors["sparse"]
+    assert sparse.modifier is models.Modifier.IDF
+    assert sparse.index.full_scan_threshold == SCANNED_USER_POINTS
     assert created.hnsw_config == models.HnswConfigDiff(m=0, payload_m=16)
     kinds = {field: schema["data_type"] for field, schema in server.engine.indexes[name].items()}
     assert kinds == {
