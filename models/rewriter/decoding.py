@@ -1,0 +1,242 @@
+"""Finds the most probable chain of choices: a beam over edits and their segments."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+
+from .edits import Edit, Segment
+from .features import Features
+from .network import NOWHERE, Encoded, RewriterNetwork
+
+_CANDIDATES = 12
+"""Choices looked at in each step; spans of the same text among them are one."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecodingLimits:
+    """How far a chain goes.
+
+    Attributes:
+        beam: Chains kept for each query.
+        edits: Edits of a rewrite, at most.
+        segments: Segments of an edit, at most.
+    """
+
+    beam: int = 4
+    edits: int = 4
+    segments: int = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """How a query would best be rewritten, and whether it should be.
+
+    Attributes:
+        edits: In order; none where no edit is possible.
+        log_probability: Of all edits together, given that there are any.
+        edit_log_probabilities: Of each edit, its place and its segments together.
+        keep_probability: That the query needs no edit.
+    """
+
+    edits: tuple[Edit, ...]
+    log_probability: float
+    edit_log_probabilities: tuple[float, ...]
+    keep_probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class KeepRule:
+    """When a query is left as it is; both numbers are chosen on tuning rows.
+
+    Attributes:
+        threshold: Keep from this share on of what speaks for keeping.
+        trust: How far doubt about how to edit speaks for keeping: 0 not at all; with 1 and a threshold of one half the
+            more probable of the two texts is chosen.
+    """
+
+    threshold: float = 0.5
+    trust: float = 0.0
+
+    def keeps(self, rewrite: Rewrite) -> bool:
+        """Whether the query stays as it is."""
+        return not rewrite.edits or self.score(rewrite) >= self.threshold
+
+    def score(self, rewrite: Rewrite) -> float:
+        """What speaks for keeping, 0 to 1."""
+        edit = (1.0 - rewrite.keep_probability) * math.exp(self.trust * rewrite.log_probability)
+        return rewrite.keep_probability / (rewrite.keep_probability + edit + 1e-12)
+
+
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    row: int
+    score: float = 0.0
+    edits: tuple[Edit, ...] = ()
+    scores: tuple[float, ...] = ()  # of the edits
+    is_open: bool = False  # the last edit may get another segment
+    is_done: bool = False
+
+
+def decode(
+    network: RewriterNetwork, encoded: Encoded, features: Sequence[Features], limits: DecodingLimits
+) -> list[Rewrite]:
+    """The best chain of each row.
+
+    Args:
+        network: Without dropout (`eval`).
+        encoded: What `network.encode` gave for `features`.
+        features: Of the rows.
+        limits: How far a chain goes.
+    """
+    chains = [[_Chain(row)] for row in range(len(features))]
+    keep = [0.0] * len(features)
+    for _ in range(limits.edits * (limits.segments + 2) + 1):
+        waiting = [chain for row in chains for chain in row if not chain.is_done]
+        if not waiting:
+            break
+        grown: list[_Chain] = []
+        grown += _place(network, encoded, features, [chain for chain in waiting if not chain.is_open], limits, keep)
+        grown += _fill(network, encoded, features, [chain for chain in waiting if chain.is_open], limits)
+        by_row: list[list[_Chain]] = [[chain for chain in row if chain.is_done] for row in chains]
+        for chain in grown:
+            by_row[chain.row].append(chain)
+        for number, row in enumerate(by_row):
+            if not row:  # no edit is possible
+                row = [_Chain(number, is_done=True)]
+            best = sorted(row, key=lambda chain: -chain.score)[: limits.beam]
+            # behind a finished chain that leads, no other can win: scores only fall
+            chains[number] = best[:1] if best[0].is_done else best
+    return [
+        Rewrite(row[0].edits, row[0].score, row[0].scores, keep[number]) for number, row in enumerate(chains)
+    ]  # fmt: skip
+
+
+def _place(
+    network: RewriterNetwork,
+    encoded: Encoded,
+    features: Sequence[Features],
+    chains: list[_Chain],
+    limits: DecodingLimits,
+    keep: list[float],
+) -> list[_Chain]:
+    if not chains:
+        return []
+    device = encoded.starts.device
+    rows = torch.tensor([chain.row for chain in chains], device=device)
+    steps = torch.tensor([len(chain.edits) for chain in chains], device=device)
+    units = encoded.starts.shape[1]
+    previous = torch.tensor(
+        [_before(chain.edits, len(features[chain.row].source.units), units) for chain in chains], device=device
+    )
+    scores = network.place_scores(encoded, rows, steps, previous)
+    widths = network.shape.deleted + 1
+    stop = scores.shape[1] - 1
+    top = scores.topk(min(limits.beam + 1, scores.shape[1]), dim=1)
+    grown = []
+    for chain, stop_score, values, indices in zip(
+        chains, scores[:, stop].tolist(), top.values.tolist(), top.indices.tolist(), strict=True
+    ):
+        given_edit = 0.0
+        if chain.edits:
+            grown.append(replace(chain, score=chain.score + stop_score, is_done=True))
+        else:  # whether to edit at all is decided apart from how
+            keep[chain.row] = math.exp(stop_score)
+            given_edit = -_log(-math.expm1(stop_score))
+        if len(chain.edits) == limits.edits:
+            continue
+        for value, index in zip(values, indices, strict=True):
+            if index == stop or value < -1e8:
+                continue
+            edit = Edit(index // widths, index // widths + index % widths, ())
+            grown.append(
+                replace(
+                    chain,
+                    score=chain.score + value + given_edit,
+                    edits=(*chain.edits, edit),
+                    scores=(*chain.scores, value + given_edit),
+                    is_open=True,
+                )
+            )
+    return grown
+
+
+def _fill(
+    network: RewriterNetwork,
+    encoded: Encoded,
+    features: Sequence[Features],
+    chains: list[_Chain],
+    limits: DecodingLimits,
+) -> list[_Chain]:
+    if not chains:
+        return []
+    units, span = encoded.spans.shape[1:]
+    device = encoded.starts.device
+    rows = torch.tensor([chain.row for chain in chains], device=device)
+    places = torch.tensor([(chain.edits[-1].start, chain.edits[-1].stop) for chain in chains], device=device)
+    steps = torch.tensor([len(chain.edits[-1].segments) for chain in chains], device=device)
+    previous = torch.tensor(
+        [last_segment(chain.edits[-1].segments, len(features[chain.row].source.units), units) for chain in chains],
+        device=device,
+    )
+    scores = network.segment_scores(encoded, rows, places, steps, previous)
+    end = scores.shape[1] - 1
+    top = scores.topk(min(_CANDIDATES, scores.shape[1]), dim=1)
+    grown = []
+    for chain, values, indices in zip(chains, top.values.tolist(), top.indices.tolist(), strict=True):
+        edit = chain.edits[-1]
+        source = features[chain.row].source
+        merged: dict[tuple[str, ...] | None, tuple[Segment | None, float]] = {}
+        for value, index in zip(values, indices, strict=True):
+            if value < -1e8 or (index == end and not edit.segments and edit.start == edit.stop):
+                continue
+            segment = None
+            if index < units * span:
+                segment = Segment(index // span, index // span + index % span + 1)
+            elif index != end:
+                word = len(source.units) + index - units * span
+                segment = Segment(word, word + 1)
+            key = None if segment is None else source.key(segment)
+            known, before = merged.get(key, (segment, -math.inf))
+            merged[key] = known, _log(math.exp(before) + math.exp(value))
+        for segment, value in merged.values():
+            if segment is not None and len(edit.segments) == limits.segments:
+                continue
+            filled = edit if segment is None else replace(edit, segments=(*edit.segments, segment))
+            grown.append(
+                replace(
+                    chain,
+                    score=chain.score + value,
+                    edits=(*chain.edits[:-1], filled),
+                    scores=(*chain.scores[:-1], chain.scores[-1] + value),
+                    is_open=segment is not None,
+                )
+            )
+    return grown
+
+
+def _before(edits: Sequence[Edit], mine: int, padded: int) -> tuple[int, int, int, int]:
+    if not edits:
+        return (NOWHERE,) * 4
+    return (edits[-1].start, edits[-1].stop, *last_segment(edits[-1].segments[:1], mine, padded))
+
+
+def last_segment(segments: Sequence[Segment], mine: int, padded: int) -> tuple[int, int]:
+    """The last segment as the network is told of it: first and last unit, words counted behind the padded units.
+
+    Args:
+        segments: Of an edit.
+        mine: Context units of the row.
+        padded: Context units of the batch.
+    """
+    if not segments:
+        return NOWHERE, NOWHERE
+    segment = segments[-1]
+    if segment.start >= mine:
+        return (segment.start - mine + padded,) * 2
+    return segment.start, segment.stop - 1
+
+
+def _log(probability: float) -> float:
+    return math.log(max(probability, 1e-12))

@@ -1,0 +1,117 @@
+"""What the network reads: token ids of a query in its conversation, and where each unit lies among them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from .edits import Source
+from .units import Unit, UnitTokenizer, split_units
+
+Indices = npt.NDArray[np.int64]
+
+MAX_CONTEXT_TOKENS = 192
+MAX_QUERY_UNITS = 96
+_FIRST_TURN_TOKENS = 32
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Features:
+    """One query, ready for the network.
+
+    Attributes:
+        query: The text.
+        units: Its units; behind `MAX_QUERY_UNITS` the text stays as it is.
+        source: The context that was kept, with its words.
+        input_ids: Shape (tokens,).
+        query_start: Position of the first token of the query; the one before it separates it from the context.
+        context_tokens: Shape (context units, 2), positions of the first and the last token of each.
+        query_tokens: Shape (query units, 2), likewise.
+    """
+
+    query: str
+    units: tuple[Unit, ...]
+    source: Source
+    input_ids: Indices
+    query_start: int
+    context_tokens: Indices
+    query_tokens: Indices
+
+    @property
+    def token_count(self) -> int:
+        """How many tokens the network will read."""
+        return len(self.input_ids)
+
+
+class FeatureReader:
+    """Builds features.
+
+    The first turn and the latest ones that fit are kept: the first names the topic, and what long-term memory offers is
+    put there.
+
+    Args:
+        tokenizer: The body's.
+        words: Function words that can be written without being in the context.
+    """
+
+    def __init__(self, tokenizer: UnitTokenizer, words: Sequence[str]) -> None:
+        self._tokenizer = tokenizer
+        self._words = tuple(words)
+
+    def read(self, turns: Sequence[str], query: str) -> Features:
+        """Features of one query; `turns` are its context, oldest first."""
+        tokenizer = self._tokenizer
+        source = Source.of(self._fitting([turn for turn in turns if turn]), self._words)
+        units = split_units(query)[:MAX_QUERY_UNITS]
+        ids = [tokenizer.start_id]
+        context: list[tuple[int, int]] = []
+        for number, turn in enumerate(source.turns):
+            mine = [unit for unit, of in zip(source.units, source.turn_of, strict=True) if of == number]
+            for pieces in tokenizer.ids(turn, mine):
+                context.append((len(ids), len(ids) + len(pieces) - 1))
+                ids += pieces
+            ids.append(tokenizer.separator_id)
+        query_start = len(ids)
+        places: list[tuple[int, int]] = []
+        for pieces in tokenizer.ids(query, units):
+            places.append((len(ids), len(ids) + len(pieces) - 1))
+            ids += pieces
+        ids.append(tokenizer.separator_id)
+        return Features(
+            query=query,
+            units=tuple(units),
+            source=source,
+            input_ids=np.array(ids, np.int64),
+            query_start=query_start,
+            context_tokens=np.array(context, np.int64).reshape(-1, 2),
+            query_tokens=np.array(places, np.int64).reshape(-1, 2),
+        )
+
+    def _fitting(self, turns: list[str]) -> list[str]:
+        if not turns:
+            return []
+        left = MAX_CONTEXT_TOKENS
+        head = self._cut(turns[0], min(left, _FIRST_TURN_TOKENS) if len(turns) > 1 else left)
+        left -= self._length(head)
+        kept: list[str] = []
+        for turn in reversed(turns[1:]):
+            if left <= 1:
+                break
+            turn = self._cut(turn, left)
+            left -= self._length(turn)
+            kept.append(turn)
+        return [head, *reversed(kept)]
+
+    def _length(self, turn: str) -> int:
+        return 1 + sum(map(len, self._tokenizer.ids(turn, split_units(turn))))
+
+    def _cut(self, turn: str, tokens: int) -> str:
+        """The head of a turn that is no longer than so many tokens, its separator counted."""
+        units = split_units(turn)
+        left = tokens - 1
+        for number, pieces in enumerate(self._tokenizer.ids(turn, units)):
+            left -= len(pieces)
+            if left < 0:
+                return turn[: units[number - 1].end] if number else ""
+        return turn

@@ -1,0 +1,198 @@
+"""One training run of the rewriter: steps, checkpoints, tuning scores."""
+
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from models.rewriter.network import RewriterNetwork
+
+from .averaging import MixedWeights
+from .dropout import pool_dropouts
+from .rewriter_examples import Example, collate_examples
+from .rewriter_loss import chain_loss
+from .rewriter_mix import Mix
+
+_MOST_NORM = 1.0
+_LOSS_ROWS = 64.0  # losses are sums over rows, divided by this: every row counts the same, however long its batch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """How a run learns.
+
+    Attributes:
+        epochs: In all.
+        body_rate: Learning rate of the body.
+        head_rate: Learning rate of the heads.
+        warmup: Steps over which the rates rise.
+        cooldown: Share of the epochs, at the end, over which they fall to a twentieth.
+        decay: Of the running average of the weights.
+        workers: Batches of one step, computed side by side with one thread each: unlike threads inside one product,
+            they wait for each other once a step only, which matters where others use the same cores.
+        checkpoint_s: Seconds between checkpoints.
+    """
+
+    epochs: float = 4.0
+    body_rate: float = 2e-4
+    head_rate: float = 1e-3
+    warmup: int = 60
+    cooldown: float = 0.3
+    decay: float = 0.995
+    workers: int = 2
+    checkpoint_s: float = 240.0
+
+
+class TrainingRun:
+    """Trains a network on a mix.
+
+    Args:
+        network: Its body is turned into bf16 and trained but for its word embeddings.
+        mix: What is read.
+        pad_id: Token id of padding.
+        options: How it learns.
+        folder: Gets `checkpoint.pt` and `log.jsonl`.
+        seed: Of dropout.
+    """
+
+    def __init__(
+        self, network: RewriterNetwork, mix: Mix, *, pad_id: int, options: RunOptions, folder: Path, seed: int
+    ) -> None:
+        self.network = network
+        self._mix = mix
+        self._pad_id = pad_id
+        self._options = options
+        self._folder = folder
+        torch.manual_seed(seed)
+        pool_dropouts(network)
+        for name, parameter in network.body.named_parameters():
+            parameter.requires_grad_("word_embeddings" not in name)
+        self._device = next(network.parameters()).device
+        heads = [parameter for name, parameter in network.named_parameters() if not name.startswith("body.")]
+        self.weights = MixedWeights(network.body, heads, decay=options.decay)
+        self._optimizer = torch.optim.AdamW(
+            [
+                {"params": self.weights.body_masters, "lr": options.body_rate, "weight_decay": 0.01},
+                {"params": self.weights.head_masters, "lr": options.head_rate, "weight_decay": 0.01},
+            ],
+            betas=(0.9, 0.98),
+            fused=True,
+        )
+        self._rates = [group["lr"] for group in self._optimizer.param_groups]
+        self.step = self.epoch = self._batches_done = 0
+        self._epoch_size = len(mix.drawn(0))
+        self._rows_done = 0
+        self._pool = ThreadPoolExecutor(options.workers, "train")
+
+    @property
+    def progress(self) -> float:
+        """How much of the run is done, 0 to 1."""
+        return min(1.0, (self.epoch + self._rows_done / self._epoch_size) / self._options.epochs)
+
+    def train_epoch(self) -> Iterator[dict[str, float]]:
+        """The rest of this epoch; yields the losses of each step."""
+        self.network.train()
+        saved = time.monotonic()
+        waiting: list[list[Example]] = []
+        for batch in self._mix.batches(self.epoch, skip=self._batches_done):
+            if self.progress >= 1.0:
+                break
+            waiting.append(batch)
+            if len(waiting) < self._options.workers:
+                continue
+            yield self._step(waiting)
+            waiting = []
+            if time.monotonic() - saved > self._options.checkpoint_s:
+                self.save()
+                saved = time.monotonic()
+        if waiting:
+            yield self._step(waiting)
+        self.epoch += 1
+        self._batches_done = self._rows_done = 0
+        self.save()
+
+    def _step(self, batches: Sequence[Sequence[Example]]) -> dict[str, float]:
+        for group, rate in zip(self._optimizer.param_groups, self._rates, strict=True):
+            group["lr"] = rate * self._factor()
+        results = list(self._pool.map(self._gradients, batches))
+        norm = self.weights.set_gradients([gradients for gradients, _, _ in results], _MOST_NORM)
+        self._optimizer.step()
+        self.weights.updated()
+        self.step += 1
+        self._batches_done += len(batches)
+        rows = sum(map(len, batches))
+        self._rows_done += rows
+        return {
+            "place": sum(place for _, place, _ in results) / rows,
+            "segment": sum(segment for _, _, segment in results) / rows,
+            "norm": norm,
+            "rows": rows,
+            "tokens": sum(example.features.token_count for batch in batches for example in batch),
+        }
+
+    def _gradients(self, batch: Sequence[Example]) -> tuple[Sequence[Tensor], float, float]:
+        tensors = collate_examples(batch, pad_id=self._pad_id, shape=self.network.shape)
+        tensors = {name: tensor.to(self._device) for name, tensor in tensors.items()}
+        place, segment = chain_loss(self.network, tensors)
+        loss = (place + segment) / _LOSS_ROWS
+        gradients = torch.autograd.grad(loss, self.weights.computing, allow_unused=True)
+        filled = [
+            torch.zeros_like(parameter) if gradient is None else gradient
+            for gradient, parameter in zip(gradients, self.weights.computing, strict=True)
+        ]
+        return filled, place.item(), segment.item()
+
+    def _factor(self) -> float:
+        rise = min(1.0, (self.step + 1) / self._options.warmup)
+        cooldown = self._options.cooldown
+        left = (1.0 - self.progress) / cooldown if cooldown else 1.0
+        return rise * max(0.05, min(1.0, left))
+
+    def save(self) -> None:
+        """Writes the checkpoint; a reader sees the old one or the new one."""
+        state = {
+            "masters": [master.detach() for master in self.weights.masters],
+            "average": self.weights.average,
+            "average_steps": self.weights.steps,
+            "optimizer": self._optimizer.state_dict(),
+            "shape": self.network.shape.as_dict(),
+            "step": self.step,
+            "epoch": self.epoch,
+            "batches_done": self._batches_done,
+            "rows_done": self._rows_done,
+            "random": torch.get_rng_state(),
+            "options": asdict(self._options),
+        }
+        fresh = self._folder / "checkpoint.new"
+        torch.save(state, fresh)
+        os.replace(fresh, self._folder / "checkpoint.pt")
+
+    def resume(self, path: Path, *, weights_only: bool = False) -> None:
+        """Goes on from a checkpoint; with `weights_only` a new run starts from its averaged weights."""
+        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+        masters = state["average"] if weights_only else state["masters"]
+        with torch.no_grad():
+            for mine, read in zip(self.weights.masters, masters, strict=True):
+                mine.data.copy_(read)
+            for mine, read in zip(self.weights.average, state["average"], strict=True):
+                mine.copy_(read)
+        self.weights.load(self.weights.masters)
+        if weights_only:
+            return
+        self.weights.steps = state["average_steps"]
+        self._optimizer.load_state_dict(state["optimizer"])
+        self.step, self.epoch = state["step"], state["epoch"]
+        self._batches_done, self._rows_done = state["batches_done"], state["rows_done"]
+        torch.set_rng_state(state["random"])
+
+    def log(self, entry: dict[str, Any]) -> None:
+        """Appends a line to the run's log."""
+        with (self._folder / "log.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(entry, ensure_ascii=False) + "\n")

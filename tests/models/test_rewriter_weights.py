@@ -1,0 +1,121 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory.errors import ModelUnavailable
+from models.catalog import DEFAULT_MODEL
+from models.rewriter.packing import GROUP, Bits, pack, unpack
+
+_LIMIT_BYTES = 15_000_000
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+@given(rows=st.integers(1, 5), columns=st.integers(1, 2 * GROUP), seed=st.integers(0, 99))
+@settings(max_examples=20, deadline=None)
+def test_packed_values_come_back_close(bits: Bits, rows: int, columns: int, seed: int) -> None:
+    values = np.random.default_rng(seed).normal(size=(rows, columns)).astype(np.float32)
+    packed, scales = pack(values, bits)
+    again = unpack(packed, scales, values.shape, bits)
+    assert again.shape == values.shape
+    worst = np.abs(values).max() / 2 ** (bits - 2)
+    assert np.abs(again - values).max() <= worst
+    assert packed.nbytes * 8 / bits <= values.size + GROUP
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+def test_nothing_packs_to_nothing(bits: Bits) -> None:
+    packed, scales = pack(np.zeros((3, 50), np.float32), bits)
+    assert not unpack(packed, scales, (3, 50), bits).any()
+
+
+@pytest.fixture(scope="module")
+def weights(e5_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A weight file of an untrained network."""
+    import torch
+
+    from models.rewriter.decoding import KeepRule
+    from models.rewriter.network import NetworkShape, RewriterNetwork, load_body
+    from models.rewriter.weights import RewriterSettings, save_weights
+
+    torch.manual_seed(0)
+    words = ("的", "of")
+    network = RewriterNetwork(load_body(str(e5_folder)), NetworkShape(words=len(words)))
+    with torch.no_grad():
+        network.body.encoder.layer[0].output.dense.weight.add_(0.01)
+    path = tmp_path_factory.mktemp("weights") / "rewriter.safetensors"
+    size = save_weights(path, network, RewriterSettings(network.shape, words, KeepRule(0.0), DEFAULT_MODEL), e5_folder)
+    assert size == path.stat().st_size < _LIMIT_BYTES
+    return path
+
+
+def test_weights_come_back_with_their_settings(weights: Path, e5_folder: Path) -> None:
+    from models.rewriter.network import RewriterNetwork, load_body
+    from models.rewriter.weights import load_weights, read_settings
+
+    found = read_settings(weights)
+    assert found.words == ("的", "of")
+    assert found.rule.threshold == 0.0
+    network = RewriterNetwork(load_body(str(e5_folder)), found.shape)
+    name = "encoder.layer.0.output.dense.weight"
+    before = network.body.get_parameter(name).detach().clone()
+    load_weights(weights, network)
+    change = network.body.get_parameter(name).detach() - before
+    np.testing.assert_allclose(change.numpy(), 0.01, rtol=0.01)
+
+
+def test_a_corrupt_or_missing_file_is_named(weights: Path, tmp_path: Path) -> None:
+    from models.rewriter.weights import read_settings
+
+    corrupt = tmp_path / "rewriter.safetensors"
+    corrupt.write_bytes(weights.read_bytes()[:-1] + b"!")
+    corrupt.with_suffix(".json").write_text(weights.with_suffix(".json").read_text())
+    with pytest.raises(ModelUnavailable, match=r"rewriter\.safetensors is corrupt"):
+        read_settings(corrupt)
+    with pytest.raises(ModelUnavailable, match="cannot be read"):
+        read_settings(tmp_path / "none.safetensors")
+
+
+def test_the_rewriter_says_what_it_copied_and_from_where(weights: Path, e5_folder: Path) -> None:
+    from models.rewriter.rewriter import Rewriter, RewriteRequest
+
+    rewriter = Rewriter(weights, e5_folder.parent, threads=1)
+    requests = [
+        RewriteRequest("它多少錢？", ("我想買 AI-Box", "好的")),
+        RewriteRequest("what about it?", ("I like Frank Zappa.",), names=("AI-Box", "宏康")),
+        RewriteRequest("在嗎"),
+        RewriteRequest(""),
+    ]
+    results = rewriter.rewrite(requests)
+    assert [result.text for result in results] == [request.query for request in requests]  # its rule keeps everything
+    for request, result in zip(requests, rewriter.rewrite(requests[::-1])[::-1], strict=True):
+        assert 0 <= result.keep_probability <= 1
+        assert 0 <= result.confidence <= 1
+        for replacement in result.replacements:
+            assert 0 <= replacement.start <= replacement.end <= len(request.query)
+
+
+def test_copied_spans_have_offsets_into_their_turns(e5_folder: Path) -> None:
+    from tokenizers import Tokenizer
+
+    from models.rewriter.decoding import Rewrite
+    from models.rewriter.edits import Edit, Segment
+    from models.rewriter.features import FeatureReader
+    from models.rewriter.inference import Rewritten
+    from models.rewriter.rewriter import RewriteRequest, replacements_of
+    from models.rewriter.units import UnitTokenizer
+
+    request = RewriteRequest("它多少錢？", ("我想買 AI-Box", "", "好的"), names=("宏康",))
+    reader = FeatureReader(UnitTokenizer(Tokenizer.from_file(str(e5_folder / "tokenizer.json"))), ["的"])
+    features = reader.read(["宏康", *request.turns], request.query)
+    edits = (Edit(0, 1, (Segment(0, 2), Segment(5, 8))), Edit(5, 5, (Segment(8, 10),)))
+    first, second = replacements_of(request, Rewritten(features, Rewrite(edits, -0.5, (-0.2, -0.3), 0.1)))
+    assert (first.start, first.end, first.text) == (0, 1, "宏康AI-Box")
+    assert [(one.text, one.turn, one.start, one.end) for one in first.antecedents] == [
+        ("宏康", None, 0, 2),
+        ("AI-Box", 0, 4, 10),
+    ]
+    assert (second.start, second.end) == (5, 5)
+    assert [(one.text, one.turn) for one in second.antecedents] == [("好的", 2)]

@@ -1,0 +1,46 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from models.training.evaluate_rewriter import measure, rewrite_by_rules
+from models.training.labels import Limits
+from models.training.learning_curve import draw_curve
+from models.training.rewriting_ceiling import ceiling
+from models.training.rewriting_data import RewritingRow
+
+ROWS = [
+    RewritingRow(("我在西安", "好"), "它好吗", "西安好吗", "toy"),
+    RewritingRow(("你好", "好"), "在吗", "你在吗", "toy"),
+    RewritingRow(("你好", "好"), "在吗", "龙在吗", "toy"),
+]
+
+
+async def test_the_rules_answer_every_row_in_order() -> None:
+    outputs = await rewrite_by_rules([*ROWS, RewritingRow((), "你好", "你好", "toy")])
+    assert len(outputs) == 4
+    assert outputs[3] == "你好"
+
+
+def test_every_measure_has_a_value_and_some_an_interval() -> None:
+    found = measure(ROWS, [row.target for row in ROWS])
+    assert found["EM"] == {"value": 100, "low": 100, "high": 100}
+    assert set(found["ROUGE-L"]) == {"value"}
+
+
+def test_the_ceiling_is_what_an_oracle_reaches() -> None:
+    assert ceiling(ROWS, (), Limits()) == pytest.approx(200 / 3)
+    assert ceiling(ROWS, ("龙",), Limits()) == 100
+    assert ceiling(ROWS, (), Limits(segments=0)) == 0
+
+
+def test_a_log_becomes_a_picture(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    entries = [
+        {"step": 20, "place": 3.0, "segment": 5.0},
+        {"step": 40, "place": 1.0, "segment": 2.0},
+        {"step": 40, "tune": {"toy": {"EM": 50.0}}},
+    ]
+    (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, entries)), encoding="utf-8")
+    assert draw_curve(tmp_path / "log.jsonl", tmp_path / "curve.png")
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
