@@ -2,6 +2,7 @@
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import httpx
 import pytest
@@ -24,10 +25,19 @@ def _add(client: JiyiClient, user: str, first: int, last: int) -> list[str]:
     return ids
 
 
+def _undegraded(client: JiyiClient, query: str, user: str) -> dict[str, Any]:
+    """A search by all legs: a part that has just come back may miss a deadline on a busy machine, and only then."""
+    for _ in range(20):
+        reply = client.search(query, user_id=user, top_k=5, kinds=["memory"])
+        if not reply["degraded"]:
+            return reply
+        time.sleep(0.5)
+    raise AssertionError(f"still without {reply['degraded']}")
+
+
 def _all_found(client: JiyiClient, user: str, ids: list[str]) -> None:
     for number, id_ in enumerate(ids):
-        reply = client.search(f"ZX{number:04d}-77", user_id=user, top_k=5, kinds=["memory"])
-        assert reply["degraded"] == []
+        reply = _undegraded(client, f"ZX{number:04d}-77", user)
         assert id_ in [hit["id"] for hit in reply["results"]], number
     entities = client.entities(user_id=user, limit=100)
     assert sorted(entity["mention_count"] for entity in entities) == [1] * len(ids)
