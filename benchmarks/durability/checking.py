@@ -83,10 +83,12 @@ async def _check_user(plan: Plan, user: int, told: Told, record: SystemOfRecord,
     states = await _model(sequence, done, user_id)
     before, after = states[len(told.acknowledged)], states[-1]
     found = await _rows(record, user_id)
+    kept = found == after.rows and after.rows != before.rows
     verdict = Verdict(
         acknowledged=len(told.acknowledged),
-        kept=found == after.rows and after.rows != before.rows,
-        lost=sum((before.rows - found).values()),
+        kept=kept,
+        # A write in flight that was kept may itself take rows away: what was learned is no longer unlearned.
+        lost=0 if kept else sum((before.rows - found).values()),
         doubled=sum(count - 1 for count in found.values()),
         torn=found
         not in ([state.rows for state in states] if plan.death is Death.POWER else (before.rows, after.rows)),
