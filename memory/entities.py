@@ -37,6 +37,8 @@ class Entity(Value):
     """A name that a user's long-term memory holds.
 
     `entity_value` is the spelling to show, `normalised_value` the one to compare (`memory.text.normalise`).
+    `accessed_at` is when it was last retrieved or restored, `review_reason` why it is in review.
+    `merged_into` is set on an archived entity whose names, mentions and relations another one took over.
     """
 
     entity_id: str
@@ -53,13 +55,25 @@ class Entity(Value):
     last_mentioned: Timestamp
     mention_count: int = 0
     access_count: int = 0
+    accessed_at: Timestamp | None = None
+    review_reason: str | None = None
     attributes: dict[str, Scalar] = {}
     related_entities: tuple[str, ...] = ()
     version: int = 1
+    merged_into: str | None = None
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it can be found and referred to: every one but the archived, also those in review (001 §4)."""
+        return self.status is not EntityStatus.ARCHIVED
 
 
 class EntityRelation(Value):
-    """An edge between two entities of one user, with the log entry that is its evidence."""
+    """An edge between two entities of one user, with the log entry that is its evidence.
+
+    `evidence_start` and `evidence_end` are code-point offsets into that entry: the words that say so. `weight` is how
+    much has been said of it as of `updated_at`; it decays from there on (`memory.learning.relation_weights`).
+    """
 
     relation_id: str
     user_id: UserId
@@ -69,5 +83,8 @@ class EntityRelation(Value):
     description: str | None = None
     confidence: Confidence = 1.0
     evidence: str | None = None
+    evidence_start: int | None = None
+    evidence_end: int | None = None
+    weight: Annotated[float, Field(ge=0.0)] = 1.0
     created_at: Timestamp
     updated_at: Timestamp

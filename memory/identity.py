@@ -27,6 +27,11 @@ def memory_id(user_id: str, resource: str) -> str:
     return derive_id("memory", user_id, resource)
 
 
+def aam_memory_id(user_id: str, entity_type: str, entity_value: str) -> str:
+    """The id of the typed memory of this value, whatever its width, case or script; types are compared as written."""
+    return derive_id("aam", user_id, entity_type, normalise(entity_value))
+
+
 def relation_id(user_id: str, source_entity: str, relation_type: str, target_entity: str) -> str:
     """The id of the relation of this type from one entity to another, both given by their ids."""
     return derive_id("relation", user_id, source_entity, normalise(relation_type), target_entity)

@@ -8,10 +8,11 @@ from memory.ports.facts import Categories, CategoryAccessRepository, CategoryRep
 
 from . import arango_items as items
 from . import arango_queries as aql
-from .arango_documents import ascii_of, key_of, microseconds, moment_of, order_of, text_of
+from .arango_documents import ascii_of, key_of, order_of, text_of
 from .arango_facts import facts_by_category
 from .arango_transaction import ArangoTransaction, Query
 from .checks import check_category_id, check_moment, check_owner
+from .epoch import microseconds, moment_of
 
 _COLLECTION = "categories"
 _ACCESSES = "category_accesses"

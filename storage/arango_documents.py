@@ -1,4 +1,4 @@
-"""What documents in ArangoDB are made of: keys, comparable strings and times.
+"""What documents in ArangoDB are made of: keys and comparable strings.
 
 ArangoDB compares strings by the rules of a language, in its indexes too: two that differ only in how an accent is
 composed are equal there, and their order is not that of code points. What is compared in a statement is therefore
@@ -8,14 +8,11 @@ numbers are not.
 
 import hashlib
 import json
-from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote, unquote
 
 Document = dict[str, Any]
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 _KEY_BYTES = 20
 _PLAIN = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) != "%")
 
@@ -39,13 +36,3 @@ def text_of(encoded: str) -> str:
 def order_of(text: str) -> str:
     """A string that is sorted, by any rules, as the text is by code points."""
     return text.encode("utf-8", "surrogatepass").hex()
-
-
-def microseconds(moment: datetime) -> int:
-    """Whole microseconds since the epoch: exact, and ordered as moments are, whatever their zones."""
-    return (moment - _EPOCH) // _MICROSECOND
-
-
-def moment_of(count: float) -> datetime:
-    """The moment so many microseconds after the epoch; AQL may give whole numbers as floats."""
-    return _EPOCH + int(count) * _MICROSECOND

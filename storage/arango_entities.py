@@ -4,15 +4,17 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from memory.entities import Entity, EntityStatus
+from memory.ports.accesses import Access
 from memory.ports.repositories import EntityRepository
 from memory.ports.vectors import Collection
 
 from . import arango_items as items
 from . import arango_queries as aql
-from .arango_documents import Document, key_of, microseconds, order_of
+from .arango_documents import Document, key_of, order_of
 from .arango_transaction import ArangoTransaction, Query
-from .changes import mentioned
+from .changes import accessed, listed_as, mentioned
 from .checks import check_moment, check_owner
+from .epoch import microseconds
 from .names import HEAD_LENGTH, PREFIX_LENGTH, comparable, heads, names_of, position_of, prefixes, word_borders
 
 _COLLECTION = "entities"
@@ -96,6 +98,31 @@ class ArangoEntities(EntityRepository):
 
         return await self._transaction.write(work)
 
+    async def delete(self, entity_ids: Sequence[str]) -> int:
+        """Deletes entities and their names; how many there were."""
+
+        def work(query: Query) -> int:
+            keys = {key_of(self._user_id, one): one for one in entity_ids}
+            there = items.known(query, _COLLECTION, keys)
+            items.remove(query, _COLLECTION, there)
+            query(aql.REMOVE_OLD_NAMES, entities=list(there), kept=[])
+            gone = [one for key, one in keys.items() if key in there]
+            items.queue(self._transaction, query, Collection.ENTITIES, gone)
+            return len(gone)
+
+        return await self._transaction.write(work)
+
+    async def count_accesses(self, accesses: Sequence[Access]) -> None:
+        """Adds to the counts of those that exist."""
+
+        def work(query: Query) -> None:
+            for access in accesses:
+                found = items.by_id(query, _COLLECTION, Entity, self._user_id, [access.item_id])
+                documents = [_document(self._user_id, accessed(entity, access)) for entity in found]
+                items.put_in_place(self._transaction, query, _COLLECTION, documents)
+
+        await self._transaction.write(work)
+
     def _save(self, query: Query, entities: Sequence[Entity]) -> None:
         latest = {entity.entity_id: entity for entity in entities}
         if not latest:
@@ -117,7 +144,7 @@ def _document(user_id: str, entity: Entity) -> Document:
         "_key": key_of(user_id, entity.entity_id),
         "entity_id": entity.entity_id,
         "order": order_of(entity.entity_id),
-        "status": entity.status.value,
+        "status": listed_as(entity),
         "last_mentioned_us": microseconds(entity.last_mentioned),
         "body": entity.model_dump_json(),
     }

@@ -10,10 +10,11 @@ from memory.ports.vectors import Collection
 
 from . import arango_items as items
 from . import arango_queries as aql
-from .arango_documents import Document, ascii_of, key_of, microseconds, order_of, text_of
+from .arango_documents import Document, ascii_of, key_of, order_of, text_of
 from .arango_transaction import ArangoTransaction, Query
 from .changes import with_status
 from .checks import check_moment, check_owner
+from .epoch import microseconds
 from .names import comparable
 
 _COLLECTION = "facts"

@@ -1,6 +1,6 @@
 """What all repositories in ArangoDB do with the documents of a collection, given a transaction's query function."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from memory.ports.vectors import Collection
@@ -9,6 +9,7 @@ from memory.values import Value
 from . import arango_queries as aql
 from .arango_documents import Document, key_of, order_of
 from .arango_transaction import ArangoTransaction, Query
+from .batches import batches
 
 V = TypeVar("V", bound=Value)
 
@@ -19,7 +20,7 @@ def by_id(query: Query, collection: str, kind: type[V], user_id: str, ids: Seque
     """The values that exist, in the order of the ids."""
     keys = {one: key_of(user_id, one) for one in ids}
     found: dict[str, str] = {}
-    for chunk in _chunks(list(keys.values())):
+    for chunk in batches(list(keys.values()), _CHUNK):
         found.update(query(aql.BODIES, collection=collection, keys=chunk))
     return [kind.model_validate_json(found[keys[one]]) for one in ids if keys[one] in found]
 
@@ -32,7 +33,7 @@ def values(kind: type[V], bodies: Iterable[str]) -> list[V]:
 def known(query: Query, collection: str, keys: Iterable[str]) -> dict[str, int | None]:
     """Keys of the documents that exist, each with its place in the order of creation, where it has one."""
     found: dict[str, int | None] = {}
-    for chunk in _chunks(list(dict.fromkeys(keys))):
+    for chunk in batches(list(dict.fromkeys(keys)), _CHUNK):
         found.update(query(aql.KNOWN, collection=collection, keys=chunk))
     return found
 
@@ -51,7 +52,7 @@ async def count(transaction: ArangoTransaction, collection: str) -> int:
 def put(query: Query, collection: str, documents: Iterable[Document]) -> None:
     """Inserts or replaces by key; of several with one key the last counts."""
     latest = {document["_key"]: document for document in documents}
-    for chunk in _chunks(list(latest.values())):
+    for chunk in batches(list(latest.values()), _CHUNK):
         query(aql.PUT, collection=collection, documents=chunk)
 
 
@@ -68,7 +69,7 @@ def put_in_place(transaction: ArangoTransaction, query: Query, collection: str, 
 
 def remove(query: Query, collection: str, keys: Iterable[str]) -> int:
     """Removes documents by key; how many there were."""
-    chunks = _chunks(list(dict.fromkeys(keys)))
+    chunks = batches(list(dict.fromkeys(keys)), _CHUNK)
     return sum(len(query(aql.REMOVE, collection=collection, keys=chunk)) for chunk in chunks)
 
 
@@ -92,8 +93,3 @@ def queue(transaction: ArangoTransaction, query: Query, collection: Collection, 
 def outbox_key(user_id: str, collection: Collection, item_id: str) -> str:
     """The key of the one entry that an item has in the outbox."""
     return key_of(user_id, collection.value, item_id)
-
-
-def _chunks(rows: Sequence[V | str | Document]) -> Iterator[Sequence[V | str | Document]]:
-    for start in range(0, len(rows), _CHUNK):
-        yield rows[start : start + _CHUNK]

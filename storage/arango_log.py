@@ -8,9 +8,10 @@ from memory.records import Resource, ResourceKind
 
 from . import arango_items as items
 from . import arango_queries as aql
-from .arango_documents import ascii_of, key_of, microseconds
+from .arango_documents import ascii_of, key_of
 from .arango_transaction import ArangoTransaction, Query
 from .checks import check_moment, check_owner
+from .epoch import microseconds
 
 _COLLECTION = "resources"
 _AFTER_ALL = 2**53

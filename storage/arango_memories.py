@@ -2,15 +2,18 @@
 
 from collections.abc import Sequence
 
+from memory.ports.accesses import Access
 from memory.ports.repositories import MemoryRepository
 from memory.ports.vectors import Collection
 from memory.records import Memory
 
 from . import arango_items as items
 from . import arango_queries as aql
-from .arango_documents import Document, ascii_of, key_of, microseconds, order_of
+from .arango_documents import Document, ascii_of, key_of, order_of
 from .arango_transaction import ArangoTransaction, Query
+from .changes import accessed
 from .checks import check_owner
+from .epoch import microseconds
 
 _COLLECTION = "memories"
 
@@ -50,6 +53,30 @@ class ArangoMemories(MemoryRepository):
             documents = [_document(self._user_id, memory) for memory in latest.values()]
             items.put_in_place(self._transaction, query, _COLLECTION, documents)
             items.queue(self._transaction, query, Collection.MEMORIES, latest)
+
+        await self._transaction.write(work)
+
+    async def delete(self, memory_ids: Sequence[str]) -> int:
+        """Deletes memories; how many there were."""
+
+        def work(query: Query) -> int:
+            keys = {key_of(self._user_id, one): one for one in memory_ids}
+            there = items.known(query, _COLLECTION, keys)
+            items.remove(query, _COLLECTION, there)
+            gone = [one for key, one in keys.items() if key in there]
+            items.queue(self._transaction, query, Collection.MEMORIES, gone)
+            return len(gone)
+
+        return await self._transaction.write(work)
+
+    async def count_accesses(self, accesses: Sequence[Access]) -> None:
+        """Adds to the counts of those that exist."""
+
+        def work(query: Query) -> None:
+            for access in accesses:
+                found = items.by_id(query, _COLLECTION, Memory, self._user_id, [access.item_id])
+                documents = [_document(self._user_id, accessed(memory, access)) for memory in found]
+                items.put_in_place(self._transaction, query, _COLLECTION, documents)
 
         await self._transaction.write(work)
 

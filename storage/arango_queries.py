@@ -230,6 +230,26 @@ FILTER LENGTH(starting) == 0 AND LENGTH(ending) == 0
 REMOVE v IN graph_nodes
 """
 
+# Typed memories
+
+AAM_MEMORIES = """
+FOR m IN aam_memories FILTER m.user_id == @user AND m.order > @after AND (@type == null OR m.type == @type)
+FILTER @status == null OR m.status == @status
+SORT m.order LIMIT @limit RETURN m.body
+"""
+
+# Changes that can be undone
+
+CHANGES = """
+FOR c IN changes FILTER c.user_id == @user AND c.sequence < @before AND (@kind == null OR c.kind == @kind)
+SORT c.sequence DESC LIMIT @limit RETURN c.body
+"""
+CHANGES_ABOUT = """
+FOR s IN change_subjects FILTER s.user_id == @user AND s.subject == @subject AND s.sequence < @before
+FOR c IN changes FILTER c._key == s.change AND c.user_id == @user AND (@kind == null OR c.kind == @kind)
+SORT s.sequence DESC LIMIT @limit RETURN c.body
+"""
+
 # The outbox
 
 OUTBOX = """
@@ -256,8 +276,11 @@ LET fact = (FOR d IN facts FILTER d.user_id == u.user_id LIMIT 1 RETURN 1)
 LET category = (FOR d IN categories FILTER d.user_id == u.user_id LIMIT 1 RETURN 1)
 LET access = (FOR d IN category_accesses FILTER d.user_id == u.user_id LIMIT 1 RETURN 1)
 LET edge = (FOR d IN graph_edges FILTER d.user_id == u.user_id LIMIT 1 RETURN 1)
+LET typed = (FOR d IN aam_memories FILTER d.user_id == u.user_id LIMIT 1 RETURN 1)
+LET relation = (FOR d IN entity_relations FILTER d.user_id == u.user_id LIMIT 1 RETURN 1)
+LET change = (FOR d IN changes FILTER d.user_id == u.user_id LIMIT 1 RETURN 1)
 FILTER LENGTH(resource) + LENGTH(entity) + LENGTH(memory) + LENGTH(fact)
-+ LENGTH(category) + LENGTH(access) + LENGTH(edge) > 0
++ LENGTH(category) + LENGTH(access) + LENGTH(edge) + LENGTH(relation) + LENGTH(typed) + LENGTH(change) > 0
 LIMIT @limit RETURN u.user_id
 """
 ALL_COUNTS = """
@@ -267,9 +290,19 @@ LET entities_ = (FOR d IN entities COLLECT WITH COUNT INTO n RETURN n)
 LET relations = (FOR d IN entity_relations COLLECT WITH COUNT INTO n RETURN n)
 LET memories_ = (FOR d IN memories COLLECT WITH COUNT INTO n RETURN n)
 LET facts_ = (FOR d IN facts COLLECT WITH COUNT INTO n RETURN n)
+LET typed = (FOR d IN aam_memories COLLECT WITH COUNT INTO n RETURN n)
 LET outbox_ = (FOR d IN outbox COLLECT WITH COUNT INTO n RETURN n)
 RETURN {resources: resources_[0], unlearned: unlearned[0], entities: entities_[0], relations: relations[0],
-memories: memories_[0], facts: facts_[0], outbox: outbox_[0]}
+memories: memories_[0], facts: facts_[0], aam_memories: typed[0], outbox: outbox_[0]}
+"""
+
+# Runs of jobs, which are nobody's
+
+ALL_RUNS_OF_A_JOB = """
+FOR r IN runs FILTER r.pipeline == @pipeline SORT r.started_us DESC, r._key DESC LIMIT @limit RETURN r.body
+"""
+ALL_RUNS_WITH_THIS_ONE = """
+INSERT @run INTO runs OPTIONS {overwriteMode: "replace"}
 """
 
 # Migrations

@@ -10,8 +10,10 @@ from arango.http import HTTPClient
 
 from memory.ports.record import SystemOfRecord, UnitOfWork
 
+from .arango_aam import ArangoAam
 from .arango_backlog import ArangoBacklog
 from .arango_categories import ArangoCategories, ArangoCategoryAccesses
+from .arango_changes import ArangoChanges
 from .arango_client import ArangoServer, ArangoSettings
 from .arango_entities import ArangoEntities
 from .arango_errors import unavailable
@@ -21,6 +23,7 @@ from .arango_http import Unreachable
 from .arango_log import ArangoLog
 from .arango_memories import ArangoMemories
 from .arango_relations import ArangoRelations
+from .arango_runs import ArangoRuns
 from .arango_schema import prepare
 from .arango_transaction import ArangoTransaction
 from .checks import check_user
@@ -40,6 +43,8 @@ class ArangoUnit(UnitOfWork):
         self.categories = ArangoCategories(transaction)
         self.category_accesses = ArangoCategoryAccesses(transaction)
         self.graph = ArangoGraph(transaction)
+        self.aam = ArangoAam(transaction)
+        self.changes = ArangoChanges(transaction)
         self._transaction = transaction
 
     async def commit(self) -> None:
@@ -73,6 +78,7 @@ class ArangoRecord(SystemOfRecord):
         self._idle = asyncio.Event()
         self._idle.set()
         self._closed = False
+        self.runs = ArangoRuns(self._server)
         self.backlog = ArangoBacklog(self._server, lambda user_id: self._transaction(user_id, writable=True))
 
     @classmethod

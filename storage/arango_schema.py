@@ -23,7 +23,7 @@ from .arango_errors import COLLECTION_NOT_FOUND, DATABASE_NOT_FOUND, DUPLICATE_N
 
 OLDEST_VERSION = (3, 11)
 
-DOCUMENTS = (
+_FIRST_DOCUMENTS = (
     "users",
     "resources",
     "entities",
@@ -35,6 +35,7 @@ DOCUMENTS = (
     "graph_nodes",
     "outbox",
 )
+DOCUMENTS = (*_FIRST_DOCUMENTS, "changes", "change_subjects", "aam_memories", "runs")
 EDGES = ("entity_relations", "graph_edges")
 COLLECTIONS = (*DOCUMENTS, *EDGES)
 """What a unit of work may touch."""
@@ -55,7 +56,12 @@ def _collection(name: str, *, edge: bool = False) -> Step:
 
 
 def _index(collection: str, *fields: str, unique: bool = False) -> Step:
-    index = {"type": "persistent", "fields": list(fields), "unique": unique, "name": "by_" + "_".join(fields)}
+    index = {
+        "type": "persistent",
+        "fields": list(fields),
+        "unique": unique,
+        "name": "by_" + "_".join(fields),
+    }
     return lambda database: database.collection(collection).add_index(index)
 
 
@@ -80,7 +86,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(
         "raw log, entities, relations, memories, facts, graph and outbox",
         (
-            *(_collection(name) for name in DOCUMENTS),
+            *(_collection(name) for name in _FIRST_DOCUMENTS),
             *(_collection(name, edge=True) for name in EDGES),
             _graph("entity_graph", "entity_relations", "entities"),
             _graph("fact_graph", "graph_edges", "graph_nodes"),
@@ -121,6 +127,27 @@ MIGRATIONS: tuple[Migration, ...] = (
                     _index(edges, "user_id", "order"),
                 )
             ),
+        ),
+    ),
+    Migration(
+        "changes that can be undone",
+        (
+            _collection("changes"),
+            _collection("change_subjects"),
+            _index("changes", "user_id", "sequence"),
+            _index("changes", "user_id", "kind", "sequence"),
+            _index("change_subjects", "user_id", "subject", "sequence"),
+        ),
+    ),
+    Migration(
+        "typed memories and runs of jobs",
+        (
+            _collection("aam_memories"),
+            _collection("runs"),
+            _index("aam_memories", "user_id", "order"),
+            _index("aam_memories", "user_id", "type", "order"),
+            _index("aam_memories", "user_id", "status", "order"),
+            _index("runs", "pipeline", "started_us"),
         ),
     ),
 )

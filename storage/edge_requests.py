@@ -1,7 +1,6 @@
 """Points and searches in the terms of the embedded vector engine. Every request is bound to one user here."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 from uuid import UUID
 
 import qdrant_edge as edge
@@ -20,7 +19,6 @@ from .index_points import (
     conditions,
     of_user,
     payload_of,
-    read_point,
     stored_id,
 )
 
@@ -61,19 +59,6 @@ def searching(query: IndexQuery, user_id: str) -> edge.QueryRequest:
 def listing(user_id: str, *, after: EngineId | None, limit: int) -> edge.ScrollRequest:
     """One page of what a user has."""
     return edge.ScrollRequest(offset=after, limit=limit, filter=mine(user_id), with_payload=[POINT_ID, FINGERPRINT])
-
-
-def reading(record: edge.Record, collection: Collection) -> IndexPoint:
-    """The point of a record that came with its payload and its vectors."""
-    vectors: Any = record.vector  # by name, as they were written
-    sparse = vectors[SPARSE]
-    return read_point(
-        record.payload or {},
-        dense=vectors[DENSE],
-        indices=sparse.indices,
-        values=sparse.values,
-        collection=collection,
-    )
 
 
 def _point(point: IndexPoint, collection: Collection, user_id: str) -> edge.Point:

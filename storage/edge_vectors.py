@@ -1,7 +1,7 @@
 """The embedded vector index: Qdrant's engine in this process, which owns the files alone (STORES, qdrant-edge-py)."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -13,17 +13,17 @@ import structlog
 from memory.errors import StoreUnavailable
 from memory.ports.vectors import Collection, IndexPoint, IndexQuery, ScoredPoint, StoredPoint, VectorIndex
 
+from .batches import batches
 from .checks import check_user
 from .edge_errors import answered
-from .edge_requests import EngineId, listing, mine, reading, searching, upserting
+from .edge_requests import EngineId, listing, mine, searching, upserting
 from .edge_shards import Aliases, OutdatedShard, discard, open_shard
 from .index_checks import check_points, check_query, unavailable
-from .index_points import POINT_ID, USER_ID, can_match, read_stored, stored_ids, stored_name
+from .index_points import POINT_ID, POINTS_AT_ONCE, USER_ID, can_match, read_point, read_stored, stored_ids, stored_name
+from .index_replies import FacetHit, owners, ranked
 
 T = TypeVar("T")
 
-_BATCH = 256
-_FIRST_USERS = 10_000
 _log = structlog.get_logger(__name__)
 
 
@@ -86,12 +86,12 @@ class EdgeVectors(VectorIndex):
         """Adds points or replaces those with the same id; batches of 256, each whole or not at all."""
         check_user(user_id)
         check_points(points, collection, self._dimension)
-        for batch in _batches(points):
+        for batch in batches(points, POINTS_AT_ONCE):
             await self._write(collection, partial(upserting, batch, collection, user_id))
 
     async def delete(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> None:
         """Removes this user's points."""
-        for batch in _batches(stored_ids(check_user(user_id), point_ids)):
+        for batch in batches(stored_ids(check_user(user_id), point_ids), POINTS_AT_ONCE):
             await self._write(collection, partial(edge.UpdateOperation.delete_points, list(batch)))
 
     async def delete_user(self, collection: Collection, *, user_id: str) -> None:
@@ -102,9 +102,9 @@ class EdgeVectors(VectorIndex):
     async def get(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> list[IndexPoint]:
         """This user's points that exist, in the order of the ids."""
         found: dict[str, IndexPoint] = {}
-        for batch in _batches(stored_ids(check_user(user_id), point_ids)):
+        for batch in batches(stored_ids(check_user(user_id), point_ids), POINTS_AT_ONCE):
             records = await self._run(partial(self._shards[collection].retrieve, list(batch), True, True))
-            points = (reading(record, collection) for record in records)
+            points = (read_point(record.payload or {}, record.vector, collection) for record in records)
             found |= {point.point_id: point for point in points}
         return [found[point_id] for point_id in point_ids if point_id in found]
 
@@ -126,7 +126,7 @@ class EdgeVectors(VectorIndex):
         found: list[StoredPoint] = []
         after: EngineId | None = None
         while True:
-            page = listing(user_id, after=after, limit=_BATCH)
+            page = listing(user_id, after=after, limit=POINTS_AT_ONCE)
             records, after = await self._run(partial(self._shards[collection].scroll, page))
             found.extend(read_stored(record.payload or {}) for record in records)
             if after is None:
@@ -134,13 +134,12 @@ class EdgeVectors(VectorIndex):
 
     async def users(self, collection: Collection) -> list[str]:
         """Everybody who has points, sorted."""
-        limit = _FIRST_USERS
-        while True:
+
+        async def facet(limit: int) -> Sequence[FacetHit]:
             request = edge.FacetRequest(USER_ID, limit=limit, exact=True)
-            hits = (await self._run(partial(self._shards[collection].facet, request))).hits
-            if len(hits) < limit:
-                return sorted(str(hit.value) for hit in hits if hit.count)
-            limit *= 10  # a facet has no pages; users whose points are gone come last, with a count of 0
+            return (await self._run(partial(self._shards[collection].facet, request))).hits
+
+        return await owners(facet)
 
     async def ping(self) -> None:
         """Returns when the engine has nothing older to do and its shards answer."""
@@ -190,8 +189,7 @@ class EdgeVectors(VectorIndex):
             if asked:
                 request = edge.QueryBatchRequest([searching(queries[place], user_id) for place in asked])
                 for place, hits in zip(asked, shard.query_batch(request), strict=True):
-                    found = [ScoredPoint((hit.payload or {})[POINT_ID], hit.score) for hit in hits]
-                    results[place] = sorted(found, key=lambda hit: (-hit.score, hit.point_id))
+                    results[place] = ranked(ScoredPoint((hit.payload or {})[POINT_ID], hit.score) for hit in hits)
         return results
 
     def _close_shards(self) -> None:
@@ -213,11 +211,6 @@ class EdgeVectors(VectorIndex):
             answered(self._flush)
         except StoreUnavailable as error:
             _log.warning("vectors_flush_failed", error=error.message)
-
-
-def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    for start in range(0, len(items), _BATCH):
-        yield items[start : start + _BATCH]
 
 
 def _open_live(folder: Path, aliases: Aliases, collection: Collection, model_id: str, dimension: int) -> edge.EdgeShard:

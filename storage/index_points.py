@@ -4,7 +4,7 @@ Every condition of a search is made here, and the first of them is always the us
 forget it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -30,10 +30,12 @@ from .metadata_tokens import metadata_token, metadata_tokens
 DENSE = "dense"
 """Name of the vectors that are compared by cosine."""
 SPARSE = "sparse"
+"""Name of the term weights, which the engine multiplies by IDF."""
 SCANNED_USER_POINTS = 1_000_000
 """A keyword search reads the points of one user up to this many; beyond, the engine would walk everybody's postings:
 9.7 instead of 2.1 ms for a user with 10,000 of a million points (benchmarks.stores)."""
-"""Name of the term weights, which the engine multiplies by IDF."""
+POINTS_AT_ONCE = 256
+"""So many points an engine writes or reads in one call."""
 USER_ID = "user_id"
 POINT_ID = "point_id"
 FINGERPRINT = "fingerprint"
@@ -145,20 +147,20 @@ def payload_of(point: IndexPoint, collection: Collection, user_id: str) -> dict[
     return payload
 
 
-def read_point(
-    payload: Mapping[str, Any],
-    *,
-    dense: Sequence[float],
-    indices: Sequence[int],
-    values: Sequence[float],
-    collection: Collection,
-) -> IndexPoint:
-    """The point that was stored, terms in rising order, without its metadata."""
+def read_point(payload: Mapping[str, Any], vectors: Any, collection: Collection) -> IndexPoint:
+    """The point that was stored, terms in rising order, without its metadata.
+
+    Args:
+        payload: What was stored beside the vectors.
+        vectors: The vectors by name, as they were written; the engines spell their types differently.
+        collection: Where it was stored.
+    """
     kinds = PAYLOAD_FIELDS[collection]
-    terms = sorted(zip(indices, values, strict=True))
+    sparse = vectors[SPARSE]
+    terms = sorted(zip(sparse.indices, sparse.values, strict=True))
     return IndexPoint(
         point_id=payload[POINT_ID],
-        dense=np.asarray(dense, dtype=np.float32),
+        dense=np.asarray(vectors[DENSE], dtype=np.float32),
         sparse=SparseVector(tuple(term for term, _ in terms), tuple(weight for _, weight in terms)),
         created_at_s=payload["created_at_s"],
         session_id=payload.get("session_id"),

@@ -50,6 +50,7 @@ class JournaledRecord(SystemOfRecord):
         batch: int = 200,
     ) -> None:
         self.backlog = inner.backlog
+        self.runs = inner.runs
         self._inner = inner
         self._journal = journal
         self._probe_interval_s = probe_interval_s

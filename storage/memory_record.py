@@ -11,6 +11,8 @@ from memory.ports.vectors import Collection
 from memory.records import Resource
 
 from .checks import check_user
+from .memory_aam import InMemoryAam, InMemoryRuns
+from .memory_changes import InMemoryChanges
 from .memory_facts import InMemoryCategories, InMemoryCategoryAccesses, InMemoryFacts, InMemoryGraph
 from .memory_repositories import InMemoryEntities, InMemoryLog, InMemoryMemories, InMemoryRelations
 from .memory_state import State, UserData
@@ -26,6 +28,8 @@ class _Unit(UnitOfWork):
         self.categories = InMemoryCategories(state)
         self.category_accesses = InMemoryCategoryAccesses(state)
         self.graph = InMemoryGraph(state)
+        self.aam = InMemoryAam(state)
+        self.changes = InMemoryChanges(state)
         self._state = state
         self._users = users
 
@@ -86,6 +90,7 @@ class _Backlog(Backlog):
             "relations": sum(len(data.relations) for data in users),
             "memories": sum(len(data.memories) for data in users),
             "facts": sum(len(data.facts) for data in users),
+            "aam_memories": sum(len(data.aam) for data in users),
             "outbox": sum(len(data.outbox) for data in users),
             "users": sum(data.any for data in users),
             "size_bytes": 0,
@@ -106,6 +111,7 @@ class InMemoryRecord(SystemOfRecord):
         self._turn = asyncio.Lock()
         self._closed = False
         self.backlog = _Backlog(self._users, self._numbers, self._turn)
+        self.runs = InMemoryRuns()
 
     def reading(self, *, user_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
         """A consistent view of one user's data."""

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from memory.entities import Entity, EntityRelation, EntityStatus
+from memory.entities import Entity, EntityRelation
+from memory.ports.accesses import Access
 from memory.ports.repositories import (
     EntityRepository,
     MemoryRepository,
@@ -15,7 +16,7 @@ from memory.ports.repositories import (
 from memory.ports.vectors import Collection
 from memory.records import Memory, Resource, ResourceKind
 
-from .changes import mentioned
+from .changes import accessed, mentioned
 from .checks import check_depth, check_ends, check_moment, check_owner
 from .memory_state import State
 from .names import comparable, names_of, position_of, word_borders
@@ -112,7 +113,7 @@ class InMemoryEntities(EntityRepository):
         """The entity with this name or alias: active before others, names before aliases."""
         name = comparable(value)
         ranked = [
-            (entity.status is not EntityStatus.ACTIVE, names.index(name) > 0, entity.entity_id, entity)
+            (not entity.is_current, names.index(name) > 0, entity.entity_id, entity)
             for entity in self._state.readable.entities.values()
             if name in (names := names_of(entity))
         ]
@@ -154,9 +155,25 @@ class InMemoryEntities(EntityRepository):
             await self.save([mentioned(entity, at)])
         return entity is not None
 
+    async def delete(self, entity_ids: Sequence[str]) -> int:
+        """Deletes entities; how many there were."""
+        entities = self._state.writable.entities
+        there = [entity_id for entity_id in dict.fromkeys(entity_ids) if entity_id in entities]
+        for entity_id in there:
+            del entities[entity_id]
+        self._state.queue(Collection.ENTITIES, there)
+        return len(there)
+
+    async def count_accesses(self, accesses: Sequence[Access]) -> None:
+        """Adds to the counts of those that exist."""
+        entities = self._state.writable.entities
+        for access in accesses:
+            if access.item_id in entities:
+                entities[access.item_id] = accessed(entities[access.item_id], access)
+
     def _active(self) -> list[Entity]:
         entities = self._state.readable.entities.values()
-        return [entity for entity in entities if entity.status is EntityStatus.ACTIVE]
+        return [entity for entity in entities if entity.is_current]
 
 
 class InMemoryRelations(RelationRepository):
@@ -240,3 +257,19 @@ class InMemoryMemories(MemoryRepository):
         check_owner(memories, self._state.user_id)
         self._state.writable.memories.update({memory.memory_id: memory for memory in memories})
         self._state.queue(Collection.MEMORIES, [memory.memory_id for memory in memories])
+
+    async def delete(self, memory_ids: Sequence[str]) -> int:
+        """Deletes memories; how many there were."""
+        memories = self._state.writable.memories
+        there = [memory_id for memory_id in dict.fromkeys(memory_ids) if memory_id in memories]
+        for memory_id in there:
+            del memories[memory_id]
+        self._state.queue(Collection.MEMORIES, there)
+        return len(there)
+
+    async def count_accesses(self, accesses: Sequence[Access]) -> None:
+        """Adds to the counts of those that exist."""
+        memories = self._state.writable.memories
+        for access in accesses:
+            if access.item_id in memories:
+                memories[access.item_id] = accessed(memories[access.item_id], access)

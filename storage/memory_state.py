@@ -6,6 +6,8 @@ from typing import Any
 
 from memory.entities import Entity, EntityRelation
 from memory.facts import Category, CategoryAccess, Fact, GraphEdge
+from memory.governance.aam import AamMemory
+from memory.governance.changes import Change
 from memory.ports.vectors import Collection
 from memory.records import Memory, Resource
 
@@ -23,6 +25,8 @@ class UserData:
     categories: dict[str, Category] = field(default_factory=dict)
     accesses: dict[str, CategoryAccess] = field(default_factory=dict)
     edges: dict[str, GraphEdge] = field(default_factory=dict)
+    aam: dict[str, AamMemory] = field(default_factory=dict)
+    changes: dict[str, Change] = field(default_factory=dict)
     outbox: dict[tuple[Collection, str], int] = field(default_factory=dict)
 
     def copy(self) -> "UserData":

@@ -1,7 +1,6 @@
 """Points and searches in the terms of a Qdrant server. Every request is bound to one user here."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from qdrant_client import models
 
@@ -19,7 +18,6 @@ from .index_points import (
     conditions,
     of_user,
     payload_of,
-    read_point,
     stored_id,
 )
 
@@ -71,19 +69,6 @@ def searching(query: IndexQuery, user_id: str, *, quantised: bool) -> models.Que
         limit=query.limit,
         score_threshold=query.threshold,
         with_payload=[POINT_ID],
-    )
-
-
-def reading(record: models.Record, collection: Collection) -> IndexPoint:
-    """The point of a record that came with its payload and its vectors."""
-    vectors: Any = record.vector  # by name, as they were written
-    sparse = vectors[SPARSE]
-    return read_point(
-        record.payload or {},
-        dense=vectors[DENSE],
-        indices=sparse.indices,
-        values=sparse.values,
-        collection=collection,
     )
 
 

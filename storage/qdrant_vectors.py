@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, TypeVar
@@ -13,19 +13,19 @@ from qdrant_client import AsyncQdrantClient, models
 
 from memory.ports.vectors import Collection, IndexPoint, IndexQuery, ScoredPoint, StoredPoint, VectorIndex
 
+from .batches import batches
 from .checks import check_user
 from .circuit import Circuit
 from .index_checks import check_points, check_query
-from .index_points import FINGERPRINT, POINT_ID, USER_ID, can_match, read_stored, stored_ids
+from .index_points import FINGERPRINT, POINT_ID, POINTS_AT_ONCE, USER_ID, can_match, read_point, read_stored, stored_ids
+from .index_replies import FacetHit, owners, ranked
 from .qdrant_calls import MissingCollection, QdrantCalls
 from .qdrant_collections import QdrantCollections
-from .qdrant_requests import mine, reading, searching, stored_point
+from .qdrant_requests import mine, searching, stored_point
 
 T = TypeVar("T")
 Quantisation = Literal["int8"]
 
-_BATCH = 256
-_FIRST_USERS = 10_000
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 _log = structlog.get_logger(__name__)
 
@@ -118,13 +118,13 @@ class QdrantVectors(VectorIndex):
         """Adds points or replaces those with the same id; 256 a request."""
         check_user(user_id)
         check_points(points, collection, self._dimension)
-        for batch in _batches(points):
+        for batch in batches(points, POINTS_AT_ONCE):
             structs = [stored_point(point, collection, user_id) for point in batch]
             await self._in(collection, partial(self._client.upsert, points=structs, wait=True))
 
     async def delete(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> None:
         """Removes this user's points."""
-        for batch in _batches(stored_ids(check_user(user_id), point_ids)):
+        for batch in batches(stored_ids(check_user(user_id), point_ids), POINTS_AT_ONCE):
             chosen = models.PointIdsList(points=list(batch))
             await self._in(collection, partial(self._client.delete, points_selector=chosen, wait=True))
 
@@ -136,12 +136,12 @@ class QdrantVectors(VectorIndex):
     async def get(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> list[IndexPoint]:
         """This user's points that exist, in the order of the ids."""
         found: dict[str, IndexPoint] = {}
-        for batch in _batches(stored_ids(check_user(user_id), point_ids)):
+        for batch in batches(stored_ids(check_user(user_id), point_ids), POINTS_AT_ONCE):
             records = await self._in(
                 collection,
                 partial(self._client.retrieve, ids=batch, with_payload=True, with_vectors=True),
             )
-            points = (reading(record, collection) for record in records)
+            points = (read_point(record.payload or {}, record.vector, collection) for record in records)
             found |= {point.point_id: point for point in points}
         return [found[point_id] for point_id in point_ids if point_id in found]
 
@@ -182,7 +182,7 @@ class QdrantVectors(VectorIndex):
                 partial(
                     self._client.scroll,
                     scroll_filter=chosen,
-                    limit=_BATCH,
+                    limit=POINTS_AT_ONCE,
                     offset=after,
                     with_payload=[POINT_ID, FINGERPRINT],
                 ),
@@ -193,13 +193,12 @@ class QdrantVectors(VectorIndex):
 
     async def users(self, collection: Collection) -> list[str]:
         """Everybody who has points, sorted."""
-        limit = _FIRST_USERS
-        while True:
-            facet = partial(self._client.facet, key=USER_ID, limit=limit, exact=True)
-            hits = (await self._in(collection, facet)).hits
-            if len(hits) < limit:
-                return sorted(str(hit.value) for hit in hits if hit.count)
-            limit *= 10  # a facet has no pages; users whose points are gone come last, with a count of 0
+
+        async def facet(limit: int) -> Sequence[FacetHit]:
+            request = partial(self._client.facet, key=USER_ID, limit=limit, exact=True)
+            return (await self._in(collection, request)).hits
+
+        return await owners(facet)
 
     async def ping(self) -> None:
         """Returns when the server answers, is new enough, and this model is live in it."""
@@ -228,8 +227,9 @@ class QdrantVectors(VectorIndex):
     ) -> list[list[ScoredPoint]]:
         requests = [searching(query, user_id, quantised=self._quantised) for query in queries]
         replies = await self._in(collection, partial(self._client.query_batch_points, requests=requests))
-        found = [[ScoredPoint((hit.payload or {})[POINT_ID], hit.score) for hit in reply.points] for reply in replies]
-        return [sorted(hits, key=lambda hit: (-hit.score, hit.point_id)) for hits in found]
+        return [
+            ranked(ScoredPoint((hit.payload or {})[POINT_ID], hit.score) for hit in reply.points) for reply in replies
+        ]
 
     async def _in(self, collection: Collection, request: Callable[[str], Awaitable[T]]) -> T:
         name = await self._collections.ready(collection)
@@ -238,8 +238,3 @@ class QdrantVectors(VectorIndex):
         except MissingCollection:
             self._collections.forget(collection)  # it is made anew at the next use, and filled by `index rebuild`
             raise
-
-
-def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    for start in range(0, len(items), _BATCH):
-        yield items[start : start + _BATCH]

@@ -13,7 +13,18 @@ from .sqlite_lanes import LanePool, T, Work
 from .sqlite_log import resource_of
 from .sqlite_outbox import queue
 
-_OWNING = ("resources", "entities", "relations", "memories", "facts", "categories", "category_accesses", "edges")
+_OWNING = (
+    "resources",
+    "entities",
+    "relations",
+    "memories",
+    "facts",
+    "categories",
+    "category_accesses",
+    "edges",
+    "aam_memories",
+    "changes",
+)
 """The tables that hold somebody's data."""
 
 
@@ -41,9 +52,10 @@ _COUNTS = """
         (SELECT count(*) FROM relations),
         (SELECT count(*) FROM memories),
         (SELECT count(*) FROM facts),
+        (SELECT count(*) FROM aam_memories),
         (SELECT count(*) FROM outbox)
 """
-_COUNTED = ("resources", "unlearned", "entities", "relations", "memories", "facts", "outbox")
+_COUNTED = ("resources", "unlearned", "entities", "relations", "memories", "facts", "aam_memories", "outbox")
 
 
 class SqliteBacklog(Backlog):

@@ -8,8 +8,9 @@ from memory.facts import Category, CategoryAccess, FactStatus
 from memory.ports.facts import Categories, CategoryAccessRepository, CategoryRepository
 
 from .checks import check_category_id, check_moment, check_owner
+from .epoch import microseconds, moment_of
 from .sqlite_facts import status_clause
-from .sqlite_transaction import Transaction, microseconds, moment_of
+from .sqlite_transaction import Transaction
 
 _CREATE = "INSERT INTO categories (user_id, category_id, name, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
 _REPLACE = "UPDATE categories SET body = ? WHERE user_id = ? AND name = ?"

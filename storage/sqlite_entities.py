@@ -7,14 +7,16 @@ from datetime import datetime
 import orjson
 
 from memory.entities import Entity, EntityStatus
+from memory.ports.accesses import Access
 from memory.ports.repositories import EntityRepository
 from memory.ports.vectors import Collection
 
-from .changes import mentioned
+from .changes import accessed, listed_as, mentioned
 from .checks import check_moment, check_owner
+from .epoch import microseconds
 from .names import HEAD_LENGTH, PREFIX_LENGTH, comparable, heads, names_of, position_of, prefixes, word_borders
 from .sqlite_outbox import queue
-from .sqlite_transaction import Transaction, after_clause, microseconds, select_by_id
+from .sqlite_transaction import Transaction, after_clause, select_by_id
 
 _KNOWN_PREFIXES = """
     SELECT value FROM json_each(?)
@@ -131,13 +133,38 @@ class SqliteEntities(EntityRepository):
 
         return await self._transaction.write(work)
 
+    async def delete(self, entity_ids: Sequence[str]) -> int:
+        """Deletes entities and their names; how many there were."""
+
+        def work(connection: sqlite3.Connection) -> int:
+            there = [entity.entity_id for entity in self._by_id(connection, list(dict.fromkeys(entity_ids)))]
+            keys = [(self._user_id, entity_id) for entity_id in there]
+            connection.executemany("DELETE FROM entities WHERE user_id = ? AND entity_id = ?", keys)
+            connection.executemany("DELETE FROM names WHERE user_id = ? AND entity_id = ?", keys)
+            queue(connection, self._user_id, Collection.ENTITIES, there)
+            return len(there)
+
+        return await self._transaction.write(work)
+
+    async def count_accesses(self, accesses: Sequence[Access]) -> None:
+        """Adds to the counts of those that exist."""
+        statement = "UPDATE entities SET body = ? WHERE user_id = ? AND entity_id = ?"
+
+        def work(connection: sqlite3.Connection) -> None:
+            for access in accesses:
+                for entity in self._by_id(connection, [access.item_id]):
+                    body = accessed(entity, access).model_dump_json()
+                    connection.execute(statement, (body, self._user_id, access.item_id))
+
+        await self._transaction.write(work)
+
     def _save(self, connection: sqlite3.Connection, entity: Entity) -> None:
         key = (self._user_id, entity.entity_id)
         connection.execute(
             "INSERT INTO entities (user_id, entity_id, status, last_mentioned_us, body) VALUES (?, ?, ?, ?, ?)"
             " ON CONFLICT (user_id, entity_id) DO UPDATE SET"
             " status = excluded.status, last_mentioned_us = excluded.last_mentioned_us, body = excluded.body",
-            (*key, entity.status.value, microseconds(entity.last_mentioned), entity.model_dump_json()),
+            (*key, listed_as(entity), microseconds(entity.last_mentioned), entity.model_dump_json()),
         )
         connection.execute("DELETE FROM names WHERE user_id = ? AND entity_id = ?", key)
         connection.executemany(

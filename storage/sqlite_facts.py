@@ -12,9 +12,10 @@ from memory.ports.vectors import Collection
 
 from .changes import with_status
 from .checks import check_moment, check_owner
+from .epoch import microseconds
 from .names import comparable
 from .sqlite_outbox import queue
-from .sqlite_transaction import Transaction, after_clause, microseconds, select_by_id
+from .sqlite_transaction import Transaction, after_clause, select_by_id
 
 _COLUMNS = (
     "resource_id",

@@ -8,7 +8,8 @@ from memory.ports.repositories import RawLog, Resources, Strings
 from memory.records import Resource, ResourceKind
 
 from .checks import check_moment, check_owner
-from .sqlite_transaction import Transaction, microseconds, select_by_id
+from .epoch import microseconds
+from .sqlite_transaction import Transaction, select_by_id
 
 _LAST_SEQUENCE = 2**63 - 1
 _APPEND = """

@@ -3,13 +3,16 @@
 import sqlite3
 from collections.abc import Sequence
 
+from memory.ports.accesses import Access
 from memory.ports.repositories import MemoryRepository
 from memory.ports.vectors import Collection
 from memory.records import Memory
 
+from .changes import accessed
 from .checks import check_owner
+from .epoch import microseconds
 from .sqlite_outbox import queue
-from .sqlite_transaction import Transaction, after_clause, microseconds, select_by_id
+from .sqlite_transaction import Transaction, after_clause, select_by_id
 
 _RECENT = "SELECT body FROM memories WHERE user_id = ? ORDER BY created_us DESC, rowid DESC LIMIT ?"
 _RECENT_OF_SESSION = """
@@ -31,14 +34,7 @@ class SqliteMemories(MemoryRepository):
 
     async def get(self, memory_ids: Sequence[str]) -> list[Memory]:
         """The memories that exist, in the order of the ids."""
-
-        def work(connection: sqlite3.Connection) -> list[Memory]:
-            statement = "SELECT memory_id, body FROM memories WHERE user_id = ? AND memory_id IN ({})"
-            rows = select_by_id(connection, statement, self._user_id, memory_ids)
-            found = {memory_id: Memory.model_validate_json(body) for memory_id, body in rows}
-            return [found[memory_id] for memory_id in memory_ids if memory_id in found]
-
-        return await self._transaction.read(work)
+        return await self._transaction.read(lambda connection: self._by_id(connection, memory_ids))
 
     async def recent(self, *, limit: int, session_id: str | None = None) -> list[Memory]:
         """Latest first, of one session or of all; of one moment, the one that was saved first comes last."""
@@ -84,3 +80,36 @@ class SqliteMemories(MemoryRepository):
             queue(connection, self._user_id, Collection.MEMORIES, (memory.memory_id for memory in memories))
 
         await self._transaction.write(work)
+
+    async def delete(self, memory_ids: Sequence[str]) -> int:
+        """Deletes memories; how many there were."""
+        statement = "DELETE FROM memories WHERE user_id = ? AND memory_id = ? RETURNING memory_id"
+
+        def work(connection: sqlite3.Connection) -> int:
+            gone = [
+                there
+                for memory_id in memory_ids
+                for (there,) in connection.execute(statement, (self._user_id, memory_id)).fetchall()
+            ]
+            queue(connection, self._user_id, Collection.MEMORIES, gone)
+            return len(gone)
+
+        return await self._transaction.write(work)
+
+    async def count_accesses(self, accesses: Sequence[Access]) -> None:
+        """Adds to the counts of those that exist."""
+        statement = "UPDATE memories SET body = ? WHERE user_id = ? AND memory_id = ?"
+
+        def work(connection: sqlite3.Connection) -> None:
+            for access in accesses:
+                for memory in self._by_id(connection, [access.item_id]):
+                    body = accessed(memory, access).model_dump_json()
+                    connection.execute(statement, (body, self._user_id, access.item_id))
+
+        await self._transaction.write(work)
+
+    def _by_id(self, connection: sqlite3.Connection, memory_ids: Sequence[str]) -> list[Memory]:
+        statement = "SELECT memory_id, body FROM memories WHERE user_id = ? AND memory_id IN ({})"
+        rows = select_by_id(connection, statement, self._user_id, memory_ids)
+        found = {memory_id: Memory.model_validate_json(body) for memory_id, body in rows}
+        return [found[memory_id] for memory_id in memory_ids if memory_id in found]

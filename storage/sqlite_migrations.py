@@ -9,9 +9,9 @@ from pathlib import Path
 from memory.errors import StoreUnavailable
 from memory.values import utc_now
 
+from .epoch import microseconds
 from .sqlite_health import explain
 from .sqlite_schema import MIGRATIONS, Migration
-from .sqlite_transaction import microseconds
 
 _RETRY_S = 0.02
 

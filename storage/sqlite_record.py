@@ -8,8 +8,10 @@ from pathlib import Path
 from memory.ports.record import SystemOfRecord, UnitOfWork
 
 from .checks import check_user
+from .sqlite_aam import SqliteAam
 from .sqlite_backlog import SqliteBacklog
 from .sqlite_categories import SqliteCategories, SqliteCategoryAccesses
+from .sqlite_changes import SqliteChanges
 from .sqlite_entities import SqliteEntities
 from .sqlite_facts import SqliteFacts
 from .sqlite_graph import SqliteGraph
@@ -19,6 +21,7 @@ from .sqlite_log import SqliteLog
 from .sqlite_memories import SqliteMemories
 from .sqlite_migrations import migrate
 from .sqlite_relations import SqliteRelations
+from .sqlite_runs import SqliteRuns
 from .sqlite_transaction import Transaction
 
 
@@ -34,6 +37,8 @@ class SqliteUnit(UnitOfWork):
         self.categories = SqliteCategories(transaction)
         self.category_accesses = SqliteCategoryAccesses(transaction)
         self.graph = SqliteGraph(transaction)
+        self.aam = SqliteAam(transaction)
+        self.changes = SqliteChanges(transaction)
         self._transaction = transaction
 
     async def commit(self) -> None:
@@ -65,6 +70,7 @@ class SqliteRecord(SystemOfRecord):
         self, *, readers: LanePool, writer: LanePool, backlog: SqliteBacklog, others: Sequence[LanePool]
     ) -> None:
         self.backlog = backlog
+        self.runs = SqliteRuns(reader=readers, writer=writer)
         self._readers = readers
         self._writer = writer
         self._pools = (writer, readers, *others)

@@ -169,4 +169,48 @@ MIGRATIONS: tuple[Migration, ...] = (
             "CREATE INDEX edges_by_object ON edges (user_id, object, subject)",
         ),
     ),
+    Migration(
+        "changes that can be undone",
+        (
+            """CREATE TABLE changes (
+                sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+                user_id TEXT NOT NULL,
+                change_id TEXT NOT NULL,
+                kind TEXT NOT NULL,
+                body TEXT NOT NULL,
+                UNIQUE (user_id, change_id)
+            )""",
+            "CREATE INDEX changes_latest ON changes (user_id, sequence)",
+            "CREATE INDEX changes_by_kind ON changes (user_id, kind, sequence)",
+            """CREATE TABLE change_subjects (
+                user_id TEXT NOT NULL,
+                subject TEXT NOT NULL,
+                sequence INTEGER NOT NULL,
+                PRIMARY KEY (user_id, subject, sequence)
+            ) WITHOUT ROWID""",
+        ),
+    ),
+    Migration(
+        "typed memories and runs of jobs",
+        (
+            """CREATE TABLE aam_memories (
+                user_id TEXT NOT NULL,
+                memory_id TEXT NOT NULL,
+                entity_type TEXT NOT NULL,
+                status TEXT NOT NULL,
+                body TEXT NOT NULL,
+                PRIMARY KEY (user_id, memory_id)
+            )""",
+            "CREATE INDEX aam_memories_by_type ON aam_memories (user_id, entity_type, memory_id)",
+            "CREATE INDEX aam_memories_by_status ON aam_memories (user_id, status, memory_id)",
+            # Of no user: what jobs did over everybody's memory.
+            """CREATE TABLE runs (
+                run_id TEXT PRIMARY KEY,
+                pipeline TEXT NOT NULL,
+                started_us INTEGER NOT NULL,
+                body TEXT NOT NULL
+            ) WITHOUT ROWID""",
+            "CREATE INDEX runs_latest ON runs (pipeline, started_us, run_id)",
+        ),
+    ),
 )

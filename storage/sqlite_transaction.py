@@ -3,12 +3,10 @@
 import asyncio
 import sqlite3
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
 
+from .batches import batches
 from .sqlite_lanes import Lane, T, Work
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 _CHUNK = 500
 
 
@@ -80,16 +78,6 @@ class Transaction:
             raise RuntimeError("this unit of work is over")
 
 
-def microseconds(moment: datetime) -> int:
-    """Whole microseconds since the epoch: exact, and ordered as moments are, whatever their zones."""
-    return (moment - _EPOCH) // _MICROSECOND
-
-
-def moment_of(microseconds_since_epoch: int) -> datetime:
-    """The moment in UTC; the inverse of `microseconds`."""
-    return _EPOCH + microseconds_since_epoch * _MICROSECOND
-
-
 def after_clause(column: str, after: str | None) -> tuple[str, tuple[str, ...]]:
     """The condition that a page begins after this id, where there is one, and its parameter."""
     return ("", ()) if after is None else (f" AND {column} > ?", (after,))
@@ -99,7 +87,5 @@ def select_by_id(
     connection: sqlite3.Connection, statement: str, user_id: str, ids: Sequence[str]
 ) -> Iterator[tuple[str, ...]]:
     """Runs `statement`, which ends in `IN ({})`, over the ids in chunks."""
-    distinct = list(dict.fromkeys(ids))
-    for start in range(0, len(distinct), _CHUNK):
-        chunk = distinct[start : start + _CHUNK]
+    for chunk in batches(list(dict.fromkeys(ids)), _CHUNK):
         yield from connection.execute(statement.format(",".join("?" * len(chunk))), (user_id, *chunk))

@@ -67,6 +67,10 @@ class MemoryAdditions:
         ]
         return added, await self._learn(user_id, wait=wait)
 
+    def notify(self, *, user_id: str) -> None:
+        """Says that something of this user changed and should reach the vector index; returns at once."""
+        self._learning.notify(user_id=user_id)
+
     async def _learn(self, user_id: str, *, wait: bool) -> LearnReport | None:
         if not wait:
             self._learning.notify(user_id=user_id)

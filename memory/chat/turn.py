@@ -162,6 +162,7 @@ class ChatTurn:
         except Unavailable as error:
             _degrade("extractor", error, degraded)
             return Extraction()
+        degraded.extend(extraction.degraded)
         return extraction
 
     async def _resolve(self, message: ChatMessage, session: Session, degraded: list[str]) -> CoreferenceResult:

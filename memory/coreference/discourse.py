@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..entities import Entity, EntityStatus
+from ..entities import Entity
 from ..extraction.mentions import EntitySubtype, Mention, MentionLevel
 from ..text import has_han, normalise
 from .candidates import (
@@ -55,7 +55,7 @@ class Discourse:
         self._entities = {
             normalise(name): entity
             for entity in reversed(long_term)
-            if entity.status is EntityStatus.ACTIVE
+            if entity.is_current
             for name in (*entity.aliases, entity.entity_value)
         }
         self._mentioned: list[Candidate] = []
@@ -74,7 +74,7 @@ class Discourse:
                 shown_gender(entity.entity_value, ""),
                 frequency=max(1, entity.mention_count),
             )
-            for rank, entity in enumerate(entity for entity in long_term if entity.status is EntityStatus.ACTIVE)
+            for rank, entity in enumerate(entity for entity in long_term if entity.is_current)
         )
 
     def read(

@@ -59,3 +59,20 @@ def reason(query: str, ranked: Sequence[Ranked]) -> str:
         return _english(best, ranked).replace("that fits mentioned", "mentioned")
     said = _chinese(best, ranked)
     return said if is_traditional(query) else to_simplified(said)
+
+
+def copy_reason(query: str, turns_back: int | None, *, left_out: bool) -> str:
+    """One line on where a trained rewriter copied an antecedent from, in the language of the query.
+
+    Args:
+        query: The original query.
+        turns_back: Of the turn that it stands in; None where long-term memory offered it.
+        left_out: Whether the query had left it out altogether.
+    """
+    back = 0 if turns_back is None else (turns_back + 1) // 2
+    if not has_han(query):
+        where = "long-term memory" if turns_back is None else f"{back} turn{'s' * (back > 1)} ago"
+        return f"{'left out; ' if left_out else ''}the rewriting model took it from {where}"
+    where = "長期記憶" if turns_back is None else "上一輪" if back == 1 else f"{back} 輪前"
+    said = f"{'補上省略的部分，' if left_out else ''}改寫模型取自{where}"
+    return said if is_traditional(query) else to_simplified(said)

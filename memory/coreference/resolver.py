@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import structlog
 
@@ -30,6 +31,36 @@ _REFERENCES = 24  # followed in one text; what comes after them stays as it is w
 _GAP_TURNS = 2  # an ellipsis takes its topic from the last exchange
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A resolution, how it is written into the query, and the entities that it means."""
+
+    resolution: CoreferenceResolution
+    edit: Edit
+    entity_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What the rules made of a query, for a resolver that knows more.
+
+    Attributes:
+        result: The resolved query.
+        references: All references found, in order, resolved or not.
+        bound: Those that their own sentence resolves, so that nothing has to be written.
+        written: `result.resolutions`, in the same order.
+        candidates: What the session has mentioned; empty where nothing refers.
+        spaces: Whether the user sets Latin and Han apart.
+    """
+
+    result: CoreferenceResult
+    references: tuple[Reference, ...] = ()
+    bound: tuple[Reference, ...] = ()
+    written: tuple[Written, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
+    spaces: bool = True
+
+
 class RuleResolver(Resolver):
     """Resolves Chinese and English references by rules and a weighted score.
 
@@ -48,17 +79,21 @@ class RuleResolver(Resolver):
 
     async def resolve(self, request: ResolutionRequest) -> CoreferenceResult:
         """Resolves what can be resolved above the confidence floor; the rest stays as it was."""
+        return (await self.analyse(request)).result
+
+    async def analyse(self, request: ResolutionRequest) -> Analysis:
+        """Resolves a query and says from what."""
         query = request.query
         references, gap = await asyncio.to_thread(_detect, query)
-        unchanged = CoreferenceResult(original_query=query, resolved_query=query)
+        spaces = writes_spaces([query, *(turn.content for turn in request.turns[-_TURNS:])])
+        reading = _Reading(query, spaces)
         if not (request.turns or request.long_term or references) or not (references or gap):
-            return unchanged
+            return reading.analysis(references)
         mentions = await self._mentions(request)
         discourse = await asyncio.to_thread(self._read_history, request, mentions[:-1])
-        reading = _Reading(query, writes_spaces([query, *(turn.content for turn in request.turns[-_TURNS:])]))
         if not references and gap:
             self._fill_gap(gap, discourse, reading)
-            return reading.result()
+            return reading.analysis((gap,), discourse)
         for reference in references:
             await asyncio.to_thread(
                 discourse.read, query, mentions[-1], user=True, start=reading.position, end=reference.start
@@ -71,11 +106,13 @@ class RuleResolver(Resolver):
                     reading.leave(reference, ranked)
                 continue
             best = ranked[0].candidate
-            if not is_bound(query, reference, best):
+            if is_bound(query, reference, best):
+                reading.bound.append(reference)
+            else:
                 reading.resolve(reference, ranked)
             discourse.refer(best, user=True, end=reference.end)
             reading.position = reference.end
-        return reading.result()
+        return reading.analysis(references, discourse)
 
     async def _mentions(self, request: ResolutionRequest) -> list[tuple[Mention, ...]]:
         """Mentions of each of the last turns and, last, of the query."""
@@ -150,20 +187,19 @@ class _Reading:
     def __init__(self, query: str, spaces: bool) -> None:
         self.query = query
         self.position = 0
+        self.bound: list[Reference] = []
         self._spaces = spaces
-        self._edits: list[Edit] = []
-        self._resolved: list[CoreferenceResolution] = []
+        self._written: list[Written] = []
         self._unresolved: list[CoreferenceResolution] = []
-        self._entities: dict[str, None] = {}
 
     def resolve(self, reference: Reference, ranked: Sequence[Ranked], *, inferred: bool = False) -> None:
         best = ranked[0].candidate
         change = edit(self.query, reference, best.text, number=best.number, spaces=self._spaces)
-        self._edits.append(change)
         owned = reference.kind is Kind.ELLIPSIS and reference.form is Form.POSSESSIVE
         found = self._resolution(reference, ranked, resolved=change.text.strip() if owned else best.text)
-        self._resolved.append(found.model_copy(update={"source": ReferenceSource.INFERENCE}) if inferred else found)
-        self._entities |= dict.fromkeys(_ids(best))
+        if inferred:
+            found = found.model_copy(update={"source": ReferenceSource.INFERENCE})
+        self._written.append(Written(found, change, tuple(_ids(best))))
 
     def leave(self, reference: Reference, ranked: Sequence[Ranked]) -> None:
         self._unresolved.append(self._resolution(reference, ranked, resolved=reference.text))
@@ -183,15 +219,33 @@ class _Reading:
             alternatives=tuple(_alternative(one) for one in ranked[1 if changed else 0 :][:_SHOWN]),
         )
 
-    def result(self) -> CoreferenceResult:
-        return CoreferenceResult(
-            original_query=self.query,
-            resolved_query=apply(self.query, self._edits),
-            resolutions=tuple(self._resolved),
-            unresolved=tuple(self._unresolved),
-            confidence=min((one.confidence for one in self._resolved), default=0.0 if self._unresolved else 1.0),
-            entities_found=tuple(self._entities),
+    def analysis(self, references: Sequence[Reference], discourse: Discourse | None = None) -> Analysis:
+        return Analysis(
+            self._result(),
+            tuple(references),
+            tuple(self.bound),
+            tuple(self._written),
+            discourse.session() if discourse else (),
+            self._spaces,
         )
+
+    def _result(self) -> CoreferenceResult:
+        return joined(self.query, self._written, self._unresolved)
+
+
+def joined(
+    query: str, written: Sequence[Written], unresolved: Sequence[CoreferenceResolution] = ()
+) -> CoreferenceResult:
+    """The result in which a query's resolutions, in text order, are written."""
+    resolutions = tuple(one.resolution for one in written)
+    return CoreferenceResult(
+        original_query=query,
+        resolved_query=apply(query, [one.edit for one in written]),
+        resolutions=resolutions,
+        unresolved=tuple(unresolved),
+        confidence=min((one.confidence for one in resolutions), default=0.0 if unresolved else 1.0),
+        entities_found=tuple(dict.fromkeys(found for one in written for found in one.entity_ids)),
+    )
 
 
 def _ids(candidate: Candidate) -> list[str]:

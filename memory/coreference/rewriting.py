@@ -70,7 +70,7 @@ def _contracted(query: str, reference: Reference, number: Number, text: str) -> 
 
 def _spaced(query: str, start: int, end: int, text: str, spaces: bool) -> str:
     """Spaces at the seams between Latin and Han, in the way the user writes them."""
-    before, after = query[start - 1 : start], query[end : end + 1]
+    before, after = query[start - 1 : start] if start else "", query[end : end + 1]
     if before and text and _seam(before, text[0]) and spaces:
         text = " " + text
     if after and text and (_seam(text[-1], after)) and spaces:
@@ -110,6 +110,28 @@ def edit(query: str, reference: Reference, text: str, *, number: Number = Number
         return Edit(reference.start, reference.end, f"in {text}" if text[:1].isdigit() else f"during {text}")
     end, written = _contracted(query, reference, number, text)
     return Edit(reference.start, end, written)
+
+
+def fitted(query: str, start: int, end: int, text: str, *, spaces: bool = True) -> Edit:
+    """How `text` takes the place of `query[start:end]` as it is: nothing but the spaces at its seams is added.
+
+    Args:
+        query: The original query.
+        start: Where the text begins.
+        end: Behind what gives way to it; equal to `start` for an insertion.
+        text: What is written; empty where something is only taken out.
+        spaces: Whether Latin and Han are set apart.
+    """
+    text = text.strip()
+    before, after = query[start - 1 : start] if start else "", query[end : end + 1]
+    if not text:
+        return Edit(start, end + 1 if after == " " and before in ("", " ") else end, "")
+    text = _spaced(query, start, end, text, spaces)
+    if before and is_latin(before) and is_latin(text[0]):
+        text = f" {text}"
+    if after and is_latin(after) and is_latin(text[-1]):
+        text = f"{text} "
+    return Edit(start, end, text)
 
 
 def _owned(query: str, reference: Reference, owner: str, spaces: bool) -> Edit:

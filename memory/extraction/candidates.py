@@ -16,8 +16,10 @@ class Layer(IntEnum):
     QUOTED = 1
     CODE = 2
     DEIXIS = 3
-    LATIN = 4
-    HAN = 5
+    TAGGED = 4
+    """What a trained tagger found."""
+    LATIN = 5
+    HAN = 6
 
 
 @dataclass(frozen=True, slots=True)

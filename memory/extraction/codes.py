@@ -19,6 +19,8 @@ _ORDINARY = re.compile(
 )
 _VERSION_CUES = re.compile(r"(?:版本?|版号|version|release)[是为:： ]{0,3}$", re.IGNORECASE)
 
+_THOUSANDS = re.compile(r",\d{3}")
+
 _LONGEST_MODEL = 4
 _SENTENCE_ENDS = ".!?。！？\n"
 
@@ -32,7 +34,7 @@ def find_codes(folded: str, tokens: Sequence[LatinToken]) -> Iterator[Candidate]
     """
     for place, token in enumerate(tokens):
         following = tokens[place + 1] if place + 1 < len(tokens) else None
-        if following and folded[token.end : following.start] == " ":
+        if following and folded[token.end : following.start] == " " and not _THOUSANDS.match(folded, following.end):
             numbered = _numbered(token, following)
             if numbered is not None:
                 subtype, confidence = numbered

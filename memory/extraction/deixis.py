@@ -44,6 +44,8 @@ _PATTERNS: tuple[tuple[str, float, re.Pattern[str]], ...] = (
     ("deixis.event", 0.9, re.compile(rf"\b(?:{_EVENTS_LATIN})\b", re.IGNORECASE)),
     ("deixis.pronoun", 0.8, re.compile(rf"(?<![\w'-])(?:{_PRONOUNS_LATIN})(?![\w-])", re.IGNORECASE)),
 )
+DEIXIS = tuple((source, pattern) for source, _, pattern in _PATTERNS)
+"""The words of level L1 by their source, for whoever wants to know whether a text is nothing else."""
 
 
 def find_deixis(folded: str, words: Words) -> Iterator[Candidate]:

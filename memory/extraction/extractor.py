@@ -20,6 +20,8 @@ from .names_latin import find_latin_names
 from .quoted import find_quoted
 from .seeds import SEEDS, Seed
 from .sentences import Sentences
+from .tagged_names import join_names
+from .tagging import TaggedSpan
 
 _IN_A_QUESTION = 0.8
 """What a found name keeps of its confidence in a question: who asks "誰是王小明" does not know him yet."""
@@ -29,9 +31,9 @@ class RuleExtractor(Extractor):
     """Finds names, L1 words and remember-intents in Chinese (both scripts) and English.
 
     Mentions never overlap and are never nested. Where candidates overlap, the stronger layer wins: names given
-    beforehand (known names and seeds, the longer one first) > quoted titles > codes > L1 words > Latin names >
-    Chinese names; within a layer the longest. An unlisted Chinese word directly before a Latin name is one name
-    with it (宏康 HCI).
+    beforehand (known names and seeds, the longer one first) > quoted titles > codes > L1 words > names of a tagger >
+    Latin names > Chinese names; within a layer the longest. An unlisted Chinese word directly before a Latin name is
+    one name with it (宏康 HCI).
 
     Args:
         seeds: Names that are found for every user (000 §10.1).
@@ -51,32 +53,37 @@ class RuleExtractor(Extractor):
             raise ValueError(f"`known` holds {len(names)} lists for {len(texts)} texts; give one list a text.")
         return await asyncio.to_thread(lambda: [self.extract_one(*pair) for pair in zip(texts, names, strict=True)])
 
-    def extract_one(self, text: str, known: Iterable[str] = ()) -> Extraction:
-        """Extracts from one text, on the calling thread."""
+    def extract_one(
+        self, text: str, known: Iterable[str] = (), *, tagged: Sequence[TaggedSpan] | None = None
+    ) -> Extraction:
+        """Extracts from one text, on the calling thread.
+
+        Args:
+            text: Any.
+            known: Names that long-term memory holds.
+            tagged: What a trained tagger found in it; these then are the names. Codes stay those of the rules.
+        """
         if not text or text.isspace():
             return Extraction()
         folded = fold(text)
         words = Words(folded)
         sentences = Sentences(folded)
-        winners = resolve_overlaps(self._candidates(text, folded, words, sentences, known))
+        winners = resolve_overlaps(
+            [
+                *self._given(text, words, known),
+                *find_quoted(folded),
+                *find_deixis(folded, words),
+                *(
+                    _names(folded, words, sentences)
+                    if tagged is None
+                    else _tagged_names(folded, words, sentences, tagged)
+                ),
+            ]
+        )
         return Extraction(
             mentions=tuple(_mention(text, one, sentences) for one in winners),
             remember=tuple(find_intents(text, folded, sentences)),
         )
-
-    def _candidates(
-        self, text: str, folded: str, words: Words, sentences: Sentences, known: Iterable[str]
-    ) -> list[Candidate]:
-        tokens = latin_tokens(folded)
-        latin = [*find_codes(folded, tokens), *find_latin_names(folded, tokens, sentences)]
-        return [
-            *self._given(text, words, known),
-            *find_quoted(folded),
-            *find_deixis(folded, words),
-            *_merged(folded, words, latin),
-            *latin,
-            *find_han_names(folded, words),
-        ]
 
     def _given(self, text: str, words: Words, known: Iterable[str]) -> Iterator[Candidate]:
         comparable = ComparableText(text)
@@ -84,6 +91,23 @@ class RuleExtractor(Extractor):
             yield Candidate(start, end, Layer.NAME, KNOWN_NAME, 1.0)
         for name, start, end in find_names(comparable, self._seeds, words):
             yield Candidate(start, end, Layer.NAME, "seed", 0.99, self._seeds[name])
+
+
+def _names(folded: str, words: Words, sentences: Sentences) -> Iterator[Candidate]:
+    """Codes and names as the rules find them."""
+    tokens = latin_tokens(folded)
+    latin = [*find_codes(folded, tokens), *find_latin_names(folded, tokens, sentences)]
+    yield from _merged(folded, words, latin)
+    yield from latin
+    yield from find_han_names(folded, words)
+
+
+def _tagged_names(folded: str, words: Words, sentences: Sentences, tagged: Sequence[TaggedSpan]) -> Iterator[Candidate]:
+    """Codes as the rules find them, names as tagger and rules find them together."""
+    tokens = latin_tokens(folded)
+    yield from find_codes(folded, tokens)
+    ruled = [*find_latin_names(folded, tokens, sentences), *find_han_names(folded, words)]
+    yield from join_names(folded, words, tagged, ruled)
 
 
 def _merged(folded: str, words: Words, latin: Sequence[Candidate]) -> Iterator[Candidate]:

@@ -56,6 +56,7 @@ COMMON = _words(
     greek dutch turkish vietnamese thai mexican brazilian irish scottish swedish polish iraqi iranian israeli
     palestinian muslim muslims islamic christian christians jewish jews jew catholic buddhist democrats republicans
     democrat republican christmas easter thanksgiving halloween merry morning afternoon evening spring summer autumn
+    western eastern northern southern
     winter president mayor senator minister professor king queen prince princess captain general colonel sergeant
     gov posted fax file participants speak themselves p.s removing officer judge manager ceo cto cfo boss teacher
     chief secretary sincerely regards cheers subject date fw fwd re cc attn

@@ -58,7 +58,11 @@ class RememberIntent(Value):
 
 
 class Extraction(Value):
-    """All that was found in one text; mentions are in text order and do not overlap."""
+    """All that was found in one text; mentions are in text order and do not overlap.
+
+    `degraded` names the parts without which it was made (DESIGN §7).
+    """
 
     mentions: tuple[Mention, ...] = ()
     remember: tuple[RememberIntent, ...] = ()
+    degraded: tuple[str, ...] = ()

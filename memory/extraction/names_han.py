@@ -34,6 +34,55 @@ _INTRODUCED = re.compile(
     r"([\u4e00-\u9fff]{2,4})(?=[，。！？、；,.!?;\s]|\Z)"
 )
 _ANIMALS = "狗猫它牠宠"
+_NAMED = re.compile(
+    r"(?:[\u4e00-\u9fff]{1,4}(?:叫做?|叫作|名叫|是叫)|(?:名字|姓名|本名|全名)(?:叫做?|就?是|为))"
+    r"([\u4e00-\u9fff]{2,4})(?=[，。！？、；,.!?;\s]|\Z)"
+)
+"""Less than an introduction: the name must begin with a surname too."""
+_CALLED = re.compile(
+    r"(?:公司|企业|品牌|餐厅|咖啡厅|店|学校|补习班|医院|诊所|单位|机构|团队|乐团|乐队|社团|工作室|供应商|厂商|客户)(?:的?名[字称])?"
+    r"(?:叫做?|叫作|名叫|名为|是叫)([\u4e00-\u9fff]{2,10})(?=[，。！？、；,.!?;\s]|\Z)"
+)
+_OPENS_NO_NAME = frozenset(
+    "很就还没给被把让叫念找择支报在到去是的了着过吃喝玩买卖求想要用做每各某此该这那哪我你他她它们"
+)
+_IN_NO_NAME = re.compile(r"[的了很]|在|没有|不是|就是|地区|到(?=.{2})|(.)不\1")
+_LOOSE_SUFFIXES = frozenset("国城海宫山")
+"""Place suffixes that end phrases (老夫發國) as often as names when much stands before them."""
+_GENERIC_LEFT = (
+    "地区",
+    "区域",
+    "周边",
+    "附近",
+    "当地",
+    "本地",
+    "全国",
+    "各地",
+    "各大",
+    "旁边",
+    "那边",
+    "这边",
+    "线上",
+    "网上",
+)
+_BRANCHES = re.compile(r"云(?![端上])|科技|集团|银行|汽车|健康|影业|金融|电机|电子")
+"""What makes the name of a company that of another one: 騰訊雲, 鴻海科技."""
+_INDUSTRIES = frozenset({"科技", "电子", "电信", "电脑", "汽车", "保险", "证券", "航空", "石化"})
+"""Suffixes that make a name of a name (鴻海科技) and a phrase of a place (北京科技發展)."""
+_ZONES = frozenset({"地区", "郊区", "市区", "城区", "城市", "山区", "农村", "乡村"})
+_COMMON_ENDS = frozenset("感阵虫症店馆机器车船犬狗乡族款版剂素酸膏")
+"""Characters that end nouns and no given name: 安全感, 毛毛蟲."""
+_LISTED_ENDS = frozenset("人生曲鱼鸟派型式界物品片粉照率费玉糕茶酒菜面饭汤堡子头")
+"""Characters that end nouns where the dictionary holds the word: 溫州人, 高中生."""
+_DEGREE = ("有点", "有些", "很", "太", "比较", "挺", "好", "更", "最", "真", "偏", "略", "超", "蛮", "这么", "那么")
+_SPOKEN_OF = re.compile(
+    r"(?:叫做?|我是|[跟和与找问给请约见、]|遇[到见]|认识|喜欢|崇拜|朋友|同学|同事|老师|经理|老板|主管|教授|医生|歌手|演员|明星|导演"
+    r"|作者|作家|队长|总统|[表堂]?[弟哥姐妹]|叔叔|舅舅|舅妈|婶婶|阿姨|姑姑|爸爸?|妈妈?|儿子|女儿|上司|下属|先生|太太|室友|邻居)$"
+)
+_SPEAKS = re.compile(
+    r"(?:说|问|讲|表示|认为|告诉|觉得|唱|演|写|的(?:歌|电影|剧|戏|演唱会|生日|书|作品|声音|微博|粉丝|名字|电话|分机|老婆|老公)"
+    r"|[你您]?(?:老师|先生|小姐|经理|同学)|[、和跟与也]|[，,]?[他她])"
+)
 
 
 def find_han_names(folded: str, words: Words) -> Iterator[Candidate]:
@@ -45,14 +94,23 @@ def find_han_names(folded: str, words: Words) -> Iterator[Candidate]:
     for place, word in enumerate(words):
         if not is_han(word.text[0]):
             continue
-        yield from _person(words, place)
-        yield from _suffixed(words, place)
+        yield from _person(folded, words, place)
+        yield from _suffixed(folded, words, place)
         yield from _place(word)
     yield from _listed(folded, words)
     yield from _transliterated(folded, words)
+    for match in _CALLED.finditer(folded):
+        if match.group(1) not in known.NOT_INTRODUCED and match.group(1)[0] not in _OPENS_NO_NAME:
+            yield Candidate(*match.span(1), Layer.HAN, "han.introduced", 0.8, _ORGANISATION)
+    for match in _NAMED.finditer(folded):
+        if _is_full_name(match.group(1)) and match.group(1) not in known.STOP_NAMES:
+            yield Candidate(*match.span(1), Layer.HAN, "han.introduced", 0.8, _PERSON)
     for match in _INTRODUCED.finditer(folded):
         if match.group(1) not in known.NOT_INTRODUCED and match.group(1)[0] not in "我你他她它什不了着过":
             subtype = None if match.group()[0] in _ANIMALS else _PERSON
+            called = words[words.at(match.start(1))]
+            if subtype and called.text == match.group(1) and called.listed and not called.tag.startswith("nr"):
+                continue  # 我叫男朋友
             yield Candidate(*match.span(1), Layer.HAN, "han.introduced", 0.8, subtype)
 
 
@@ -72,11 +130,14 @@ def _listed(folded: str, words: Words) -> Iterator[Candidate]:
     """Well-known names, also where jieba cuts them in two (台積·電)."""
     for pattern, subtype in _lists():
         for match in pattern.finditer(folded):
-            if not words.cuts_word(*match.span()):
-                yield Candidate(*match.span(), Layer.HAN, "han.listed", 0.85, subtype)
+            if words.cuts_word(*match.span()):
+                continue
+            yield Candidate(*match.span(), Layer.HAN, "han.listed", 0.85, subtype)
+            if subtype is _ORGANISATION and (branch := _BRANCHES.match(folded, match.end())):
+                yield Candidate(match.start(), branch.end(), Layer.HAN, "han.branch", 0.8, subtype)
 
 
-def _person(words: Words, place: int) -> Iterator[Candidate]:
+def _person(folded: str, words: Words, place: int) -> Iterator[Candidate]:
     word = words[place]
     following = words[place + 1] if place + 1 < len(words) else None
     end = following.end if following and following.text in known.PERSON_TITLES else 0
@@ -94,18 +155,42 @@ def _person(words: Words, place: int) -> Iterator[Candidate]:
         if len(word.text) == 3 and following and word.text[-1] + following.text[0] in known.TIME_WORDS:
             yield Candidate(word.start, word.end - 1, Layer.HAN, "han.person", 0.7, _PERSON)  # 張偉·明天, not 張偉明·天
         elif _is_full_name(word.text):
-            doubtful = word.listed and len(word.text) == 2
-            yield Candidate(word.start, word.end, Layer.HAN, "han.person", 0.6 if doubtful else 0.8, _PERSON)
+            confidence = _person_confidence(folded, word)
+            if confidence:
+                yield Candidate(word.start, word.end, Layer.HAN, "han.person", confidence, _PERSON)
         elif all(character in known.TRANSLITERATION for character in word.text) and len(word.text) > 2:
             yield Candidate(word.start, word.end, Layer.HAN, "han.foreign", 0.65, _PERSON)
         elif word.text[0] in "阿小老" and not word.listed and len(word.text) <= 3:
+            if folded[: word.start].endswith(_DEGREE):
+                return
             yield Candidate(word.start, word.start + 2, Layer.HAN, "han.nickname", 0.65, _PERSON)
         elif not word.listed and len(word.text) == 2:
             yield Candidate(word.start, word.end, Layer.HAN, "han.given_name", 0.45, _PERSON)
+    elif folded[: word.start].endswith(_DEGREE):
+        return  # 有點小卡
     elif len(word.text) == 2 and word.text[0] in "老小阿" and word.text[1] in known.SURNAMES:
         yield Candidate(word.start, word.end, Layer.HAN, "han.nickname", 0.65, _PERSON)
     elif not word.listed and word.tag[:1] in "nxaj" and _is_full_name(word.text) and len(word.text) == 3:
         yield Candidate(word.start, word.end, Layer.HAN, "han.person", 0.55, _PERSON)
+
+
+def _person_confidence(folded: str, word: Word) -> float:
+    """How sure a word that looks like a full name is one; 0 where it is a noun.
+
+    A word of the dictionary with two characters is as often a noun (孫子, 鮑魚) as a person, unless what stands around
+    it speaks of a person; a doubled character is rather an adjective (白花花) than a name.
+    """
+    text = word.text
+    spoken_of = _SPOKEN_OF.search(folded, max(0, word.start - 4), word.start) or _SPEAKS.match(folded, word.end)
+    if len(text) == 3 and (text[-1] in _COMMON_ENDS or (word.listed and text[-1] in _LISTED_ENDS)):
+        return 0.0
+    if text[:-1] in known.PLACES:
+        return 0.0  # 常州人
+    if len(text) == 3 and (text[1] == text[2] or text[0] == text[1]):
+        return 0.7 if spoken_of and text[0] != text[1] else 0.55
+    if len(text) == 2 and word.listed:
+        return 0.65 if spoken_of else 0.55
+    return 0.8
 
 
 def _is_surname(text: str) -> bool:
@@ -135,11 +220,18 @@ def _is_full_or_short_name(text: str) -> bool:
 
 def _place(word: Word) -> Iterator[Candidate]:
     if word.tag == "ns" and len(word.text) > 2 and word.text not in known.STOP_NAMES and word.text not in known.PLACES:
-        suffixed = word.text.endswith(_PLACE_SUFFIXES)
-        yield Candidate(word.start, word.end, Layer.HAN, "han.place", 0.75 if suffixed else 0.6, _PLACE)
+        if not word.listed and (word.text[0] in _OPENS_NO_NAME or _IN_NO_NAME.search(word.text)):
+            return
+        if word.text.endswith(tuple(_ZONES)):
+            return
+        loose = not word.listed and len(word.text) > 3 and word.text[-1] in _LOOSE_SUFFIXES
+        suffixed = word.text.endswith(_PLACE_SUFFIXES) and not loose
+        yield Candidate(
+            word.start, word.end, Layer.HAN, "han.place", 0.55 if loose else 0.75 if suffixed else 0.6, _PLACE
+        )
 
 
-def _suffixed(words: Words, place: int) -> Iterator[Candidate]:
+def _suffixed(folded: str, words: Words, place: int) -> Iterator[Candidate]:
     """A proper name, up to four words, and a suffix: 台北·車站, 國立·台灣·大學, 竹北·市, 研發·部."""
     word = words[place]
     if word.text.endswith(("部", "部门", "处", "组")) and _department(words, place):
@@ -151,9 +243,27 @@ def _suffixed(words: Words, place: int) -> Iterator[Candidate]:
         if not suffix or word.text in known.PLACES or word.tag in _IDIOMS:
             continue
         begins = _anchor(words, place, suffix, subtype)
-        if begins is not None and word.end - begins <= _MOST_CHARACTERS:
-            yield Candidate(begins, word.end, Layer.HAN, f"han.{subtype.value}_suffix", 0.8, subtype)
+        if (
+            begins is not None
+            and word.end - begins <= _MOST_CHARACTERS
+            and _names(folded[begins : word.end], suffix, word)
+        ):
+            loose = suffix in _LOOSE_SUFFIXES and word.end - begins > 3 and not word.listed
+            confidence = 0.55 if loose else 0.8
+            yield Candidate(begins, word.end, Layer.HAN, f"han.{subtype.value}_suffix", confidence, subtype)
             return
+
+
+def _names(text: str, suffix: str, word: Word) -> bool:
+    """Whether a span with a suffix names something: no phrase (支在夜市), no description (深圳地區銀行, 海濱城市)."""
+    stem = text[: len(text) - len(suffix)]
+    if text in known.STOP_NAMES or stem.endswith(_GENERIC_LEFT) or not stem:
+        return False
+    if text.endswith(tuple(_ZONES)) or (stem in known.PLACES and (suffix in _INDUSTRIES or suffix == "公司")):
+        return False
+    if suffix == "党" and not (word.listed and word.text == text):
+        return False
+    return text in known.PLACES or not (text[0] in _OPENS_NO_NAME or _IN_NO_NAME.search(stem))
 
 
 def _department(words: Words, place: int) -> bool:

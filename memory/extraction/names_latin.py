@@ -12,6 +12,8 @@ from .sentences import Sentence, Sentences
 
 _MOST_WORDS = 6
 _INITIALS = re.compile(r"(?:[A-Z]\.)*[A-Z]$")
+_PLURAL = re.compile(r"[A-Z]{2,4}s")
+"""Abbreviations of which there are several: CDs, PCs."""
 _POINTED = (".js", ".net", ".io", ".ai", ".py")
 
 
@@ -116,7 +118,7 @@ def _is_capitalised(token: LatinToken) -> bool:
     if "." in text and not (_INITIALS.match(text) or text.lower().endswith(_POINTED)):
         return False  # a file name, or a full stop without its space
     if text[0].isupper():
-        return text != "I"
+        return text != "I" and not _PLURAL.fullmatch(text)
     return text[0].islower() and any(character.isupper() for character in text[1:])  # iPhone, eBay
 
 
@@ -156,6 +158,7 @@ def _joins(folded: str, left: LatinToken, right: LatinToken) -> bool:
     return (
         gap in (" ", " & ")
         or (gap in (". ", ".") and _abbreviates(left))
+        or (gap == "' " and left.text in ("N", "n"))  # Guns N' Roses
         or (gap == ", " and right.text.lower() in known.LEGAL_FORMS)
     )
 
@@ -186,11 +189,17 @@ def _subtype(run: Sequence[LatinToken], text: str, before: str) -> EntitySubtype
         return EntitySubtype.PRODUCT  # Model Y: an initial does not come last
     if _looks_like_a_person(run, before):
         return EntitySubtype.PERSON
-    if any(token.has_digit or "-" in token.text or _is_camel(token.text) for token in run):
+    if any(token.has_digit or _is_compound(token.text) or _is_camel(token.text) for token in run):
         return EntitySubtype.PRODUCT if len(run) == 1 else None
     if before in known.AFTER_PLACE_CUES and before != "to" and not text.isupper():
         return EntitySubtype.PLACE
     return None
+
+
+def _is_compound(text: str) -> bool:
+    """Whether it is a name with a hyphen (AI-Box), and no word with one (Breath-taking)."""
+    _, hyphen, rest = text.partition("-")
+    return bool(hyphen) and any(character.isupper() or character.isdigit() for character in rest)
 
 
 def _has_initial(run: Sequence[LatinToken]) -> bool:

@@ -48,10 +48,13 @@ _AFTER: tuple[_Cue, ...] = (
     (re.compile(rf"{_CLASSIFIER}(?:{_PRODUCTS})"), EntitySubtype.PRODUCT),
     (re.compile(rf"{_CLASSIFIER}(?:{_ORGANISATIONS})"), EntitySubtype.ORGANISATION),
 )
-_SPEAKING = re.compile(
+SPEAKING = re.compile(
     r"(?:说|道|问|喊|答|回答|表示|回|讲|写|叫道|说道|心想|告诉.{1,4}|[：:])[：:,，]?\s?$"
     r"|(?:said|says|say|asked|replied|wrote|shouted|whispered|told \w{1,12})[,:]? $",
     re.IGNORECASE,
+)
+_SMALL = frozenset(
+    {"a", "an", "and", "as", "at", "by", "for", "from", "in", "is", "of", "on", "or", "the", "to", "with"}
 )
 _MOST_HAN = 20
 _MOST_LATIN_WORDS = 7
@@ -76,13 +79,15 @@ def find_quoted(folded: str) -> Iterator[Candidate]:
             continue
         before, after = folded[max(0, start - 25) : start - 1], folded[end + 1 : end + 10]
         cue = _cue(before, after)
+        if cue is None and _is_title(folded[start:end]) and not SPEAKING.search(before):
+            yield Candidate(*span, Layer.QUOTED, "quoted.title", 0.75, EntitySubtype.WORK)
         if cue is not None:
             yield Candidate(*span, Layer.QUOTED, "quoted.name", 0.8, cue[0])
 
 
 def _cue(before: str, after: str) -> tuple[EntitySubtype | None] | None:
     """What the surrounding words say the quotation is; None where they do not say that it names anything."""
-    if _SPEAKING.search(before):
+    if SPEAKING.search(before):
         return None
     following = ((subtype,) for pattern, subtype in _AFTER if pattern.match(after))
     preceding = ((subtype,) for pattern, subtype in _BEFORE if pattern.search(before))
@@ -95,6 +100,17 @@ def _is_name_like(text: str) -> bool:
     if text.isascii():
         return len(text.split()) <= _MOST_LATIN_WORDS and any(word[:1].isupper() for word in text.split())
     return len(text) <= _MOST_HAN
+
+
+def _is_title(text: str) -> bool:
+    """Whether English words in quotation marks are a title: several, all capitalised but the small ones."""
+    words = text.split()
+    return (
+        text.isascii()
+        and len(words) > 1
+        and words[0][:1].isupper()
+        and all(word[:1].isupper() or word[:1].isdigit() or word.lower() in _SMALL for word in words)
+    )
 
 
 def _trimmed(folded: str, start: int, end: int) -> tuple[int, int] | None:

@@ -5,7 +5,8 @@ counted as done that is not.
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 
 from ..ports.maintenance import CollectionReport, IndexReport
@@ -16,6 +17,8 @@ from .projection import Projection
 from .sources import COUNTED_AS, all_users, project_all, project_items, project_page, waiting
 
 _ITEMS_AT_ONCE = 256
+_LookAt = Callable[[str, Collection, "_Tally"], AsyncIterator[None]]
+"""What is done with one user's part of a collection; yields now and then."""
 
 
 class IndexKeeper:
@@ -39,7 +42,7 @@ class IndexKeeper:
         counts = await self._record.backlog.counts()
         return sum(counts[name] for name in COUNTED_AS.values())
 
-    async def verify(self, *, mend: bool) -> AsyncIterator[IndexReport]:
+    def verify(self, *, mend: bool) -> AsyncIterator[IndexReport]:
         """Compares everything; yields what was found so far.
 
         Args:
@@ -48,20 +51,9 @@ class IndexKeeper:
         Raises:
             Unavailable: A store is down; with `mend`, also the encoder.
         """
-        tally = _Tally()
-        unknown = await self._indexed()
-        async for user_id in all_users(self._record):
-            unknown.discard(user_id)
-            tally.users += 1
-            for collection in Collection:
-                async for _ in self._verify(user_id, collection, tally, mend=mend):
-                    yield tally.report()
-        for user_id in sorted(unknown):
-            await self._clear_unknown(user_id, tally, mend=mend)
-            yield tally.report()
-        yield tally.report()
+        return self._walk(partial(self._verify, mend=mend), mend=mend)
 
-    async def rebuild(self) -> AsyncIterator[IndexReport]:
+    def rebuild(self) -> AsyncIterator[IndexReport]:
         """Makes every point of the index again, vectors included; yields how far it is.
 
         Page by page, so that at no time much is missing from what can be found, and nobody's news wait for long.
@@ -69,16 +61,20 @@ class IndexKeeper:
         Raises:
             Unavailable: A store or the encoder is down.
         """
+        return self._walk(self._rebuild, mend=True)
+
+    async def _walk(self, look_at: _LookAt, *, mend: bool) -> AsyncIterator[IndexReport]:
+        """Goes through everybody's collections, then through the points of those whom the record does not know."""
         tally = _Tally()
         unknown = await self._indexed()
         async for user_id in all_users(self._record):
             unknown.discard(user_id)
             tally.users += 1
             for collection in Collection:
-                async for _ in self._rebuild(user_id, collection, tally):
+                async for _ in look_at(user_id, collection, tally):
                     yield tally.report()
         for user_id in sorted(unknown):
-            await self._clear_unknown(user_id, tally, mend=True)
+            await self._clear_unknown(user_id, tally, mend=mend)
             yield tally.report()
         yield tally.report()
 

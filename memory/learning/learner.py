@@ -19,7 +19,8 @@ from ..ports.vectors import Collection, VectorIndex
 from ..records import Resource
 from ..retrieval.analysis import KeywordAnalyzer
 from .indexer import Indexer
-from .lessons import Lesson, save_entities, save_memories
+from .learning import learn_from
+from .lessons import Lesson
 from .lost_index import requeue_lost
 
 LEARN_BATCH = 64
@@ -107,14 +108,13 @@ class Learner:
             async with self._record.writing(user_id=user_id) as unit:
                 taken = set(await unit.log.mark_learned([resource.resource_id for resource in resources]))
                 lessons = [lesson for lesson in lessons if lesson.resource.resource_id in taken]
-                entities, new = await save_entities(unit, user_id, lessons)
-                memories = await save_memories(unit, lessons)
+                learned = await learn_from(unit, user_id, lessons)
                 await unit.commit()
-            seen |= {entity.entity_id: entity for entity in entities}
+            seen |= {entity.entity_id: entity for entity in learned.entities}
             report = LearnReport(
                 resources=report.resources + len(taken),
-                memories=report.memories + memories,
-                new_entities=report.new_entities + new,
+                memories=report.memories + learned.memories,
+                new_entities=report.new_entities + learned.new_entities,
                 entities=tuple(seen.values()),
             )
         return report

@@ -5,11 +5,16 @@ from dataclasses import dataclass
 
 from ..dialogue import Role
 from ..entities import Entity
-from ..extraction.mentions import Extraction, Mention
-from ..identity import memory_id
+from ..extraction.alias_patterns import AliasClaim, find_aliases
+from ..extraction.assertions import Assertions, assertions_of
+from ..extraction.junk import is_junk
+from ..extraction.mentions import KNOWN_NAME, Extraction, Mention
+from ..governance.statuses import log_restored
+from ..identity import entity_id, memory_id
 from ..ports.record import UnitOfWork
 from ..records import Memory, MemoryKind, Resource
 from .merging import first_mention, mention_again, system_entities
+from .owners import Owners, settle
 
 MIN_CONFIDENCE = 0.6
 """Mentions that the extractor is less sure of are used in the session but not kept."""
@@ -34,37 +39,85 @@ class Lesson:
         asked = self.extraction.remember if self.resource.role is Role.USER else ()
         return bool(asked) and not any(intent.content for intent in asked)
 
+    @property
+    def teaches(self) -> bool:
+        """Whether entities may be learned from it: only what users say, never guesses of the assistant or our own."""
+        return self.resource.role is Role.USER
+
     def mentions(self) -> list[tuple[str, Mention]]:
-        """What may be learned from it, by entity id: only what users say, never guesses, the assistant's or our own."""
-        if self.resource.role is not Role.USER:
+        """What may be learned from it, by entity id: names that the user brings up himself, surely enough.
+
+        Junk is none. A name that is not known yet is not learned from a quotation, nor from the question who it is.
+        """
+        if not self.teaches:
             return []
+        said = assertions_of(self.resource.content)
         return [
             (mention.entity_id, mention)
             for mention in self.extraction.mentions
-            if mention.entity_id and mention.confidence >= MIN_CONFIDENCE
+            if mention.entity_id
+            and mention.confidence >= MIN_CONFIDENCE
+            and not is_junk(mention.text)
+            and (mention.source in _GIVEN or not _is_strange(said, mention))
         ]
 
+    def aliases(self) -> list[AliasClaim]:
+        """The second names that the user gives to what he mentions."""
+        return find_aliases(self.resource.content, self.extraction.mentions) if self.teaches else []
 
-async def save_entities(unit: UnitOfWork, user_id: str, lessons: Sequence[Lesson]) -> tuple[list[Entity], int]:
-    """Merges every mention; returns the entities touched and how many of them are new."""
-    ids = {id_ for lesson in lessons for id_, _ in lesson.mentions()}
-    known = {entity.entity_id: entity for entity in await unit.entities.get(sorted(ids))}
+
+_GIVEN = (KNOWN_NAME, "seed")
+
+
+def _is_strange(said: Assertions, mention: Mention) -> bool:
+    return said.quotes(mention.start, mention.end) or said.asks_who(mention.start, mention.end)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """The entities that lessons touched, as they are now; how many are new; whose each mention is."""
+
+    entities: tuple[Entity, ...]
+    new: int
+    owners: Owners
+
+
+async def save_entities(unit: UnitOfWork, user_id: str, lessons: Sequence[Lesson]) -> Learned:
+    """Merges every mention into the entity that it counts for."""
+    mentions = {id_: mention for lesson in lessons for id_, mention in lesson.mentions()}
+    owners = await settle(unit, user_id, mentions)
     seeds = await _missing_seeds(unit, user_id, lessons)
-    known |= {seed.entity_id: seed for seed in seeds}
+    for seed in seeds:
+        owners.put(seed)
+    await _join_aliases(unit, user_id, lessons, owners)
     touched: dict[str, Entity] = {}
     new = 0
     for lesson in lessons:
         at, remembered = lesson.resource.created_at, lesson.remembers
         for id_, mention in lesson.mentions():
-            entity = known.get(id_)
+            entity = owners.of(id_)
             if entity is None:
-                entity = first_mention(mention, user_id=user_id, at=at, remembered=remembered)
+                own = mention.model_copy(update={"entity_id": owners.ids[id_]})
+                entity = first_mention(own, user_id=user_id, at=at, remembered=remembered)
                 new += 1
             else:
-                entity = mention_again(entity, mention, at=at, remembered=remembered)
-            known[id_] = touched[id_] = entity
+                known = entity
+                entity = mention_again(known, mention, at=at, remembered=remembered)
+                await log_restored(unit, known, entity, at=at)
+            owners.put(entity)
+            touched[entity.entity_id] = entity
     await unit.entities.save([*(seed for seed in seeds if seed.entity_id not in touched), *touched.values()])
-    return list(touched.values()), new
+    return Learned(tuple(touched.values()), new, owners)
+
+
+async def _join_aliases(unit: UnitOfWork, user_id: str, lessons: Sequence[Lesson], owners: Owners) -> None:
+    """Lets a name that is new and introduced as an alias count for what it is an alias of, from the start."""
+    for lesson in lessons:
+        for claim in lesson.aliases():
+            named = owners.ids.get(claim.mention.entity_id or "")
+            alias = entity_id(user_id, claim.alias)
+            if named is not None and alias in owners.ids and owners.of(alias) is None:
+                owners.ids[alias] = named
 
 
 async def _missing_seeds(unit: UnitOfWork, user_id: str, lessons: Sequence[Lesson]) -> list[Entity]:
@@ -76,7 +129,7 @@ async def _missing_seeds(unit: UnitOfWork, user_id: str, lessons: Sequence[Lesso
     return [seed for seed in seeds if seed.entity_id not in present]
 
 
-async def save_memories(unit: UnitOfWork, lessons: Sequence[Lesson]) -> int:
+async def save_memories(unit: UnitOfWork, lessons: Sequence[Lesson], owners: Owners) -> int:
     """Makes a memory of each entry; one that only says "remember this" marks the one before it instead."""
     memories: dict[str, Memory] = {}
     for lesson in lessons:
@@ -86,7 +139,7 @@ async def save_memories(unit: UnitOfWork, lessons: Sequence[Lesson]) -> int:
         memory = Memory.from_resource(
             lesson.resource,
             context=lesson.previous.content if lesson.previous else None,
-            entity_ids=tuple(dict.fromkeys(id_ for id_, _ in lesson.mentions())),
+            entity_ids=tuple(dict.fromkeys(owners.ids[id_] for id_, _ in lesson.mentions())),
             remembered=lesson.remembers,
         )
         memories[memory.memory_id] = memory

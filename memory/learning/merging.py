@@ -2,19 +2,20 @@
 
 from datetime import datetime
 
-from ..entities import Entity, EntitySource
+from ..entities import Entity, EntitySource, EntityStatus
 from ..extraction.mentions import KNOWN_NAME, Mention
 from ..extraction.seeds import SEEDS
+from ..governance.confidence import agreed
 from ..identity import entity_id
 from ..text import normalise
-
-_KNOWN_NAME_GAIN = 0.1
 
 
 def mention_again(entity: Entity, mention: Mention, *, at: datetime, remembered: bool) -> Entity:
     """The entity after one more mention: times widen, the count grows, confidence never falls (001 §3.2).
 
-    A mention that was found because the name is known already says little new: it closes a tenth of the gap to 1.
+    A mention that was found because the name is known already says little new: it closes a tenth of the gap to 1. One
+    that was found afresh agrees with what is known (`governance.confidence.agreed`). What was archived, or waited for
+    a review, is there again: somebody speaks of it.
     """
     return entity.model_copy(
         update={
@@ -24,15 +25,15 @@ def mention_again(entity: Entity, mention: Mention, *, at: datetime, remembered:
             "confidence": 1.0 if remembered else _reinforced(entity.confidence, mention),
             "subtype": entity.subtype or mention.subtype,
             "source": EntitySource.USER if remembered and entity.mention_count == 0 else entity.source,
+            "status": EntityStatus.ACTIVE if entity.merged_into is None else entity.status,
+            "review_reason": None if entity.merged_into is None else entity.review_reason,
             "version": entity.version + 1,
         }
     )
 
 
 def _reinforced(confidence: float, mention: Mention) -> float:
-    if mention.source == KNOWN_NAME:
-        return confidence + _KNOWN_NAME_GAIN * (1 - confidence)
-    return max(confidence, mention.confidence)
+    return agreed(confidence, 0.0 if mention.source == KNOWN_NAME else mention.confidence)
 
 
 def first_mention(mention: Mention, *, user_id: str, at: datetime, remembered: bool) -> Entity:

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2s
 
-from ..entities import Entity
+from ..entities import Entity, EntityStatus
 from ..facts import Fact, FactStatus
+from ..governance.aam import AamMemory, MemoryStatus
 from ..ports.vectors import FloatVector, IndexPoint, SparseVector, Stored
 from ..records import Memory, Resource
 from ..retrieval.analysis import VERSION as ANALYSIS_VERSION
@@ -14,6 +15,7 @@ from ..text import has_han
 from ..values import Scalar
 
 _DIGEST_BYTES = 8
+_LAGGING = frozenset({"access_count"})
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,10 @@ class Projection:
     payload: Mapping[str, Stored] = field(default_factory=dict)
 
     def fingerprint(self, model_id: str) -> str:
-        """A digest of all that the point is made from, in two parts with a dot between: of the vector, of the rest."""
+        """A digest of all that the point is made from, in two parts with a dot between: of the vector, of the rest.
+
+        How often a thing was retrieved is left out: the index need not hear of every look at it.
+        """
         rest = [
             ANALYSIS_VERSION,
             self.keyword_text,
@@ -44,7 +49,7 @@ class Projection:
             self.session_id,
             self.role,
             dict(self.metadata),
-            dict(self.payload),
+            {**self.payload, **dict.fromkeys(self.payload.keys() & _LAGGING, 0)},
         ]
         return f"{_digest([model_id, self.dense_text])}.{_digest(rest)}"
 
@@ -81,7 +86,7 @@ def project_entity(entity: Entity) -> Projection | None:
         payload={
             "entity_value": entity.entity_value,
             "entity_type": entity.entity_type.value,
-            "status": entity.status.value,
+            "status": (EntityStatus.ACTIVE if entity.is_current else entity.status).value,
             "first_mentioned": entity.first_mentioned.timestamp(),
             "last_mentioned": entity.last_mentioned.timestamp(),
             "mention_count": entity.mention_count,
@@ -119,6 +124,27 @@ def project_fact(fact: Fact) -> Projection | None:
         keyword_text=text,
         created_at_s=fact.recorded_at.timestamp(),
         payload={"category": fact.category, "status": fact.status.value, "confidence": fact.confidence},
+    )
+
+
+def project_aam(memory: AamMemory) -> Projection | None:
+    """A typed memory by its content; None where it is archived: only an exact match finds it then."""
+    if memory.status is MemoryStatus.ARCHIVED:
+        return None
+    return Projection(
+        item_id=memory.memory_id,
+        dense_text=memory.content,
+        keyword_text=memory.content,
+        created_at_s=memory.created_at.timestamp(),
+        payload={
+            "entity_type": memory.entity_type,
+            "entity_value": memory.entity_value,
+            "confidence": memory.confidence,
+            "access_count": memory.access_count,
+            "status": memory.status.value,
+            "created_at": memory.created_at.timestamp(),
+            "updated_at": memory.updated_at.timestamp(),
+        },
     )
 
 

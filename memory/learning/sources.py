@@ -5,12 +5,17 @@ from collections.abc import AsyncIterator, Sequence
 from ..ports.record import SystemOfRecord, UnitOfWork
 from ..ports.vectors import Collection
 from ..records import Memory
-from .projection import Projection, project_entity, project_fact, project_memory
+from .projection import Projection, project_aam, project_entity, project_fact, project_memory
 
 Projections = dict[str, Projection | None]
 """Items that exist, by id, in the order in which they were read; None for one that does not belong in the index."""
 
-COUNTED_AS = {Collection.ENTITIES: "entities", Collection.MEMORIES: "memories", Collection.FACTS: "facts"}
+COUNTED_AS = {
+    Collection.ENTITIES: "entities",
+    Collection.MEMORIES: "memories",
+    Collection.FACTS: "facts",
+    Collection.AAM: "aam_memories",
+}
 """What `Backlog.counts` calls the items of a collection."""
 
 _USERS_A_PAGE = 256
@@ -27,6 +32,8 @@ async def project_items(unit: UnitOfWork, collection: Collection, item_ids: Sequ
             return await _memories(unit, await unit.memories.get(item_ids))
         case Collection.FACTS:
             return {fact.fact_id: project_fact(fact) for fact in await unit.facts.get_many(item_ids)}
+        case Collection.AAM:
+            return {memory.memory_id: project_aam(memory) for memory in await unit.aam.get(item_ids)}
 
 
 async def project_page(unit: UnitOfWork, collection: Collection, *, after: str | None, limit: int) -> Projections:
@@ -39,6 +46,8 @@ async def project_page(unit: UnitOfWork, collection: Collection, *, after: str |
             return await _memories(unit, await unit.memories.page(after=after, limit=limit))
         case Collection.FACTS:
             return {fact.fact_id: project_fact(fact) for fact in await unit.facts.page(after=after, limit=limit)}
+        case Collection.AAM:
+            return {memory.memory_id: project_aam(memory) for memory in await unit.aam.page(after=after, limit=limit)}
 
 
 async def project_all(record: SystemOfRecord, user_id: str, collection: Collection) -> AsyncIterator[Projections]:

@@ -8,7 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..coreference.resolutions import CoreferenceResult, ResolutionRequest
+from ..coreference.rewrites import RewriteRequest, RewriteResult
 from ..extraction.mentions import Extraction
+from ..extraction.tagging import TaggedSpan
 
 FloatMatrix = npt.NDArray[np.float32]
 """Embeddings: shape (texts, dimension), float32, rows of length 1."""
@@ -76,3 +78,61 @@ class Resolver(ABC):
     @abstractmethod
     async def resolve(self, request: ResolutionRequest) -> CoreferenceResult:
         """Resolves what can be resolved above the confidence floor; the rest stays as it was."""
+
+
+class QueryRewriter(ABC):
+    """Rewrites queries so that they stand alone, by edits filled from their conversation (DESIGN §5)."""
+
+    @abstractmethod
+    async def rewrite(
+        self, requests: Sequence[RewriteRequest], *, priority: Priority = Priority.INTERACTIVE
+    ) -> list[RewriteResult]:
+        """Rewrites queries in order, each on its own.
+
+        Raises:
+            Overloaded: The queue is full.
+            ModelUnavailable: The weights are missing or corrupt, or the engine is gone.
+        """
+
+
+class Tagger(ABC):
+    """Finds names and their types with a trained model (DESIGN §5)."""
+
+    @abstractmethod
+    async def tag(
+        self, texts: Sequence[str], *, priority: Priority = Priority.INTERACTIVE
+    ) -> list[tuple[TaggedSpan, ...]]:
+        """Tags texts, each on its own; spans are in text order.
+
+        Raises:
+            Overloaded: The queue is full.
+            ModelUnavailable: The weights are missing or corrupt, or the engine is gone.
+        """
+
+
+MAX_RERANKED = 50
+"""Passages of one `Reranker.rerank` call: each is a forward pass of its own, so the list must be bounded."""
+
+
+class Reranker(ABC):
+    """Reads a query and a passage together and says how well the passage answers it (DESIGN §2, §5)."""
+
+    @abstractmethod
+    async def rerank(
+        self, query: str, passages: Sequence[str], *, priority: Priority = Priority.INTERACTIVE
+    ) -> list[float]:
+        """Scores passages in order.
+
+        Args:
+            query: As it was asked, references resolved.
+            passages: At most `MAX_RERANKED`; longer ones than the model reads are cut.
+            priority: Who waits for whom.
+
+        Returns:
+            For each passage how well it answers the query, 0 to 1; comparable within one call.
+
+        Raises:
+            InvalidField: More than `MAX_RERANKED` passages.
+            Overloaded: The queue is full.
+            ModelUnavailable: The weights are missing or corrupt, or the engine is gone.
+        """

@@ -10,8 +10,11 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 from ..records import Resource
+from .aam import AamRepository
+from .changes import ChangeLog
 from .facts import CategoryAccessRepository, CategoryRepository, FactRepository, GraphRepository
 from .repositories import EntityRepository, MemoryRepository, RawLog, RelationRepository
+from .runs import RunLog
 from .vectors import Collection
 
 
@@ -26,6 +29,8 @@ class UnitOfWork(ABC):
     categories: CategoryRepository
     category_accesses: CategoryAccessRepository
     graph: GraphRepository
+    aam: AamRepository
+    changes: ChangeLog
 
     @abstractmethod
     async def commit(self) -> None:
@@ -71,15 +76,16 @@ class Backlog(ABC):
 
     @abstractmethod
     async def counts(self) -> Mapping[str, int]:
-        """Totals for the metrics: `resources`, `unlearned`, `entities`, `relations`, `memories`, `facts`, `outbox`,
-        `users`, `size_bytes`.
+        """Totals for the metrics: `resources`, `unlearned`, `entities`, `relations`, `memories`, `facts`,
+        `aam_memories`, `outbox`, `users`, `size_bytes`.
         """
 
 
 class SystemOfRecord(ABC):
-    """Opens units of work and shows the backlog."""
+    """Opens units of work and shows the backlog and the runs of jobs."""
 
     backlog: Backlog
+    runs: RunLog
 
     @abstractmethod
     def reading(self, *, user_id: str) -> AbstractAsyncContextManager[UnitOfWork]:

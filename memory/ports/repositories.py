@@ -9,6 +9,7 @@ from datetime import datetime
 
 from ..entities import Entity, EntityRelation
 from ..records import Memory, Resource, ResourceKind
+from .accesses import Access
 
 Resources = list[Resource]  # a class with a method `list` cannot spell the type inside
 Strings = list[str]
@@ -69,14 +70,14 @@ class EntityRepository(ABC):
 
     @abstractmethod
     async def found_in(self, text: str) -> list[Entity]:
-        """Active entities whose name or an alias occurs in the text, longest name first.
+        """Entities, but archived ones, whose name or an alias occurs in the text, longest name first.
 
         Compared in normalised form; a name of Latin letters or digits must stand between word borders.
         """
 
     @abstractmethod
     async def recent(self, *, limit: int) -> list[Entity]:
-        """Active entities, latest mentioned first."""
+        """Entities, but archived ones, latest mentioned first."""
 
     @abstractmethod
     async def page(self, *, after: str | None = None, limit: int) -> list[Entity]:
@@ -91,6 +92,16 @@ class EntityRepository(ABC):
         """Counts one more mention at this time (000 §5.4): the times widen, the count and the version grow by one, and
         the entity is queued for the vector index. Whether there is such an entity.
         """
+
+    @abstractmethod
+    async def delete(self, entity_ids: Sequence[str]) -> int:
+        """Deletes entities and their names, and queues them, so that the index drops them; how many there were.
+        Their relations stay, and are not walked; whoever wants them gone deletes them.
+        """
+
+    @abstractmethod
+    async def count_accesses(self, accesses: Sequence[Access]) -> None:
+        """Adds to `access_count` and moves `accessed_at`; see `memory.ports.accesses`."""
 
 
 class RelationRepository(ABC):
@@ -152,3 +163,11 @@ class MemoryRepository(ABC):
     @abstractmethod
     async def save(self, memories: Sequence[Memory]) -> None:
         """Inserts or replaces, and queues them for the vector index."""
+
+    @abstractmethod
+    async def delete(self, memory_ids: Sequence[str]) -> int:
+        """Deletes memories and queues them, so that the index drops them; how many there were. The raw log stays."""
+
+    @abstractmethod
+    async def count_accesses(self, accesses: Sequence[Access]) -> None:
+        """Adds to `access_count` and moves `last_accessed_at`; see `memory.ports.accesses`."""

@@ -20,11 +20,12 @@ Stored = str | int | float
 
 
 class Collection(StrEnum):
-    """Base names of the collections (000 §5.1, §8.3); a store adds the model id as a suffix."""
+    """Base names of the collections (000 §5.1, §8.3, 001 §2.2); a store adds the model id as a suffix."""
 
     ENTITIES = "ai_box_entity_memory"
     MEMORIES = "ai_box_aam_memory"
     FACTS = "ai_box_facts"
+    AAM = "aam_entities"
 
 
 class FieldKind(StrEnum):
@@ -55,6 +56,15 @@ PAYLOAD_FIELDS: Mapping[Collection, Mapping[str, FieldKind]] = {
         "category": FieldKind.KEYWORD,
         "status": FieldKind.KEYWORD,
         "confidence": FieldKind.FLOAT,
+    },
+    Collection.AAM: {  # 001 §2.2
+        "entity_type": FieldKind.KEYWORD,
+        "entity_value": FieldKind.KEYWORD,
+        "confidence": FieldKind.FLOAT,
+        "access_count": FieldKind.INTEGER,
+        "status": FieldKind.KEYWORD,
+        "created_at": FieldKind.TIME,
+        "updated_at": FieldKind.TIME,
     },
 }
 """Indexed payload fields of each collection, besides the owner and what `SearchFilter` compares with."""

@@ -18,6 +18,7 @@ class FusionRecipe:
         exact: Weight of lexical evidence: 1 for an exact name, else the keyword leg's score.
         freshness: Weight of how recently the thing was mentioned.
         freshness_hours: Age at which freshness reaches 0.
+        graph: What evidence over relations counts beside a name that stands in the query itself, 0 to 1.
     """
 
     name: str
@@ -25,6 +26,7 @@ class FusionRecipe:
     exact: float
     freshness: float
     freshness_hours: float
+    graph: float = 0.0
 
 
 ENTITY_MEMORY = FusionRecipe("000 §6.3", vector=0.4, exact=0.4, freshness=0.2, freshness_hours=240.0)
@@ -54,9 +56,65 @@ def share_of_best(scores: Mapping[K, float]) -> dict[K, float]:
 
 def fused_score(parts: Mapping[str, float], recipe: FusionRecipe) -> float:
     """The formula of 000 §6.3 over parts that lie in 0–1; a missing part counts 0."""
-    lexical = max(parts.get("exact", 0.0), parts.get("keyword", 0.0))
+    lexical = max(parts.get("exact", 0.0), parts.get("keyword", 0.0), recipe.graph * parts.get("graph", 0.0))
     return (
         recipe.vector * parts.get("vector", 0.0)
         + recipe.exact * lexical
         + recipe.freshness * parts.get("freshness", 0.0)
     )
+
+
+@dataclass(frozen=True)
+class HotnessRecipe:
+    """Weights of a score by use, as data: they add up to 1, so that scores stay in 0–1.
+
+    Args:
+        name: Where the recipe comes from.
+        relevance: Weight of how well the thing answers the query, 0 to 1.
+        hotness: Weight of how often it was retrieved.
+        recency: Weight of how lately it was said.
+        full_access: Accesses from which on hotness is 1.
+        horizon_days: Age at which recency reaches 0.
+        min_confidence: Less sure things are left out.
+        limit: How many are returned where the caller does not say.
+        candidates: How many candidates are looked at for each that is returned.
+    """
+
+    name: str
+    relevance: float
+    hotness: float
+    recency: float
+    full_access: int
+    horizon_days: float
+    min_confidence: float
+    limit: int
+    candidates: int
+
+
+AAM_HOTNESS = HotnessRecipe(
+    "001 §3.4",
+    relevance=0.4,
+    hotness=0.3,
+    recency=0.3,
+    full_access=100,
+    horizon_days=365.0,
+    min_confidence=0.7,
+    limit=5,
+    candidates=2,
+)
+
+
+def hotness_parts(
+    relevance: float, access_count: int, updated: datetime, now: datetime, recipe: HotnessRecipe = AAM_HOTNESS
+) -> dict[str, float]:
+    """The parts of 001 §3.4's score, each cut to 0–1 (DESIGN §11: its terms are unbounded there)."""
+    return {
+        "relevance": min(1.0, max(0.0, relevance)),
+        "hotness": min(1.0, access_count / recipe.full_access),
+        "recency": freshness(updated, now, horizon_hours=24 * recipe.horizon_days),
+    }
+
+
+def hotness_score(parts: Mapping[str, float], recipe: HotnessRecipe = AAM_HOTNESS) -> float:
+    """`0.4·relevance + 0.3·min(1, access/100) + 0.3·max(0, 1 − days/365)` (001 §3.4), over parts that lie in 0–1."""
+    return recipe.relevance * parts["relevance"] + recipe.hotness * parts["hotness"] + recipe.recency * parts["recency"]

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Iterable, Mapping
 
 import structlog
 
-from ..entities import Entity, EntityStatus
+from ..entities import Entity
 from ..errors import Unavailable
 from ..ports.language import Encoder
 from ..ports.record import SystemOfRecord
@@ -15,6 +15,7 @@ from ..ports.vectors import VectorIndex
 from ..records import Memory
 from .analysis import KeywordAnalyzer
 from .fusion import ENTITY_MEMORY, FusionRecipe, freshness, fused_score, min_max, share_of_best
+from .graph import graph_leg
 from .hits import Hit, HitKind, SearchRequest, SearchResult
 from .legs import Key, Scores, dense_leg, exact_leg, keyword_leg, overlap, recent_memories, unindexed_memories
 
@@ -81,6 +82,8 @@ class HybridRetriever(Retriever):
             "keyword": keyword_leg(request, self._analyzer, self._index, limit=limit),
             "exact": exact_leg(request, self._record),
         }
+        if self._recipe.graph:
+            running["graph"] = graph_leg(request, self._record)
         outcomes = await asyncio.gather(*running.values(), return_exceptions=True)
         legs: dict[str, Scores] = {}
         degraded: list[str] = []
@@ -153,7 +156,7 @@ def _may_surface(entity: Entity, parts: Mapping[Key, dict[str, float]]) -> bool:
     """Active ones, even where the index has not heard of it yet; preloaded ones that this user never mentioned are
     found by name only.
     """
-    if entity.status is not EntityStatus.ACTIVE:
+    if not entity.is_current:
         return False
     return entity.mention_count > 0 or "exact" in parts[Key(HitKind.ENTITY, entity.entity_id)]
 
@@ -169,6 +172,8 @@ def _parts(legs: Mapping[str, Scores]) -> dict[Key, dict[str, float]]:
             parts[key][name] = share
     for key, score in legs.get("exact", {}).items():
         parts[key]["exact"] = score
+    for key, score in legs.get("graph", {}).items():
+        parts[key]["graph"] = score
     for key, score in legs.get("overlap", {}).items():
         parts[key]["keyword"] = max(parts[key].get("keyword", 0.0), score)
     return parts

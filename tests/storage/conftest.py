@@ -18,9 +18,11 @@ from redis import Redis
 from memory.dialogue import Role, Turn
 from memory.entities import Entity, EntityRelation
 from memory.facts import Category, CategoryAccess, Fact, GraphEdge
+from memory.governance.aam import AamMemory
+from memory.governance.changes import Change, ChangeActor, ChangeKind
 from memory.identity import entity_id
 from memory.ports.record import SystemOfRecord
-from memory.ports.vectors import IndexPoint, SparseVector
+from memory.ports.vectors import IndexPoint, SparseVector, VectorIndex
 from memory.records import Memory, Resource
 from memory.text import normalise
 from storage.arango_client import ArangoSettings
@@ -30,6 +32,8 @@ from storage.memory_record import InMemoryRecord
 from storage.redis_server import LocalRedisServer
 from storage.sqlite_record import SqliteRecord
 from tests.storage.arango_standin import ArangoStandIn
+from tests.storage.qdrant_standin import Standin
+from tests.storage.vector_backends import BACKENDS, Backends
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DIMENSION = 4
@@ -93,6 +97,21 @@ def edge(subject: str, predicate: str, object_: str, *, user_id: str = "ann", **
     return GraphEdge(user_id=user_id, subject=subject, predicate=predicate, object=object_, **fields)
 
 
+def aam(entity_type: str, entity_value: str, *, user_id: str = "ann", **fields: Any) -> AamMemory:
+    fields = {
+        "memory_id": f"{entity_type}/{entity_value}",
+        "content": entity_value,
+        "created_at": NOON,
+        "updated_at": NOON,
+    } | fields
+    return AamMemory(user_id=user_id, entity_type=entity_type, entity_value=entity_value, **fields)
+
+
+def change(name: str, *subjects: str, user_id: str = "ann", **fields: Any) -> Change:
+    fields = {"at": NOON, "kind": ChangeKind.RENAME, "actor": ChangeActor.USER, "reason": "", "items": ()} | fields
+    return Change(change_id=name, user_id=user_id, subjects=tuple(dict.fromkeys(subjects)), **fields)
+
+
 def turn(content: str, turn_id: str | None = None, role: Role = Role.USER) -> Turn:
     return Turn(role=role, content=content, created_at=NOON, turn_id=turn_id)
 
@@ -154,6 +173,8 @@ def make() -> SimpleNamespace:
         category=category,
         access=access,
         edge=edge,
+        change=change,
+        aam=aam,
         turn=turn,
         point=point,
         point_id=point_id,
@@ -209,6 +230,36 @@ async def record(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
     opened = await RECORDS[request.param](tmp_path)
     yield opened
     await opened.close()
+
+
+@pytest.fixture(scope="module")
+def backends(tmp_path_factory: pytest.TempPathFactory, make: SimpleNamespace) -> Iterator[Backends]:
+    """Opens vector indexes of each kind by name."""
+    opened = Backends(tmp_path_factory.mktemp("vectors"), dimension=make.DIMENSION)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(params=BACKENDS)
+async def index(request: pytest.FixtureRequest, backends: Backends) -> AsyncIterator[VectorIndex]:
+    """A vector index of each kind, without any points."""
+    async with backends.opened(request.param) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def running_qdrant() -> Iterator[Standin]:
+    server = Standin()
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def qdrant(running_qdrant: Standin) -> Standin:
+    """A stand-in of a Qdrant server, as if just installed."""
+    running_qdrant.reset()
+    return running_qdrant
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,11 @@ from typing import Any
 
 from memory.errors import BadRequest
 from memory.facts import FactStatus
+from memory.governance.aam import MemoryStatus
+from memory.governance.changes import ChangeKind
+from memory.ports.aam import AamRepository
+from memory.ports.accesses import Access
+from memory.ports.changes import ChangeLog
 from memory.ports.facts import CategoryAccessRepository, CategoryRepository, FactRepository, GraphRepository
 from memory.ports.record import Backlog, SystemOfRecord, UnitOfWork
 from memory.ports.repositories import EntityRepository, MemoryRepository, RawLog, RelationRepository
@@ -23,6 +28,8 @@ REPOSITORIES: Mapping[str, Any] = {
     "unit.categories": CategoryRepository,
     "unit.category_accesses": CategoryAccessRepository,
     "unit.graph": GraphRepository,
+    "unit.aam": AamRepository,
+    "unit.changes": ChangeLog,
     "backlog": Backlog,
 }
 
@@ -138,6 +145,40 @@ async def _delete_edges(step: Step, unit: UnitOfWork, _make: SimpleNamespace) ->
     return await unit.graph.delete_by_subject(step.first)
 
 
+async def _delete_entity(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> int:
+    return await unit.entities.delete([step.first, step.second, step.first])
+
+
+async def _delete_memory(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> int:
+    return await unit.memories.delete([step.first, step.second, step.first])
+
+
+async def _append_change(step: Step, unit: UnitOfWork, make: SimpleNamespace) -> None:
+    change = make.change(step.first, step.second, step.third, user_id=step.user_id, at=step.at)
+    await unit.changes.append([change])
+
+
+async def _mark_undone(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> bool:
+    return await unit.changes.mark_undone(step.first, at=None if step.third == "*" else step.at)
+
+
+async def _save_aam(step: Step, unit: UnitOfWork, make: SimpleNamespace) -> None:
+    status = list(MemoryStatus)[len(step.second) % len(MemoryStatus)]
+    memory = make.aam(step.second, step.third, user_id=step.user_id, memory_id=step.first, status=status)
+    await unit.aam.save([memory])
+
+
+async def _delete_aam(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> int:
+    return await unit.aam.delete([step.first, step.second, step.first])
+
+
+async def _count_accesses(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> None:
+    accesses = [Access(step.first, 2, step.at), Access(step.second, 1, step.at)]
+    await unit.entities.count_accesses(accesses)
+    await unit.memories.count_accesses(accesses)
+    await unit.aam.count_accesses(accesses)
+
+
 async def _delete_all_edges(_step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> int:
     return await unit.graph.delete_all()
 
@@ -163,6 +204,13 @@ UNIT_ACTIONS: Mapping[str, Callable[[Step, UnitOfWork, SimpleNamespace], Awaitab
         _update_weight,
         _delete_edges,
         _delete_all_edges,
+        _delete_entity,
+        _delete_memory,
+        _append_change,
+        _save_aam,
+        _delete_aam,
+        _count_accesses,
+        _mark_undone,
     )
 }
 
@@ -177,6 +225,8 @@ CREATING = (
     "create_category",
     "create_accesses",
     "create_edges",
+    "append_change",
+    "save_aam",
 )
 """The actions that leave something of every kind."""
 
@@ -201,6 +251,7 @@ async def view(record: SystemOfRecord, make: SimpleNamespace, user_id: str, word
     async with record.reading(user_id=user_id) as unit:
         seen = await _log(unit, make, words) | await _entities(unit, words) | await _facts(unit, make, words)
         seen |= await _categories(unit, make, words) | await _graph(unit, words)
+        seen |= await _changes(unit, make, words)
     for user in (user_id, None):
         unlearned = await backlog.unlearned(limit=999, user_id=user)
         outbox = await backlog.outbox(limit=999, user_id=user)
@@ -300,3 +351,19 @@ async def _graph(unit: UnitOfWork, words: Sequence[str]) -> dict[str, Any]:
             [list((await unit.graph.get_neighbors(word, depth=3)).items()) for word in words],
         ]
     }
+
+
+async def _changes(unit: UnitOfWork, make: SimpleNamespace, words: Sequence[str]) -> dict[str, Any]:
+    found = [
+        await unit.changes.get(words),
+        await unit.changes.list(),
+        await unit.changes.list(kind=ChangeKind.MERGE),
+        *[await unit.changes.list(subject=word) for word in words],
+    ]
+    typed = [
+        await unit.aam.get(words),
+        await unit.aam.page(limit=99),
+        await unit.aam.page(after=words[0], limit=1, status=MemoryStatus.REVIEW),
+        *[await unit.aam.page(limit=9, entity_type=word) for word in words],
+    ]
+    return {"aam": typed} | {"changes": [[one.model_copy(update={"sequence": 0}) for one in some] for some in found]}

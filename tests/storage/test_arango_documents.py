@@ -1,14 +1,13 @@
 """Keys and comparable strings of documents in ArangoDB (`storage.arango_documents`)."""
 
 import unicodedata
-from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.ports.record import SystemOfRecord
-from storage.arango_documents import ascii_of, key_of, microseconds, moment_of, order_of, text_of
+from storage.arango_documents import ascii_of, key_of, order_of, text_of
 from tests.storage.arango_standin.collation import collation_key
 
 texts = st.text(st.characters(), max_size=12)  # lone surrogates too: ids that are asked for are not checked
@@ -34,12 +33,6 @@ def test_keys_are_equal_for_equal_parts_alone(one: list[str], other: list[str]) 
     assert (key_of(*one) == key_of(*other)) is (one == other)
     assert key_of(*one).isalnum()
     assert len(key_of(*one)) <= 254
-
-
-@given(st.datetimes(timezones=st.just(timezone(timedelta(hours=8)))))
-def test_moments_are_exact(moment: datetime) -> None:
-    assert moment_of(microseconds(moment)) == moment
-    assert moment_of(float(microseconds(datetime(2200, 1, 1, 0, 0, 0, 7, UTC)))).microsecond == 7
 
 
 @pytest.mark.parametrize("user_id", ["Zoé", "a%C3", "ａｎｎ", "a​b", "用戶"])

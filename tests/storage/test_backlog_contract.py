@@ -87,6 +87,7 @@ class TestBacklog:
             "relations": 3,
             "memories": 3,
             "facts": 4,
+            "aam_memories": 0,
             "outbox": 8,
             "users": 2,
         }

@@ -81,6 +81,7 @@ async def test_each_collection_and_model_has_its_folder_whatever_a_crashed_start
     index = EdgeVectors.open(tmp_path, model_id="intfloat/e5", dimension=make.DIMENSION)
     await index.close()
     assert sorted(os.listdir(tmp_path)) == [
+        "aam_entities__intfloat%2Fe5",
         "ai_box_aam_memory__intfloat%2Fe5",
         "ai_box_entity_memory__intfloat%2Fe5",
         "ai_box_facts__intfloat%2Fe5",
@@ -236,7 +237,8 @@ async def test_discarding_moves_the_live_shards_and_the_next_start_is_empty(file
     await index.close()
     (files / "ai_box_aam_memory__other").mkdir()
     moved = discard(files)
-    assert [path.name.partition(".discarded-")[0] for path in moved] == [
+    assert sorted(path.name.partition(".discarded-")[0] for path in moved) == [
+        "aam_entities__e5",
         "ai_box_aam_memory__e5",
         "ai_box_entity_memory__e5",
         "ai_box_facts__e5",

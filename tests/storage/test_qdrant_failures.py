@@ -1,7 +1,7 @@
 """What the adapter says when a Qdrant server does not do what it should: over real HTTP, against the stand-in."""
 
 import pickle
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,29 +25,15 @@ MEMORIES = Collection.MEMORIES
 QUERY = IndexQuery(MEMORIES, 3, dense=np.array([1, 0, 0, 0], dtype=np.float32))
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[Standin]:
-    server = Standin()
-    server.start()
-    yield server
-    server.stop()
-
-
-@pytest.fixture
-def server(running: Standin) -> Standin:
-    running.reset()
-    return running
-
-
 def connected(server: Standin, *, api_key: str | None = None, deadline_s: float = 5.0) -> QdrantVectors:
     settings = QdrantSettings(server.url, api_key=api_key, deadline_s=deadline_s)
     return QdrantVectors.connect(settings, model_id="e5", dimension=4)
 
 
 @pytest.fixture
-async def index(server: Standin, make: SimpleNamespace) -> AsyncIterator[QdrantVectors]:
+async def index(qdrant: Standin, make: SimpleNamespace) -> AsyncIterator[QdrantVectors]:
     """An index that has worked, with one point of ann's."""
-    opened = connected(server)
+    opened = connected(qdrant)
     await opened.upsert(MEMORIES, [make.point("a")], user_id="ann")
     yield opened
     await opened.close()
@@ -95,42 +81,42 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_a_server_that_is_not_well_is_an_outage_that_names_its_cause(
-    server: Standin, make: SimpleNamespace, fault: str
+    qdrant: Standin, make: SimpleNamespace, fault: str
 ) -> None:
-    client = AsyncQdrantClient(url=server.url, check_compatibility=False)
+    client = AsyncQdrantClient(url=qdrant.url, check_compatibility=False)
     never_opens = Circuit("vectors", deadline_s=5, threshold=1000)
     index = QdrantVectors(client, model_id="e5", dimension=4, circuit=never_opens)
     await index.upsert(MEMORIES, [make.point("a")], user_id="ann")
     faults, cause = FAULTS[fault]
-    server.faults = faults
+    qdrant.faults = faults
     for call in calls(index, make):
         with pytest.raises(StoreUnavailable, match=cause) as caught:
             await call()
         assert caught.value.component == "vectors"
-    server.faults = Faults()
+    qdrant.faults = Faults()
     assert await index.count(MEMORIES, user_id="ann") == 1
     await index.close()
 
 
-async def test_a_wrong_key_is_named_at_the_first_use(server: Standin) -> None:
-    server.faults = Faults(api_keys=("right",))
+async def test_a_wrong_key_is_named_at_the_first_use(qdrant: Standin) -> None:
+    qdrant.faults = Faults(api_keys=("right",))
     for key in (None, "wrong"):
-        index = connected(server, api_key=key)
+        index = connected(qdrant, api_key=key)
         with pytest.raises(StoreUnavailable, match="API key"):
             await index.search([QUERY], user_id="ann")
         with pytest.raises(StoreUnavailable, match="API key"):
             await index.ping()
         await index.close()
-    index = connected(server, api_key="right")
+    index = connected(qdrant, api_key="right")
     assert await index.search([QUERY], user_id="ann") == [[]]
     await index.close()
 
 
 async def test_a_key_that_may_only_read_searches_and_does_not_write(
-    server: Standin, index: QdrantVectors, make: SimpleNamespace
+    qdrant: Standin, index: QdrantVectors, make: SimpleNamespace
 ) -> None:
-    server.faults = Faults(api_keys=("right",), reading_keys=("reading",))
-    reader = connected(server, api_key="reading")
+    qdrant.faults = Faults(api_keys=("right",), reading_keys=("reading",))
+    reader = connected(qdrant, api_key="reading")
     with pytest.raises(StoreUnavailable, match=r"does not let this API key do that .403"):
         await reader.upsert(MEMORIES, [make.point("b")], user_id="ann")
     (hits,) = await reader.search([QUERY], user_id="ann")
@@ -142,26 +128,26 @@ def test_the_key_is_not_shown() -> None:
     assert "secret" not in repr(QdrantSettings("http://localhost", api_key="secret"))
 
 
-async def test_a_server_that_is_too_old_is_refused(server: Standin) -> None:
+async def test_a_server_that_is_too_old_is_refused(qdrant: Standin) -> None:
     for version in ("1.18.9", "0.99.0", "one"):
-        server.faults = Faults(version=version)
-        index = connected(server)
+        qdrant.faults = Faults(version=version)
+        index = connected(qdrant)
         with pytest.raises(StoreUnavailable, match=r"too old: 1.19 is the first|which is no number"):
             await index.search([QUERY], user_id="ann")
         with pytest.raises(StoreUnavailable):
             await index.ping()
         await index.close()
-    assert not server.engine.created
+    assert not qdrant.engine.created
     for version in ("1.19.0", "1.20.1-dev", "2.0.0"):
-        server.faults = Faults(version=version)
-        index = connected(server)
+        qdrant.faults = Faults(version=version)
+        index = connected(qdrant)
         await index.ping()
         await index.close()
 
 
-async def test_a_slow_server_is_given_up_at_the_deadline(server: Standin, index: QdrantVectors) -> None:
-    hasty = connected(server, deadline_s=0.05)
-    server.faults = Faults(delay_s=0.5)
+async def test_a_slow_server_is_given_up_at_the_deadline(qdrant: Standin, index: QdrantVectors) -> None:
+    hasty = connected(qdrant, deadline_s=0.05)
+    qdrant.faults = Faults(delay_s=0.5)
     with pytest.raises(StoreUnavailable, match=r"vectors did not answer within 0\.05 s"):
         await hasty.search([QUERY], user_id="ann")
     await hasty.close()
@@ -185,23 +171,23 @@ async def test_a_server_that_starts_later_is_found(make: SimpleNamespace) -> Non
     server.stop()
 
 
-async def test_nobody_waits_for_a_server_that_is_known_to_be_away(server: Standin, index: QdrantVectors) -> None:
-    server.faults = Faults(reply=(500, b""))
+async def test_nobody_waits_for_a_server_that_is_known_to_be_away(qdrant: Standin, index: QdrantVectors) -> None:
+    qdrant.faults = Faults(reply=(500, b""))
     for _ in range(3):
         with pytest.raises(StoreUnavailable, match="Qdrant failed"):
             await index.search([QUERY], user_id="ann")
-    asked = len(server.seen)
+    asked = len(qdrant.seen)
     with pytest.raises(StoreUnavailable, match="vectors is away"):
         await index.search([QUERY], user_id="ann")
-    assert len(server.seen) == asked
+    assert len(qdrant.seen) == asked
     assert index.figures()["circuit"] == "open"
 
 
 @pytest.mark.parametrize("status", [400, 409, 413, 422])
 async def test_a_request_that_is_refused_as_wrong_is_our_defect_and_no_outage(
-    server: Standin, index: QdrantVectors, make: SimpleNamespace, status: int
+    qdrant: Standin, index: QdrantVectors, make: SimpleNamespace, status: int
 ) -> None:
-    server.faults = Faults(reply=(status, b'{"status": {"error": "Wrong input"}}'))
+    qdrant.faults = Faults(reply=(status, b'{"status": {"error": "Wrong input"}}'))
     for call in calls(index, make):
         with pytest.raises(RefusedRequest, match=f"{status}: .*Wrong input"):
             await call()
@@ -209,23 +195,23 @@ async def test_a_request_that_is_refused_as_wrong_is_our_defect_and_no_outage(
 
 
 async def test_a_collection_that_was_dropped_is_an_outage_once_and_then_made_anew(
-    server: Standin, index: QdrantVectors, make: SimpleNamespace
+    qdrant: Standin, index: QdrantVectors, make: SimpleNamespace
 ) -> None:
-    await server.engine.client.delete_collection("ai_box_aam_memory__e5")
-    server.engine.client._client.aliases.clear()  # as the server does when a collection goes
+    await qdrant.engine.client.delete_collection("ai_box_aam_memory__e5")
+    qdrant.engine.client._client.aliases.clear()  # as the server does when a collection goes
     with pytest.raises(StoreUnavailable, match="nothing there"):
         await index.count(MEMORIES, user_id="ann")
     assert await index.count(MEMORIES, user_id="ann") == 0
 
 
 async def test_half_a_batch_may_be_written_and_writing_it_again_makes_it_whole(
-    server: Standin, index: QdrantVectors, make: SimpleNamespace
+    qdrant: Standin, index: QdrantVectors, make: SimpleNamespace
 ) -> None:
     points = [make.point(f"n{n}") for n in range(600)]
-    server.faults = Faults(dies=True, only="/points", after=2)
+    qdrant.faults = Faults(dies=True, only="/points", after=2)
     with pytest.raises(StoreUnavailable, match="broke"):
         await index.upsert(MEMORIES, points, user_id="ann")
-    server.faults = Faults()
+    qdrant.faults = Faults()
     assert await index.count(MEMORIES, user_id="ann") == 1 + 512
     await index.upsert(MEMORIES, points, user_id="ann")
     assert await index.count(MEMORIES, user_id="ann") == 1 + 600

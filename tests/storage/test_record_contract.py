@@ -109,6 +109,15 @@ class TestUnitOfWork:
                 unit.graph.delete_by_subject("a"),
                 unit.graph.delete_all(),
                 unit.graph.update_weight("a", "p", "b", 1),
+                unit.entities.delete(["e"]),
+                unit.memories.delete(["m"]),
+                unit.entities.count_accesses([]),
+                unit.memories.count_accesses([]),
+                unit.aam.save([make.aam("t", "v")]),
+                unit.aam.delete(["m"]),
+                unit.aam.count_accesses([]),
+                unit.changes.append([make.change("c")]),
+                unit.changes.mark_undone("c", at=None),
             ):
                 with pytest.raises(RuntimeError, match="reading"):
                     await write

@@ -2,7 +2,6 @@
 
 import asyncio
 import uuid
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -58,13 +57,6 @@ steps = st.lists(
     ),
     max_size=12,
 )
-
-
-@pytest.fixture(scope="module")
-def backends(tmp_path_factory: pytest.TempPathFactory, make: SimpleNamespace) -> Iterator[Backends]:
-    opened = Backends(tmp_path_factory.mktemp("vectors"), dimension=make.DIMENSION)
-    yield opened
-    opened.close()
 
 
 def queries(metadata: dict[str, Any], category: str) -> list[IndexQuery]:

@@ -5,7 +5,6 @@ collections of their own there and delete them.
 """
 
 import math
-from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -17,24 +16,10 @@ from memory.dialogue import Role
 from memory.errors import InvalidField
 from memory.ports.vectors import Collection, IndexQuery, SparseVector, VectorIndex
 from memory.retrieval.hits import SearchFilter
-from tests.storage.vector_backends import BACKENDS, Backends
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant")
 
 MEMORIES = Collection.MEMORIES
-
-
-@pytest.fixture(scope="module")
-def backends(tmp_path_factory: pytest.TempPathFactory, make: SimpleNamespace) -> Iterator[Backends]:
-    opened = Backends(tmp_path_factory.mktemp("vectors"), dimension=make.DIMENSION)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture(params=BACKENDS)
-async def index(request: pytest.FixtureRequest, backends: Backends) -> AsyncIterator[VectorIndex]:
-    async with backends.opened(request.param) as opened:
-        yield opened
 
 
 def dense(*numbers: Any, limit: int = 10, collection: Collection = MEMORIES, **filters: dict[str, Any]) -> IndexQuery:

@@ -1,7 +1,6 @@
 """What every vector index gives back, and what it stores beside the vectors (000 §5.1, 001 §2.2, 002 §6.2)."""
 
 import math
-from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +10,6 @@ import pytest
 
 from memory.errors import InvalidField
 from memory.ports.vectors import PAYLOAD_FIELDS, Collection, IndexPoint, IndexQuery, SparseVector, VectorIndex
-from tests.storage.vector_backends import BACKENDS, Backends
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant")
 
@@ -29,19 +27,6 @@ PAYLOADS: dict[Collection, dict[str, Any]] = {
     MEMORIES: {"confidence": 0.75, "access_count": 2**40, "created_at": NOON_S, "updated_at": 0.0},
     FACTS: {"category": "preference", "status": "active", "confidence": 1.0},
 }
-
-
-@pytest.fixture(scope="module")
-def backends(tmp_path_factory: pytest.TempPathFactory, make: SimpleNamespace) -> Iterator[Backends]:
-    opened = Backends(tmp_path_factory.mktemp("vectors"), dimension=make.DIMENSION)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture(params=BACKENDS)
-async def index(request: pytest.FixtureRequest, backends: Backends) -> AsyncIterator[VectorIndex]:
-    async with backends.opened(request.param) as opened:
-        yield opened
 
 
 def everything(collection: Collection = MEMORIES, **fields: Any) -> IndexQuery:

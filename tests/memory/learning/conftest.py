@@ -8,6 +8,7 @@ import pytest
 
 from memory.extraction.extractor import RuleExtractor
 from memory.facts import Fact, FactStatus
+from memory.governance.aam import NewAamMemory
 from memory.learning.index_keeper import IndexKeeper
 from memory.learning.learner import Learner
 from memory.ports.language import Encoder, FloatMatrix, Priority, TextKind
@@ -87,6 +88,13 @@ class Bench:
         """Appends turns, learned and indexed."""
         await self.log(*texts, user=user)
         await self.learner.learn(user_id=user)
+
+    async def store_typed(self, entity_type: str, entity_value: str, *, user: str = "ann") -> None:
+        """Writes a typed memory down; it is not indexed yet."""
+        memory = NewAamMemory(entity_type=entity_type, entity_value=entity_value).memory(user_id=user, at=AT)
+        async with self.record.writing(user_id=user) as unit:
+            await unit.aam.save([memory])
+            await unit.commit()
 
     async def state_fact(
         self, fact_id: str, object_: str, *, status: FactStatus = FactStatus.ACTIVE, user: str = "ann"

@@ -35,6 +35,7 @@ def _entity(**fields: object) -> Entity:
 
 async def test_every_payload_field_of_every_collection_is_filled(bench: Bench) -> None:
     await bench.state_fact(FACT, "tea")
+    await bench.store_typed("part_number", "RM05-008")
     await bench.say("我們用 RM05-008 測試。")
     for collection, points in (await bench.contents()).items():
         assert points

@@ -1,0 +1,217 @@
+"""Joins what the rules found with what a trained rewriter would write.
+
+Each knows what the other does not. The rules know agreement, plurals, chains, what memory holds from other sessions,
+and what only looks like a reference; the rewriter knows what is left out, and which words of a conversation are one
+thing. So the rewriter decides where it replaces a reference that the rules see too, unless they can tell that its
+antecedent is not meant; it alone decides about what was left out; and nothing else of a query is ever replaced.
+"""
+
+import re
+from collections.abc import Sequence
+
+from ..dialogue import Turn
+from ..text import normalise
+from .candidates import Candidate
+from .entity_lookup import EntityLookup
+from .ranking import score
+from .reasons import copy_reason
+from .references import Form, Kind, Reference
+from .resolutions import Alternative, CoreferenceResolution, CoreferenceResult, ReferenceSource, ResolutionRequest
+from .resolver import Analysis, Written, joined
+from .rewrites import Antecedent, Replacement, RewriteResult
+from .rewriting import Edit, edit, fitted
+from .standing_alone import has_look_alike, is_nobody, points, stands_alone
+
+_OVERRIDE = 0.8
+"""Confidence from which the rewriter's antecedent takes the place of another one that the rules found."""
+
+_BY_RULES = frozenset({Kind.FORMER, Kind.LATTER, Kind.BOTH, Kind.RECALL, Kind.TIME})
+"""References whose antecedent follows from what they say."""
+
+_OUTSIDE_NAME = re.compile(
+    r"^(?:(?:the|an?|my|your|our) |[我你您咱](?:们|們)?的)|(?:的|['’]s?)$|[《》「」『』“”\"]", re.IGNORECASE
+)
+_POSSESSIVE = re.compile(r"(?:的|['’]s?)$")
+
+
+class Joiner:
+    """Joins the two views of one query.
+
+    Args:
+        request: What was asked.
+        turns: Those that the rewriter has read.
+        analysis: Of the rules.
+        floor: Confidence below which the rewriter is not followed, 0–1.
+    """
+
+    def __init__(self, request: ResolutionRequest, turns: Sequence[Turn], analysis: Analysis, *, floor: float) -> None:
+        self._query = request.query
+        self._turns = turns
+        self._analysis = analysis
+        self._floor = floor
+        self._lookup = EntityLookup(request.long_term, turns)
+
+    def join(self, rewrite: RewriteResult) -> CoreferenceResult:
+        """The query with what either of both resolves."""
+        rewrite = self._completed(rewrite)
+        ruled = self._analysis.written
+        copied = any(one.antecedents for one in rewrite.replacements)
+        by_rules = any(one.kind in _BY_RULES for one in self._analysis.references)
+        if not copied or by_rules or stands_alone(self._query):
+            return self._analysis.result
+        needed = 1.0 - rewrite.keep_probability
+        if ruled and all(self._is_said(one) for one in rewrite.replacements):
+            return self._confirmed(rewrite, needed)
+        followed: list[Written] = []
+        for replacement in rewrite.replacements:
+            sure = needed * replacement.confidence
+            if self._is_followed(replacement, sure):
+                followed.append(self._written(replacement, sure, rewrite))
+            elif any(not one.antecedents for one in rewrite.replacements):
+                return self._analysis.result  # its edits make sense together only
+        kept = [one for one in ruled if not any(_touch(one.edit, other.edit) for other in followed)]
+        return self._result([*kept, *followed])
+
+    def _completed(self, rewrite: RewriteResult) -> RewriteResult:
+        """The rewrite with the whole of each known name that a copied span cuts."""
+        completed = []
+        for replacement in rewrite.replacements:
+            whole = tuple(map(self._lookup.whole, replacement.antecedents))
+            text = replacement.text
+            for one, other in zip(replacement.antecedents, whole, strict=True):
+                text = text if one == other else text.replace(one.text, other.text, 1)
+            completed.append(replacement.model_copy(update={"text": text, "antecedents": whole}))
+        return rewrite.model_copy(update={"replacements": tuple(completed)})
+
+    def _confirmed(self, rewrite: RewriteResult, needed: float) -> CoreferenceResult:
+        """What the rules write, as sure as the surer of both; once more where the rewriter repeats it."""
+        sure = needed * min(one.confidence for one in rewrite.replacements)
+        written = [_surer(one, sure) for one in self._analysis.written]
+        written += [
+            self._written(replacement, sure, rewrite)
+            for replacement in rewrite.replacements
+            if replacement.antecedents and self._reference_at(replacement) in self._analysis.bound
+        ]
+        return self._result(written)
+
+    def _result(self, written: Sequence[Written]) -> CoreferenceResult:
+        still_open = [
+            one
+            for one in self._analysis.result.unresolved
+            if not any(other.resolution.start < one.end and one.start < other.resolution.end for other in written)
+        ]
+        return joined(self._query, sorted(written, key=lambda one: one.edit.start), still_open)
+
+    def _is_said(self, replacement: Replacement) -> bool:
+        """Whether the rules write the same antecedents, or there are none, as in their → the."""
+        names = [_plain(one.resolution.resolved_text) for one in self._analysis.written]
+        return all(any(_plain(one.text) in name for name in names) for one in replacement.antecedents)
+
+    def _is_followed(self, replacement: Replacement, sure: float) -> bool:
+        reference = self._reference_at(replacement)
+        instead_of = next((one for one in self._analysis.written if _touch(one.edit, replacement)), None)
+        if instead_of is None:
+            if replacement.antecedents and self._is_said(replacement):
+                return False
+        else:
+            known = instead_of.entity_ids or instead_of.resolution.source is ReferenceSource.LONG_TERM
+            same_gap = (replacement.start, replacement.end) == (instead_of.edit.start, instead_of.edit.end)
+            if known or sure < _OVERRIDE or self._is_part(replacement, instead_of) or not (reference or same_gap):
+                return False
+        return sure >= self._floor and self._can_be_meant(replacement, reference, sure)
+
+    @staticmethod
+    def _is_part(replacement: Replacement, instead_of: Written) -> bool:
+        """Whether the rewriter has cut the name that the rules found."""
+        return _plain(replacement.text) in _plain(instead_of.resolution.resolved_text)
+
+    def _reference_at(self, replacement: Replacement) -> Reference | None:
+        """The reference that the rewriter replaces, or a part of which."""
+        for reference in self._analysis.references:
+            if reference.start < replacement.end and replacement.start < reference.end:
+                return reference
+        return None
+
+    def _can_be_meant(self, replacement: Replacement, reference: Reference | None, sure: float) -> bool:
+        if any(is_nobody(one.text) for one in replacement.antecedents):
+            return False
+        if reference is None:
+            if points(self._query, replacement.start, replacement.end):
+                return sure >= _OVERRIDE
+            # where the rules have found what is meant little else is left out, and "the phone number" may need no owner
+            doubtful = self._analysis.written or replacement.text.startswith("of ")
+            if doubtful and sure < _OVERRIDE:
+                return False
+            return not has_look_alike(self._query, self._analysis.references)  # which may have misled the rewriter
+        if reference in self._analysis.bound:
+            return False
+        meant = self._named(replacement)
+        is_open = any(reference.start == one.start for one in self._analysis.result.unresolved)  # several would fit
+        if (meant is None or is_open) and sure < _OVERRIDE:
+            return False
+        return meant is None or score(reference, meant) is not None
+
+    def _named(self, replacement: Replacement) -> Candidate | None:
+        """The longest name in the rewriter's antecedent; of descriptions the rules know too little to refuse them."""
+        key = _plain(replacement.text)
+        known = [one for one in self._analysis.candidates if one.named and _plain(one.text) in key]
+        return max(known, key=lambda one: len(one.text), default=None)
+
+    def _written(self, replacement: Replacement, sure: float, rewrite: RewriteResult) -> Written:
+        reference = self._reference_at(replacement)
+        # their → the, with "of Golden Wok" behind it: the other edit says who is meant
+        meant = replacement.antecedents or tuple(one for each in rewrite.replacements for one in each.antecedents)
+        back = None if meant[0].turn is None else len(self._turns) - meant[0].turn
+        ids = self._lookup.ids(meant)
+        start, end = (reference.start, reference.end) if reference else (replacement.start, replacement.end)
+        resolution = CoreferenceResolution(
+            original_text=self._query[start:end],
+            resolved_text=replacement.text if replacement.antecedents else meant[0].text,
+            entity_id=ids[0] if len(ids) == 1 else None,
+            source=_source(meant, left_out=reference is None),
+            confidence=sure,
+            start=start,
+            end=end,
+            reason=copy_reason(self._query, back, left_out=reference is None),
+            alternatives=tuple(self._alternative(one) for one in replacement.alternatives),
+        )
+        return Written(resolution, self._edit(replacement, reference), ids)
+
+    def _edit(self, replacement: Replacement, reference: Reference | None) -> Edit:
+        start, end, text = replacement.start, replacement.end, replacement.text
+        if reference is None or (start, end) != (reference.start, reference.end):
+            return fitted(self._query, start, end, text, spaces=self._analysis.spaces)
+        if reference.form is Form.POSSESSIVE:
+            text = _POSSESSIVE.sub("", text)
+        return edit(self._query, reference, text, spaces=self._analysis.spaces)
+
+    def _alternative(self, one: Antecedent) -> Alternative:
+        ids = self._lookup.ids((one,))
+        source = _source((one,), left_out=False)
+        return Alternative(text=one.text, entity_id=ids[0] if ids else None, source=source, score=one.probability)
+
+
+def _surer(one: Written, sure: float) -> Written:
+    resolution = one.resolution
+    sure = max(sure, resolution.confidence)
+    return Written(resolution.model_copy(update={"confidence": sure}), one.edit, one.entity_ids)
+
+
+def _source(antecedents: Sequence[Antecedent], *, left_out: bool) -> ReferenceSource:
+    if all(one.turn is None for one in antecedents):
+        return ReferenceSource.LONG_TERM
+    return ReferenceSource.INFERENCE if left_out else ReferenceSource.SESSION
+
+
+def _touch(one: Edit, other: Edit | Replacement) -> bool:
+    """Whether two edits overlap or stand side by side."""
+    return one.start <= other.end and other.start <= one.end
+
+
+def _same(one: str, other: str) -> bool:
+    return _plain(one) == _plain(other)
+
+
+def _plain(text: str) -> str:
+    """A name without what may stand around it."""
+    return normalise(_OUTSIDE_NAME.sub("", text.strip()))

@@ -1,0 +1,74 @@
+"""The resolver with a trained model: a rewriter's edits, joined with the rules."""
+
+import asyncio
+from collections.abc import Sequence
+
+import structlog
+
+from ..dialogue import Role, Turn
+from ..errors import Overloaded, Unavailable
+from ..ports.language import QueryRewriter, Resolver
+from ..text import normalise
+from .joining import Joiner
+from .resolutions import CoreferenceResult, ResolutionRequest
+from .resolver import RuleResolver
+from .rewrites import RewriteRequest, RewriteResult
+
+_log = structlog.get_logger("entity_memory")
+
+_TURNS = 6  # three exchanges: what a rewriter is trained on
+_NAMES = 5  # likewise
+
+
+class RewritingResolver(Resolver):
+    """Resolves references by rules and a trained rewriter together.
+
+    While the rewriter is busy or down the rules answer alone, and the result says so.
+
+    Args:
+        rules: What the rewriter is joined with.
+        rewriter: The model.
+        floor: Confidence below which the rewriter is not followed, 0–1.
+    """
+
+    def __init__(self, rules: RuleResolver, *, rewriter: QueryRewriter, floor: float = 0.5) -> None:
+        self._rules = rules
+        self._rewriter = rewriter
+        self._floor = floor
+
+    async def resolve(self, request: ResolutionRequest) -> CoreferenceResult:
+        """See `Resolver.resolve`."""
+        turns = _spoken(request.turns)
+        asked = RewriteRequest(
+            query=request.query, turns=tuple(turn.content for turn in turns), names=_offered(request, turns)
+        )
+        if not request.query.strip() or not (asked.turns or asked.names):
+            return await self._rules.resolve(request)
+        analysis, rewrite = await asyncio.gather(self._rules.analyse(request), self._rewrite(asked))
+        if rewrite is None:
+            return analysis.result.model_copy(update={"degraded": (*analysis.result.degraded, "rewriter")})
+        return Joiner(request, turns, analysis, floor=self._floor).join(rewrite)
+
+    async def _rewrite(self, asked: RewriteRequest) -> RewriteResult | None:
+        try:
+            [rewrite] = await self._rewriter.rewrite([asked])
+        except (Overloaded, Unavailable) as error:
+            _log.warning("resolution_degraded", component="rewriter", error=error.message)
+            return None
+        return rewrite
+
+
+def _spoken(turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    """The last turns that say something: in a stock phrase of the assistant nothing can be referred to."""
+    return tuple(turn for turn in turns if turn.role is Role.USER or turn.mentions != ())[-_TURNS:]
+
+
+def _offered(request: ResolutionRequest, turns: Sequence[Turn]) -> tuple[str, ...]:
+    """Names of long-term memory that the conversation does not hold already."""
+    said = [normalise(turn.content) for turn in turns]
+    names = [
+        entity.entity_value
+        for entity in request.long_term
+        if entity.is_current and not any(normalise(entity.entity_value) in content for content in said)
+    ]
+    return tuple(names[:_NAMES])

@@ -1,0 +1,47 @@
+"""Queries that lean on nothing said before, whatever a trained rewriter would put into them."""
+
+import re
+from collections.abc import Sequence
+
+from ..extraction.junk import Junk, junk_kind
+from .references import Reference
+from .words import fold
+
+_TO_ASSISTANT = re.compile(
+    r"你(?:叫(?:什么|啥)|是(?:谁|什么|啥|哪位|人|机器人)|几岁|多大|会(?:什么|做什么|些什么)|能做什么|好吗|在吗|还在吗)"
+    r"|\b(?:your name|who are you|what are you|how are you|how old are you|what can you do|can you help)\b"
+)
+_REFERRING = re.compile(
+    r"[他她它牠祂這这那其此該该本]|哪怕|[你您][說说講讲提](?:到)?的"
+    r"|\b(?:it|its|this|that|these|those|he|him|his|she|hers?|they|them|theirs?|there|here|one|ones|both|either)\b",
+    re.IGNORECASE,
+)
+_POINTING = re.compile(r"[這这那][個个]?")
+_NOTHING = frozenset({Junk.EMPTY, Junk.PRONOUN, Junk.GREETING, Junk.STOP_WORD})
+
+
+def stands_alone(query: str) -> bool:
+    """Whether a query is small talk, or a question about the assistant itself."""
+    return junk_kind(query) is Junk.GREETING or bool(_TO_ASSISTANT.search(fold(query)))
+
+
+def has_look_alike(query: str, references: Sequence[Reference]) -> bool:
+    """Whether a query holds what only looks like a reference: 其實, 這個月, "it is raining".
+
+    Args:
+        query: The original query.
+        references: All that really refer.
+    """
+    return any(
+        not any(one.start <= match.start() < one.end for one in references) for match in _REFERRING.finditer(query)
+    )
+
+
+def points(query: str, start: int, end: int) -> bool:
+    """Whether a span is a bare demonstrative that points as 它 does, though the rules leave it: 那是我的家鄉."""
+    return bool(_POINTING.fullmatch(query, start, end)) and query.startswith("是", end)
+
+
+def is_nobody(text: str) -> bool:
+    """Whether a text names nothing that could be meant: a pronoun, a greeting, function words."""
+    return junk_kind(text) in _NOTHING

@@ -1,0 +1,64 @@
+"""The extractor with a trained tagger: names come from the tagger, everything else from the rules (DESIGN §5)."""
+
+import asyncio
+from collections.abc import Sequence
+
+import structlog
+from typing_extensions import override
+
+from ..errors import Overloaded, Unavailable
+from ..ports.language import Extractor, Priority, Tagger
+from .extractor import RuleExtractor
+from .mentions import Extraction
+from .tagging import TaggedSpan
+
+_log = structlog.get_logger("entity_memory")
+TAGGER = "tagger"
+"""What `Extraction.degraded` calls the tagger."""
+
+
+class TrainedExtractor(Extractor):
+    """Joins a tagger with the rules.
+
+    Known names, seeds, quoted titles, codes, L1 words and remember-intents stay what the rules say they are, and win an
+    overlap; names, their types and their confidence come from the tagger, which wins over the rules for names; a name
+    in a question keeps less of its confidence, as with the rules alone. While the tagger cannot answer, the rules find
+    the names, and the extraction says so in `degraded`.
+
+    Args:
+        tagger: Finds names.
+        rules: Find the rest.
+    """
+
+    def __init__(self, *, tagger: Tagger, rules: RuleExtractor) -> None:
+        self._tagger = tagger
+        self._rules = rules
+        self.failures = 0
+
+    @override
+    async def extract(self, texts: Sequence[str], *, known: Sequence[Sequence[str]] | None = None) -> list[Extraction]:
+        """Extracts from each text on its own; several texts at once are batch work, which lets single ones go first.
+
+        Raises:
+            ValueError: `known` is not as long as `texts`.
+        """
+        names: Sequence[Sequence[str]] = known if known is not None else [()] * len(texts)
+        if len(names) != len(texts):
+            raise ValueError(f"`known` holds {len(names)} lists for {len(texts)} texts; give one list a text.")
+        priority = Priority.INTERACTIVE if len(texts) == 1 else Priority.BATCH
+        try:
+            tagged = await self._tagger.tag(texts, priority=priority)
+        except (Unavailable, Overloaded) as error:
+            self.failures += 1
+            _log.warning("extraction_degraded", component=TAGGER, error=error.message)
+            found = await self._rules.extract(texts, known=names)
+            return [extraction.model_copy(update={"degraded": (TAGGER,)}) for extraction in found]
+        return await asyncio.to_thread(self._joined, texts, names, tagged)
+
+    def _joined(
+        self, texts: Sequence[str], known: Sequence[Sequence[str]], tagged: Sequence[Sequence[TaggedSpan]]
+    ) -> list[Extraction]:
+        return [
+            self._rules.extract_one(text, names, tagged=spans)
+            for text, names, spans in zip(texts, known, tagged, strict=True)
+        ]

@@ -1,0 +1,1 @@
+"""Looking after what is remembered: duplicates, conflicts, review, and a log of changes that can be undone."""

@@ -1,0 +1,71 @@
+"""Second names that a user gives in conversation: 「宏康 HCI 又叫 Hongkang HCI」, "we call it Boxy" (000 §4)."""
+
+from collections.abc import Mapping, Sequence
+
+import structlog
+
+from ..entities import Entity
+from ..errors import BadRequest
+from ..extraction.alias_patterns import AliasClaim
+from ..extraction.mentions import EntitySubtype
+from ..governance.changes import ChangeActor
+from ..governance.identity import Deed, add_alias, merge
+from ..governance.names import owner_of
+from ..ports.record import UnitOfWork
+from ..text import normalise
+from .lessons import Lesson
+
+_log = structlog.get_logger("entity_memory")
+
+
+async def learn_aliases(
+    unit: UnitOfWork, user_id: str, lessons: Sequence[Lesson], owners: Mapping[str, str]
+) -> list[Entity]:
+    """Gives entities the names that the lessons state; returns them as they are now.
+
+    A name that is an entity of its own so far is merged into the one that it is a name of, which can be undone. One
+    that contradicts what is known (it is an alias of something else, or the two are of different kinds or both codes)
+    is left as it is, with a note in the log.
+    """
+    changed: dict[str, Entity] = {}
+    for lesson in lessons:
+        for claim in lesson.aliases():
+            named = owners.get(claim.mention.entity_id or "")
+            found = await unit.entities.get([named]) if named else []
+            if not found:
+                continue
+            deed = Deed(
+                user_id=user_id,
+                at=lesson.resource.created_at,
+                actor=ChangeActor.SYSTEM,
+                reason=f"said: {' '.join(lesson.resource.content.split())[:120]}",
+                about=(lesson.resource.resource_id,),
+            )
+            entity = await _learn(unit, found[0], claim, deed)
+            if entity is not None:
+                changed[entity.entity_id] = entity
+    return list(changed.values())
+
+
+async def _learn(unit: UnitOfWork, entity: Entity, claim: AliasClaim, deed: Deed) -> Entity | None:
+    other = await owner_of(unit, claim.alias)
+    try:
+        if other is None:
+            named, change = await add_alias(unit, entity.entity_id, claim.alias, deed)
+            return named if change else None
+        if other.entity_id == entity.entity_id:
+            return None
+        if other.normalised_value == normalise(claim.alias) and _may_be_one(entity, other):
+            return (await merge(unit, entity.entity_id, other.entity_id, deed))[0]
+    except BadRequest as error:
+        _log.warning("alias_not_learned", entity=entity.entity_value, alias=claim.alias, reason=error.message)
+        return None
+    _log.warning(
+        "alias_not_learned", entity=entity.entity_value, alias=claim.alias, reason=f"means {other.entity_value}"
+    )
+    return None
+
+
+def _may_be_one(one: Entity, other: Entity) -> bool:
+    kinds = {one.subtype, other.subtype} - {None}
+    return len(kinds) <= 1 and EntitySubtype.CODE not in kinds

@@ -1,0 +1,278 @@
+"""The rules joined with a trained rewriter: who decides what, what is reported, and what is left when it is down."""
+
+from collections.abc import Callable, Sequence
+
+import pytest
+from structlog.testing import capture_logs
+from typing_extensions import override
+
+from memory.coreference.long_term import LongTermResolver
+from memory.coreference.resolutions import CoreferenceResult, ReferenceSource, ResolutionRequest
+from memory.coreference.resolver import RuleResolver
+from memory.coreference.rewrites import Antecedent, Replacement, RewriteRequest, RewriteResult
+from memory.coreference.rewriting_resolver import RewritingResolver
+from memory.dialogue import Role, Turn
+from memory.entities import Entity
+from memory.errors import ModelUnavailable, Overloaded
+from memory.extraction.mentions import EntitySubtype, Mention
+from memory.ports.language import Extractor, Priority, QueryRewriter
+from storage.memory_record import InMemoryRecord
+
+MakeRequest = Callable[..., ResolutionRequest]
+MakeEntity = Callable[..., Entity]
+Span = tuple[str, str]
+"""What is replaced, empty for an insertion before the second, and what is written; a span of a turn or of the names."""
+
+
+class ScriptedRewriter(QueryRewriter):
+    """Makes the edits that it was told to make."""
+
+    def __init__(self, *edits: Span, confidence: float = 0.9, keep: float = 0.0) -> None:
+        self.asked: list[RewriteRequest] = []
+        self._edits = edits
+        self._confidence = confidence
+        self._keep = keep
+
+    @override
+    async def rewrite(
+        self, requests: Sequence[RewriteRequest], *, priority: Priority = Priority.INTERACTIVE
+    ) -> list[RewriteResult]:
+        self.asked += requests
+        return [self._rewritten(request) for request in requests]
+
+    def _rewritten(self, request: RewriteRequest) -> RewriteResult:
+        replacements = []
+        for at, text in self._edits:
+            before, _, replaced = at.rpartition("|")
+            start = request.query.index(before) + len(before) if before else request.query.index(replaced)
+            replacements.append(self._replacement(request, start, start + len(replaced), text))
+        return RewriteResult(
+            text=request.query,
+            replacements=tuple(replacements),
+            keep_probability=self._keep,
+            confidence=self._confidence,
+            best_edit=request.query,
+        )
+
+    def _replacement(self, request: RewriteRequest, start: int, end: int, text: str) -> Replacement:
+        turns: list[tuple[int | None, str]] = [*enumerate(request.turns), (None, "、".join(request.names))]
+        antecedents = [
+            Antecedent(text=text, turn=turn, start=said.index(text), end=said.index(text) + len(text), probability=0.9)
+            for turn, said in reversed(turns)
+            if text in said
+        ]
+        return Replacement(
+            start=start, end=end, text=text, antecedents=tuple(antecedents[:1]), confidence=self._confidence
+        )
+
+
+class Down(QueryRewriter):
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    @override
+    async def rewrite(
+        self, requests: Sequence[RewriteRequest], *, priority: Priority = Priority.INTERACTIVE
+    ) -> list[RewriteResult]:
+        raise self._error
+
+
+@pytest.fixture
+def rules(extractor: Extractor) -> RuleResolver:
+    return RuleResolver(extractor=extractor)
+
+
+async def resolve(rules: RuleResolver, rewriter: QueryRewriter, request: ResolutionRequest) -> CoreferenceResult:
+    return await RewritingResolver(rules, rewriter=rewriter).resolve(request)
+
+
+async def test_what_was_left_out_is_put_in_by_the_rewriter(rules: RuleResolver, make_request: MakeRequest) -> None:
+    request = make_request("為什麼喜歡？", ["我喜歡 AI-Box", "我也是"])
+    result = await resolve(rules, ScriptedRewriter(("喜歡|", "AI-Box")), request)
+    assert result.resolved_query == "為什麼喜歡 AI-Box？"
+    (one,) = result.resolutions
+    assert (one.original_text, one.resolved_text, one.start, one.end) == ("", "AI-Box", 5, 5)
+    assert one.source is ReferenceSource.INFERENCE
+    assert one.confidence == result.confidence == pytest.approx(0.9)
+    assert one.reason == "補上省略的部分，改寫模型取自上一輪"
+
+
+async def test_a_reference_that_the_rules_cannot_resolve_takes_the_rewriter_s_antecedent(
+    rules: RuleResolver, make_request: MakeRequest
+) -> None:
+    request = make_request("他今天會來嗎？", ["樓下賣早餐的昨天沒開", "真的嗎"])
+    assert (await rules.resolve(request)).resolutions == ()
+    result = await resolve(rules, ScriptedRewriter(("他", "樓下賣早餐的")), request)
+    assert result.resolved_query == "樓下賣早餐的今天會來嗎？"
+    assert result.resolutions[0].source is ReferenceSource.SESSION
+    assert result.unresolved == ()
+
+
+@pytest.mark.parametrize(
+    ("query", "turns", "edit"),
+    [
+        ("她什麼時候來？", ["AI-Box 很好用", "是的"], ("她", "AI-Box")),
+        ("它們的價格呢？", ["AI-Box 很好用", "是的"], ("它們", "AI-Box")),
+        ("這家公司在哪裡？", ["張小姐在嗎？", "在"], ("這家公司", "張小姐")),
+        ("How do I get there?", ["I installed Redis.", "Good."], ("there", "Redis")),
+    ],
+)
+async def test_an_antecedent_that_does_not_agree_is_refused(
+    rules: RuleResolver, make_request: MakeRequest, query: str, turns: list[str], edit: Span
+) -> None:
+    result = await resolve(rules, ScriptedRewriter(edit, confidence=1.0), make_request(query, turns))
+    assert result.resolved_query == query
+
+
+@pytest.mark.parametrize(
+    ("query", "turns", "edit"),
+    [
+        ("那怎麼辦？", ["AI-Box 很好用", "是的"], ("那", "AI-Box")),
+        ("不要打擾他人", ["王先生很忙", "是的"], ("他", "王先生")),
+        ("It is raining.", ["I installed Redis.", "Good."], ("It", "Redis")),
+        ("Don't worry about it.", ["I use Redis.", "Understood."], ("it", "Redis")),
+    ],
+)
+async def test_what_only_looks_like_a_reference_is_not_replaced(
+    rules: RuleResolver, make_request: MakeRequest, query: str, turns: list[str], edit: Span
+) -> None:
+    result = await resolve(rules, ScriptedRewriter(edit, confidence=1.0), make_request(query, turns))
+    assert result.resolved_query == query
+
+
+async def test_a_speaker_is_no_antecedent(rules: RuleResolver, make_request: MakeRequest) -> None:
+    request = make_request("它的價格呢？", ["你好", "你好"])
+    assert (await resolve(rules, ScriptedRewriter(("它", "你")), request)).resolved_query == request.query
+
+
+async def test_a_sure_rewriter_overrules_the_rules_and_an_unsure_one_does_not(
+    rules: RuleResolver, make_request: MakeRequest
+) -> None:
+    request = make_request("她喜歡什麼？", ["張小姐來了", "隔壁的老闆娘也來了"])
+    assert (await rules.resolve(request)).resolved_query == "張小姐喜歡什麼？"
+    edit = ("她", "隔壁的老闆娘")
+    assert (await resolve(rules, ScriptedRewriter(edit), request)).resolved_query == "隔壁的老闆娘喜歡什麼？"
+    unsure = await resolve(rules, ScriptedRewriter(edit, confidence=0.6), request)
+    assert unsure.resolved_query == "張小姐喜歡什麼？"
+
+
+async def test_a_name_that_memory_knows_is_not_overruled(
+    rules: RuleResolver, make_request: MakeRequest, make_entity: MakeEntity
+) -> None:
+    known = (make_entity("張小姐", EntitySubtype.PERSON),)
+    request = make_request("她喜歡什麼？", ["張小姐來了", "隔壁的老闆娘也來了"], long_term=known)
+    result = await resolve(rules, ScriptedRewriter(("她", "隔壁的老闆娘")), request)
+    assert result.resolved_query == "張小姐喜歡什麼？"
+
+
+async def test_where_both_agree_the_rules_write_and_the_surer_one_counts(
+    rules: RuleResolver, make_request: MakeRequest
+) -> None:
+    request = make_request("It's slow.", ["I installed Redis.", "Good."])
+    ruled = await rules.resolve(request)
+    result = await resolve(rules, ScriptedRewriter(("It", "Redis"), confidence=0.99), request)
+    assert result.resolved_query == "Redis is slow."
+    assert result.confidence == pytest.approx(0.99)
+    assert result.confidence > ruled.confidence
+
+
+async def test_former_and_latter_are_left_to_the_rules(rules: RuleResolver, make_request: MakeRequest) -> None:
+    request = make_request("前者支援向量嗎？", ["我想比較 Redis 和 Qdrant", "好的"])
+    result = await resolve(rules, ScriptedRewriter(("前者", "Redis 和 Qdrant"), confidence=1.0), request)
+    assert result.resolved_query == "Redis 支援向量嗎？"
+
+
+async def test_below_the_floor_nothing_is_rewritten(rules: RuleResolver, make_request: MakeRequest) -> None:
+    request = make_request("為什麼喜歡？", ["我喜歡 AI-Box", "我也是"])
+    unsure = ScriptedRewriter(("喜歡|", "AI-Box"), confidence=0.9, keep=0.45)
+    result = await resolve(rules, unsure, request)
+    assert (result.resolved_query, result.confidence) == (request.query, 1.0)
+    daring = await RewritingResolver(rules, rewriter=unsure, floor=0.4).resolve(request)
+    assert daring.resolved_query == "為什麼喜歡 AI-Box？"
+
+
+async def test_a_copied_name_has_the_id_of_its_mention(rules: RuleResolver, make_request: MakeRequest) -> None:
+    mention = Mention(text="AI-Box", start=4, end=10, subtype=EntitySubtype.PRODUCT, entity_id="ai-box-1")
+    request = make_request("為什麼喜歡？", ["我喜歡 AI-Box", "我也是"])
+    turns = (request.turns[0].model_copy(update={"mentions": (mention,)}), request.turns[1])
+    result = await resolve(
+        rules, ScriptedRewriter(("喜歡|", "AI-Box")), request.model_copy(update={"turns": turns})
+    )  # fmt: skip
+    assert result.resolutions[0].entity_id == "ai-box-1"
+    assert result.entities_found == ("ai-box-1",)
+
+
+async def test_a_known_name_is_never_cut(
+    rules: RuleResolver, make_request: MakeRequest, make_entity: MakeEntity
+) -> None:
+    known = (make_entity("小米手机", EntitySubtype.PRODUCT),)
+    request = make_request("为什么喜欢？", ["我喜欢小米手机", "我也是"], long_term=known)
+    result = await resolve(rules, ScriptedRewriter(("喜欢|", "小米")), request)
+    assert result.resolved_query == "为什么喜欢小米手机？"
+    assert result.entities_found == (known[0].entity_id,)
+
+
+async def test_names_from_other_sessions_are_offered_unless_this_one_has_them(
+    rules: RuleResolver, make_request: MakeRequest, make_entity: MakeEntity
+) -> None:
+    known = tuple(make_entity(name) for name in ("AI-Box", "Redis", "宏康"))
+    rewriter = ScriptedRewriter(("喜歡|", "AI-Box"))
+    request = make_request("為什麼喜歡？", ["redis 很快", "是的"], long_term=known)
+    result = await resolve(rules, rewriter, request)
+    assert rewriter.asked[0].names == ("AI-Box", "宏康")
+    (one,) = result.resolutions
+    assert one.source is ReferenceSource.LONG_TERM
+    assert one.entity_id == known[0].entity_id
+    assert "長期記憶" in one.reason
+
+
+async def test_last_time_reaches_another_session_through_the_record(
+    rules: RuleResolver, make_request: MakeRequest, make_entity: MakeEntity
+) -> None:
+    record = InMemoryRecord()
+    known = make_entity("AI-Box", EntitySubtype.PRODUCT)
+    async with record.writing(user_id=known.user_id) as unit:
+        await unit.entities.save([known])
+        await unit.commit()
+    rewriter = ScriptedRewriter(("那個系統", "AI-Box"))
+    resolver = LongTermResolver(RewritingResolver(rules, rewriter=rewriter), record=record)
+    result = await resolver.resolve(make_request("上次說的那個系統支援中文嗎？", ["早安", "早安！"]))
+    assert result.resolved_query == "AI-Box 支援中文嗎？"
+    assert result.resolutions[0].source is ReferenceSource.LONG_TERM
+    assert rewriter.asked[0].names == ("AI-Box",)
+
+
+async def test_stock_phrases_are_not_read(rules: RuleResolver, make_request: MakeRequest) -> None:
+    request = make_request("為什麼？", ["我喜歡 AI-Box", "我的記憶裡沒有相關的內容。"])
+    turns = (request.turns[0], request.turns[1].model_copy(update={"mentions": ()}))
+    rewriter = ScriptedRewriter()
+    await resolve(rules, rewriter, request.model_copy(update={"turns": turns}))
+    assert rewriter.asked[0].turns == ("我喜歡 AI-Box",)
+
+
+async def test_without_a_conversation_the_rewriter_is_not_asked(rules: RuleResolver, make_request: MakeRequest) -> None:
+    rewriter = ScriptedRewriter()
+    await resolve(rules, rewriter, make_request("AI-Box 多少錢？"))
+    assert rewriter.asked == []
+
+
+@pytest.mark.parametrize(
+    "error", [ModelUnavailable("The weights are corrupt.", component="rewriter"), Overloaded("The queue is full.")]
+)
+async def test_without_the_rewriter_the_rules_answer_and_say_so(
+    rules: RuleResolver, make_request: MakeRequest, error: Exception
+) -> None:
+    request = make_request("它多少錢？", ["我在看 AI-Box", "好"])
+    with capture_logs() as logs:
+        result = await resolve(rules, Down(error), request)
+    assert result.resolved_query == "AI-Box 多少錢？"
+    assert result.degraded == ("rewriter",)
+    assert [one["component"] for one in logs if one["event"] == "resolution_degraded"] == ["rewriter"]
+
+
+async def test_a_turn_of_the_user_is_read_whoever_spoke_last(rules: RuleResolver, make_request: MakeRequest) -> None:
+    request = make_request("為什麼喜歡？", ["我喜歡 AI-Box"])
+    extra = Turn(role=Role.USER, content="真的", created_at=request.now)
+    rewriter = ScriptedRewriter(("喜歡|", "AI-Box"))
+    result = await resolve(rules, rewriter, request.model_copy(update={"turns": (*request.turns, extra)}))
+    assert result.resolved_query == "為什麼喜歡 AI-Box？"

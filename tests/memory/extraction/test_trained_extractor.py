@@ -1,0 +1,147 @@
+"""The tagger's names joined with the rules: who wins an overlap, what a question costs, what happens without it."""
+
+from collections.abc import Sequence
+
+import pytest
+import structlog.testing
+
+from memory.errors import ModelUnavailable, Overloaded
+from memory.extraction.extractor import RuleExtractor
+from memory.extraction.mentions import EntitySubtype, Extraction, MentionLevel
+from memory.extraction.remembered_tags import RememberingTagger
+from memory.extraction.tagging import TaggedSpan
+from memory.extraction.trained_extractor import TrainedExtractor
+from memory.ports.language import Priority, Tagger
+
+PERSON, ORGANISATION, PRODUCT = EntitySubtype.PERSON, EntitySubtype.ORGANISATION, EntitySubtype.PRODUCT
+
+
+class Listed(Tagger):
+    """Finds the names that a test lists; fails with `error` where there is one."""
+
+    def __init__(self, **names: EntitySubtype) -> None:
+        self._names = names
+        self.calls: list[tuple[list[str], Priority]] = []
+        self.error: Exception | None = None
+
+    async def tag(
+        self, texts: Sequence[str], *, priority: Priority = Priority.INTERACTIVE
+    ) -> list[tuple[TaggedSpan, ...]]:
+        self.calls.append((list(texts), priority))
+        if self.error is not None:
+            raise self.error
+        return [tuple(self._spans(text)) for text in texts]
+
+    def _spans(self, text: str) -> list[TaggedSpan]:
+        return [
+            TaggedSpan(
+                start=text.index(name), end=text.index(name) + len(name), label=subtype, subtype=subtype, score=0.75
+            )
+            for name, subtype in self._names.items()
+            if name in text
+        ]
+
+
+async def read(tagger: Tagger, text: str, *known: str) -> Extraction:
+    [extraction] = await TrainedExtractor(tagger=tagger, rules=RuleExtractor()).extract([text], known=[known])
+    return extraction
+
+
+async def test_names_their_types_and_their_confidence_are_the_taggers() -> None:
+    text = "阿土伯今天去北滬開會。"
+    [name] = [one for one in (await read(Listed(阿土伯=PERSON), text)).mentions if one.level is MentionLevel.LONG_TERM]
+    assert (name.text, name.subtype, name.confidence, name.source) == ("阿土伯", PERSON, 0.75, "tagger.person")
+
+
+async def test_what_the_tagger_does_not_find_the_rules_for_names_do_not_find_either() -> None:
+    text = "Alice works at Acme Corp."
+    assert [one.text for one in (await RuleExtractor().extract([text]))[0].mentions] != []
+    assert (await read(Listed(), text)).mentions == ()
+
+
+async def test_names_that_are_introduced_and_forms_of_address_are_found_without_the_tagger() -> None:
+    found = (await read(Listed(小美=PERSON), "我女朋友叫小美，養了一隻狗叫旺財，老張也喜歡牠。")).mentions
+    names = [(one.text, one.source) for one in found if one.level is MentionLevel.LONG_TERM]
+    assert names == [("小美", "tagger.person"), ("旺財", "han.introduced"), ("老張", "han.nickname")]
+
+
+async def test_codes_are_the_rules() -> None:
+    tagger = Listed(**{"0912-345-678": EntitySubtype.CODE, "RM05": EntitySubtype.CODE})
+    found = (await read(tagger, "電話 0912-345-678，料號 RM05-008")).mentions
+    assert [(one.text, one.source) for one in found] == [("RM05-008", "code.mixed")]
+
+
+async def test_known_names_codes_titles_and_time_words_win_an_overlap() -> None:
+    tagger = Listed(**{"明天見咖啡": ORGANISATION, "RM05-008機": PRODUCT, "三體": EntitySubtype.WORK, "王小": PERSON})
+    text = "王小明明天帶 RM05-008 和《三體》來。"
+    found = {one.text: one.source for one in (await read(tagger, text, "王小明")).mentions}
+    assert found["王小明"] == "known"
+    assert found["RM05-008"] == "code.mixed"
+    assert found["三體"].startswith("quoted")
+    assert found["明天"] == "deixis.time"
+
+
+async def test_a_label_that_is_no_type_of_entity_is_no_mention() -> None:
+    class Times(Listed):
+        def _spans(self, text: str) -> list[TaggedSpan]:
+            return [TaggedSpan(start=0, end=2, label="misc", score=0.9)]
+
+    assert (await read(Times(), "帽子很好看")).mentions == ()
+
+
+async def test_a_name_in_a_question_keeps_less_of_its_confidence() -> None:
+    [told] = (await read(Listed(阿土伯=PERSON), "阿土伯退休了。")).mentions
+    [asked] = (await read(Listed(阿土伯=PERSON), "誰是阿土伯？")).mentions
+    assert asked.confidence < told.confidence
+
+
+async def test_remember_intents_stay() -> None:
+    assert (await read(Listed(), "幫我記住，車位是 B2-17")).remember != ()
+
+
+@pytest.mark.parametrize("error", [ModelUnavailable("corrupt"), Overloaded("the tagger's queue is full")], ids=repr)
+async def test_without_the_tagger_the_rules_answer_and_say_so(error: Exception) -> None:
+    tagger = Listed()
+    tagger.error = error
+    text = "Alice works at Acme Corp."
+    extractor = TrainedExtractor(tagger=tagger, rules=RuleExtractor())
+    with structlog.testing.capture_logs() as logs:
+        [extraction] = await extractor.extract([text])
+    [alone] = await RuleExtractor().extract([text])
+    assert extraction.mentions == alone.mentions
+    assert extraction.degraded == ("tagger",)
+    assert extractor.failures == 1
+    assert [line["event"] for line in logs] == ["extraction_degraded"]
+
+
+async def test_one_text_goes_before_many() -> None:
+    tagger = Listed()
+    extractor = TrainedExtractor(tagger=tagger, rules=RuleExtractor())
+    await extractor.extract(["a"])
+    await extractor.extract(["a", "b"])
+    assert [priority for _, priority in tagger.calls] == [Priority.INTERACTIVE, Priority.BATCH]
+
+
+async def test_a_list_of_known_names_for_each_text_is_asked_for() -> None:
+    with pytest.raises(ValueError, match="one list a text"):
+        await TrainedExtractor(tagger=Listed(), rules=RuleExtractor()).extract(["a", "b"], known=[["x"]])
+
+
+async def test_a_text_that_was_tagged_lately_is_not_tagged_again() -> None:
+    tagger = Listed(阿土伯=PERSON)
+    remembering = RememberingTagger(tagger, texts=2)
+    first = await remembering.tag(["阿土伯來了", "b"])
+    assert await remembering.tag(["b", "阿土伯來了", "b"]) == [first[1], first[0], first[1]]
+    assert await remembering.tag(["c", "阿土伯來了"], priority=Priority.BATCH) == [(), first[0]]
+    assert await remembering.tag(["b"]) == [()]  # forgotten meanwhile
+    assert [texts for texts, _ in tagger.calls] == [["阿土伯來了", "b"], ["c"], ["b"]]
+
+
+async def test_a_failure_is_not_remembered() -> None:
+    tagger = Listed()
+    remembering = RememberingTagger(tagger)
+    tagger.error = ModelUnavailable("gone")
+    with pytest.raises(ModelUnavailable):
+        await remembering.tag(["a"])
+    tagger.error = None
+    assert await remembering.tag(["a"]) == [()]

@@ -1,0 +1,133 @@
+"""Accesses: tallied without a write on the way, written in batches, none lost while the record is away."""
+
+import asyncio
+from collections import Counter
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory.entities import Entity
+from memory.errors import StoreUnavailable
+from memory.governance import accesses
+from memory.governance.accesses import AccessTally
+from memory.governance.changes import ItemKind
+from memory.ports.retrieval import Retriever
+from memory.retrieval.counting import CountingRetriever
+from memory.retrieval.hits import Hit, HitKind, SearchRequest, SearchResult
+from storage.memory_record import InMemoryRecord
+from tests.memory.governance.typed_memories import NOW
+
+IDS = ("a", "b", "c")
+
+
+async def filled(users: tuple[str, ...] = ("ann", "bob")) -> InMemoryRecord:
+    record = InMemoryRecord()
+    for user in users:
+        async with record.writing(user_id=user) as unit:
+            await unit.entities.save(
+                [
+                    Entity(
+                        entity_id=id_,
+                        user_id=user,
+                        entity_value=id_,
+                        normalised_value=id_,
+                        first_mentioned=NOW,
+                        last_mentioned=NOW,
+                    )
+                    for id_ in IDS
+                ]
+            )
+            await unit.commit()
+    return record
+
+
+async def counts(record: InMemoryRecord, user: str) -> dict[str, int]:
+    async with record.reading(user_id=user) as unit:
+        return {one.entity_id: one.access_count for one in await unit.entities.page(limit=9)}
+
+
+steps = st.lists(
+    st.one_of(st.tuples(st.sampled_from(["ann", "bob"]), st.lists(st.sampled_from([*IDS, "gone"]))), st.none()),
+    max_size=12,
+)
+
+
+@settings(max_examples=50, deadline=None)
+@given(taken=steps)
+def test_every_access_is_counted_once_whenever_it_is_written(taken: Any) -> None:
+    async def run() -> None:
+        record = await filled()
+        tally = AccessTally(record, interval_s=3600)
+        wanted: dict[str, Counter[str]] = {"ann": Counter(), "bob": Counter()}
+        for step in taken:
+            if step is None:
+                await tally.flush()
+                assert tally.waiting == 0
+            else:
+                user, ids = step
+                tally.add(ItemKind.ENTITY, ids, user_id=user, at=NOW)
+                wanted[user].update(ids)
+        await tally.close()
+        for user in wanted:
+            assert await counts(record, user) == {id_: wanted[user][id_] for id_ in IDS}
+
+    asyncio.run(run())
+
+
+async def test_what_cannot_be_written_waits_and_is_written_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    record = await filled()
+    tally = AccessTally(record, interval_s=0.001)
+    writing = record.writing
+
+    def away(*, user_id: str) -> Any:
+        raise StoreUnavailable("away", component="record")
+
+    monkeypatch.setattr(record, "writing", away)
+    tally.add(ItemKind.ENTITY, ["a"], user_id="ann", at=NOW)
+    with pytest.raises(StoreUnavailable):
+        await tally.flush()
+    tally.add(ItemKind.ENTITY, ["a", "b"], user_id="ann", at=NOW + timedelta(hours=1))
+    assert tally.waiting == 2
+    monkeypatch.setattr(record, "writing", writing)
+    while tally.waiting:
+        await asyncio.sleep(0.001)
+    await tally.close()
+    assert await counts(record, "ann") == {"a": 2, "b": 1, "c": 0}
+    async with record.reading(user_id="ann") as unit:
+        assert [one.accessed_at for one in await unit.entities.get(["a"])] == [NOW + timedelta(hours=1)]
+
+
+async def test_no_more_than_so_many_items_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(accesses, "MAX_WAITING", 2)
+    tally = AccessTally(await filled(), interval_s=3600)
+    tally.add(ItemKind.ENTITY, ["a", "b", "c", "a"], user_id="ann", at=NOW)
+    assert (tally.waiting, tally.dropped) == (2, 1)
+    await tally.close()
+
+
+class Fixed(Retriever):
+    """Finds the same things for everybody."""
+
+    async def search(self, request: SearchRequest) -> SearchResult:
+        hits = tuple(
+            Hit(kind=kind, id=id_, text=id_, score=1.0, parts={}, created_at=NOW)
+            for kind, id_ in ((HitKind.ENTITY, "a"), (HitKind.MEMORY, "m"), (HitKind.ENTITY, "b"))
+        )
+        return SearchResult(hits=hits)
+
+
+async def test_a_search_counts_its_hits_and_writes_nothing_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    record = await filled()
+    tally = AccessTally(record, interval_s=3600)
+    retriever = CountingRetriever(Fixed(), tally)
+    with monkeypatch.context() as patched:
+        patched.setattr(record, "writing", None)
+        for _ in range(2):
+            found = await retriever.search(SearchRequest(query="x", user_id="ann", now=NOW))
+    assert len(found.hits) == 3
+    await tally.close()
+    assert await counts(record, "ann") == {"a": 2, "b": 2, "c": 0}
+    assert await counts(record, "bob") == {"a": 0, "b": 0, "c": 0}
