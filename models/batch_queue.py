@@ -1,16 +1,14 @@
-"""What waits for the encoder, and what goes into the next batch. No threads: the batcher holds the lock."""
+"""What waits for a model, and what goes into the next batch. No threads: the batcher holds the lock."""
 
 import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Generic, NamedTuple
 
-import numpy as np
+from memory.ports.language import Priority
 
-from memory.ports.language import FloatMatrix, Priority
-
-from .encoder import TokenizedText
+from .batch_engine import OutputT, PreparedT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,11 +16,11 @@ class BatchLimits:
     """How much is computed at once and how much may wait. The defaults suit a CPU.
 
     Attributes:
-        batch_tokens: Padded tokens of one batch (longest text x texts). A longer text goes alone.
+        batch_tokens: Padded tokens of one batch (longest input x inputs). A longer one goes alone.
         ride_along_tokens: Up to how many padded tokens a batch of interactive work is filled with batch work. A CPU
             takes longer for every token; on a GPU anything below some thousand tokens is free.
         ageing_batches: After so many batches without any of the batch work that waits, the next one begins with it.
-        max_waiting_items: Texts that may wait, for each priority on its own, so that batch work never keeps
+        max_waiting_items: Inputs that may wait, for each priority on its own, so that batch work never keeps
             interactive work out.
         max_waiting_tokens: Tokens that may wait, likewise.
     """
@@ -40,54 +38,63 @@ GPU_LIMITS = BatchLimits(
 """Limits for a data-centre GPU, which needs some 8,000 tokens to be busy (SERVING §2)."""
 
 
-class EncodeRequest:
-    """One caller's texts: which of them still wait, and the vectors that are there already.
+class BatchRequest(Generic[PreparedT, OutputT]):
+    """One caller's inputs: which of them still wait, and the outputs that are there already.
 
-    The longest text goes first: texts of one length beside each other pad least.
+    The longest input goes first: inputs of one length beside each other pad least.
 
     Args:
-        texts: Tokenised, in the caller's order; at least one.
+        inputs: Ready for the model, in the caller's order; at least one.
         priority: Its lane.
-        dimension: Length of a vector.
         future: Where the caller waits; it belongs to the caller's event loop.
     """
 
-    def __init__(
-        self, texts: Sequence[TokenizedText], priority: Priority, dimension: int, future: asyncio.Future[FloatMatrix]
-    ) -> None:
-        self.texts = texts
+    def __init__(self, inputs: Sequence[PreparedT], priority: Priority, future: asyncio.Future[list[OutputT]]) -> None:
+        self.inputs = inputs
         self.priority = priority
         self.future = future
-        self.waiting = sorted(range(len(texts)), key=lambda position: texts[position].token_count)
-        self.waiting_tokens = sum(text.token_count for text in texts)
-        self.missing = len(texts)
-        self.vectors: FloatMatrix = np.empty((len(texts), dimension), np.float32)
+        self.waiting = sorted(range(len(inputs)), key=lambda position: inputs[position].token_count)
+        self.waiting_tokens = sum(one.token_count for one in inputs)
         self.is_settled = False
+        self._outputs: dict[int, OutputT] = {}
 
     def next_tokens(self) -> int:
-        """Tokens of the text that goes next."""
-        return self.texts[self.waiting[-1]].token_count
+        """Tokens of the input that goes next."""
+        return self.inputs[self.waiting[-1]].token_count
 
-    def take(self) -> "BatchItem":
-        """Takes the next text."""
+    def take(self) -> "BatchItem[PreparedT, OutputT]":
+        """Takes the next input."""
         position = self.waiting.pop()
-        self.waiting_tokens -= self.texts[position].token_count
+        self.waiting_tokens -= self.inputs[position].token_count
         return BatchItem(self, position)
 
+    def store(self, position: int, output: OutputT) -> None:
+        """Keeps the output of an input."""
+        self._outputs[position] = output
 
-class BatchItem(NamedTuple):
-    """One text of one request, on its way through the model."""
+    @property
+    def is_complete(self) -> bool:
+        """Whether every input has its output."""
+        return len(self._outputs) == len(self.inputs)
 
-    request: EncodeRequest
+    def outputs(self) -> list[OutputT]:
+        """All outputs in the caller's order; only where it is complete."""
+        return [self._outputs[position] for position in range(len(self.inputs))]
+
+
+class BatchItem(NamedTuple, Generic[PreparedT, OutputT]):
+    """One input of one request, on its way through the model."""
+
+    request: BatchRequest[PreparedT, OutputT]
     position: int
 
     @property
-    def text(self) -> TokenizedText:
-        """The tokenised text."""
-        return self.request.texts[self.position]
+    def prepared(self) -> PreparedT:
+        """The input."""
+        return self.request.inputs[self.position]
 
 
-class BatchQueue:
+class BatchQueue(Generic[PreparedT, OutputT]):
     """Requests by priority and age.
 
     Args:
@@ -96,7 +103,7 @@ class BatchQueue:
 
     def __init__(self, limits: BatchLimits) -> None:
         self._limits = limits
-        self._lanes: dict[Priority, OrderedDict[EncodeRequest, None]] = {
+        self._lanes: dict[Priority, OrderedDict[BatchRequest[PreparedT, OutputT], None]] = {
             priority: OrderedDict() for priority in Priority
         }
         self._tokens = dict.fromkeys(Priority, 0)
@@ -109,30 +116,30 @@ class BatchQueue:
         """Tokens that wait in these lanes."""
         return sum(self._tokens[priority] for priority in priorities)
 
-    def add(self, request: EncodeRequest) -> None:
+    def add(self, request: BatchRequest[PreparedT, OutputT]) -> None:
         """Puts a request at the end of its lane."""
         self._lanes[request.priority][request] = None
         self._tokens[request.priority] += request.waiting_tokens
 
-    def withdraw(self, request: EncodeRequest) -> None:
+    def withdraw(self, request: BatchRequest[PreparedT, OutputT]) -> None:
         """Takes out what still waits of a request, if anything does."""
         if request in self._lanes[request.priority]:
             del self._lanes[request.priority][request]
             self._tokens[request.priority] -= request.waiting_tokens
 
-    def take(self, batch_tokens: int) -> list[BatchItem]:
-        """Takes the next batch: interactive before batch work, the older first, until a text does not fit.
+    def take(self, batch_tokens: int) -> list[BatchItem[PreparedT, OutputT]]:
+        """Takes the next batch: interactive before batch work, the older first, until an input does not fit.
 
-        That text stays in front, so a long one cannot starve. Texts are taken, not requests: a large request spreads
+        That one stays in front, so a long one cannot starve. Inputs are taken, not requests: a large request spreads
         over as many batches as it needs.
 
         Args:
-            batch_tokens: Padded tokens that the batch may hold; one text is taken in any case.
+            batch_tokens: Padded tokens that the batch may hold; one input is taken in any case.
         """
         leader_first = [Priority.INTERACTIVE, Priority.BATCH]
         if self._lanes[Priority.BATCH] and self._passed_over >= self._limits.ageing_batches:
             leader_first.reverse()
-        batch: list[BatchItem] = []
+        batch: list[BatchItem[PreparedT, OutputT]] = []
         longest = 0
         for priority in leader_first:
             lane = self._lanes[priority]
@@ -150,7 +157,7 @@ class BatchQueue:
                     lane.popitem(last=False)
         return self._counted(batch)
 
-    def _counted(self, batch: list[BatchItem]) -> list[BatchItem]:
+    def _counted(self, batch: list[BatchItem[PreparedT, OutputT]]) -> list[BatchItem[PreparedT, OutputT]]:
         took_batch_work = any(item.request.priority is Priority.BATCH for item in batch)
         waits = bool(self._lanes[Priority.BATCH])
         self._passed_over = self._passed_over + 1 if waits and not took_batch_work else 0

@@ -1,7 +1,9 @@
 """The Encoder port over an engine: concurrent callers share batches."""
 
 from collections.abc import Sequence
+from functools import partial
 
+import numpy as np
 from typing_extensions import override
 
 from memory.ports.language import Encoder, FloatMatrix, Priority, TextKind
@@ -46,13 +48,15 @@ class BatchedEncoder(Encoder):
     async def encode(
         self, texts: Sequence[str], *, kind: TextKind, priority: Priority = Priority.INTERACTIVE
     ) -> FloatMatrix:
-        return await self._batcher.submit(texts, kind, priority)
+        return (await self.encode_counted(texts, kind=kind, priority=priority))[0]
 
     async def encode_counted(
         self, texts: Sequence[str], *, kind: TextKind, priority: Priority
     ) -> tuple[FloatMatrix, int]:
         """Like `encode`, with the number of tokens that were read."""
-        return await self._batcher.submit_counted(texts, kind, priority)
+        prepare = partial(self._engine.prepare, kind=kind)
+        rows, tokens = await self._batcher.submit_counted(texts, prepare, priority=priority)
+        return np.stack(rows) if rows else np.empty((0, self.dimension), np.float32), tokens
 
     def stats(self) -> BatcherStats:
         """Figures of this moment, for metrics and autoscaling."""

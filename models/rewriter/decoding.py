@@ -1,7 +1,7 @@
 """Finds the most probable chain of choices: a beam over edits and their segments."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -12,6 +12,8 @@ from .network import NOWHERE, Encoded, RewriterNetwork
 
 _CANDIDATES = 12
 """Choices looked at in each step; spans of the same text among them are one."""
+
+_OTHERS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,19 @@ class DecodingLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class Filling:
+    """How sure the segments of an edit are.
+
+    Attributes:
+        probabilities: Of each segment among all that could be written there.
+        others: Spans that could have come first, with their probabilities, best first.
+    """
+
+    probabilities: tuple[float, ...] = ()
+    others: tuple[tuple[Segment, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Rewrite:
     """How a query would best be rewritten, and whether it should be.
 
@@ -37,36 +52,15 @@ class Rewrite:
         edits: In order; none where no edit is possible.
         log_probability: Of all edits together, given that there are any.
         edit_log_probabilities: Of each edit, its place and its segments together.
-        keep_probability: That the query needs no edit.
+        keep_probability: That the query needs no edit, as the network says it.
+        fillings: Of each edit.
     """
 
     edits: tuple[Edit, ...]
     log_probability: float
     edit_log_probabilities: tuple[float, ...]
     keep_probability: float
-
-
-@dataclass(frozen=True, slots=True)
-class KeepRule:
-    """When a query is left as it is; both numbers are chosen on tuning rows.
-
-    Attributes:
-        threshold: Keep from this share on of what speaks for keeping.
-        trust: How far doubt about how to edit speaks for keeping: 0 not at all; with 1 and a threshold of one half the
-            more probable of the two texts is chosen.
-    """
-
-    threshold: float = 0.5
-    trust: float = 0.0
-
-    def keeps(self, rewrite: Rewrite) -> bool:
-        """Whether the query stays as it is."""
-        return not rewrite.edits or self.score(rewrite) >= self.threshold
-
-    def score(self, rewrite: Rewrite) -> float:
-        """What speaks for keeping, 0 to 1."""
-        edit = (1.0 - rewrite.keep_probability) * math.exp(self.trust * rewrite.log_probability)
-        return rewrite.keep_probability / (rewrite.keep_probability + edit + 1e-12)
+    fillings: tuple[Filling, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +69,7 @@ class _Chain:
     score: float = 0.0
     edits: tuple[Edit, ...] = ()
     scores: tuple[float, ...] = ()  # of the edits
+    fillings: tuple[Filling, ...] = ()  # likewise
     is_open: bool = False  # the last edit may get another segment
     is_done: bool = False
 
@@ -109,8 +104,9 @@ def decode(
             # behind a finished chain that leads, no other can win: scores only fall
             chains[number] = best[:1] if best[0].is_done else best
     return [
-        Rewrite(row[0].edits, row[0].score, row[0].scores, keep[number]) for number, row in enumerate(chains)
-    ]  # fmt: skip
+        Rewrite(row[0].edits, row[0].score, row[0].scores, keep[number], row[0].fillings)
+        for number, row in enumerate(chains)
+    ]
 
 
 def _place(
@@ -156,6 +152,7 @@ def _place(
                     score=chain.score + value + given_edit,
                     edits=(*chain.edits, edit),
                     scores=(*chain.scores, value + given_edit),
+                    fillings=(*chain.fillings, Filling()),
                     is_open=True,
                 )
             )
@@ -203,17 +200,29 @@ def _fill(
         for segment, value in merged.values():
             if segment is not None and len(edit.segments) == limits.segments:
                 continue
-            filled = edit if segment is None else replace(edit, segments=(*edit.segments, segment))
+            filled, filling = edit, chain.fillings[-1]
+            if segment is not None:
+                filled = replace(edit, segments=(*edit.segments, segment))
+                others = filling.others if edit.segments else _others(merged.values(), segment, len(source.units))
+                filling = Filling((*filling.probabilities, math.exp(value)), others)
             grown.append(
                 replace(
                     chain,
                     score=chain.score + value,
                     edits=(*chain.edits[:-1], filled),
                     scores=(*chain.scores[:-1], chain.scores[-1] + value),
+                    fillings=(*chain.fillings[:-1], filling),
                     is_open=segment is not None,
                 )
             )
     return grown
+
+
+def _others(
+    choices: Iterable[tuple[Segment | None, float]], chosen: Segment, units: int
+) -> tuple[tuple[Segment, float], ...]:
+    spans = [(one, math.exp(value)) for one, value in choices if one and one != chosen and one.start < units]
+    return tuple(sorted(spans, key=lambda span: -span[1])[:_OTHERS])
 
 
 def _before(edits: Sequence[Edit], mine: int, padded: int) -> tuple[int, int, int, int]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..units import Unit, UnitTokenizer, split_units
 from .edits import Source
-from .units import Unit, UnitTokenizer, split_units
 
 Indices = npt.NDArray[np.int64]
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import torch
 
 from .batches import collate
-from .decoding import DecodingLimits, KeepRule, Rewrite, decode
+from .decisions import KeepRule
+from .decoding import DecodingLimits, Rewrite, decode
 from .edits import apply_edits
 from .features import Features
 from .network import RewriterNetwork

@@ -8,8 +8,8 @@ whole, by start, end, the two together and its width.
 This module needs torch: it is loaded by what builds a network, never by importing the package.
 """
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -119,7 +119,7 @@ class RewriterNetwork(nn.Module):
         for embedding in (self.place_width, self.place_step, self.ask_step):
             nn.init.normal_(embedding.weight, std=0.05)
 
-    def encode(self, batch: dict[str, Tensor]) -> Encoded:
+    def encode(self, batch: Mapping[str, Tensor]) -> Encoded:
         """Runs the body.
 
         Args:
@@ -235,17 +235,3 @@ def _gather(states: Tensor, positions: Tensor) -> Tensor:
     flat = positions.flatten(1)
     gathered = states.gather(1, flat[..., None].expand(-1, -1, states.shape[-1]))
     return gathered.view(*positions.shape, states.shape[-1])
-
-
-def load_body(folder: str, *, attention: str = "sdpa") -> Any:
-    """The body of a prepared model folder, in fp32.
-
-    Args:
-        folder: Of a prepared model.
-        attention: `sdpa`, or `eager`, which is 25 times as fast backwards on a CPU in bf16.
-    """
-    from transformers import BertModel
-    from transformers.utils import logging
-
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    return BertModel.from_pretrained(folder, add_pooling_layer=False, attn_implementation=attention)

@@ -1,90 +1,45 @@
 """Rewrites queries with the shipped weights: what a deployment holds."""
 
-import math
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from memory.errors import ModelUnavailable
+from memory.coreference.rewrites import Antecedent, Replacement, RewriteRequest, RewriteResult
 
-from ..prepare import prepare_model
+from ..model_facts import ModelFacts
+from ..prepared_folder import sha256_of
 
 if TYPE_CHECKING:
+    from .decisions import KeepRule
+    from .edits import Segment
+    from .features import FeatureReader, Features
     from .inference import Rewritten
+    from .network import RewriterNetwork
 
 _NAMES_APART = "、"
 
 
 @dataclass(frozen=True, slots=True)
-class RewriteRequest:
-    """A query in its conversation.
+class PreparedRewrite:
+    """A request with what the network reads of it."""
 
-    Attributes:
-        query: What was said.
-        turns: The conversation before it, oldest first.
-        names: What long-term memory offers, most likely first.
-    """
+    request: RewriteRequest
+    features: "Features"
 
-    query: str
-    turns: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
+    @property
+    def token_count(self) -> int:
+        """How many tokens the network will read."""
+        return self.features.token_count
 
 
 @dataclass(frozen=True, slots=True)
-class Antecedent:
-    """Where a copied span comes from.
-
-    Attributes:
-        text: As it was written there.
-        turn: Index into `RewriteRequest.turns`; None where it is from `names`.
-        start: Code-point offset in that turn, or in the names joined.
-        end: Behind its last character.
-    """
-
-    text: str
-    turn: int | None
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class Replacement:
-    """One edit of the query.
-
-    Attributes:
-        start: Code-point offset in the query; equal to `end` where something left out was put in.
-        end: Behind the last character that gives way.
-        text: What is written there.
-        antecedents: What of it was copied, and from where.
-        confidence: Probability of this edit, given that the query is edited, 0 to 1.
-    """
-
-    start: int
-    end: int
-    text: str
-    antecedents: tuple[Antecedent, ...]
-    confidence: float
-
-
-@dataclass(frozen=True, slots=True)
-class RewriteResult:
-    """A query that stands alone.
-
-    Attributes:
-        text: The rewritten query; the query itself where it is left alone.
-        replacements: What was changed, in order; empty where it is left alone.
-        keep_probability: That the query stands alone already.
-        confidence: Of the decision that was taken, 0 to 1.
-        best_edit: How it would read edited; for showing what was not done.
-    """
-
-    text: str
-    replacements: tuple[Replacement, ...]
-    keep_probability: float
-    confidence: float
-    best_edit: str
+class _Loaded:
+    network: "RewriterNetwork"
+    reader: "FeatureReader"
+    pad_id: int
+    rule: "KeepRule"
 
 
 class Rewriter:
@@ -105,16 +60,39 @@ class Rewriter:
         self._device = device
         self._threads = threads
         self._lock = threading.Lock()
-        self._loaded: Any = None
+        self._loaded: _Loaded | None = None
 
-    def load(self) -> None:
-        """Reads the weights, where that was not done yet.
+    def load(self) -> ModelFacts:
+        """Reads the weights, where that was not done yet, and says what they are.
 
         Raises:
             ModelUnavailable: The weight file or the body is missing or broken.
         """
+        from ..serving.weights import network_dtype
+
+        return ModelFacts(checksum=sha256_of(self._weights), dtype=network_dtype(self._ready().network))
+
+    def prepare(self, requests: Sequence[RewriteRequest]) -> list[PreparedRewrite]:
+        """Tokenises requests in order; several threads may do so at a time.
+
+        Raises:
+            ModelUnavailable: See `load`.
+        """
+        loaded = self._ready()
+        return [PreparedRewrite(one, loaded.reader.read(turns_of(one), one.query)) for one in requests]
+
+    def forward(self, prepared: Sequence[PreparedRewrite]) -> list[RewriteResult]:
+        """Rewrites prepared requests in order.
+
+        Raises:
+            ModelUnavailable: See `load`.
+        """
+        from .inference import rewrite_all
+
+        loaded = self._ready()
         with self._lock:
-            self._load()
+            found = rewrite_all(loaded.network, [one.features for one in prepared], pad_id=loaded.pad_id)
+        return [result_of(one.request, each, loaded.rule) for one, each in zip(prepared, found, strict=True)]
 
     def rewrite(self, requests: Sequence[RewriteRequest]) -> list[RewriteResult]:
         """Rewrites queries in order.
@@ -122,37 +100,39 @@ class Rewriter:
         Raises:
             ModelUnavailable: See `load`.
         """
+        return self.forward(self.prepare(requests))
+
+    def _ready(self) -> "_Loaded":
+        if (loaded := self._loaded) is not None:  # without waiting for whoever computes
+            return loaded
         with self._lock:
-            network, reader, pad_id, rule = self._load()
-            from .inference import rewrite_all
+            if self._loaded is None:
+                self._loaded = self._load()
+            return self._loaded
 
-            features = [reader.read(_turns(request), request.query) for request in requests]
-            found = rewrite_all(network, features, pad_id=pad_id)
-        return [_result(request, one, rule) for request, one in zip(requests, found, strict=True)]
+    def _load(self) -> "_Loaded":
+        import torch
 
-    def _load(self) -> Any:
-        if self._loaded is None:
-            import torch
-            from tokenizers import Tokenizer
+        from ..compact_vocabulary import open_vocabulary
+        from ..serving.weights import load_network
+        from ..units import UnitTokenizer
+        from .features import FeatureReader
+        from .network import RewriterNetwork
+        from .weights import read_settings
 
-            from .features import FeatureReader
-            from .network import RewriterNetwork, load_body
-            from .units import UnitTokenizer
-            from .weights import load_weights, read_settings
-
-            if self._threads is not None:
-                torch.set_num_threads(self._threads)
-            settings = read_settings(self._weights)
-            folder = prepare_model(settings.body, self._cache)
-            try:
-                tokenizer = UnitTokenizer(Tokenizer.from_file(str(folder / "tokenizer.json")))
-                network = RewriterNetwork(load_body(str(folder)), settings.shape)
-            except (OSError, ValueError, RuntimeError) as error:
-                raise ModelUnavailable(f"The rewriter cannot be loaded: {error}.", component="rewriter") from error
-            load_weights(self._weights, network)
-            network.to(self._device).eval()
-            self._loaded = network, FeatureReader(tokenizer, settings.words), tokenizer.pad_id, settings.rule
-        return self._loaded
+        if self._threads is not None:
+            torch.set_num_threads(self._threads)
+        settings = read_settings(self._weights)
+        network, body = load_network(
+            self._weights,
+            lambda body: RewriterNetwork(body, settings.shape),
+            body=settings.body,
+            cache=self._cache,
+            device=self._device,
+            component="rewriter",
+        )
+        tokenizer = UnitTokenizer(open_vocabulary(body, self._cache))
+        return _Loaded(network, FeatureReader(tokenizer, settings.words), tokenizer.pad_id, settings.rule)
 
 
 def joined_names(names: Sequence[str]) -> str:
@@ -160,42 +140,55 @@ def joined_names(names: Sequence[str]) -> str:
     return _NAMES_APART.join(names)
 
 
-def _turns(request: RewriteRequest) -> list[str]:
+def turns_of(request: RewriteRequest) -> list[str]:
+    """The turns that the network reads: the names, where there are any, and the conversation."""
     return [joined_names(request.names), *request.turns] if request.names else list(request.turns)
 
 
-def _result(request: RewriteRequest, found: "Rewritten", rule: Any) -> RewriteResult:
+def result_of(request: RewriteRequest, found: "Rewritten", rule: "KeepRule") -> RewriteResult:
+    """What a caller is told of a rewrite, with offsets into the texts of its request."""
     rewrite = found.rewrite
+    keep = rule.keep_probability(rewrite)
     kept = rule.keeps(rewrite)
-    score = rule.score(rewrite)
+    replacements = () if kept else tuple(replacements_of(request, found, rule))
     return RewriteResult(
         text=found.text(rule),
-        replacements=() if kept else tuple(replacements_of(request, found)),
-        keep_probability=rewrite.keep_probability,
-        confidence=score if kept else (1.0 - rewrite.keep_probability) * math.exp(rewrite.log_probability),
+        replacements=replacements,
+        keep_probability=keep,
+        confidence=keep if kept else (1.0 - keep) * min(one.confidence for one in replacements),
         best_edit=found.edited(),
     )
 
 
-def replacements_of(request: RewriteRequest, found: "Rewritten") -> list[Replacement]:
+def replacements_of(request: RewriteRequest, found: "Rewritten", rule: "KeepRule") -> list[Replacement]:
     """The edits of a rewrite as offsets into the texts of its request."""
     from .edits import written
 
-    features = found.features
-    source, units = features.source, features.units
+    source, units, rewrite = found.features.source, found.features.units, found.rewrite
     places = _origins(request, source.turns)
+
+    def antecedent(segment: "Segment", probability: float) -> Antecedent:
+        first, last = source.units[segment.start], source.units[segment.stop - 1]
+        turn = places[source.turn_of[segment.start]]
+        text = source.text(segment)
+        return Antecedent(text=text, turn=turn, start=first.start, end=last.end, probability=probability)
+
     replacements = []
-    for edit, score in zip(found.rewrite.edits, found.rewrite.edit_log_probabilities, strict=True):
+    for edit, score, filling in zip(rewrite.edits, rewrite.edit_log_probabilities, rewrite.fillings, strict=True):
         start = units[edit.start].start if edit.start < len(units) else (units[-1].end if units else 0)
-        end = units[edit.stop - 1].end if edit.stop > edit.start else start
-        antecedents = []
-        for segment in edit.segments:
-            if segment.start < len(source.units):
-                turn = places[source.turn_of[segment.start]]
-                first, last = source.units[segment.start], source.units[segment.stop - 1]
-                antecedents.append(Antecedent(source.text(segment), turn, first.start, last.end))
         replacements.append(
-            Replacement(start, end, written(source, edit.segments), tuple(antecedents), math.exp(score))
+            Replacement(
+                start=start,
+                end=units[edit.stop - 1].end if edit.stop > edit.start else start,
+                text=written(source, edit.segments),
+                antecedents=tuple(
+                    antecedent(segment, probability)
+                    for segment, probability in zip(edit.segments, filling.probabilities, strict=True)
+                    if segment.start < len(source.units)
+                ),
+                confidence=rule.right_probability(score),
+                alternatives=tuple(antecedent(*other) for other in filling.others),
+            )
         )
     return replacements
 

@@ -10,55 +10,49 @@ leaving a query alone is chosen on the tuning rows.
 """
 
 import argparse
-import asyncio
 import json
 import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 
-from memory.coreference.resolutions import ResolutionRequest
-from memory.coreference.resolver import RuleResolver
-from memory.dialogue import Role, Turn
-from memory.extraction.extractor import RuleExtractor
-from models.rewriter.decoding import KeepRule
+from models.compact_vocabulary import open_vocabulary
+from models.rewriter.decisions import KeepRule
 from models.rewriter.features import FeatureReader
 from models.rewriter.inference import Rewritten, rewrite_all
 from models.rewriter.network import NetworkShape, RewriterNetwork
-from models.rewriter.weights import load_weights, read_settings
+from models.rewriter.rewriter import result_of, turns_of
+from models.rewriter.weights import read_settings
+from models.units import UnitTokenizer
 
-from .keeping import choose_rule
+from .keeping import choose_rule, deciding, edit_log_probability, is_complete, is_restored, reliability
 from .rewriter import build
 from .rewriting_data import Part, RewritingRow, as_traditional, find_sets, load_rows
 from .rewriting_metrics import MEASURES, score_rewrites
+from .rewriting_resolvers import KnownRewrites, joined, resolve_rows, rules
 
-_NOW = datetime(2026, 1, 1, tzinfo=UTC)
 _WITH_INTERVAL = ("EM", "BLEU-4", "F1", "unchanged F1")
 
 
-async def rewrite_by_rules(rows: Sequence[RewritingRow]) -> list[str]:
-    """The first version's rewrites: the user speaks at every other turn, the last one the assistant's."""
-    resolver = RuleResolver(extractor=RuleExtractor())
-    outputs = []
-    for row in track(rows, description="rules", console=Console(stderr=True), transient=True):
-        roles = [Role.USER if (len(row.turns) - at) % 2 == 0 else Role.ASSISTANT for at in range(len(row.turns))]
-        turns = [Turn(role=role, content=text, created_at=_NOW) for role, text in zip(roles, row.turns, strict=True)]
-        request = ResolutionRequest(query=row.query, user_id="evaluation", turns=tuple(turns), now=_NOW)
-        outputs.append((await resolver.resolve(request)).resolved_query)
-    return outputs
+def load_shipped(path: Path, cache: Path, device: str) -> tuple[RewriterNetwork, FeatureReader, int, KeepRule]:
+    """A network with the weights that ship, computing as it is served."""
+    from models.serving.weights import load_network
 
-
-def load_shipped(path: Path, cache: Path) -> tuple[RewriterNetwork, FeatureReader, int, KeepRule]:
-    """A network with the weights that ship."""
     settings = read_settings(path)
-    network, reader, tokenizer = build(cache, list(settings.words), settings.shape)
-    load_weights(path, network)
-    return network.eval(), reader, tokenizer.pad_id, settings.rule
+    network, body = load_network(
+        path,
+        lambda inner: RewriterNetwork(inner, settings.shape),
+        body=settings.body,
+        cache=cache,
+        device=device,
+        component="rewriter",
+    )
+    tokenizer = UnitTokenizer(open_vocabulary(body, cache))
+    return network, FeatureReader(tokenizer, settings.words), tokenizer.pad_id, settings.rule
 
 
 def load_checkpoint(path: Path, cache: Path) -> tuple[RewriterNetwork, FeatureReader, int]:
@@ -99,10 +93,12 @@ def main() -> None:
     torch.set_num_threads(arguments.threads)
     rule: KeepRule | None = None
     if arguments.weights.suffix == ".safetensors":
-        network, reader, pad_id, rule = load_shipped(arguments.weights, arguments.cache)
+        network, reader, pad_id, rule = load_shipped(arguments.weights, arguments.cache, arguments.device)
     else:
         network, reader, pad_id = load_checkpoint(arguments.weights, arguments.cache)
-    network.to(arguments.device)
+        network.to(arguments.device)
+        if arguments.bf16:
+            network.body.to(torch.bfloat16)
     try:
         chosen = list(find_sets(arguments.sets))
     except ValueError as error:
@@ -112,18 +108,31 @@ def main() -> None:
     def rewrite(rows: Sequence[RewritingRow]) -> list[Rewritten]:
         return rewrite_all(network, [reader.read(row.turns, row.query) for row in rows], pad_id=pad_id)
 
+    def rewrite_jointly(rows: Sequence[RewritingRow], rule: KeepRule) -> list[str]:
+        asked = KnownRewrites()
+        resolve_rows(joined(asked), rows, "requests")  # of the last turns only: see RewritingResolver
+        found = rewrite_all(
+            network, [reader.read(turns_of(one), one.query) for one in asked.missed], pad_id=pad_id
+        )  # fmt: skip
+        known = {one: result_of(one, each, rule) for one, each in zip(asked.missed, found, strict=True)}
+        return resolve_rows(joined(KnownRewrites(known)), rows, "joined")
+
     if rule is None:
         tuning = [row for one in chosen for row in parts[one.name][Part.TUNE]]
         rule = choose_rule(tuning, rewrite(tuning))
     table = Table("set", "rows", "method", *MEASURES)
-    report: dict[str, Any] = {"part": arguments.part, "keep": {"threshold": rule.threshold, "trust": rule.trust}}
+    report: dict[str, Any] = {"part": arguments.part, "rule": asdict(rule)}
+    decided: list[tuple[RewritingRow, Rewritten]] = []
     for one in chosen:
         rows = parts[one.name][Part(arguments.part)][: arguments.limit]
         outputs = {"copy": [row.query for row in rows]}
         if not arguments.no_rules:
-            outputs["rules"] = asyncio.run(rewrite_by_rules(rows))
+            outputs["rules"] = resolve_rows(rules(), rows, "rules")
         found = rewrite(rows)
         outputs["ours"] = [each.text(rule) for each in found]
+        if arguments.joined:
+            outputs["ours with rules"] = rewrite_jointly(rows, rule)
+        decided += zip(rows, found, strict=True)
         if one.chinese and arguments.traditional:
             rows_t = [as_traditional(row) for row in rows]
             _add(table, report, f"{one.name} (Traditional)", rows_t, {"ours": [r.text(rule) for r in rewrite(rows_t)]})
@@ -139,6 +148,7 @@ def main() -> None:
             )
         _show(rows, found, rule, arguments.show)
     Console(width=220).print(table)
+    report["reliability"] = _reliability(decided, rule)
     sys.stdout.write(json.dumps(report, ensure_ascii=False) + "\n")
 
 
@@ -156,6 +166,22 @@ def _add(
         report[name][method] = {
             measure: {key: round(value, 2) for key, value in one.items()} for measure, one in found.items()
         }
+
+
+def _reliability(decided: Sequence[tuple[RewritingRow, Rewritten]], rule: KeepRule) -> dict[str, Any]:
+    """Of the decision to keep, where a data set knows both, and of edits, where one was needed."""
+    rows, found = [row for row, _ in decided], [one for _, one in decided]
+    complete, restored = is_complete(rows), is_restored(rows, found)
+    both = list(deciding(rows))
+    incomplete = [number for number in range(len(rows)) if not complete[number]]
+    raw = [found[number].rewrite.keep_probability for number in both]
+    keep = [rule.keep_probability(found[number].rewrite) for number in both]
+    right = [rule.right_probability(edit_log_probability(found[number])) for number in incomplete]
+    return {
+        "keep, as the network says it": asdict(reliability(raw, complete[both])),
+        "keep": asdict(reliability(keep, complete[both])),
+        "edit": asdict(reliability(right, restored[incomplete])),
+    }
 
 
 def _show(rows: Sequence[RewritingRow], found: Sequence[Rewritten], rule: KeepRule, count: int) -> None:
@@ -181,6 +207,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--limit", type=int, default=None, help="rows of a set, at most")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--bf16", action="store_true", help="a checkpoint's body computes in bf16")
+    parser.add_argument("--joined", action="store_true", help="also the rewriter joined with the rules")
     parser.add_argument("--no-rules", action="store_true", help="leave the first version out")
     parser.add_argument("--traditional", action="store_true", help="also in Traditional characters")
     parser.add_argument("--show", type=int, default=0, help="print this many misses of a set")

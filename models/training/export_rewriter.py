@@ -4,6 +4,7 @@ python -m models.training.export_rewriter DATA --checkpoint FILE --cache MODELS 
 """
 
 import argparse
+import copy
 import json
 import sys
 from pathlib import Path
@@ -26,13 +27,21 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, required=True, help="folder in which prepared models are kept")
     parser.add_argument("--sets", default="all", help="whose tuning rows choose the rule")
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()
+    import torch
+
+    from models.serving.weights import has_fast_bf16
+
+    torch.set_num_threads(arguments.threads)
     network, reader, pad_id = load_checkpoint(arguments.checkpoint, arguments.cache)
     words = json.loads((arguments.checkpoint.parent / "words.json").read_text(encoding="utf-8"))
     tuning = [row for one in find_sets(arguments.sets) for row in load_rows(arguments.data, one)[Part.TUNE]]
-    rule = choose_rule(
-        tuning, rewrite_all(network, [reader.read(row.turns, row.query) for row in tuning], pad_id=pad_id)
-    )
+    served = copy.deepcopy(network)
+    if has_fast_bf16():
+        served.body.to(dtype=torch.bfloat16)
+    features = [reader.read(row.turns, row.query) for row in tuning]
+    rule = choose_rule(tuning, rewrite_all(served, features, pad_id=pad_id))
     settings = RewriterSettings(network.shape, tuple(words), rule, DEFAULT_MODEL)
     size = save_weights(arguments.out, network, settings, prepare_model(DEFAULT_MODEL, arguments.cache))
     sys.stdout.write(f"{arguments.out}: {size / 1e6:.2f} MB, {rule}\n")

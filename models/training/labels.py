@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from models.rewriter.edits import Edit, Segment, Source
-from models.rewriter.units import split_units
+from models.units import split_units
 
 _OPEN, _DELETE, _COPY, _WORD, _LOST = 1.0, 0.1, 1.0, 1.3, 6.0
 _EARLY = 1e-4  # breaks ties: an edit as far left as can be

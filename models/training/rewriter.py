@@ -11,30 +11,28 @@ On a GPU: `--device cuda --workers 1 --batch-tokens 16384 --batch-rows 64`.
 import argparse
 import json
 import sys
-import time
 from collections.abc import Sequence
-from dataclasses import fields
+from functools import partial
 from pathlib import Path
-from typing import Any
-
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from models.catalog import DEFAULT_MODEL
+from models.e5_body import load_body
 from models.prepare import prepare_model
-from models.rewriter.decoding import KeepRule
+from models.rewriter.decisions import KeepRule
 from models.rewriter.features import FeatureReader
 from models.rewriter.inference import rewrite_all
-from models.rewriter.network import NetworkShape, RewriterNetwork, load_body
-from models.rewriter.units import UnitTokenizer
+from models.rewriter.network import NetworkShape, RewriterNetwork
+from models.units import UnitTokenizer
 
 from .labels import Limits
-from .learning_curve import draw_curve
-from .rewriter_examples import frequent_words
+from .learning_curve import Curve
+from .rewriter_examples import Example, collate_examples, frequent_words
+from .rewriter_loss import chain_loss
 from .rewriter_mix import Mix, MixOptions, Share
-from .rewriter_run import RunOptions, TrainingRun
 from .rewriting_data import Part, RewritingRow, find_sets, load_rows
 from .rewriting_metrics import score_rewrites
+from .training_loop import chosen_options, prepare_torch, train_all, training_parser
+from .training_run import RunOptions, Task, TrainingRun
 
 _WORDS = {
     True: (3, 24),
@@ -46,82 +44,45 @@ _TUNING_ROWS = 480
 def main() -> None:
     """Trains, or goes on training."""
     arguments = _arguments()
-    import torch
-
-    torch.set_num_threads(1)  # see RunOptions.workers
-    torch.set_flush_denormal(True)
+    prepare_torch()
     folder: Path = arguments.out
     folder.mkdir(parents=True, exist_ok=True)
-    console = Console(stderr=True)
     shares, tuning = _read(arguments)
     words = _words(folder, arguments.words or folder / "words.json", shares)
     attention = "eager" if arguments.device == "cpu" else "sdpa"
     network, reader, tokenizer = build(arguments.cache, words, NetworkShape(words=len(words)), attention=attention)
-    mix = Mix(
-        shares,
-        reader,
-        Limits(deleted=network.shape.deleted, span=network.shape.span),
-        _options(MixOptions, arguments),
+    limits = Limits(deleted=network.shape.deleted, span=network.shape.span)
+    mix = Mix(shares, reader, limits, chosen_options(MixOptions, arguments), seed=arguments.seed)
+    network.to(arguments.device)
+    run = TrainingRun(
+        network,
+        rewriting_task(mix, network.shape, tokenizer.pad_id),
+        options=chosen_options(RunOptions, arguments),
+        folder=folder,
         seed=arguments.seed,
     )
-    options = _options(RunOptions, arguments)
-    network.to(arguments.device)
-    run = TrainingRun(network, mix, pad_id=tokenizer.pad_id, options=options, folder=folder, seed=arguments.seed)
-    if arguments.resume and (folder / "checkpoint.pt").exists():
-        run.resume(folder / "checkpoint.pt")
-    elif arguments.start:
-        run.resume(arguments.start, weights_only=True)
-    bar = Progress(
-        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:.1f}%"), TimeElapsedColumn(),
-        console=console, disable=not console.is_terminal,
-    )  # fmt: skip
-    with bar:
-        task = bar.add_task("training", total=1.0)
-        while run.progress < 1.0:
-            _train(run, bar, task)
-            scores = _tune(run, reader, tokenizer.pad_id, tuning)
-            run.log({"step": run.step, "epoch": run.epoch, "tune": scores})
-            draw_curve(folder / "log.jsonl", folder / "curve.png")
+    curve = Curve(("place", "segment"), "EM", "exact match")
+    train_all(run, lambda: _tune(network, reader, tokenizer.pad_id, tuning), curve, arguments=arguments)
 
 
-def _train(run: TrainingRun, bar: Progress, task: Any) -> None:
-    started = time.monotonic()
-    sums = {"place": 0.0, "segment": 0.0, "rows": 0.0, "tokens": 0.0}
-    for losses in run.train_epoch():
-        for name in ("place", "segment"):
-            sums[name] += losses[name] * losses["rows"]
-        sums["rows"] += losses["rows"]
-        sums["tokens"] += losses["tokens"]
-        bar.update(task, completed=run.progress, description=f"step {run.step}")
-        if run.step % 20 == 0:
-            elapsed = time.monotonic() - started
-            run.log(
-                {
-                    "step": run.step,
-                    "progress": round(run.progress, 4),
-                    "place": round(sums["place"] / sums["rows"], 4),
-                    "segment": round(sums["segment"] / sums["rows"], 4),
-                    "tokens_per_s": round(sums["tokens"] / elapsed, 1),
-                }
-            )
-            started, sums = time.monotonic(), dict.fromkeys(sums, 0.0)
+def rewriting_task(mix: Mix, shape: NetworkShape, pad_id: int) -> Task[RewriterNetwork, Example]:
+    """What a run learns."""
+    return Task(
+        mix=mix, collate=partial(collate_examples, pad_id=pad_id, shape=shape), loss=chain_loss, shape=shape.as_dict()
+    )
 
 
 def _tune(
-    run: TrainingRun, reader: FeatureReader, pad_id: int, tuning: dict[str, list[RewritingRow]]
+    network: RewriterNetwork, reader: FeatureReader, pad_id: int, tuning: dict[str, list[RewritingRow]]
 ) -> dict[str, dict[str, float]]:
-    """Scores of the averaged weights on the tuning rows."""
-    kept = [master.detach().clone() for master in run.weights.masters]
-    run.weights.load(run.weights.average)
     scores = {}
     for name, rows in tuning.items():
         read = [reader.read(row.turns, row.query) for row in rows]
-        outputs = [one.text(KeepRule()) for one in rewrite_all(run.network, read, pad_id=pad_id)]
+        outputs = [one.text(KeepRule()) for one in rewrite_all(network, read, pad_id=pad_id)]
         measured = score_rewrites([row.query for row in rows], [row.target for row in rows], outputs)
         scores[name] = {
             measure: round(measured.value(measure), 2) for measure in ("EM", "BLEU-4", "F1", "F2", "unchanged F1")
         }
-    run.weights.load(kept)
     return scores
 
 
@@ -181,25 +142,9 @@ def choose_words(sets: Sequence[tuple[Sequence[RewritingRow], bool]]) -> list[st
     return list(chosen)
 
 
-def _options(kind: type[Any], arguments: argparse.Namespace) -> Any:
-    given = vars(arguments)
-    return kind(**{one.name: given[one.name] for one in fields(kind) if given.get(one.name) is not None})
-
-
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Trains the rewriter.")
-    parser.add_argument("data", type=Path, help="folder of the query-rewriting data sets")
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--cache", type=Path, required=True, help="folder in which prepared models are kept")
-    parser.add_argument("--sets", default="all", help="all, open, or names, each with :weight if not 1")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--resume", action="store_true", help="go on from DIR/checkpoint.pt, if it is there")
-    parser.add_argument("--start", type=Path, help="a checkpoint whose averaged weights a new run starts from")
-    parser.add_argument("--device", default="cpu")
+    parser = training_parser("Trains the rewriter.", "query-rewriting data sets", MixOptions)
     parser.add_argument("--words", type=Path, help="function words of an earlier run")
-    for kind in (RunOptions, MixOptions):
-        for one in fields(kind):
-            parser.add_argument(f"--{one.name.replace('_', '-')}", type=one.type)
     return parser.parse_args()
 
 

@@ -13,7 +13,7 @@ from models.rewriter.decoding import last_segment
 from models.rewriter.edits import Segment
 from models.rewriter.features import FeatureReader, Features
 from models.rewriter.network import NOWHERE, NetworkShape
-from models.rewriter.units import split_units
+from models.units import split_units
 
 from .labels import LabelledEdit, Limits, derive
 from .rewriting_data import RewritingRow
@@ -56,6 +56,11 @@ class Example:
     places: tuple[PlaceChoice, ...]
     segments: tuple[SegmentChoice, ...]
     is_exact: bool
+
+    @property
+    def token_count(self) -> int:
+        """How many tokens the network reads."""
+        return self.features.token_count
 
 
 def frequent_words(rows: Iterable[RewritingRow], *, least: int, most: int) -> list[str]:

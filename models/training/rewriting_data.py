@@ -204,6 +204,11 @@ def as_complete(row: RewritingRow) -> RewritingRow:
     return replace(row, query=row.target, kind="complete")
 
 
+def as_foreign(row: RewritingRow, other: RewritingRow) -> RewritingRow:
+    """A negative: the rewrite of another conversation is asked in this one."""
+    return replace(row, query=other.target, target=other.target, kind="complete")
+
+
 def find_sets(named: str) -> dict[DataSet, float]:
     """Data sets by names, each with how often an epoch reads it: `rewrite,canard:0.5`; `all`, or `open` for those whose
     licence allows any use.

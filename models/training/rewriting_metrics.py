@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from models.rewriter.units import split_units
+from models.units import split_units
 
 Units = tuple[str, ...]
 Floats = npt.NDArray[np.float64]

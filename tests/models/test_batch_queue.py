@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.ports.language import Priority
-from models.batch_queue import BatchItem, BatchLimits, BatchQueue, EncodeRequest
+from models.batch_queue import BatchItem, BatchLimits, BatchQueue, BatchRequest
 from models.encoder import TokenizedText
 
 INTERACTIVE, BATCH = Priority.INTERACTIVE, Priority.BATCH
@@ -22,16 +22,16 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
 
 
 @pytest.fixture(scope="module")
-def request_of(loop: asyncio.AbstractEventLoop) -> Callable[..., EncodeRequest]:
-    def make(*lengths: int, priority: Priority = INTERACTIVE) -> EncodeRequest:
+def request_of(loop: asyncio.AbstractEventLoop) -> Callable[..., BatchRequest[TokenizedText, int]]:
+    def make(*lengths: int, priority: Priority = INTERACTIVE) -> BatchRequest[TokenizedText, int]:
         texts = [TokenizedText(np.zeros(length, np.int64)) for length in lengths]
-        return EncodeRequest(texts, priority, 1, loop.create_future())
+        return BatchRequest(texts, priority, loop.create_future())
 
     return make
 
 
-def lengths(batch: list[BatchItem]) -> list[int]:
-    return [item.text.token_count for item in batch]
+def lengths(batch: list[BatchItem[TokenizedText, int]]) -> list[int]:
+    return [item.prepared.token_count for item in batch]
 
 
 def test_a_batch_takes_what_fits_when_padded(request_of: Any) -> None:
@@ -109,7 +109,7 @@ def test_a_withdrawn_request_leaves_nothing_behind(request_of: Any) -> None:
     ride_along=st.integers(0, 120),
     ageing=st.integers(0, 5),
 )
-def test_every_text_leaves_once_and_no_batch_is_over_its_budget(
+def test_every_input_leaves_once_and_no_batch_is_over_its_budget(
     request_of: Any, requests: Any, budget: int, ride_along: int, ageing: int
 ) -> None:
     queue = BatchQueue(BatchLimits(ride_along_tokens=ride_along, ageing_batches=ageing))
@@ -123,6 +123,6 @@ def test_every_text_leaves_once_and_no_batch_is_over_its_budget(
         assert len(batch) == 1 or max(lengths(batch)) * len(batch) <= budget
         taken += [(id(item.request), item.position) for item in batch]
     assert sorted(taken) == sorted(
-        (id(request), position) for request in added for position in range(len(request.texts))
+        (id(request), position) for request in added for position in range(len(request.inputs))
     )
     assert queue.tokens(*Priority) == 0

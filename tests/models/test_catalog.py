@@ -44,5 +44,22 @@ def test_what_is_no_model_is_refused_with_the_names_that_are(name: str) -> None:
         get_model(name)
 
 
-def test_no_band_is_claimed_before_it_is_calibrated() -> None:
-    assert all(entry.bands is None for entry in CATALOG.values())
+def test_a_band_is_claimed_only_where_it_was_calibrated() -> None:
+    assert get_model("bge-m3").bands is None
+    assert get_model("some-lab/some-model").bands is None
+
+
+def test_a_model_that_reads_no_chinese_says_what_its_chinese_band_is_worth() -> None:
+    bands = get_model("all-mpnet-base-v2").bands
+    assert bands is not None
+    assert bands.other.candidates.precision > 0.9 > 0.6 > bands.chinese.candidates.precision
+
+
+def test_the_band_of_001_holds_unrelated_texts_for_the_default_model() -> None:
+    bands = get_model(DEFAULT_MODEL).bands
+    assert bands is not None
+    for band in (bands.chinese, bands.other):
+        assert band.lower > 0.85
+        assert band.upper == 1.0
+        assert band.duplicates.precision >= 0.9
+    assert bands.chinese.lower > bands.other.lower

@@ -1,3 +1,4 @@
+import math
 from pathlib import Path
 
 import numpy as np
@@ -5,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memory.coreference.rewrites import RewriteRequest
 from memory.errors import ModelUnavailable
 from models.catalog import DEFAULT_MODEL
-from models.rewriter.packing import GROUP, Bits, pack, unpack
+from models.packing import GROUP, Bits, pack, unpack
 
 _LIMIT_BYTES = 15_000_000
 
@@ -36,8 +38,9 @@ def weights(e5_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A weight file of an untrained network."""
     import torch
 
-    from models.rewriter.decoding import KeepRule
-    from models.rewriter.network import NetworkShape, RewriterNetwork, load_body
+    from models.e5_body import load_body
+    from models.rewriter.decisions import KeepRule
+    from models.rewriter.network import NetworkShape, RewriterNetwork
     from models.rewriter.weights import RewriterSettings, save_weights
 
     torch.manual_seed(0)
@@ -52,7 +55,8 @@ def weights(e5_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_weights_come_back_with_their_settings(weights: Path, e5_folder: Path) -> None:
-    from models.rewriter.network import RewriterNetwork, load_body
+    from models.e5_body import load_body
+    from models.rewriter.network import RewriterNetwork
     from models.rewriter.weights import load_weights, read_settings
 
     found = read_settings(weights)
@@ -79,18 +83,20 @@ def test_a_corrupt_or_missing_file_is_named(weights: Path, tmp_path: Path) -> No
 
 
 def test_the_rewriter_says_what_it_copied_and_from_where(weights: Path, e5_folder: Path) -> None:
-    from models.rewriter.rewriter import Rewriter, RewriteRequest
+    from models.rewriter.rewriter import Rewriter
 
     rewriter = Rewriter(weights, e5_folder.parent, threads=1)
     requests = [
-        RewriteRequest("它多少錢？", ("我想買 AI-Box", "好的")),
-        RewriteRequest("what about it?", ("I like Frank Zappa.",), names=("AI-Box", "宏康")),
-        RewriteRequest("在嗎"),
-        RewriteRequest(""),
+        RewriteRequest(query="它多少錢？", turns=("我想買 AI-Box", "好的")),
+        RewriteRequest(query="what about it?", turns=("I like Frank Zappa.",), names=("AI-Box", "宏康")),
+        RewriteRequest(query="在嗎"),
+        RewriteRequest(query=""),
     ]
     results = rewriter.rewrite(requests)
     assert [result.text for result in results] == [request.query for request in requests]  # its rule keeps everything
-    for request, result in zip(requests, rewriter.rewrite(requests[::-1])[::-1], strict=True):
+    prepared = rewriter.prepare(requests[::-1])
+    assert [one.token_count for one in prepared] == [2, 4, 20, 17]
+    for request, result in zip(requests, rewriter.forward(prepared)[::-1], strict=True):
         assert 0 <= result.keep_probability <= 1
         assert 0 <= result.confidence <= 1
         for replacement in result.replacements:
@@ -100,22 +106,33 @@ def test_the_rewriter_says_what_it_copied_and_from_where(weights: Path, e5_folde
 def test_copied_spans_have_offsets_into_their_turns(e5_folder: Path) -> None:
     from tokenizers import Tokenizer
 
-    from models.rewriter.decoding import Rewrite
+    from models.rewriter.decisions import KeepRule
+    from models.rewriter.decoding import Filling, Rewrite
     from models.rewriter.edits import Edit, Segment
     from models.rewriter.features import FeatureReader
     from models.rewriter.inference import Rewritten
-    from models.rewriter.rewriter import RewriteRequest, replacements_of
-    from models.rewriter.units import UnitTokenizer
+    from models.rewriter.rewriter import replacements_of, result_of
+    from models.units import UnitTokenizer
 
-    request = RewriteRequest("它多少錢？", ("我想買 AI-Box", "", "好的"), names=("宏康",))
+    request = RewriteRequest(query="它多少錢？", turns=("我想買 AI-Box", "", "好的"), names=("宏康",))
     reader = FeatureReader(UnitTokenizer(Tokenizer.from_file(str(e5_folder / "tokenizer.json"))), ["的"])
     features = reader.read(["宏康", *request.turns], request.query)
     edits = (Edit(0, 1, (Segment(0, 2), Segment(5, 8))), Edit(5, 5, (Segment(8, 10),)))
-    first, second = replacements_of(request, Rewritten(features, Rewrite(edits, -0.5, (-0.2, -0.3), 0.1)))
+    fillings = Filling((0.9, 0.8), ((Segment(5, 8), 0.1),)), Filling((0.7,))
+    found = Rewritten(features, Rewrite(edits, -0.5, (-0.2, -0.3), 0.1, fillings))
+    first, second = replacements_of(request, found, KeepRule())
     assert (first.start, first.end, first.text) == (0, 1, "宏康AI-Box")
-    assert [(one.text, one.turn, one.start, one.end) for one in first.antecedents] == [
-        ("宏康", None, 0, 2),
-        ("AI-Box", 0, 4, 10),
+    assert [(one.text, one.turn, one.start, one.end, one.probability) for one in first.antecedents] == [
+        ("宏康", None, 0, 2, 0.9),
+        ("AI-Box", 0, 4, 10, 0.8),
     ]
+    assert [(one.text, one.turn, one.probability) for one in first.alternatives] == [("AI-Box", 0, 0.1)]
+    assert first.confidence == pytest.approx(math.exp(-0.2))
     assert (second.start, second.end) == (5, 5)
     assert [(one.text, one.turn) for one in second.antecedents] == [("好的", 2)]
+    whole = result_of(request, found, KeepRule())
+    assert whole.text == "宏康AI-Box多少錢？好的"
+    assert whole.confidence == pytest.approx(0.9 * math.exp(-0.3))
+    kept = result_of(request, found, KeepRule(threshold=0.0))
+    assert (kept.text, kept.replacements) == (request.query, ())
+    assert (kept.confidence, kept.best_edit) == (pytest.approx(0.1), whole.text)

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from models.rewriter.features import FeatureReader
-from models.rewriter.units import UnitTokenizer
+from models.units import UnitTokenizer
 
 
 class ToyIds:

@@ -3,11 +3,12 @@ from pathlib import Path
 
 import pytest
 
-from models.training.evaluate_rewriter import measure, rewrite_by_rules
+from models.training.evaluate_rewriter import measure
 from models.training.labels import Limits
-from models.training.learning_curve import draw_curve
+from models.training.learning_curve import Curve, draw_curve
 from models.training.rewriting_ceiling import ceiling
 from models.training.rewriting_data import RewritingRow
+from models.training.rewriting_resolvers import resolve_rows, rules
 
 ROWS = [
     RewritingRow(("我在西安", "好"), "它好吗", "西安好吗", "toy"),
@@ -16,8 +17,8 @@ ROWS = [
 ]
 
 
-async def test_the_rules_answer_every_row_in_order() -> None:
-    outputs = await rewrite_by_rules([*ROWS, RewritingRow((), "你好", "你好", "toy")])
+def test_the_rules_answer_every_row_in_order() -> None:
+    outputs = resolve_rows(rules(), [*ROWS, RewritingRow((), "你好", "你好", "toy")], "rules")
     assert len(outputs) == 4
     assert outputs[3] == "你好"
 
@@ -42,5 +43,5 @@ def test_a_log_becomes_a_picture(tmp_path: Path) -> None:
         {"step": 40, "tune": {"toy": {"EM": 50.0}}},
     ]
     (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, entries)), encoding="utf-8")
-    assert draw_curve(tmp_path / "log.jsonl", tmp_path / "curve.png")
+    assert draw_curve(tmp_path / "log.jsonl", tmp_path / "curve.png", Curve(("place", "segment"), "EM", "exact match"))
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")

@@ -3,9 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.rewriter.edits import Segment, Source, apply_edits
-from models.rewriter.units import split_units
 from models.training.labels import Limits, derive
 from models.training.rewriting_metrics import units_of
+from models.units import split_units
 
 WORDS = ("的", "of")
 

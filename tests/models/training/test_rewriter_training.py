@@ -1,24 +1,24 @@
-import math
 import random
 from pathlib import Path
 
 import pytest
 import torch
 
-from models.rewriter.decoding import KeepRule, Rewrite
-from models.rewriter.edits import Edit, Segment
+from models.rewriter.decisions import KeepRule
+from models.rewriter.edits import Segment
 from models.rewriter.features import MAX_CONTEXT_TOKENS, FeatureReader
 from models.rewriter.inference import rewrite_all
 from models.rewriter.network import RewriterNetwork
-from models.rewriter.units import UnitTokenizer
 from models.training.dropout import PooledDropout
 from models.training.keeping import choose_rule
 from models.training.labels import Limits
-from models.training.rewriter_examples import STOP, collate_examples, frequent_words, make_example
+from models.training.rewriter import rewriting_task
+from models.training.rewriter_examples import STOP, Example, collate_examples, frequent_words, make_example
 from models.training.rewriter_loss import chain_loss
-from models.training.rewriter_mix import Mix, MixOptions, Share, copied_span, offered_names
-from models.training.rewriter_run import RunOptions, TrainingRun
-from models.training.rewriting_data import RewritingRow
+from models.training.rewriter_mix import Mix, MixOptions, Share, as_lost, as_renamed, copied_span, offered_names
+from models.training.rewriting_data import RewritingRow, as_foreign
+from models.training.training_run import RunOptions, Task, TrainingRun
+from models.units import UnitTokenizer
 
 LIMITS = Limits(span=6, deleted=2)
 ROWS = [
@@ -33,6 +33,10 @@ ROWS = [
 
 def mix_of(reader: FeatureReader, rows: list[RewritingRow] = ROWS, **options: float) -> Mix:
     return Mix([Share(rows, 1.0, True)], reader, LIMITS, MixOptions(**options), seed=1)  # type: ignore[arg-type]
+
+
+def task_of(network: RewriterNetwork, mix: Mix) -> Task[RewriterNetwork, Example]:
+    return rewriting_task(mix, network.shape, 1)
 
 
 def test_a_row_becomes_a_chain_that_ends(reader: FeatureReader) -> None:
@@ -54,9 +58,9 @@ def test_a_target_out_of_reach_teaches_where_and_not_what(reader: FeatureReader)
 def test_every_right_answer_can_be_chosen(toy_network: RewriterNetwork, reader: FeatureReader) -> None:
     examples = [make_example(row, reader, LIMITS) for row in ROWS]
     batch = collate_examples(examples, pad_id=1, shape=toy_network.shape)
-    place, segment = chain_loss(toy_network.eval(), batch)
-    assert 0 < place.item() < 1000
-    assert 0 < segment.item() < 1000
+    losses = chain_loss(toy_network.eval(), batch)
+    assert 0 < losses["place"].item() < 1000
+    assert 0 < losses["segment"].item() < 1000
 
 
 def test_padding_changes_nothing(toy_network: RewriterNetwork, reader: FeatureReader) -> None:
@@ -64,8 +68,8 @@ def test_padding_changes_nothing(toy_network: RewriterNetwork, reader: FeatureRe
     examples = [make_example(row, reader, LIMITS) for row in ROWS]
     together = chain_loss(toy_network, collate_examples(examples, pad_id=1, shape=toy_network.shape))
     alone = [chain_loss(toy_network, collate_examples([one], pad_id=1, shape=toy_network.shape)) for one in examples]
-    torch.testing.assert_close(together[0], torch.stack([place for place, _ in alone]).sum())
-    torch.testing.assert_close(together[1], torch.stack([segment for _, segment in alone]).sum())
+    for name, value in together.items():
+        torch.testing.assert_close(value, torch.stack([losses[name] for losses in alone]).sum())
 
 
 def test_probabilities_of_a_choice_sum_to_one(toy_network: RewriterNetwork, reader: FeatureReader) -> None:
@@ -80,14 +84,16 @@ def test_a_network_learns_a_few_rows_and_decodes_them(
     toy_network: RewriterNetwork, reader: FeatureReader, tokenizer: UnitTokenizer, tmp_path: Path
 ) -> None:
     options = RunOptions(epochs=4, body_rate=3e-3, head_rate=3e-3, warmup=5, cooldown=0.2, decay=0.9, workers=2)
-    mix = mix_of(reader, ROWS * 32, traditional=0.0, complete=0.0, offered=0.0, batch_rows=3)
-    run = TrainingRun(toy_network, mix, pad_id=1, options=options, folder=tmp_path, seed=1)
+    mix = mix_of(
+        reader, ROWS * 32, traditional=0.0, complete=0.0, foreign=0.0, lost=0.0, renamed=0.0, offered=0.0, batch_rows=3
+    )
+    run = TrainingRun(toy_network, task_of(toy_network, mix), options=options, folder=tmp_path, seed=1)
     losses = []
     while run.progress < 1:
         losses += [step["place"] + step["segment"] for step in run.train_epoch()]
     assert losses[-1] < losses[0] / 10
-    run.weights.load(run.weights.average)
-    found = rewrite_all(toy_network, [reader.read(row.turns, row.query) for row in ROWS], pad_id=1)
+    with run.averaged():
+        found = rewrite_all(toy_network, [reader.read(row.turns, row.query) for row in ROWS], pad_id=1)
     assert [one.text(KeepRule()) for one in found] == [row.target for row in ROWS]
     assert choose_rule(ROWS, found).keeps(found[2].rewrite)
 
@@ -96,14 +102,14 @@ def test_a_run_goes_on_where_its_checkpoint_was_written(
     toy_network: RewriterNetwork, reader: FeatureReader, tmp_path: Path
 ) -> None:
     mix = mix_of(reader, batch_rows=1)
-    run = TrainingRun(toy_network, mix, pad_id=1, options=RunOptions(workers=1), folder=tmp_path, seed=1)
+    run = TrainingRun(toy_network, task_of(toy_network, mix), options=RunOptions(workers=1), folder=tmp_path, seed=1)
     steps = run.train_epoch()
     for _ in range(3):
         next(steps)
     run.save()
     masters = [master.clone() for master in run.weights.masters]
     run.weights.load([torch.zeros_like(master) for master in masters])
-    again = TrainingRun(toy_network, mix, pad_id=1, options=RunOptions(workers=1), folder=tmp_path, seed=2)
+    again = TrainingRun(toy_network, task_of(toy_network, mix), options=RunOptions(workers=1), folder=tmp_path, seed=2)
     again.resume(tmp_path / "checkpoint.pt")
     assert again.step == 3
     assert 0 < again.progress < 1
@@ -141,13 +147,24 @@ def test_function_words_are_what_several_conversations_need(reader: FeatureReade
     assert frequent_words(rows, least=2, most=9) == ["的"]
 
 
-def test_doubt_about_the_edits_speaks_for_keeping_as_far_as_the_rule_says() -> None:
-    rewrite = Rewrite((Edit(0, 0, (Segment(0, 1),)),), math.log(0.25), (math.log(0.25),), keep_probability=0.4)
-    assert KeepRule().score(rewrite) == pytest.approx(0.4)
-    assert KeepRule(trust=1.0).score(rewrite) == pytest.approx(0.4 / (0.4 + 0.6 * 0.25))
-    assert not KeepRule().keeps(rewrite)
-    assert KeepRule(trust=1.0).keeps(rewrite)
-    assert KeepRule().keeps(Rewrite((), 0.0, (), keep_probability=0.0))
+def test_negatives_are_complete_foreign_or_cannot_be_restored(reader: FeatureReader) -> None:
+    mix = mix_of(reader, traditional=0.0, complete=0.0, offered=0.0, renamed=0.0, foreign=1.0, lost=1.0)
+    made = [example for batch in mix.batches(0) for example in batch]
+    incomplete = [row for row in ROWS if row.query != row.target]
+    assert len(made) == 2 * len(ROWS) + len(incomplete)
+    assert sum(example.places[0].answer == STOP for example in made) >= len(ROWS) + len(incomplete)
+    assert as_foreign(ROWS[0], ROWS[1]) == RewritingRow(ROWS[0].turns, "北京好吗", "北京好吗", "toy", "complete")
+    assert as_lost(ROWS[0]) == RewritingRow(("多云",), "明天有雨吗", "明天有雨吗", "toy", "complete")
+    assert as_lost(ROWS[2]) == ROWS[2]
+
+
+def test_a_copied_name_is_renamed_in_the_conversation_and_the_rewrite(reader: FeatureReader) -> None:
+    renamed = as_renamed(ROWS[0], "AI-Box")
+    assert renamed == RewritingRow(("AI-Box天气", "多云"), "明天有雨吗", "AI-Box明天有雨吗", "toy")
+    assert make_example(renamed, reader, LIMITS).is_exact
+    assert as_renamed(ROWS[2], "AI-Box") == ROWS[2]
+    mix = mix_of(reader, renamed=1.0)
+    assert {one.renamed for one in mix.drawn(0)} - {None} <= {"西安", "北京", "小明", "Bedouin"}
 
 
 def test_names_from_memory_come_before_the_first_turn_and_may_hold_the_antecedent() -> None:

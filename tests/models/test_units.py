@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.rewriter.edits import Edit, Segment, Source, apply_edits, joined, written
-from models.rewriter.units import UnitTokenizer, split_units
+from models.units import UnitTokenizer, split_units
 
 TEXTS = st.text(alphabet="他喜欢蘋果 abcXYZ12.,'’s？!　é\t〒", max_size=30)
 

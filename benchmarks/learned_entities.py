@@ -1,0 +1,202 @@
+"""What share of the entities that Jiyi learns from real conversations are entities: a sample that a person judges.
+
+Every conversation is one user's; all of it goes through the learner as the service runs it, with stores in memory and
+an encoder that answers at once (nothing here depends on vectors). A name counts as right where it names one thing that
+a user may ask about later, cut where the name begins and ends.
+
+Usage:
+    python -m benchmarks.learned_entities sample DATA [--size 200] [--seed 1] [--unlike FILE] > sample.tsv
+    python -m benchmarks.learned_entities score FILE...
+DATA is a folder with `locomo`, `memorybank` and `memdaily_zh`. A judged file has the verdict in its first column:
+`1` right, `0` wrong; a word in the second column names the kind of error.
+"""
+
+import argparse
+import asyncio
+import csv
+import json
+import random
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from jiyi.conversations import Conversation, RecordedTurn, read_conversations
+from memory.dialogue import Role
+from memory.entities import Entity, EntityStatus
+from memory.extraction.extractor import RuleExtractor
+from memory.learning.learner import Learner
+from memory.records import Memory, Resource
+from memory.retrieval.analysis import KeywordAnalyzer
+from memory.text import normalise
+from models.batched_encoder import BatchedEncoder
+from models.fake_encoder import FakeEncoderEngine
+from storage.memory_record import InMemoryRecord
+from storage.memory_vectors import InMemoryVectors
+
+COLUMNS = ("right", "error", "set", "user", "entity", "subtype", "confidence", "mentions", "said")
+_TAKES = {
+    "locomo": "locomo/locomo.json",
+    "memorybank": "memorybank/memory_bank_*.json",
+    "memdaily": "memdaily_zh/*.json",
+}
+_DIMENSION = 8
+
+
+def conversations(data: Path, name: str, *, skip: int = 0, take: int = 20) -> Iterator[Conversation]:
+    """The conversations of one set; of each MemDaily file some trajectories, after `skip` others."""
+    for path in sorted(data.glob(_TAKES[name])):
+        if name != "memdaily":
+            yield from read_conversations(path)
+            continue
+        for item in json.loads(path.read_text())[skip : skip + take]:
+            start = datetime(2024, 4, 1, 9, tzinfo=UTC)
+            turns = [
+                RecordedTurn(
+                    "s", str(one["mid"]), "user", one["message"], created_at=start + timedelta(hours=one["mid"])
+                )
+                for one in item["message_list"]
+            ]
+            yield Conversation(f"{path.stem}-{item['tid']}", turns)
+
+
+async def learned(conversation: Conversation, *, times: int = 1) -> tuple[list[Entity], list[Memory]]:
+    """The entities and memories that a memory holds after hearing a conversation so many times."""
+    record, index = InMemoryRecord(), InMemoryVectors(dimension=_DIMENSION)
+    encoder = BatchedEncoder(FakeEncoderEngine(dimension=_DIMENSION))
+    extractor, analyzer = RuleExtractor(), KeywordAnalyzer()
+    learner = Learner(record=record, extractor=extractor, encoder=encoder, index=index, analyzer=analyzer)
+    user = conversation.user
+    for time in range(times):
+        await record.append([_resource(turn, user, time) for turn in conversation.turns], user_id=user)
+        await learner.learn(user_id=user)
+    await encoder.close()
+    async with record.reading(user_id=user) as unit:
+        entities = await unit.entities.page(limit=2**31 - 1)
+        memories = await unit.memories.page(limit=2**31 - 1)
+    return [one for one in entities if one.mention_count and one.status is EntityStatus.ACTIVE], memories
+
+
+def _resource(turn: RecordedTurn, user: str, time: int) -> Resource:
+    assert turn.created_at is not None
+    return Resource(
+        resource_id=f"{turn.session_id}/{turn.turn_id}/{time}",
+        user_id=user,
+        session_id=turn.session_id,
+        role=Role(turn.role),
+        speaker=turn.speaker,
+        content=turn.content,
+        created_at=turn.created_at,
+    )
+
+
+async def sample(
+    data: Path, *, sets: Sequence[str], size: int, seed: int, skip: int = 0, take: int = 20, unlike: Sequence[Path] = ()
+) -> list[dict[str, str]]:
+    """A random sample of learned entities, no name twice in a set, and the same number from each set.
+
+    A set that has not enough leaves the rest to the others. What is in the files of `unlike` is left out.
+    """
+    seen = {(row["set"], normalise(row["entity"])) for path in unlike for row in read(path)}
+    found: dict[str, list[dict[str, str]]] = {}
+    for name in sets:
+        distinct: dict[str, dict[str, str]] = {}
+        for conversation in conversations(data, name, skip=skip, take=take):
+            entities, memories = await learned(conversation)
+            spoken = {id_: memory.text for memory in memories for id_ in memory.entity_ids}
+            for entity in entities:
+                if (name, entity.normalised_value) not in seen:
+                    row = _row(name, conversation.user, entity, spoken.get(entity.entity_id, ""))
+                    distinct.setdefault(entity.normalised_value, row)
+        found[name] = random.Random(seed).sample(list(distinct.values()), len(distinct))
+        print(f"{name}: {len(distinct)} names", file=sys.stderr)
+    rows: list[dict[str, str]] = []
+    for left, name in zip(range(len(found), 0, -1), sorted(found, key=lambda one: len(found[one])), strict=True):
+        rows += found[name][: (size - len(rows)) // left]
+    return rows
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    """The rows of a sample."""
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def _row(name: str, user: str, entity: Entity, said: str) -> dict[str, str]:
+    at = said.casefold().find(entity.entity_value.casefold())
+    shown = said[max(0, at - 50) : at + 60] if at >= 0 else said[:110]
+    return {
+        "right": "",
+        "error": "",
+        "set": name,
+        "user": user,
+        "entity": entity.entity_value,
+        "subtype": entity.subtype.value if entity.subtype else "",
+        "confidence": f"{entity.confidence:.2f}",
+        "mentions": str(entity.mention_count),
+        "said": " ".join(shown.split()),
+    }
+
+
+def score(paths: Sequence[Path]) -> None:
+    """Prints the precision of judged samples, with its 95% interval (Wilson), and the errors by kind."""
+    for path in paths:
+        rows = read(path)
+        right, n = sum(row["right"] == "1" for row in rows), len(rows)
+        share, z = right / n, 1.96
+        middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+        spread = z * ((share * (1 - share) + z * z / (4 * n)) / n) ** 0.5 / (1 + z * z / n)
+        by_set = {
+            name: round(sum(r["right"] == "1" for r in rows if r["set"] == name) / max(1, len(some)), 3)
+            for name in _TAKES
+            if (some := [r for r in rows if r["set"] == name])
+        }
+        errors = Counter(row["error"] for row in rows if row["right"] != "1")
+        result = {
+            "file": path.name,
+            "judged": n,
+            "precision": round(share, 3),
+            "interval": [round(middle - spread, 3), round(middle + spread, 3)],
+            "sets": by_set,
+            "errors": dict(errors.most_common()),
+        }
+        print(json.dumps(result, ensure_ascii=False))
+
+
+def main() -> None:
+    """See the module."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    sampling = commands.add_parser("sample")
+    sampling.add_argument("data", type=Path)
+    sampling.add_argument("--size", type=int, default=200)
+    sampling.add_argument("--seed", type=int, default=1)
+    sampling.add_argument("--sets", nargs="*", choices=sorted(_TAKES), default=sorted(_TAKES))
+    sampling.add_argument("--take", type=int, default=20, help="MemDaily trajectories of each file")
+    sampling.add_argument("--skip", type=int, default=0, help="MemDaily trajectories of each file to leave out")
+    sampling.add_argument("--unlike", type=Path, nargs="*", default=[], help="samples whose names are left out")
+    scoring = commands.add_parser("score")
+    scoring.add_argument("files", type=Path, nargs="+")
+    arguments = parser.parse_args()
+    if arguments.command == "score":
+        score(arguments.files)
+        return
+    rows = asyncio.run(
+        sample(
+            arguments.data,
+            sets=arguments.sets,
+            size=arguments.size,
+            seed=arguments.seed,
+            skip=arguments.skip,
+            take=arguments.take,
+            unlike=arguments.unlike,
+        )
+    )
+    writer = csv.DictWriter(sys.stdout, COLUMNS, delimiter="\t", quoting=csv.QUOTE_NONE, escapechar="\\")
+    writer.writeheader()
+    writer.writerows(rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,199 @@
+"""The trained models against one raw encode of the same tokens, and the memory that their replicas share.
+
+Theory: a rewrite or a tagging is one pass of the same body over the same tokens, plus a head: products that are small
+beside the body's for the tagger and the reranker, and a beam over choices for the rewriter, a dozen small steps that
+cost by their number. In fp32 that is 1.1 times the raw encode for the tagger and 1.3 to 1.5 for the rewriter; where
+the CPU multiplies bf16, whose products are three to four times as fast, it is well under one. The aim is at most 1.5
+(issue 4). Memory: the matrices are mapped, so a second replica adds what is not: torch, the tokenizer, activations.
+
+    python -m benchmarks.models --cache FOLDER [--weights FOLDER] [--threads 1] [--rounds 15] [--memory]
+
+Each message is computed by the model and, right before and after, by the raw encoder (fp32, sentence-transformers) from
+the very same token ids; ratios are of these pairs, so that a machine that others use meanwhile disturbs both alike.
+`--memory` starts two replicas of each model instead and shows what each process owns and shares. The last line is JSON.
+"""
+
+import argparse
+import json
+import multiprocessing
+import re
+import statistics
+import sys
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from memory.coreference.rewrites import RewriteRequest
+from models.catalog import DEFAULT_MODEL, get_model
+from models.encoder import TokenizedText
+from models.model_facts import ModelFacts
+from models.prepare import prepare_model
+from models.reranker.late_interaction import LateInteraction
+from models.rewriter.rewriter import Rewriter
+from models.sentence_transformer_engine import SentenceTransformerEngine
+from models.shipped_weights import weight_file
+from models.tagger.tagger import Tagger
+
+from .workload import SENTENCES, seconds
+
+_TURNS = ("我們公司上個月跟宏康訂了一台 AI-Box。", "好的，已經記下來了。", "她昨天去台中看了新的倉庫。", "了解。")
+_ASKED = ("它什麼時候會到？", "他说付款条件可以再谈吗？", "What did we agree on with them?", "那個倉庫有多大？")
+_MEMORY = re.compile(r"^(Pss|Pss_Anon|Pss_File|Shared_Clean):\s+(\d+) kB", re.MULTILINE)
+
+
+class Contestant:
+    """One model: its inputs, what the network reads of each, and how it computes one.
+
+    Args:
+        model: Trained.
+        inputs: Chat messages in the form that the model takes.
+        ids_of: The token ids that the network reads of a prepared input.
+    """
+
+    def __init__(
+        self, model: Any, inputs: Sequence[Any], ids_of: Callable[[Any], Sequence[np.ndarray[Any, Any]]]
+    ) -> None:
+        self._model = model
+        self.inputs = inputs
+        self._ids_of = ids_of
+
+    def load(self) -> ModelFacts:
+        """Reads the weights."""
+        facts: ModelFacts = self._model.load()
+        return facts
+
+    def run(self, one: Any) -> None:
+        """Computes one input from scratch."""
+        self._model.forward(self._model.prepare([one]))
+
+    def tokens(self, one: Any) -> list[TokenizedText]:
+        """What the network reads of an input, as the raw encoder takes it."""
+        [prepared] = self._model.prepare([one])
+        return [TokenizedText(np.asarray(ids, np.int64)) for ids in self._ids_of(prepared)]
+
+
+def contestants(weights: Path | None, cache: Path, threads: int) -> dict[str, Contestant]:
+    """The models whose weights are there."""
+    rewrites = [RewriteRequest(query=query, turns=_TURNS[:turns]) for query in _ASKED for turns in (2, 4)]
+    pairs = [(query, sentence) for query, sentence in zip(_ASKED, SENTENCES, strict=False)]
+    everyone = {
+        "tagger": lambda file: Contestant(
+            Tagger(file, cache, threads=threads), SENTENCES, lambda one: [window.input_ids for window in one.windows]
+        ),
+        "rewriter": lambda file: Contestant(
+            Rewriter(file, cache, threads=threads), rewrites, lambda one: [one.features.input_ids]
+        ),
+        "reranker": lambda file: Contestant(
+            LateInteraction(file, cache, threads=threads), pairs, lambda one: [one.query, one.passage]
+        ),
+    }
+    return {name: make(file) for name, make in everyone.items() if (file := weight_file(name, weights)).exists()}
+
+
+def main() -> None:
+    """Runs the benchmark and prints a table and one JSON line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cache", type=Path, required=True, help="folder in which prepared models are kept")
+    parser.add_argument("--weights", type=Path, help="folder with weight files; the shipped ones without it")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--memory", action="store_true")
+    arguments = parser.parse_args()
+    measure = _memory if arguments.memory else _latency
+    result = measure(arguments)
+    if not result:
+        sys.exit("there are no weight files")
+    _show(result)
+    print(json.dumps({"benchmark": "models", "threads": arguments.threads, **result}))
+
+
+def _latency(arguments: argparse.Namespace) -> dict[str, Any]:
+    folder = prepare_model(DEFAULT_MODEL, arguments.cache)
+    raw = SentenceTransformerEngine(get_model(DEFAULT_MODEL), folder, threads=arguments.threads)
+    results = {}
+    for name, one in contestants(arguments.weights, arguments.cache, arguments.threads).items():
+        facts = one.load()
+        mine: list[float] = []
+        ratios: list[float] = []
+        lengths: list[int] = []
+        for number in range(arguments.rounds + 1):
+            for value in one.inputs:
+                tokens = one.tokens(value)
+                before = seconds(lambda: raw.forward(tokens))  # noqa: B023 - called at once
+                took = seconds(lambda: one.run(value))  # noqa: B023
+                after = seconds(lambda: raw.forward(tokens))  # noqa: B023
+                if number:  # the first round warms up
+                    mine.append(took * 1e3)
+                    ratios.append(took / statistics.mean((before, after)))
+                    lengths.append(sum(text.token_count for text in tokens))
+        results[name] = {
+            "dtype": facts.dtype,
+            "tokens": round(statistics.mean(lengths), 1),
+            "p50_ms": round(statistics.median(mine), 1),
+            "p95_ms": round(statistics.quantiles(mine, n=20)[-1], 1),
+            "p50_over_raw": round(statistics.median(ratios), 2),
+            "p95_over_raw": round(statistics.quantiles(ratios, n=20)[-1], 2),
+        }
+    return results
+
+
+def _memory(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Starts replica after replica, all models twice; all of them live while the shares are read."""
+    context = multiprocessing.get_context("spawn")
+    names = [name for name in ("tagger", "rewriter", "reranker") if weight_file(name, arguments.weights).exists()]
+    started = []
+    for name in (*names, *names):
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_replica, args=(theirs, name, arguments.weights, arguments.cache))
+        process.start()
+        theirs.close()  # so that a replica that died is noticed
+        ours.recv()
+        started.append((name, process, ours))
+    results: dict[str, Any] = {}
+    for place, (name, process, _) in enumerate(started):
+        text = Path(f"/proc/{process.pid}/smaps_rollup").read_text()
+        figures = {key.lower(): round(int(value) / 1024) for key, value in _MEMORY.findall(text)}
+        figures["mapped_weights_pss"] = _mapped_weights(process.pid)
+        results[f"{name}_{place // max(1, len(names)) + 1}"] = figures
+    for _, process, ours in started:
+        ours.send(None)
+        process.join()
+    return results
+
+
+def _replica(pipe: Connection, name: str, weights: Path | None, cache: Path) -> None:
+    one = contestants(weights, cache, 1)[name]
+    one.load()
+    for value in one.inputs:
+        one.run(value)
+    pipe.send(None)
+    pipe.recv()
+
+
+def _mapped_weights(pid: int | None) -> int:
+    """This process's share of the mapped weight files, in MiB."""
+    share, inside = 0, False
+    for line in Path(f"/proc/{pid}/smaps").read_text().splitlines():
+        if re.match(r"^[0-9a-f]+-[0-9a-f]+ ", line):
+            inside = line.endswith(".safetensors")
+        elif inside and line.startswith("Pss:"):
+            share += int(line.split()[1])
+    return round(share / 1024)
+
+
+def _show(result: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    columns = list(next(iter(result.values())))
+    table = Table("", *columns)
+    for name, figures in result.items():
+        table.add_row(name, *(str(figures[column]) for column in columns))
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

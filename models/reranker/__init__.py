@@ -1,0 +1,1 @@
+"""Rerankers: models that read a query and a passage together (DESIGN §5)."""

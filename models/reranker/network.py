@@ -1,0 +1,115 @@
+"""The network: the e5 body over query and passage, each on its own, and how well their tokens match.
+
+Every token of the query looks for the most similar token of the passage; the score is the weighted mean of these
+cosines ("late interaction", Khattab and Zaharia 2020, ColBERT). Without training it ranks well already, best behind the
+ninth layer: the last ones serve the one vector that the encoder makes of a text. Since passages are read without the
+query, what was computed for one is of use for the next query.
+
+This module needs torch: it is loaded by what builds a network, never by importing the package.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from .pairs import Tokens
+
+_FIRST_SCALE = 20.0
+_FIRST_BIAS = -14.0
+_NO_MATCH = -1e4
+
+
+@dataclass(frozen=True, slots=True)
+class RerankerShape:
+    """What the network is built from.
+
+    Attributes:
+        hidden: Width of the body.
+        layers: Layers of the body that are used, from the first.
+    """
+
+    hidden: int = 384
+    layers: int = 9
+
+    def as_dict(self) -> dict[str, int]:
+        """For a file."""
+        return asdict(self)
+
+
+class RerankerNetwork(nn.Module):
+    """The body and what compares tokens.
+
+    Args:
+        body: A `BertModel` without a pooler; layers that are not used are taken out of it.
+        shape: What the network is built from.
+    """
+
+    def __init__(self, body: nn.Module, shape: RerankerShape) -> None:
+        super().__init__()
+        self.body = body
+        self.shape = shape
+        layers = body.get_submodule("encoder.layer")
+        assert isinstance(layers, nn.ModuleList)  # noqa: S101 - a BertModel's are
+        del layers[shape.layers :]
+        self.scale = nn.Parameter(torch.tensor([_FIRST_SCALE]))
+        self.bias = nn.Parameter(torch.tensor([_FIRST_BIAS]))
+        self.weigh = nn.Linear(shape.hidden, 1)
+        nn.init.zeros_(self.weigh.weight)
+        nn.init.zeros_(self.weigh.bias)
+
+    def encode(self, batch: Mapping[str, Tensor]) -> Tensor:
+        """Vectors of tokens.
+
+        Args:
+            batch: `input_ids` and `attention_mask`, each (texts, tokens).
+
+        Returns:
+            Shape (texts, tokens, hidden), float32, each of length 1.
+        """
+        states = self.body(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).last_hidden_state
+        return functional.normalize(states.float(), dim=-1)
+
+    def match(self, query: Tensor, asked: Tensor, passages: Tensor, mask: Tensor) -> Tensor:
+        """Scores of passages for queries.
+
+        Args:
+            query: Shape (queries, query tokens, hidden), from `encode`.
+            asked: Shape (queries, query tokens): 1 for each token that is looked for.
+            passages: Shape (queries, passages, passage tokens, hidden), from `encode`.
+            mask: Shape (queries, passages, passage tokens): 1 where there is a token.
+
+        Returns:
+            Shape (queries, passages): logits of "this passage answers this query".
+        """
+        cosines = torch.einsum("qth,qpsh->qpts", query, passages).masked_fill(mask[:, :, None] == 0, _NO_MATCH)
+        best = cosines.amax(dim=3)  # (queries, passages, query tokens)
+        weights = 2.0 * self.weigh(query * self.shape.hidden**0.5).squeeze(-1).sigmoid() * asked
+        weights = weights / weights.sum(dim=1, keepdim=True).clamp(min=1e-6)
+        logits: Tensor = self.scale * (best * weights[:, None]).sum(dim=2) + self.bias
+        return logits
+
+
+def pad(texts: Sequence[Tokens], *, pad_id: int) -> dict[str, Tensor]:
+    """A batch for `RerankerNetwork.encode`.
+
+    Args:
+        texts: At least one.
+        pad_id: Token id of padding.
+    """
+    shape = len(texts), max(map(len, texts))
+    input_ids, mask = np.full(shape, pad_id, np.int64), np.zeros(shape, np.int64)
+    for row, ids in enumerate(texts):
+        input_ids[row, : len(ids)] = ids
+        mask[row, : len(ids)] = 1
+    return {"input_ids": torch.from_numpy(input_ids), "attention_mask": torch.from_numpy(mask)}
+
+
+def asked_tokens(query: Tokens, asked_from: int) -> Tokens:
+    """1 for each token of a query that is looked for: not the prefix, not the end; all of them in an empty query."""
+    asked = np.zeros(len(query), np.int64)
+    asked[asked_from:-1] = 1
+    return asked if asked.any() else np.ones(len(query), np.int64)

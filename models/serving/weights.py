@@ -1,0 +1,162 @@
+"""Trained networks as they are served: dequantised once into the cache, then mapped (DESIGN §5).
+
+What a weight file adds to its body is worked out once and kept as one file in the cache, under the checksum of the
+weights; every process maps that file, and the word embeddings of the prepared body. So replicas, and the models that
+share a body, share the pages of both.
+
+This module needs torch: it is loaded by what builds a network, never by importing a package.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+import structlog
+import torch
+from safetensors import SafetensorError
+from torch import Tensor, nn
+from torch.nn import functional
+
+from memory.errors import ModelUnavailable
+
+from ..delta_weights import add_delta
+from ..prepare import prepare_model
+from ..prepared_folder import prepared_folder, sha256_of
+from .body import WORDS, BodyShape, ServingBody, layer_of, serving_state
+
+NetworkT = TypeVar("NetworkT", bound=nn.Module)
+
+_FORMAT = 1
+"""Raised whenever the file is written differently, so that older ones are written again."""
+
+_FILE = "weights.safetensors"
+_BODY = "body."
+_LOWEST_COSINE = 0.99
+"""Of any token's state in bf16 to the same in fp32 (DESIGN §5: every fast path is gated)."""
+
+_PROBES = (
+    "我們公司上個月買了 AI-Box，放在三樓機房，王小明負責。",
+    "上次说的那个系统，北京分公司什么时候上线？",
+    "Dr. Smith moved from Boston to the Berlin office of Acme Corp. last week; where is she now?",
+    "RM05-008 與 v2.3.1",
+)
+_log = structlog.get_logger("jiyi")
+
+
+def load_network(
+    weights: Path, build: Callable[[nn.Module], NetworkT], *, body: str, cache: Path, device: str, component: str
+) -> tuple[NetworkT, Path]:
+    """A trained network, ready to compute, with its weights mapped, and the prepared folder of its body.
+
+    On a CPU it computes in bf16 where the CPU multiplies bf16 and the gate lets it, else in fp32; on CUDA in bf16 (that
+    path has not run on a GPU yet). The heads stay in fp32.
+
+    Args:
+        weights: The weight file (`delta_weights`), checked by `read_metadata` before.
+        build: Makes the network around a body; the body becomes its `body`.
+        body: Catalogue id of the body.
+        cache: Where prepared models are kept.
+        device: `cpu`, `cuda` or `cuda:N`.
+        component: Which model it is, for errors.
+
+    Raises:
+        ModelUnavailable: The body is missing, or the weights do not fit it.
+    """
+    prepared = prepare_model(body, cache)
+    shape = BodyShape.of(json.loads((prepared / "config.json").read_text(encoding="utf-8")))
+    with torch.device("meta"):
+        served = ServingBody(shape)
+        network = build(served)
+    shape = replace(shape, layers=len(served.encoder.layer))  # a network may leave out the last ones
+    heads = {name: value.shape for name, value in network.named_parameters() if not name.startswith(_BODY)}
+    is_fast = device != "cpu" or has_fast_bf16()
+    checksum = sha256_of(weights)
+    origin = {
+        "format": _FORMAT,
+        "weights": checksum,
+        "body": sha256_of(prepared / "manifest.json") if (prepared / "manifest.json").exists() else prepared.name,
+        "bf16": is_fast,
+    }
+
+    def write(folder: Path) -> None:
+        from safetensors.torch import save_file
+
+        tensors = _trained(weights, prepared, shape, heads, component)
+        save_file(_served(tensors, prepared, shape, is_fast=is_fast, component=component), folder / _FILE)
+
+    name = f"{component}-{checksum[:12]}-{'bf16' if is_fast else 'fp32'}"
+    try:
+        folder = prepared_folder(cache / "trained" / name, origin=origin, build=write)
+        state = _mapped(folder / _FILE)
+        state[_BODY + WORDS] = _mapped(prepared / "model.safetensors")[WORDS]
+        network.load_state_dict(state, assign=True)
+    except (OSError, KeyError, ValueError, RuntimeError, SafetensorError) as error:
+        raise ModelUnavailable(f"The {component} cannot be loaded: {error}.", component=component) from error
+    network.requires_grad_(False)
+    return network.to(device).eval(), prepared
+
+
+def has_fast_bf16() -> bool:
+    """Whether this CPU multiplies bf16 matrices faster than fp32 ones."""
+    return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+
+
+def network_dtype(network: nn.Module) -> str:
+    """In what the layers of a loaded network's body compute: `bf16` or `fp32`."""
+    dtype = network.get_parameter(f"{_BODY}encoder.layer.0.qkv.weight").dtype
+    return "bf16" if dtype is torch.bfloat16 else "fp32"
+
+
+def _mapped(path: Path) -> dict[str, Tensor]:
+    from safetensors.torch import load_file
+
+    return load_file(path)  # on the CPU its tensors are views of the mapped file
+
+
+def _trained(
+    weights: Path, prepared: Path, shape: BodyShape, heads: Mapping[str, torch.Size], component: str
+) -> dict[str, Tensor]:
+    """All tensors of the network in fp32, the body's by the names of `BertModel`; without word embeddings."""
+    tensors = {
+        _BODY + name: value.clone()
+        for name, value in _mapped(prepared / "model.safetensors").items()
+        if name != WORDS and value.is_floating_point() and layer_of(name) < shape.layers
+    }
+    tensors |= {name: torch.empty(shape) for name, shape in heads.items()}
+    add_delta(weights, tensors.items(), component=component)
+    return tensors
+
+
+def _served(
+    tensors: Mapping[str, Tensor], prepared: Path, shape: BodyShape, *, is_fast: bool, component: str
+) -> dict[str, Tensor]:
+    """What the file holds: the body in the type in which it will compute, and the heads."""
+    heads = {name: value for name, value in tensors.items() if not name.startswith(_BODY)}
+    mine = {name.removeprefix(_BODY): value for name, value in tensors.items() if name.startswith(_BODY)}
+    exact = serving_state(mine, shape, torch.float32)
+    fast = serving_state(mine, shape, torch.bfloat16) if is_fast else exact
+    if is_fast:
+        cosine = _lowest_cosine(fast, exact, prepared, shape)
+        _log.info("bf16_gate", component=component, lowest_cosine=round(cosine, 5), passed=cosine >= _LOWEST_COSINE)
+        fast = fast if cosine >= _LOWEST_COSINE else exact
+    return {**heads, **{_BODY + name: value for name, value in fast.items()}}
+
+
+def _lowest_cosine(fast: Mapping[str, Tensor], exact: Mapping[str, Tensor], prepared: Path, shape: BodyShape) -> float:
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(prepared / "tokenizer.json"))
+    words = _mapped(prepared / "model.safetensors")[WORDS]
+    with torch.device("meta"):
+        bodies = ServingBody(shape), ServingBody(shape)
+    for body, state in zip(bodies, (fast, exact), strict=True):
+        body.load_state_dict({**state, WORDS: words}, assign=True)
+    lowest = 1.0
+    with torch.inference_mode():
+        for probe in _PROBES:
+            ids = torch.tensor([tokenizer.encode(probe).ids])
+            one, other = (body.eval()(ids, attention_mask=torch.ones_like(ids)).last_hidden_state for body in bodies)
+            lowest = min(lowest, functional.cosine_similarity(one, other, dim=-1).min().item())
+    return lowest

@@ -1,0 +1,85 @@
+"""What the network reads: token ids of a piece of text, and where each unit lies among them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..units import Unit, UnitTokenizer, split_units
+
+Indices = npt.NDArray[np.int64]
+
+MAX_TOKENS = 256
+"""Tokens of a window; the body would read 512, but what training saw is shorter."""
+
+_SENTENCE_ENDS = frozenset("。！？!?；;\n")
+_CLAUSE_ENDS = frozenset("，,、：:")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Window:
+    """A text or a part of one, ready for the network.
+
+    Attributes:
+        units: Its units, with offsets into the whole text; at least one.
+        input_ids: Shape (tokens,).
+        unit_tokens: Shape (units, 2): positions of the first and the last token of each.
+    """
+
+    units: tuple[Unit, ...]
+    input_ids: Indices
+    unit_tokens: Indices
+
+    @property
+    def token_count(self) -> int:
+        """How many tokens the network will read."""
+        return len(self.input_ids)
+
+
+class WindowReader:
+    """Builds windows: a text longer than `MAX_TOKENS` is cut behind a sentence, else a clause, else anywhere.
+
+    Args:
+        tokenizer: The body's.
+    """
+
+    def __init__(self, tokenizer: UnitTokenizer) -> None:
+        self._tokenizer = tokenizer
+
+    def read(self, text: str) -> list[Window]:
+        """The windows of a text in order; none where nothing is in it but white space."""
+        units = split_units(text)
+        pieces = self._tokenizer.ids(text, units)
+        windows = []
+        for start, stop in _cut(text, units, [len(one) for one in pieces], MAX_TOKENS - 2):
+            ids = [self._tokenizer.start_id]
+            places = []
+            for one in pieces[start:stop]:
+                places.append((len(ids), len(ids) + len(one) - 1))
+                ids += one
+            ids.append(self._tokenizer.separator_id)
+            windows.append(Window(tuple(units[start:stop]), np.array(ids, np.int64), np.array(places, np.int64)))
+        return windows
+
+
+def _cut(text: str, units: Sequence[Unit], sizes: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
+    start = 0
+    while start < len(units):
+        stop, left = start, most
+        while stop < len(units) and sizes[stop] <= left:
+            left -= sizes[stop]
+            stop += 1
+        if stop < len(units):
+            stop = _behind(text, units, start, stop)
+        yield start, stop
+        start = stop
+
+
+def _behind(text: str, units: Sequence[Unit], start: int, stop: int) -> int:
+    for ends in (_SENTENCE_ENDS, _CLAUSE_ENDS):
+        for at in range(stop, start + (stop - start) // 2, -1):
+            # a line break is no unit: it lies between two
+            if ends.intersection(text[units[at - 1].start : units[at].start]):
+                return at
+    return stop

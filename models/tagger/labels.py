@@ -1,0 +1,52 @@
+"""The one label set: what any source marks, and which subtype of an entity it is.
+
+The subtypes themselves are labels, which every source is mapped to; the finer labels beside them are those that a
+source tells apart. What a source marks and a memory does not keep (positions, nominals such as 他妈妈, goods such as
+帽子, employers such as 公司, which name no particular thing) has no subtype. No source at hand marks times.
+"""
+
+from memory.extraction.mentions import EntitySubtype
+
+SUBTYPES: tuple[EntitySubtype, ...] = tuple(EntitySubtype)
+"""The labels that are subtypes; the first ones of `LABELS`."""
+
+FINE_LABELS: dict[str, EntitySubtype | None] = {
+    "company": EntitySubtype.ORGANISATION,
+    "government": EntitySubtype.ORGANISATION,
+    "association": EntitySubtype.ORGANISATION,
+    "group": EntitySubtype.ORGANISATION,
+    "brand": EntitySubtype.ORGANISATION,
+    "address": EntitySubtype.PLACE,
+    "scene": EntitySubtype.PLACE,
+    "gpe": EntitySubtype.PLACE,
+    "location": EntitySubtype.PLACE,
+    "game": EntitySubtype.WORK,
+    "movie": EntitySubtype.WORK,
+    "book": EntitySubtype.WORK,
+    "television": EntitySubtype.WORK,
+    "model": EntitySubtype.CODE,
+    "employer": None,
+    "goods": None,
+    "position": None,
+    "misc": None,
+    "person_nominal": None,
+    "organisation_nominal": None,
+    "gpe_nominal": None,
+    "location_nominal": None,
+    "nationality": None,
+    "ethnicity": None,
+    "degree": None,
+    "profession": None,
+}
+"""The finer labels, each with its subtype."""
+
+LABELS: tuple[str, ...] = (*(one.value for one in SUBTYPES), *FINE_LABELS)
+
+
+def subtype_of(label: str) -> EntitySubtype | None:
+    """The subtype of a label.
+
+    Raises:
+        KeyError: There is no such label.
+    """
+    return FINE_LABELS[label] if label in FINE_LABELS else {one.value: one for one in SUBTYPES}[label]

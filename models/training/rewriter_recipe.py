@@ -1,0 +1,135 @@
+"""Trains the rewriter that ships, from the data folder to the weight file, by one command.
+
+    python -m models.training.rewriter_recipe DATA --out DIR --cache MODELS --weights FILE.safetensors
+
+One stage after the other, each as `models.training.rewriter` would be called by hand; killed at any time, the same
+command goes on where it was. A few hours on two CPU cores; on a GPU `--device cuda`. What each stage brought is in the
+model card beside the weights. With `--sets open` only data sets are read whose licence allows any use.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .rewriter import choose_words
+from .rewriting_data import Part, find_sets, load_rows
+
+_ON_GPU = ("--workers", "1", "--batch-tokens", "16384", "--batch-rows", "64")
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One run of training.
+
+    Attributes:
+        name: Of its folder.
+        sets: How often an epoch reads each data set.
+        options: Of `models.training.rewriter`.
+        start: The stages whose averaged weights it starts from, with the share of each.
+    """
+
+    name: str
+    sets: tuple[tuple[str, float], ...]
+    options: tuple[str, ...]
+    start: tuple[tuple[str, float], ...] = ()
+
+
+STAGES = (
+    Stage("rewrite", (("rewrite", 1.0),), ("--epochs", "1", "--foreign", "0", "--lost", "0", "--renamed", "0")),
+    Stage(
+        "mixed",
+        (
+            ("rewrite", 0.5),
+            ("restoration", 1.0),
+            ("canard", 0.35),
+            ("camrest", 0.4),
+            ("followup", 0.4),
+            ("mudoco", 0.4),
+        ),
+        ("--epochs", "9", "--cooldown", "0.35", "--foreign", "0", "--lost", "0", "--renamed", "0"),
+        start=(("rewrite", 1.0),),
+    ),
+    Stage(
+        "negatives",
+        (
+            ("rewrite", 0.5),
+            ("restoration", 1.0),
+            ("canard", 0.5),
+            ("camrest", 0.4),
+            ("followup", 0.4),
+            ("mudoco", 0.4),
+        ),
+        (
+            *("--epochs", "3", "--cooldown", "0.5", "--body-rate", "1e-4", "--head-rate", "5e-4"),
+            *("--complete", "0.15", "--foreign", "0.15", "--lost", "0.05", "--renamed", "0.25"),
+        ),
+        start=(("rewrite", 0.25), ("mixed", 0.75)),
+    ),
+)
+
+
+def main() -> None:
+    """Trains every stage and exports the last."""
+    parser = argparse.ArgumentParser(description="Trains the rewriter that ships.")
+    parser.add_argument("data", type=Path, help="folder of the query-rewriting data sets")
+    parser.add_argument("--out", type=Path, required=True, help="gets a folder for each stage")
+    parser.add_argument("--cache", type=Path, required=True, help="folder in which prepared models are kept")
+    parser.add_argument("--weights", type=Path, required=True, help="the weight file to write")
+    parser.add_argument("--sets", choices=("all", "open"), default="all")
+    parser.add_argument("--device", default="cpu")
+    arguments = parser.parse_args()
+    sets = find_sets(arguments.sets)
+    allowed = {one.name for one in sets}
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    words = choose_words([(load_rows(arguments.data, one)[Part.TRAIN], one.chinese) for one in sets])
+    (arguments.out / "words.json").write_text(json.dumps(words, ensure_ascii=False), encoding="utf-8")
+    last: Path | None = None
+    for stage in STAGES:
+        read = [f"{name}:{weight:g}" for name, weight in stage.sets if name in allowed]
+        if read:
+            last = _train(stage, ",".join(read), arguments)
+    _run(
+        "export_rewriter", arguments.data, "--checkpoint", f"{last}/checkpoint.pt", "--cache", arguments.cache,
+        "--sets", arguments.sets, "--out", arguments.weights,
+    )  # fmt: skip
+
+
+def _train(stage: Stage, sets: str, arguments: argparse.Namespace) -> Path:
+    folder: Path = arguments.out / stage.name
+    given: list[Any] = ["--out", folder, "--cache", arguments.cache, "--sets", sets, *stage.options]
+    given += ["--words", arguments.out / "words.json", "--resume"]
+    parts = [(arguments.out / name / "checkpoint.pt", share) for name, share in stage.start]
+    parts = [part for part in parts if part[0].exists()]  # with open sets there may be fewer
+    if parts:
+        given += ["--start", blended(parts, arguments.out / f"{stage.name}-start.pt")]
+    if arguments.device != "cpu":
+        given += ["--device", arguments.device, *_ON_GPU]
+    _run("rewriter", arguments.data, *given)
+    return folder
+
+
+def blended(parts: list[tuple[Path, float]], out: Path) -> Path:
+    """One checkpoint from the averaged weights of several."""
+    import torch
+
+    total = sum(share for _, share in parts)
+    blend: dict[str, Any] = {}
+    for path, share in parts:
+        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+        mine = [value * (share / total) for value in state["average"]]
+        blend["average"] = [a + b for a, b in zip(blend["average"], mine, strict=True)] if blend else mine
+    blend["masters"] = blend["average"]
+    torch.save(blend, out)
+    return out
+
+
+def _run(module: str, *given: Any) -> None:
+    subprocess.run([sys.executable, "-m", f"models.training.{module}", *map(str, given)], check=True)  # noqa: S603
+
+
+if __name__ == "__main__":
+    main()

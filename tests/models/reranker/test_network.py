@@ -1,0 +1,99 @@
+"""The network of the reranker, small, and how it is run."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import BertConfig, BertModel
+
+from models.reranker.network import RerankerNetwork, RerankerShape, asked_tokens, pad
+from models.reranker.pairs import PairTokens
+from models.reranker.scoring import TokenVectors, score_all
+
+
+@pytest.fixture
+def network() -> RerankerNetwork:
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=60,
+        hidden_size=32,
+        num_hidden_layers=3,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=256,
+    )
+    return RerankerNetwork(BertModel(config, add_pooling_layer=False), RerankerShape(hidden=32, layers=2))
+
+
+def pairs(count: int = 7) -> list[PairTokens]:
+    draw = np.random.default_rng(1)
+    queries = [draw.integers(4, 60, 5 + number) for number in range(2)]
+    return [PairTokens(queries[number % 2], draw.integers(4, 60, 3 + 5 * (number % 4)), 2) for number in range(count)]
+
+
+def test_layers_that_are_not_used_are_gone(network: RerankerNetwork) -> None:
+    assert len(network.body.encoder.layer) == 2  # type: ignore[union-attr, arg-type]
+
+
+def test_the_score_is_the_mean_of_the_best_cosine_of_each_token_that_is_asked_for(network: RerankerNetwork) -> None:
+    network.eval()
+    [pair] = pairs(1)
+    query, passage = (
+        network.body(torch.from_numpy(ids)[None]).last_hidden_state[0] for ids in (pair.query, pair.passage)
+    )
+    cosines = torch.cosine_similarity(query[2:-1, None], passage[None], dim=-1)
+    wanted = 20 * cosines.max(dim=1).values.mean() - 14
+    np.testing.assert_allclose(score_all(network, [pair], pad_id=1)[0], wanted.item(), atol=0.02)
+
+
+def test_a_token_can_weigh_more_than_another(network: RerankerNetwork) -> None:
+    before = score_all(network, pairs(), pad_id=1)
+    torch.nn.init.normal_(network.weigh.weight)
+    assert score_all(network, pairs(), pad_id=1) != pytest.approx(before)
+
+
+def test_padding_and_company_change_nothing(network: RerankerNetwork) -> None:
+    torch.nn.init.normal_(network.weigh.weight)
+    network.train()
+    together = score_all(network, pairs(), pad_id=1)
+    alone = [score_all(network, [pair], pad_id=1)[0] for pair in pairs()]
+    np.testing.assert_allclose(together, alone, atol=0.02)
+    assert network.training
+
+
+def test_no_pairs_have_no_scores(network: RerankerNetwork) -> None:
+    assert score_all(network, [], pad_id=1) == []
+
+
+def test_a_text_that_was_read_is_not_read_again(network: RerankerNetwork, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = TokenVectors()
+    first = score_all(network, pairs(), pad_id=1, kept=kept)
+    monkeypatch.delattr(RerankerNetwork, "encode")
+    assert score_all(network, pairs(), pad_id=1, kept=kept) == first
+
+
+@given(st.lists(st.integers(0, 9), max_size=40), st.integers(1, 30))
+def test_what_was_not_asked_for_longest_is_forgotten_first(reads: list[int], most: int) -> None:
+    kept, order = TokenVectors(most), list[int]()
+    for number in reads:
+        text = np.full(3, number)
+        assert (kept.get(text) is not None) == (number in order)
+        if number in order:
+            order.remove(number)
+        else:
+            kept.put(text, torch.zeros(3, 2))
+        order.append(number)
+        while len(order) > 1 and 3 * len(order) > most:
+            order.pop(0)
+
+
+def test_neither_the_prefix_nor_the_end_is_looked_for() -> None:
+    assert asked_tokens(np.arange(6), 3).tolist() == [0, 0, 0, 1, 1, 0]
+    assert asked_tokens(np.arange(4), 3).tolist() == [1, 1, 1, 1]
+
+
+def test_texts_are_padded_behind_their_end() -> None:
+    batch = pad([np.array([5, 6]), np.array([7])], pad_id=1)
+    assert batch["input_ids"].tolist() == [[5, 6], [7, 1]]
+    assert batch["attention_mask"].tolist() == [[1, 1], [1, 0]]
