@@ -13,8 +13,9 @@ from .config import AppArgs
 from .embedder import Embedder, TokenBacklogPolicy
 from .ingress import Ingress
 from .ingress_services import open_services
-from .language import ExtractorDeployment, ResolverDeployment
+from .language import ExtractorDeployment, RerankerDeployment, ResolverDeployment
 from .learner import LearnerDeployment
+from .models import runs
 from .retriever import RetrieverDeployment
 from .session_server import SessionServer
 from .stores import local_redis
@@ -42,15 +43,24 @@ def build_app(args: AppArgs) -> Application:
     args.data_home.mkdir(parents=True, exist_ok=True, mode=0o700)
     shared: dict[str, Any] = {"dimension": engines.model_dimension(args)}
     embedder = _embedder(args)
-    extractor = _bind(ExtractorDeployment, extractor=partial(engines.make_extractor, args))
-    resolver = _bind(ResolverDeployment, resolver=partial(engines.make_resolver, args, embedder=embedder, **shared))
+    extractor = _bind(ExtractorDeployment, _computing(args, "tagger"), parts=partial(engines.make_extractor, args))
+    resolver = _bind(
+        ResolverDeployment,
+        _computing(args, "rewriter"),
+        parts=partial(engines.make_resolver, args, embedder=embedder, **shared),
+    )
     parts = {"embedder": embedder, "extractor": extractor, "resolver": resolver}
     indexed = shared
     if args.stores == "embedded":
         parts["vectors"] = _bind(VectorShard, index=partial(engines.make_index, args, **shared))
         indexed = shared | {"vectors": parts["vectors"]}
+    reranking = {}
+    if runs(args, "reranker"):
+        options = _computing(args, "reranker")
+        parts["reranker"] = _bind(RerankerDeployment, options, parts=partial(engines.make_reranker, args))
+        reranking = {"reranker": parts["reranker"]}
     parts["retriever"] = _bind(
-        RetrieverDeployment, retriever=partial(engines.make_retriever, args, embedder=embedder, **indexed)
+        RetrieverDeployment, retriever=partial(engines.make_retriever, args, embedder=embedder, **indexed, **reranking)
     )
     parts["learner"] = _bind(
         LearnerDeployment,
@@ -75,6 +85,17 @@ def _bind(kind: Callable[..., Any], options: dict[str, Any] | None = None, **eng
     name = kind.__name__.removesuffix("Deployment")
     decorate: Any = serve.deployment(**_LIGHT | {"name": name} | (options or {}))
     return decorate(kind).bind(**engine)
+
+
+def _computing(args: AppArgs, model: str) -> dict[str, Any]:
+    """Options of a deployment in which a trained model computes, where it does.
+
+    It asks for no core: what it computes is a fraction of a turn, on cores that the Embedder does not use meanwhile.
+    """
+    if not runs(args, model):
+        return {}
+    on_gpu = {"num_cpus": 0, "num_gpus": args.models.gpus if args.models.device == "cuda" else 0}
+    return {"num_replicas": args.models.replicas, "ray_actor_options": on_gpu}
 
 
 def _embedder(args: AppArgs) -> Any:

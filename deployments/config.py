@@ -1,10 +1,13 @@
 """All settings of the service: one typed object, from YAML `args:` first, then the environment, read once."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from memory.errors import InvalidField
+from memory.governance.cron import NEVER, Schedule
 
 
 class _Section(BaseModel):
@@ -39,12 +42,43 @@ class EmbedderArgs(_Section):
         return self
 
 
+_OFF = BeforeValidator(lambda value: "off" if value is False else value)
+"""YAML reads a bare `off` as false."""
+
+
+class ModelArgs(_Section):
+    """The trained models; each runs in the deployment that needs it (DESIGN §2, §5).
+
+    Where a model's weights are missing, corrupt or switched off, rules answer in its place.
+
+    Args:
+        tagger: Names in the Extractor. `auto` runs it where its weights are.
+        rewriter: References and what was left out, in the Resolver. Likewise.
+        reranker: `off`, `builtin` (our own weights), or a cross-encoder's name on the model hub.
+        weights: Folder with the weight files; those that are shipped where it is not given.
+        device: `cuda` gives each of these deployments `gpus` of a GPU and computes in bf16 there (not run on one yet).
+        gpus: Share of a GPU of one replica.
+        threads: Torch threads of one replica; half of the machine's cores where it is not given, since a turn is
+            tagged and rewritten at the same time.
+        replicas: Of each of these deployments.
+    """
+
+    tagger: Annotated[Literal["auto", "off"], _OFF] = "auto"
+    rewriter: Annotated[Literal["auto", "off"], _OFF] = "auto"
+    reranker: Annotated[str, _OFF] = Field(default="off", pattern=r"^(off|builtin|[\w.-]+/[\w.-]+)$")
+    weights: Path | None = None
+    device: Literal["cpu", "cuda"] = "cpu"
+    gpus: float = Field(default=0.2, gt=0, le=1)
+    threads: int | None = Field(default=None, ge=1)
+    replicas: int = Field(default=1, ge=1)
+
+
 class DeadlineArgs(_Section):
     """How long a caller inside the graph waits for each part, in seconds; a part that takes longer counts as down.
 
     `embedder` is as long as a full queue takes on a CPU. `query_encode` is for the one short text that a turn needs
     encoded: it is below the deadlines of those who wait for it, so that a turn goes on without vectors while the
-    Embedder is away.
+    Embedder is away. `extractor_batch` is for the learner, which has many texts read in one call.
     """
 
     embedder: float = Field(default=300.0, gt=0)
@@ -52,8 +86,10 @@ class DeadlineArgs(_Section):
     record: float = Field(default=5.0, gt=0)
     vectors: float = Field(default=4.0, gt=0)
     extractor: float = Field(default=3.0, gt=0)
+    extractor_batch: float = Field(default=60.0, gt=0)
     resolver: float = Field(default=3.0, gt=0)
     retriever: float = Field(default=8.0, gt=0)
+    reranker: float = Field(default=4.0, gt=0)
     learner: float = Field(default=60.0, gt=0)
 
 
@@ -94,6 +130,49 @@ class LimitArgs(_Section):
     burst: int = Field(default=30, ge=1)
 
 
+class AamArgs(_Section):
+    """Typed memories (001).
+
+    Args:
+        conflict_lower, conflict_upper: Between these cosines two values contradict each other (001 §3.3), for a model
+            whose own bands are not calibrated.
+        many_valued_types: Types of which several values hold at once (allergies, say): a surer value never takes the
+            place of another by itself, the two are put in review.
+        access_flush_s: How long accesses are tallied before they are written.
+    """
+
+    conflict_lower: float = Field(default=0.85, ge=-1, le=1)
+    conflict_upper: float = Field(default=1.0, ge=-1, le=1)
+    many_valued_types: tuple[str, ...] = ()
+    access_flush_s: float = Field(default=30.0, gt=0)
+
+
+class ReviewArgs(_Section):
+    """The review of what is remembered (001 §4); the thresholds are explained in `memory.governance.rules`.
+
+    Args:
+        schedule: When everybody's memory is reviewed, as cron has it; `never`: by command alone.
+        timezone: Of the schedule.
+    """
+
+    schedule: str = "0 2 * * 0"
+    timezone: str = "UTC"
+    archive_max_access: int = Field(default=3, ge=0)
+    archive_after_days: float = Field(default=90, gt=0)
+    stale_after_days: float = Field(default=180, gt=0)
+    still_accessed_within_days: float = Field(default=90, gt=0)
+    keep_above_access: int = Field(default=10, ge=0)
+
+    @model_validator(mode="after")
+    def _schedule_is_one(self) -> "ReviewArgs":
+        if self.schedule != NEVER:
+            try:
+                Schedule.parse(self.schedule, timezone=self.timezone)
+            except InvalidField as error:
+                raise ValueError(f"review.{error.field}: {error.message}") from error
+        return self
+
+
 class AppArgs(BaseSettings):
     """What `deployments.app:build_app` takes; checked before anything starts.
 
@@ -124,11 +203,14 @@ class AppArgs(BaseSettings):
     qdrant: QdrantArgs = QdrantArgs()
     arango: ArangoArgs = ArangoArgs()
     limits: LimitArgs = LimitArgs()
+    aam: AamArgs = AamArgs()
+    review: ReviewArgs = ReviewArgs()
     confidence_floor: float = Field(default=0.5, ge=0, le=1)
     answer_min_cosine: float = Field(default=0.87, ge=0, le=1)
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     ingress_replicas: int = Field(default=1, ge=1)
     embedder: EmbedderArgs = EmbedderArgs()
+    models: ModelArgs = ModelArgs()
     deadlines: DeadlineArgs = DeadlineArgs()
 
     @property

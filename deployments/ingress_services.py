@@ -5,11 +5,14 @@ from contextlib import asynccontextmanager
 
 from memory.chat.additions import MemoryAdditions
 from memory.chat.turn import ChatTurn
+from memory.governance.accesses import AccessTally
 from memory.ports.language import FloatMatrix, Priority, TextKind
+from memory.retrieval.counting import CountingRetriever
 from models.catalog import get_model
 
 from .config import AppArgs
-from .engines import make_answerer
+from .engines import make_answerer, remote_encoder
+from .governance import Governance, RemoteReviews, make_protection, tally_figures
 from .http.services import Probe, Services
 from .logs import configure_logs
 from .metrics import MeteredExtractor, MeteredResolver, MeteredRetriever, ServiceMetrics
@@ -25,7 +28,7 @@ from .remote import (
 from .store_probes import store_probes
 from .stores import open_index, open_log, open_short_lived
 
-_OPTIONAL = {"session_server"}
+_OPTIONAL = {"session_server", "reranker"}
 _PROBE_DEADLINE_S = 2.0
 
 
@@ -43,6 +46,7 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], dimension
     remotes = {
         name: Remote(handle, component=name, deadline_s=getattr(args.deadlines, name, _PROBE_DEADLINE_S))
         for name, handle in parts.items()
+        if name != "vectors"  # the index is asked through its own `Remote`, as a store
     }
     metrics = ServiceMetrics()
     record = open_log(args)
@@ -51,9 +55,11 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], dimension
     sessions = short_lived.sessions
     extractor = MeteredExtractor(RemoteExtractor(remotes["extractor"]), metrics)
     resolver = MeteredResolver(RemoteResolver(remotes["resolver"]), metrics)
-    retriever = MeteredRetriever(RemoteRetriever(remotes["retriever"]), metrics)
+    tally = AccessTally(record, interval_s=args.aam.access_flush_s)
+    retriever = MeteredRetriever(CountingRetriever(RemoteRetriever(remotes["retriever"]), tally), metrics)
     learning = RemoteLearning(remotes["learner"])
     entry = get_model(args.model)
+    encoder = remote_encoder(args, parts["embedder"], dimension=dimension, deadline_s=args.deadlines.retriever)
 
     async def embed(texts: list[str], kind: TextKind, priority: Priority) -> tuple[FloatMatrix, int]:
         matrix, tokens = await remotes["embedder"].call("embed", texts, kind, priority)
@@ -77,6 +83,10 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], dimension
         resolver=resolver,
         retriever=retriever,
         index=RemoteMaintenance(remotes["learner"]),
+        governance=Governance(
+            protection=make_protection(args, record=record, encoder=encoder, index=index, tally=tally),
+            reviews=RemoteReviews(remotes["learner"]),
+        ),
         embed=embed,
         metrics=metrics,
         model_ids=tuple(dict.fromkeys((entry.id, entry.hub_name))),
@@ -84,9 +94,11 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], dimension
         probes={
             **{name: _part_probe(remote) for name, remote in remotes.items()},
             **store_probes(record=record, index=index, short_lived=short_lived),
+            "governance": _tally_probe(tally),
         },
-        required=frozenset({*remotes} - _OPTIONAL) | ({"record"} if args.stores == "embedded" else set()),
+        required=frozenset({*parts} - _OPTIONAL) | ({"record"} if args.stores == "embedded" else set()),
     )
+    await tally.close()
     await short_lived.close()
     await index.close()
     await record.close()
@@ -98,3 +110,10 @@ def _part_probe(remote: Remote) -> Probe:
         return figures
 
     return stats
+
+
+def _tally_probe(tally: AccessTally) -> Probe:
+    async def figures() -> Mapping[str, float | str]:
+        return tally_figures(tally)
+
+    return figures

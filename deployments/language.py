@@ -1,37 +1,66 @@
-"""The Extractor and Resolver deployments: reading language, each on its own (DESIGN §2)."""
+"""The Extractor, Resolver and Reranker deployments: reading language, each on its own (DESIGN §2)."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from memory.coreference.resolutions import CoreferenceResult, ResolutionRequest
 from memory.extraction.mentions import Extraction
-from memory.ports.language import Extractor, Resolver
+from memory.ports.language import Extractor, Priority, Reranker, Resolver
+
+from .models import RunningModels
+
+RoleT = TypeVar("RoleT")
 
 
-class ExtractorDeployment:
+@dataclass(frozen=True)
+class LanguageParts(Generic[RoleT]):
+    """What a deployment runs: its role, and the models in it."""
+
+    role: RoleT
+    models: RunningModels
+
+
+class _LanguageDeployment(Generic[RoleT]):
+    """What all of them tell Ray Serve and the operator."""
+
+    def __init__(self, *, parts: Callable[[], LanguageParts[RoleT]]) -> None:
+        made = parts()
+        self._role = made.role
+        self._models = made.models
+
+    async def stats(self) -> dict[str, float | str]:
+        """How the models in it are; answers at once, so it also says that the deployment is there."""
+        return self._models.figures()
+
+    def check_health(self) -> None:
+        """Raises where a model that was loaded is broken, so that Serve replaces the replica (Ray Serve's hook)."""
+        self._models.check_health()
+
+    async def __del__(self) -> None:
+        if hasattr(self, "_models"):  # the constructor may have failed
+            await self._models.close()
+
+
+class ExtractorDeployment(_LanguageDeployment[Extractor]):
     """Named entities and remember-intents."""
-
-    def __init__(self, *, extractor: Callable[[], Extractor]) -> None:
-        self._extractor = extractor()
 
     async def extract(self, texts: list[str], known: list[list[str]] | None) -> list[Extraction]:
         """See `memory.ports.language.Extractor.extract`."""
-        return await self._extractor.extract(texts, known=known)
-
-    async def stats(self) -> dict[str, float]:
-        """Answers, so it is there."""
-        return {}
+        return await self._role.extract(texts, known=known)
 
 
-class ResolverDeployment:
+class ResolverDeployment(_LanguageDeployment[Resolver]):
     """Coreference over the session and the user's long-term entities."""
-
-    def __init__(self, *, resolver: Callable[[], Resolver]) -> None:
-        self._resolver = resolver()
 
     async def resolve(self, request: ResolutionRequest) -> CoreferenceResult:
         """See `memory.ports.language.Resolver.resolve`."""
-        return await self._resolver.resolve(request)
+        return await self._role.resolve(request)
 
-    async def stats(self) -> dict[str, float]:
-        """Answers, so it is there."""
-        return {}
+
+class RerankerDeployment(_LanguageDeployment[Reranker]):
+    """A cross-encoder over a bounded list of passages."""
+
+    async def rerank(self, query: str, passages: list[str], priority: Priority) -> list[float]:
+        """See `memory.ports.language.Reranker.rerank`."""
+        return await self._role.rerank(query, passages, priority=priority)

@@ -4,10 +4,12 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from memory.governance.review_job import ReviewJob
 from memory.learning.index_maintenance import BackgroundMaintenance
 from memory.learning.worker import LearningWorker
 from memory.ports.learning import LearnReport
 from memory.ports.maintenance import IndexOperation, IndexRun
+from memory.ports.runs import PipelineRun
 
 
 @dataclass(frozen=True)
@@ -16,6 +18,7 @@ class LearnerParts:
 
     worker: LearningWorker
     maintenance: BackgroundMaintenance
+    reviews: ReviewJob
 
 
 class LearnerDeployment:
@@ -25,6 +28,8 @@ class LearnerDeployment:
         made = parts()
         self._worker = made.worker
         self._maintenance = made.maintenance
+        self._reviews = made.reviews
+        self._reviews.begin()
         self._running = asyncio.get_running_loop().create_task(self._worker.run())
 
     async def notify(self, user_id: str) -> None:
@@ -43,6 +48,14 @@ class LearnerDeployment:
         """See `IndexMaintenance.last_run`."""
         return await self._maintenance.last_run()
 
+    async def start_review(self, user_id: str | None, dry_run: bool) -> PipelineRun:
+        """See `ReviewService.start`."""
+        return await self._reviews.start(user_id=user_id, dry_run=dry_run)
+
+    async def review_run(self) -> PipelineRun | None:
+        """See `ReviewService.last_run`."""
+        return await self._reviews.last_run()
+
     async def stats(self) -> dict[str, float | str]:
         """Totals since this replica started, and how the last run over the index is."""
         learned, error = self._worker.learned, self._worker.waits_for
@@ -55,6 +68,7 @@ class LearnerDeployment:
             "postponed": self._worker.failures,
             "requeued": self._worker.requeued,
             **self._maintenance.figures(),
+            **self._reviews.figures(),
         }
 
     def check_health(self) -> None:
@@ -66,4 +80,5 @@ class LearnerDeployment:
         if hasattr(self, "_running"):  # the constructor may have failed
             self._worker.close()
             await self._maintenance.close()
+            await self._reviews.close()
             await self._running

@@ -17,7 +17,7 @@ from ray.serve.handle import DeploymentHandle
 from memory.coreference.resolutions import CoreferenceResult, ResolutionRequest
 from memory.errors import JiyiError, Overloaded, StoreUnavailable, Unavailable
 from memory.extraction.mentions import Extraction
-from memory.ports.language import Encoder, Extractor, FloatMatrix, Priority, Resolver, TextKind
+from memory.ports.language import Encoder, Extractor, FloatMatrix, Priority, Reranker, Resolver, TextKind
 from memory.ports.learning import LearningService, LearnReport
 from memory.ports.maintenance import IndexMaintenance, IndexOperation, IndexRun
 from memory.ports.retrieval import Retriever
@@ -124,6 +124,20 @@ class RemoteExtractor(Extractor):
         """See `Extractor.extract`."""
         extractions: list[Extraction] = await self._remote.call("extract", list(texts), known)
         return extractions
+
+
+class RemoteReranker(Reranker):
+    """The Reranker deployment as a `Reranker`."""
+
+    def __init__(self, remote: Remote) -> None:
+        self._remote = remote
+
+    async def rerank(
+        self, query: str, passages: Sequence[str], *, priority: Priority = Priority.INTERACTIVE
+    ) -> list[float]:
+        """See `Reranker.rerank`."""
+        scores: list[float] = await self._remote.call("rerank", query, list(passages), priority)
+        return scores
 
 
 class RemoteResolver(Resolver):

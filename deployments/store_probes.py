@@ -19,12 +19,12 @@ _PING_S = 0.5
 Figures = Mapping[str, float | str]
 
 
-class _Index(Protocol):
+class _Store(Protocol):
     async def ping(self) -> None: ...
     def figures(self) -> Figures: ...
 
 
-def store_probes(*, record: SystemOfRecord, index: _Index, short_lived: ShortLived) -> dict[str, Probe]:
+def store_probes(*, record: SystemOfRecord, index: _Store, short_lived: ShortLived) -> dict[str, Probe]:
     """One probe a store; a store that something stands in for is `degraded`, not down."""
     ping = Patiently(record.ping, wait_s=_PING_S)
     counts_of = Seldom(record.backlog.counts)
@@ -40,21 +40,11 @@ def store_probes(*, record: SystemOfRecord, index: _Index, short_lived: ShortLiv
             raise
         return {**counts, **record.figures()}
 
-    async def of_index() -> Figures:
-        try:
-            await index.ping()
-        except StoreUnavailable as error:
-            return {**index.figures(), **_degraded(error)}
-        return index.figures()
-
-    async def of_sessions() -> Figures:
-        try:
-            await short_lived.sessions.ping()
-        except StoreUnavailable as error:
-            return {**short_lived.sessions.figures(), **_degraded(error)}
-        return short_lived.sessions.figures()
-
-    probes: dict[str, Probe] = {"record": of_record, "vectors": of_index, "sessions": of_sessions}
+    probes: dict[str, Probe] = {
+        "record": of_record,
+        "vectors": _degradable(index),
+        "sessions": _degradable(short_lived.sessions),
+    }
     if short_lived.limiter is not None:
         limiter = short_lived.limiter
 
@@ -114,6 +104,19 @@ class Seldom:
             self._answer = await self._ask()
             self._good_until = self._clock() + _REST * (self._clock() - begin)
         return self._answer
+
+
+def _degradable(store: _Store) -> Probe:
+    """The probe of a store that the service can do without for a while: `degraded` at worst, never down."""
+
+    async def ask() -> Figures:
+        try:
+            await store.ping()
+        except StoreUnavailable as error:
+            return {**store.figures(), **_degraded(error)}
+        return store.figures()
+
+    return ask
 
 
 def _degraded(error: StoreUnavailable) -> dict[str, str]:

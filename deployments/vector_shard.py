@@ -48,11 +48,6 @@ class VectorShard:
         """See `VectorIndex.ping`."""
         await self._index.ping()
 
-    async def stats(self) -> dict[str, float]:
-        """Nothing to tell; raises where the index does not answer."""
-        await self._index.ping()
-        return {}
-
     async def __del__(self) -> None:
         if hasattr(self, "_index"):  # the constructor may have failed
             await self._index.close()

@@ -1,4 +1,4 @@
-"""The command line: `jiyi up`, `down`, `status`, `chat`, `replay`, `index`."""
+"""The command line: `jiyi up`, `down`, `status`, `chat`, `replay`, `review`, `index`."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from . import index as index_runs
+from . import review as reviews
 from . import service, show
 from .client import JiyiClient, JiyiRefused
 from .conversations import read_conversations
@@ -139,6 +140,27 @@ def replay(
             for question in conversation.questions[:ask]:
                 answer = client.chat(question.text, user_id=user_id, session_id="replay-questions")
                 _console.print(show.asked(question, answer))
+
+
+@app.command()
+def review(
+    user: Annotated[str | None, typer.Option(help="Only this user's memory; everybody's where not given.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, change nothing.")] = False,
+    home: Home = None,
+    url: Url = None,
+) -> None:
+    """Reviews what is remembered: archives what is rarely used, marks what may be out of date."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with JiyiClient(url or _url(home), patience_s=_PATIENCE_S) as client:
+        run: Mapping[str, Any] = client.review(user_id=user, dry_run=dry_run)
+        try:
+            with Progress(*columns, console=_console) as progress:
+                run = reviews.follow(client, run, progress)
+        except index_runs.RunLost as error:
+            _fail(str(error))
+    _console.print(reviews.show(run))
+    if run["state"] != "done":
+        raise typer.Exit(1)
 
 
 @index.command()

@@ -86,6 +86,15 @@ class JiyiClient:
         run: dict[str, Any] | None = self._request("GET", "/index/status").json()
         return run
 
+    def review(self, *, user_id: str | None = None, dry_run: bool = False) -> dict[str, Any]:
+        """`POST /review/run`: the run that was started, over one user or all."""
+        return self._post("/review/run", user_id=user_id, dry_run=dry_run)
+
+    def review_status(self) -> dict[str, Any] | None:
+        """`GET /review/status`: the run under way or the last one; None where there was none."""
+        run: dict[str, Any] | None = self._request("GET", "/review/status").json()
+        return run
+
     def health(self) -> dict[str, Any]:
         """`GET /health/detailed`."""
         return dict(self._request("GET", "/health/detailed").json())

@@ -52,8 +52,11 @@ async def extract(body: ExtractBody, services: Use) -> ExtractReply:
     [extraction] = await recognise(
         [body.text], user_id=body.user_id, record=services.record, extractor=services.extractor
     )
+    services.count_degraded(extraction.degraded)
     stored = await _store(body, services) if body.store else ()
-    return ExtractReply(mentions=extraction.mentions, remember=extraction.remember, stored=stored)
+    return ExtractReply(
+        mentions=extraction.mentions, remember=extraction.remember, stored=stored, degraded=extraction.degraded
+    )
 
 
 async def _store(body: ExtractBody, services: Services) -> tuple[Entity, ...]:

@@ -93,11 +93,15 @@ class ExtractBody(RequestModel):
 
 
 class ExtractReply(RequestModel):
-    """What was found; `start` and `end` are code-point offsets into the text. `stored` lists what was learned."""
+    """What was found; `start` and `end` are code-point offsets into the text. `stored` lists what was learned.
+
+    `degraded` names the parts without which it was found.
+    """
 
     mentions: tuple[Mention, ...]
     remember: tuple[RememberIntent, ...]
     stored: tuple[Entity, ...]
+    degraded: tuple[str, ...] = ()
 
 
 class MessageIn(RequestModel):

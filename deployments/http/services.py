@@ -15,6 +15,7 @@ from memory.ports.record import SystemOfRecord
 from memory.ports.retrieval import Retriever
 from memory.ports.sessions import SessionStore
 
+from ..governance import Governance
 from ..metrics import ServiceMetrics
 
 
@@ -49,6 +50,7 @@ class Services:
     resolver: Resolver
     retriever: Retriever
     index: IndexMaintenance
+    governance: Governance
     embed: Embedding
     metrics: ServiceMetrics
     model_ids: tuple[str, ...]

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 import httpx
 import pytest
 
+from deployments.governance import Governance
 from deployments.http.app import build_http
 from deployments.http.services import Services
 from deployments.metrics import MeteredExtractor, MeteredResolver, MeteredRetriever, ServiceMetrics
@@ -15,6 +16,10 @@ from memory.chat.turn import ChatTurn
 from memory.coreference.long_term import LongTermResolver
 from memory.coreference.resolver import RuleResolver
 from memory.extraction.extractor import RuleExtractor
+from memory.governance.accesses import AccessTally
+from memory.governance.protection import MemoryProtection
+from memory.governance.review_job import ReviewJob
+from memory.governance.rules import ReviewRules
 from memory.learning.index_keeper import IndexKeeper
 from memory.learning.index_maintenance import BackgroundMaintenance
 from memory.learning.learner import Learner
@@ -46,6 +51,8 @@ async def services() -> AsyncIterator[Services]:
     learning = LearningWorker(learner=learner, record=record)
     keeper = IndexKeeper(record=record, index=index, learner=learner, model_id=encoder.model_id)
 
+    tally = AccessTally(record)
+
     async def embed(texts: list[str], kind: TextKind, priority: Priority) -> tuple[FloatMatrix, int]:
         return await encoder.encode_counted(texts, kind=kind, priority=priority)
 
@@ -70,6 +77,10 @@ async def services() -> AsyncIterator[Services]:
         resolver=resolver,
         retriever=retriever,
         index=BackgroundMaintenance(keeper=keeper, locks=InMemoryLocks()),
+        governance=Governance(
+            protection=MemoryProtection(record=record, encoder=encoder, index=index, analyzer=analyzer, tally=tally),
+            reviews=ReviewJob(record=record, locks=InMemoryLocks(), rules=ReviewRules(), schedule=None),
+        ),
         embed=embed,
         metrics=metrics,
         model_ids=("fake", "org/fake"),
@@ -77,6 +88,7 @@ async def services() -> AsyncIterator[Services]:
         probes={"record": record.backlog.counts, "part": healthy},
         required=frozenset({"record"}),
     )
+    await tally.close()
     await encoder.close()
 
 

@@ -4,6 +4,8 @@ import asyncio
 
 from deployments.learner import LearnerDeployment, LearnerParts
 from memory.extraction.extractor import RuleExtractor
+from memory.governance.review_job import ReviewJob
+from memory.governance.rules import ReviewRules
 from memory.learning.index_keeper import IndexKeeper
 from memory.learning.index_maintenance import BackgroundMaintenance
 from memory.learning.learner import Learner
@@ -41,6 +43,7 @@ async def test_it_learns_verifies_tells_how_it_is_and_ends() -> None:
         return LearnerParts(
             worker=LearningWorker(learner=learner, record=record),
             maintenance=BackgroundMaintenance(keeper=keeper, locks=InMemoryLocks()),
+            reviews=ReviewJob(record=record, locks=InMemoryLocks(), rules=ReviewRules(), schedule=None),
         )
 
     deployment = Deployment(parts=parts)
@@ -56,6 +59,10 @@ async def test_it_learns_verifies_tells_how_it_is_and_ends() -> None:
     assert run.report.wrong == 0
     stats = await deployment.stats()
     assert (stats["learned_resources"], stats["index_run"], stats["index_wrong"]) == (1, "done", 0)
+    reviewed = await deployment.start_review("ann", True)
+    while (done := await deployment.review_run()) is None or done.state is RunState.RUNNING:
+        await asyncio.sleep(0.002)
+    assert (done.run_id, done.done, (await deployment.stats())["review_run"]) == (reviewed.run_id, 1, "done")
     deployment.check_health()
     await deployment.end()
     await encoder.close()

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from models.shipped_weights import SHIPPED
+
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("memory", "models", "storage", "deployments", "jiyi")
 HEAVY = ("torch", "ray", "transformers", "sentence_transformers", "qdrant_edge", "qdrant_client", "redis", "opencc")
-NETWORKS = ("models.rewriter", "models.training")
+NETWORKS = ("models.rewriter", "models.tagger", "models.reranker", "models.serving", "models.training")
 """A network is a class of torch's: these are imported by whoever builds one."""
 
 
@@ -32,6 +34,7 @@ def test_the_wheel_ships_these_packages_only_and_all_their_modules(tmp_path: Pat
     modules = {str(path.relative_to(ROOT)) for package in PACKAGES for path in (ROOT / package).rglob("*.py")}
     assert {name for name in shipped if name.endswith(".py")} == modules
     assert {f"{package}/py.typed" for package in PACKAGES} <= shipped
+    assert {str(path.relative_to(ROOT)) for path in SHIPPED.glob("*") if path.is_file()} <= shipped
 
 
 @pytest.mark.parametrize("package", ["memory", "models", "storage", "jiyi"])

@@ -1,0 +1,89 @@
+"""Memory protection as the service runs it: its parts from the settings, and the review behind a handle (001)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from memory.governance.accesses import AccessTally
+from memory.governance.conflicts import Bands, FixedBand
+from memory.governance.cron import NEVER, Schedule
+from memory.governance.protection import MemoryProtection
+from memory.governance.review_job import ReviewJob
+from memory.governance.rules import ReviewRules
+from memory.ports.coordination import Locks
+from memory.ports.language import Encoder
+from memory.ports.record import SystemOfRecord
+from memory.ports.reviews import ReviewService
+from memory.ports.runs import PipelineRun
+from memory.ports.vectors import VectorIndex
+from memory.retrieval.analysis import KeywordAnalyzer
+from models.catalog import get_model
+
+from .config import AppArgs, ReviewArgs
+from .remote import Remote
+
+
+@dataclass(frozen=True)
+class Governance:
+    """What the routes of protection and review call."""
+
+    protection: MemoryProtection
+    reviews: ReviewService
+
+
+class RemoteReviews(ReviewService):
+    """The Learner deployment as a `ReviewService`."""
+
+    def __init__(self, remote: Remote) -> None:
+        self._remote = remote
+
+    async def start(self, *, user_id: str | None = None, dry_run: bool = False) -> PipelineRun:
+        """See `ReviewService.start`."""
+        run: PipelineRun = await self._remote.call("start_review", user_id, dry_run)
+        return run
+
+    async def last_run(self) -> PipelineRun | None:
+        """See `ReviewService.last_run`."""
+        run: PipelineRun | None = await self._remote.call("review_run")
+        return run
+
+
+def make_protection(
+    args: AppArgs, *, record: SystemOfRecord, encoder: Encoder, index: VectorIndex, tally: AccessTally
+) -> MemoryProtection:
+    """001's manager over the stores and the encoder of this process."""
+    return MemoryProtection(
+        record=record,
+        encoder=encoder,
+        index=index,
+        analyzer=KeywordAnalyzer(),
+        tally=tally,
+        bands=conflict_bands(args),
+        many_valued=frozenset(args.aam.many_valued_types),
+        rules=review_rules(args.review),
+    )
+
+
+def conflict_bands(args: AppArgs) -> Bands:
+    """The bands that are calibrated for the model; 001's, from the settings, for a model without."""
+    return get_model(args.model).bands or FixedBand(lower=args.aam.conflict_lower, upper=args.aam.conflict_upper)
+
+
+def make_review_job(args: AppArgs, *, record: SystemOfRecord, locks: Locks) -> ReviewJob:
+    """The review on its schedule.
+
+    Raises:
+        InvalidField: The schedule or its time zone is none.
+    """
+    when = args.review.schedule
+    schedule = None if when == NEVER else Schedule.parse(when, timezone=args.review.timezone)
+    return ReviewJob(record=record, locks=locks, rules=review_rules(args.review), schedule=schedule)
+
+
+def review_rules(settings: ReviewArgs) -> ReviewRules:
+    """The thresholds of the settings."""
+    return ReviewRules.model_validate({name: getattr(settings, name) for name in ReviewRules.model_fields})
+
+
+def tally_figures(tally: AccessTally) -> Mapping[str, float | str]:
+    """For `/health/detailed`."""
+    return {"accesses_waiting": tally.waiting, "accesses_dropped": tally.dropped}
