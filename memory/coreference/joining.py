@@ -15,7 +15,7 @@ from .candidates import Candidate
 from .entity_lookup import EntityLookup
 from .ranking import score
 from .reasons import copy_reason
-from .references import Form, Kind, Reference
+from .references import Form, Kind, Number, Reference
 from .resolutions import Alternative, CoreferenceResolution, CoreferenceResult, ReferenceSource, ResolutionRequest
 from .resolver import Analysis, Written, joined
 from .rewrites import Antecedent, Replacement, RewriteResult
@@ -31,6 +31,9 @@ _BY_RULES = frozenset({Kind.FORMER, Kind.LATTER, Kind.BOTH, Kind.RECALL, Kind.TI
 _OUTSIDE_NAME = re.compile(
     r"^(?:(?:the|an?|my|your|our) |[我你您咱](?:们|們)?的)|(?:的|['’]s?)$|[《》「」『』“”\"]", re.IGNORECASE
 )
+_CLAUSE = re.compile(r"[，。！？；]|[,.!?;](?:\s|$)")
+"""Between clauses: what holds one is more than the thing that is meant."""
+
 _POSSESSIVE = re.compile(r"(?:的|['’]s?)$")
 
 
@@ -133,7 +136,7 @@ class Joiner:
         return None
 
     def _can_be_meant(self, replacement: Replacement, reference: Reference | None, sure: float) -> bool:
-        if any(is_nobody(one.text) for one in replacement.antecedents):
+        if any(is_nobody(one.text) or _CLAUSE.search(one.text) for one in replacement.antecedents):
             return False
         if reference is None:
             if points(self._query, replacement.start, replacement.end):
@@ -144,6 +147,8 @@ class Joiner:
                 return False
             return not has_look_alike(self._query, self._analysis.references)  # which may have misled the rewriter
         if reference in self._analysis.bound:
+            return False
+        if reference.number is Number.PLURAL and len(self._lookup.ids(replacement.antecedents)) == 1:
             return False
         meant = self._named(replacement)
         is_open = any(reference.start == one.start for one in self._analysis.result.unresolved)  # several would fit

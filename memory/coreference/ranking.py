@@ -207,14 +207,15 @@ def rank(
 ) -> list[Ranked]:
     """The candidates that can be meant, best first; of equals the later mentioned.
 
-    A reference that holds a part of a name (那台 HCI) leaves only the things of that name.
+    A reference that holds a part of a name (那台 HCI), or reaches across sessions with a noun (之前提到的酒店), leaves
+    only the things of that name, where there are any.
     """
     scored = [
         one
         for candidate in candidates
         if (one := score(reference, candidate, last_referred=last_referred, similarity=similarity(candidate)))
     ]
-    if _LATIN.search(reference.noun):
+    if _LATIN.search(reference.noun) or reference.across:
         called_so = [one for one in scored if one.candidate.named and _same_head(reference, one.candidate)]
         scored = called_so or scored
     return sorted(scored, key=lambda one: (-one.score, -one.candidate.order))

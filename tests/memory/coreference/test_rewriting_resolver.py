@@ -276,3 +276,17 @@ async def test_a_turn_of_the_user_is_read_whoever_spoke_last(rules: RuleResolver
     rewriter = ScriptedRewriter(("喜歡|", "AI-Box"))
     result = await resolve(rules, rewriter, request.model_copy(update={"turns": (*request.turns, extra)}))
     assert result.resolved_query == "為什麼喜歡 AI-Box？"
+
+
+async def test_a_copied_clause_is_no_antecedent(rules: RuleResolver, make_request: MakeRequest) -> None:
+    request = make_request("What did we buy?", ["How about the desk, shall we sell the lamp?", "Yes."])
+    result = await resolve(rules, ScriptedRewriter(("What did we buy|", "the desk, shall we sell the lamp")), request)
+    assert result.resolved_query == request.query
+
+
+async def test_several_things_are_not_one_entity_of_long_term_memory(
+    rules: RuleResolver, make_request: MakeRequest, make_entity: MakeEntity
+) -> None:
+    request = make_request("它們哪個比較貴？", [], long_term=(make_entity("云谷园区", subtype=EntitySubtype.PLACE),))
+    result = await resolve(rules, ScriptedRewriter(("它們", "云谷园区")), request)
+    assert result.resolved_query == request.query
