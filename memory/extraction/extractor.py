@@ -61,7 +61,8 @@ class RuleExtractor(Extractor):
         Args:
             text: Any.
             known: Names that long-term memory holds.
-            tagged: What a trained tagger found in it; these then are the names. Codes stay those of the rules.
+            tagged: What a trained tagger found in it; the names then are its, joined with those of the rules by
+                `join_names`. Codes stay those of the rules.
         """
         if not text or text.isspace():
             return Extraction()

@@ -8,7 +8,7 @@ class TaggedSpan(Value):
     """A name: half-open code-point offsets into the text as it was given.
 
     `label` is the tagger's own, finer name of the type; `subtype` is what it comes to here, None where the label is no
-    type of entity (a time). `score` is the calibrated probability that span and type are right, 0 to 1.
+    type of entity (a time). `score` is how sure the tagger is of span and type, 0 to 1 (not calibrated).
     """
 
     start: int

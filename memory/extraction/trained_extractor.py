@@ -1,4 +1,4 @@
-"""The extractor with a trained tagger: names come from the tagger, everything else from the rules (DESIGN §5)."""
+"""The extractor with a trained tagger: names come from tagger and rules, all else from the rules (DESIGN §5)."""
 
 import asyncio
 from collections.abc import Sequence
@@ -21,9 +21,9 @@ class TrainedExtractor(Extractor):
     """Joins a tagger with the rules.
 
     Known names, seeds, quoted titles, codes, L1 words and remember-intents stay what the rules say they are, and win an
-    overlap; names, their types and their confidence come from the tagger, which wins over the rules for names; a name
-    in a question keeps less of its confidence, as with the rules alone. While the tagger cannot answer, the rules find
-    the names, and the extraction says so in `degraded`.
+    overlap; names, their types and their confidence come from the tagger, corrected and complemented by the rules that
+    are surer than it (`tagged_names`); a name in a question keeps less of its confidence, as with the rules alone.
+    While the tagger cannot answer, the rules find the names, and the extraction says so in `degraded`.
 
     Args:
         tagger: Finds names.
