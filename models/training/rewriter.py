@@ -3,8 +3,9 @@
     python -m models.training.rewriter DATA --out DIR --cache MODELS [--resume]
 
 DATA is the folder of the query-rewriting data sets, MODELS holds the prepared body (`python -m models.prepare`). DIR
-gets `words.json`, `checkpoint.pt` (every few minutes), `log.jsonl` and `curve.png`. Killed or suspended at any time,
-the run goes on with `--resume`. Seeded; with two workers the order in which they draw dropout differs from run to run.
+gets `words.json`, `checkpoint.pt` (every few minutes), `best.pt` (of the epoch that tuned best), `log.jsonl` and
+`curve.png`. Killed or suspended at any time, the run goes on with `--resume`. Seeded; with two workers the order in
+which they draw dropout differs from run to run.
 On a GPU: `--device cuda --workers 1 --batch-tokens 16384 --batch-rows 64`.
 """
 

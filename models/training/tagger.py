@@ -3,8 +3,9 @@
     python -m models.training.tagger DATA --out DIR --cache MODELS [--sets open] [--resume]
 
 DATA is the folder of the data sets of names, MODELS holds the prepared body (`python -m models.prepare`). DIR gets
-`checkpoint.pt` (every few minutes), `sources.json`, `log.jsonl` and `curve.png`. Killed or suspended at any time, the
-run goes on with `--resume`. `--sets open` leaves out the sets whose licence is missing or does not allow any use.
+`checkpoint.pt` (every few minutes), `best.pt` (of the epoch that tuned best), `sources.json`, `log.jsonl` and
+`curve.png`. Killed or suspended at any time, the run goes on with `--resume`. `--sets open` leaves out the sets whose
+licence is missing or does not allow any use.
 On a GPU: `--device cuda --workers 1 --batch-tokens 16384 --batch-rows 256`.
 """
 

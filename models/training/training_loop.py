@@ -1,6 +1,8 @@
 """The command line that trainings share: options of dataclasses, the epochs with their progress, log and curve."""
 
 import argparse
+import json
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import fields
@@ -61,7 +63,7 @@ def train_all(
     *,
     arguments: argparse.Namespace,
 ) -> None:
-    """Trains to the end, from the checkpoint where `--resume` says so.
+    """Trains to the end, from the checkpoint where `--resume` says so; the best epoch's is kept as `best.pt`.
 
     Args:
         run: The run.
@@ -86,7 +88,26 @@ def train_all(
             with run.averaged():
                 scores = tune()
             run.log({"step": run.step, "epoch": run.epoch, "tune": scores})
+            keep_best(folder, curve.measure)
             draw_curve(folder / "log.jsonl", folder / "curve.png", curve)
+
+
+def keep_best(folder: Path, measure: str) -> bool:
+    """Copies `checkpoint.pt` to `best.pt` where the latest epoch tuned best: more epochs may learn the rows by heart.
+
+    Args:
+        folder: Of a run; its log is read, so that a resumed run knows its earlier epochs.
+        measure: A tuning score; its mean over the data sets counts.
+
+    Returns:
+        Whether it was copied.
+    """
+    entries = map(json.loads, (folder / "log.jsonl").read_text(encoding="utf-8").splitlines())
+    scores: list[float] = [sum(one[measure] for one in entry["tune"].values()) for entry in entries if "tune" in entry]
+    is_best = scores[-1] == max(scores)
+    if is_best:
+        shutil.copyfile(folder / "checkpoint.pt", folder / "best.pt")
+    return is_best
 
 
 def _train_epoch(run: TrainingRun[Any, Any], bar: Progress, task: TaskID) -> None:

@@ -9,6 +9,7 @@ from models.training.learning_curve import Curve, draw_curve
 from models.training.rewriting_ceiling import ceiling
 from models.training.rewriting_data import RewritingRow
 from models.training.rewriting_resolvers import resolve_rows, rules
+from models.training.training_loop import keep_best
 
 ROWS = [
     RewritingRow(("我在西安", "好"), "它好吗", "西安好吗", "toy"),
@@ -45,3 +46,15 @@ def test_a_log_becomes_a_picture(tmp_path: Path) -> None:
     (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, entries)), encoding="utf-8")
     assert draw_curve(tmp_path / "log.jsonl", tmp_path / "curve.png", Curve(("place", "segment"), "EM", "exact match"))
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_checkpoint_of_the_best_epoch_is_kept(tmp_path: Path) -> None:
+    kept = []
+    for score in (50.0, 60.0, 55.0):
+        with (tmp_path / "log.jsonl").open("a", encoding="utf-8") as log:
+            log.write(json.dumps({"step": 20, "place": 3.0}) + "\n")
+            log.write(json.dumps({"step": 40, "tune": {"one": {"EM": score}, "two": {"EM": 10.0}}}) + "\n")
+        (tmp_path / "checkpoint.pt").write_text(str(score))
+        kept.append(keep_best(tmp_path, "EM"))
+    assert kept == [True, True, False]
+    assert (tmp_path / "best.pt").read_text() == "60.0"
