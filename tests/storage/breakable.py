@@ -28,6 +28,7 @@ class Breakable(SystemOfRecord):
     def __init__(self, record: SystemOfRecord) -> None:
         self.record = record
         self.backlog = cast("Backlog", _BreakableBacklog(self))
+        self.runs = record.runs
         self.away = False
         self.unsure = False
         self.no_units = False
