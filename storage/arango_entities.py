@@ -102,13 +102,9 @@ class ArangoEntities(EntityRepository):
         """Deletes entities and their names; how many there were."""
 
         def work(query: Query) -> int:
-            keys = {key_of(self._user_id, one): one for one in entity_ids}
-            there = items.known(query, _COLLECTION, keys)
-            items.remove(query, _COLLECTION, there)
+            there = items.delete(self._transaction, query, _COLLECTION, Collection.ENTITIES, entity_ids)
             query(aql.REMOVE_OLD_NAMES, entities=list(there), kept=[])
-            gone = [one for key, one in keys.items() if key in there]
-            items.queue(self._transaction, query, Collection.ENTITIES, gone)
-            return len(gone)
+            return len(there)
 
         return await self._transaction.write(work)
 

@@ -73,6 +73,17 @@ def remove(query: Query, collection: str, keys: Iterable[str]) -> int:
     return sum(len(query(aql.REMOVE, collection=collection, keys=chunk)) for chunk in chunks)
 
 
+def delete(
+    transaction: ArangoTransaction, query: Query, collection: str, indexed: Collection, ids: Iterable[str]
+) -> dict[str, int | None]:
+    """Removes a user's documents by id and queues those that were there; which these are, by key."""
+    keys = {key_of(transaction.user_id, one): one for one in ids}
+    there = known(query, collection, keys)
+    remove(query, collection, there)
+    queue(transaction, query, indexed, [one for key, one in keys.items() if key in there])
+    return there
+
+
 def queue(transaction: ArangoTransaction, query: Query, collection: Collection, item_ids: Iterable[str]) -> None:
     """Queues items for the vector index; one that waits already gets a new number."""
     put(

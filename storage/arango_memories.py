@@ -60,12 +60,7 @@ class ArangoMemories(MemoryRepository):
         """Deletes memories; how many there were."""
 
         def work(query: Query) -> int:
-            keys = {key_of(self._user_id, one): one for one in memory_ids}
-            there = items.known(query, _COLLECTION, keys)
-            items.remove(query, _COLLECTION, there)
-            gone = [one for key, one in keys.items() if key in there]
-            items.queue(self._transaction, query, Collection.MEMORIES, gone)
-            return len(gone)
+            return len(items.delete(self._transaction, query, _COLLECTION, Collection.MEMORIES, memory_ids))
 
         return await self._transaction.write(work)
 

@@ -213,10 +213,6 @@ def _touch(one: Edit, other: Edit | Replacement) -> bool:
     return one.start <= other.end and other.start <= one.end
 
 
-def _same(one: str, other: str) -> bool:
-    return _plain(one) == _plain(other)
-
-
 def _plain(text: str) -> str:
     """A name without what may stand around it."""
     return normalise(_OUTSIDE_NAME.sub("", text.strip()))

@@ -11,6 +11,7 @@ from memory.errors import ModelUnavailable
 
 from ..encoder import LONE_SURROGATES
 from ..model_facts import ModelFacts
+from ..once import Once
 from ..prepare import prepare_model
 from .scorer import COMPONENT, PairScorer, QueryPassage, probability
 
@@ -56,7 +57,7 @@ class HubCrossEncoder(PairScorer[HubPair]):
         self._device = device
         self._threads = threads
         self._offline = offline
-        self._model: Any = None
+        self._ready = Once(self._load)
 
     @override
     def load(self) -> ModelFacts:
@@ -87,14 +88,6 @@ class HubCrossEncoder(PairScorer[HubPair]):
                 show_progress_bar=False,
             )
         return [probability(float(logit)) for logit in logits]
-
-    def _ready(self) -> Any:
-        if self._model is not None:  # without waiting for whoever computes
-            return self._model
-        with self._lock:
-            if self._model is None:
-                self._model = self._load()
-            return self._model
 
     def _load(self) -> Any:
         folder = self._prepared()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from typing_extensions import override
 
 from ..model_facts import ModelFacts
+from ..once import Once
 from ..prepared_folder import sha256_of
 from .pairs import PairReader, PairTokens, pad_id_of
 from .scorer import COMPONENT, PairScorer, QueryPassage, probability
@@ -44,7 +45,7 @@ class LateInteraction(PairScorer[PairTokens]):
         self._cache = cache
         self._device = device
         self._threads = threads
-        self._loaded: _Loaded | None = None
+        self._ready = Once(self._load)
 
     @override
     def load(self) -> ModelFacts:
@@ -72,14 +73,6 @@ class LateInteraction(PairScorer[PairTokens]):
         with self._lock:
             logits = score_all(loaded.network, prepared, pad_id=loaded.pad_id, kept=loaded.kept)
         return [probability(logit / loaded.temperature) for logit in logits]
-
-    def _ready(self) -> _Loaded:
-        if (loaded := self._loaded) is not None:  # without waiting for whoever computes
-            return loaded
-        with self._lock:
-            if self._loaded is None:
-                self._loaded = self._load()
-            return self._loaded
 
     def _load(self) -> _Loaded:
         import torch

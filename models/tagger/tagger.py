@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from memory.extraction.mentions import EntitySubtype
 
 from ..model_facts import ModelFacts
+from ..once import Once
 from ..prepared_folder import sha256_of
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Tagger:
         self._device = device
         self._threads = threads
         self._lock = threading.Lock()
-        self._loaded: _Loaded | None = None
+        self._ready = Once(self._load)
 
     def load(self) -> ModelFacts:
         """Reads the weights, where that was not done yet, and says what they are.
@@ -101,14 +102,6 @@ class Tagger:
             ModelUnavailable: See `load`.
         """
         return self.forward(self.prepare(texts))
-
-    def _ready(self) -> "_Loaded":
-        if (loaded := self._loaded) is not None:  # without waiting for whoever computes
-            return loaded
-        with self._lock:
-            if self._loaded is None:
-                self._loaded = self._load()
-            return self._loaded
 
     def _load(self) -> "_Loaded":
         import torch

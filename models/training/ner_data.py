@@ -7,6 +7,7 @@ from pathlib import Path
 
 from memory.text import normalise, to_traditional
 
+from .named_sets import choose_sets
 from .ner_files import MarkedText, NamedSpan
 from .ner_sets import NER_SETS, NerSet
 from .rewriting_data import Part
@@ -66,16 +67,7 @@ def find_ner_sets(named: str) -> dict[NerSet, float]:
     Raises:
         ValueError: There is no set of a name.
     """
-    if named in ("all", "open"):
-        return {one: 1.0 for one in NER_SETS if one.is_open or named == "all"}
-    by_name = {one.name: one for one in NER_SETS}
-    found = {}
-    for part in named.split(","):
-        name, _, factor = part.partition(":")
-        if name not in by_name:
-            raise ValueError(f"There is no data set {name}; there are {', '.join(by_name)}.")
-        found[by_name[name]] = float(factor or 1.0)
-    return found
+    return choose_sets(NER_SETS, named)
 
 
 def in_traditional(row: MarkedText) -> MarkedText:

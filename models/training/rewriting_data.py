@@ -14,6 +14,8 @@ from pathlib import Path
 
 from memory.text import to_traditional
 
+from .named_sets import choose_sets
+
 _SEED = 20_260_101
 _REPORTED = 2000
 
@@ -216,13 +218,4 @@ def find_sets(named: str) -> dict[DataSet, float]:
     Raises:
         ValueError: There is no set of a name.
     """
-    if named in ("all", "open"):
-        return {one: 1.0 for one in DATA_SETS if one.is_open or named == "all"}
-    by_name = {one.name: one for one in DATA_SETS}
-    found = {}
-    for part in named.split(","):
-        name, _, weight = part.partition(":")
-        if name not in by_name:
-            raise ValueError(f"There is no data set {name}; there are {', '.join(by_name)}.")
-        found[by_name[name]] = float(weight or 1.0)
-    return found
+    return choose_sets(DATA_SETS, named)
