@@ -20,6 +20,9 @@ class BatchLimits:
         ride_along_tokens: Up to how many padded tokens a batch of interactive work is filled with batch work. A CPU
             takes longer for every token; on a GPU anything below some thousand tokens is free.
         ageing_batches: After so many batches without any of the batch work that waits, the next one begins with it.
+        own_lanes: Interactive and batch work are computed at the same time, each by threads of its own, and the
+            operating system runs those of batch work only where nobody else wants the core. A query then waits for no
+            batch, and batch work has all that is left. A GPU knows no such order: there they share batches.
         max_waiting_items: Inputs that may wait, for each priority on its own, so that batch work never keeps
             interactive work out.
         max_waiting_tokens: Tokens that may wait, likewise.
@@ -28,12 +31,17 @@ class BatchLimits:
     batch_tokens: int = 1024
     ride_along_tokens: int = 0
     ageing_batches: int = 4
+    own_lanes: bool = True
     max_waiting_items: int = 4096
     max_waiting_tokens: int = 262_144
 
 
 GPU_LIMITS = BatchLimits(
-    batch_tokens=16_384, ride_along_tokens=16_384, max_waiting_items=65_536, max_waiting_tokens=4_194_304
+    batch_tokens=16_384,
+    ride_along_tokens=16_384,
+    own_lanes=False,
+    max_waiting_items=65_536,
+    max_waiting_tokens=4_194_304,
 )
 """Limits for a data-centre GPU, which needs some 8,000 tokens to be busy (SERVING §2)."""
 
@@ -112,6 +120,10 @@ class BatchQueue(Generic[PreparedT, OutputT]):
     def __bool__(self) -> bool:
         return any(self._lanes.values())
 
+    def has(self, *priorities: Priority) -> bool:
+        """Whether anything waits in these lanes."""
+        return any(self._lanes[priority] for priority in priorities)
+
     def tokens(self, *priorities: Priority) -> int:
         """Tokens that wait in these lanes."""
         return sum(self._tokens[priority] for priority in priorities)
@@ -127,7 +139,9 @@ class BatchQueue(Generic[PreparedT, OutputT]):
             del self._lanes[request.priority][request]
             self._tokens[request.priority] -= request.waiting_tokens
 
-    def take(self, batch_tokens: int) -> list[BatchItem[PreparedT, OutputT]]:
+    def take(
+        self, batch_tokens: int, lanes: Sequence[Priority] = tuple(Priority)
+    ) -> list[BatchItem[PreparedT, OutputT]]:
         """Takes the next batch: interactive before batch work, the older first, until an input does not fit.
 
         That one stays in front, so a long one cannot starve. Inputs are taken, not requests: a large request spreads
@@ -135,8 +149,9 @@ class BatchQueue(Generic[PreparedT, OutputT]):
 
         Args:
             batch_tokens: Padded tokens that the batch may hold; one input is taken in any case.
+            lanes: Takes from these alone.
         """
-        leader_first = [Priority.INTERACTIVE, Priority.BATCH]
+        leader_first = sorted(lanes)
         if self._lanes[Priority.BATCH] and self._passed_over >= self._limits.ageing_batches:
             leader_first.reverse()
         batch: list[BatchItem[PreparedT, OutputT]] = []

@@ -19,9 +19,11 @@ import structlog
 from memory.errors import InvalidField, ModelUnavailable, Overloaded
 from memory.ports.language import Priority
 
+from .background import yield_to_others
 from .batch_budget import BatchBudget
 from .batch_engine import BatchEngine, Outputs, OutputT, PreparedT
 from .batch_queue import BatchItem, BatchLimits, BatchQueue, BatchRequest
+from .busy_time import BusyTime
 
 InputT = TypeVar("InputT")
 
@@ -50,6 +52,7 @@ class BatcherStats:
         rejected: Requests refused because the queue was full.
         poisoned: Inputs on which the engine failed.
         tokens_per_s: Moving average over batches; 0 before the first.
+        busy_s: Seconds so far in which something was computed.
         batch_tokens: The padded-token budget of a batch now (`batch_budget`).
     """
 
@@ -62,6 +65,7 @@ class BatcherStats:
     rejected: int
     poisoned: int
     tokens_per_s: float
+    busy_s: float
     batch_tokens: int
 
 
@@ -72,7 +76,7 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
         engine: Computes.
         limits: What a batch and the queue may hold.
         tokenizer_threads: Threads that tokenise, for each priority.
-        workers: Threads that compute; a second one only pays where the engine waits for a device.
+        workers: Threads that compute, for each lane; a second one only pays where the engine waits for a device.
     """
 
     def __init__(
@@ -94,14 +98,19 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
         self._running_tokens = self._batches = self._items = self._tokens = self._padded_tokens = 0
         self._rejected = self._poisoned = self._failures_in_a_row = 0
         self._tokens_per_s = 0.0
+        self._busy = BusyTime()
         self._is_closing = False
         self._end: ModelUnavailable | None = None
         self._tokenizers = {
             priority: ThreadPoolExecutor(tokenizer_threads, f"{self._component}-tokenizer-{priority.name.lower()}")
             for priority in Priority
         }
+        lanes = [(priority,) for priority in Priority] if self._limits.own_lanes else [tuple(Priority)]
         self._workers = [
-            threading.Thread(target=self._work, name=f"{self._component}-{number}", daemon=True)
+            threading.Thread(
+                target=self._work, args=(lane,), name=f"{self._component}-{lane[0].name.lower()}-{number}", daemon=True
+            )
+            for lane in lanes
             for number in range(workers)
         ]
         for worker in self._workers:
@@ -169,6 +178,7 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
                 rejected=self._rejected,
                 poisoned=self._poisoned,
                 tokens_per_s=self._tokens_per_s,
+                busy_s=self._busy.seconds(),
                 batch_tokens=self._budget.tokens,
             )
 
@@ -250,9 +260,11 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
 
     # What follows runs in the worker threads.
 
-    def _work(self) -> None:
+    def _work(self, lanes: Sequence[Priority]) -> None:
         try:
-            while batch := self._next_batch():
+            if Priority.INTERACTIVE not in lanes:
+                yield_to_others()
+            while batch := self._next_batch(lanes):
                 started = time.perf_counter()
                 self._compute(batch)
                 self._finish_batch(batch, time.perf_counter() - started)
@@ -260,15 +272,16 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
             _log.exception("model_worker_died", component=self._component)
             self._stop(ModelUnavailable(f"The {self._component}'s worker died: {error!r}.", component=self._component))
 
-    def _next_batch(self) -> list[BatchItem[PreparedT, OutputT]]:
-        """Waits for work; an empty list means that there will be none."""
+    def _next_batch(self, lanes: Sequence[Priority]) -> list[BatchItem[PreparedT, OutputT]]:
+        """Waits for work in these lanes; an empty list means that there will be none."""
         with self._state:
-            while not self._queue:
+            while not self._queue.has(*lanes):
                 if self._end is not None or (self._is_closing and not any(self._admitted_items.values())):
                     return []
                 self._state.wait()
-            batch = self._queue.take(self._budget.tokens)
+            batch = self._queue.take(self._budget.tokens, lanes)
             self._batches += 1
+            self._busy.begin()
             self._running_tokens += _token_count(batch)
             return batch
 
@@ -326,6 +339,7 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
         rate = tokens / max(elapsed_s, 1e-9)
         with self._state:
             self._running_tokens -= tokens
+            self._busy.end()
             self._tokens_per_s += (rate - self._tokens_per_s) * (_RATE_WEIGHT if self._tokens_per_s else 1.0)
 
     def _settle(self, request: BatchRequest[PreparedT, OutputT]) -> None:

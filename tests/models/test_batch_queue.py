@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memory.ports.language import Priority
 from models.batch_queue import BatchItem, BatchLimits, BatchQueue, BatchRequest
-from models.encoder import TokenizedText
+from models.text_tokenizer import TokenizedText
 
 INTERACTIVE, BATCH = Priority.INTERACTIVE, Priority.BATCH
 
@@ -87,6 +87,16 @@ def test_batch_work_that_was_passed_over_often_enough_leads_one_batch(request_of
         queue.add(request_of(5))
         led_by_batch.append(queue.take(7)[0].request.priority is BATCH)
     assert led_by_batch == [False, False, True, False, False, True]
+
+
+def test_from_one_lane_nothing_of_the_other_is_taken(request_of: Any) -> None:
+    queue = BatchQueue(BatchLimits(ride_along_tokens=100, ageing_batches=0))
+    queue.add(request_of(5, priority=BATCH))
+    assert not queue.has(INTERACTIVE)
+    assert queue.take(100, [INTERACTIVE]) == []
+    queue.add(request_of(6))
+    assert lengths(queue.take(100, [INTERACTIVE])) == [6]
+    assert lengths(queue.take(100, [BATCH])) == [5]
 
 
 def test_a_withdrawn_request_leaves_nothing_behind(request_of: Any) -> None:

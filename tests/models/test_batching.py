@@ -1,7 +1,10 @@
 import asyncio
+import os
+import sys
 import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
+from types import SimpleNamespace
 from typing import Any, Never
 
 import numpy as np
@@ -14,6 +17,7 @@ from memory.ports.language import FloatMatrix, Priority, TextKind
 from models.batch_queue import BatchLimits
 from models.batched_encoder import BatchedEncoder
 from models.batching import BatcherStats
+from models.busy_time import BusyTime
 from models.fake_encoder import FakeEncoderEngine
 
 INTERACTIVE, BATCH = Priority.INTERACTIVE, Priority.BATCH
@@ -87,15 +91,17 @@ async def test_what_arrives_during_a_batch_makes_the_next_one(engine: Any, start
     ),
     batch_tokens=st.integers(1, 64),
     ride_along=st.integers(0, 64),
+    own_lanes=st.booleans(),
 )
 @settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 def test_any_mix_of_requests_comes_back_complete_and_in_order(
-    requests: Any, batch_tokens: int, ride_along: int
+    requests: Any, batch_tokens: int, ride_along: int, own_lanes: bool
 ) -> None:
     engine = FakeEncoderEngine(dimension=16)
 
     async def run() -> tuple[list[FloatMatrix], BatcherStats]:
-        encoder = BatchedEncoder(engine, limits=BatchLimits(batch_tokens=batch_tokens, ride_along_tokens=ride_along))
+        limits = BatchLimits(batch_tokens=batch_tokens, ride_along_tokens=ride_along, own_lanes=own_lanes)
+        encoder = BatchedEncoder(engine, limits=limits)
         answers = await asyncio.gather(
             *(encoder.encode(texts, kind=TextKind.QUERY, priority=priority) for texts, priority in requests)
         )
@@ -112,8 +118,56 @@ def test_any_mix_of_requests_comes_back_complete_and_in_order(
     assert stats.queued_tokens == stats.running_tokens == 0
 
 
+async def test_a_query_waits_for_no_batch_where_each_has_its_own_lane(engine: Any, start: Any) -> None:
+    encoder = start(held=True)
+    bulk = ask(encoder, "b1", "b2", priority=BATCH)
+    await begun(engine)
+    query = ask(encoder, "now")
+    await begun(engine)
+    assert sorted(map(len, engine.batches)) == [1, 2]
+    engine.permits.release(2)
+    await asyncio.gather(bulk, query)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a niceness for each thread")
+async def test_batch_work_yields_the_processor_and_interactive_work_does_not(engine: Any, start: Any) -> None:
+    niceness = {}
+
+    def hook(texts: list[str]) -> None:
+        niceness[texts[0]] = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+    encoder = start()
+    engine.hook = hook
+    await ask(encoder, "bulk", priority=BATCH)
+    await ask(encoder, "query")
+    usual = os.getpriority(os.PRIO_PROCESS, 0)
+    assert niceness["query"] == usual
+    assert niceness["bulk"] > usual or usual == 19
+
+
+async def test_busy_time_goes_on_while_a_batch_is_computed_and_stands_while_none_is(engine: Any, start: Any) -> None:
+    encoder = start(held=True)
+    assert encoder.stats().busy_s == 0
+    task = ask(encoder, "a")
+    await begun(engine)
+    assert 0 < encoder.stats().busy_s < encoder.stats().busy_s
+    engine.permits.release()
+    await task
+    await until(lambda: encoder.stats().running_tokens == 0)
+    assert encoder.stats().busy_s == encoder.stats().busy_s > 0
+
+
+def test_workers_that_are_busy_at_once_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = iter([10.0, 14.0, 20.0, 21.0])
+    monkeypatch.setattr("models.busy_time.time", SimpleNamespace(perf_counter=lambda: next(read)))
+    busy = BusyTime()
+    for step in (busy.begin, busy.begin, busy.end, busy.end, busy.begin):
+        step()
+    assert busy.seconds() == 5.0
+
+
 async def test_interactive_work_overtakes_batch_work(engine: Any, start: Any) -> None:
-    encoder = start(held=True, batch_tokens=2)
+    encoder = start(held=True, own_lanes=False, batch_tokens=2)
     tasks = await held_with(engine, encoder, ["b1", "b2", "b3", "b4"], priority=BATCH)
     tasks.append(ask(encoder, "now"))
     await until(lambda: encoder.stats().queued_tokens == 5)
@@ -123,7 +177,7 @@ async def test_interactive_work_overtakes_batch_work(engine: Any, start: Any) ->
 
 
 async def test_batch_work_is_not_starved_by_interactive_work_that_never_ends(engine: Any, start: Any) -> None:
-    encoder = start(held=True, batch_tokens=1, ageing_batches=3)
+    encoder = start(held=True, own_lanes=False, batch_tokens=1, ageing_batches=3)
     tasks = await held_with(engine, encoder, ["batch"], priority=BATCH)
     for number in range(12):
         tasks.append(ask(encoder, f"i{number}"))
@@ -136,7 +190,7 @@ async def test_batch_work_is_not_starved_by_interactive_work_that_never_ends(eng
 
 
 async def test_one_large_request_does_not_keep_a_small_one_waiting_to_its_end(engine: Any, start: Any) -> None:
-    encoder = start(held=True, batch_tokens=4)
+    encoder = start(held=True, own_lanes=False, batch_tokens=4)
     tasks = await held_with(engine, encoder, [f"b{number}" for number in range(40)], priority=BATCH)
     tasks.append(ask(encoder, "small"))
     await until(lambda: encoder.stats().queued_tokens == 41)
@@ -259,7 +313,7 @@ async def test_the_queue_is_bounded_in_tokens_too(engine: Any, start: Any) -> No
 
 
 async def test_batch_work_never_keeps_interactive_work_out(engine: Any, start: Any) -> None:
-    encoder = start(held=True, max_waiting_items=4)
+    encoder = start(held=True, own_lanes=False, max_waiting_items=4)
     tasks = await held_with(engine, encoder, ["a", "b", "c", "d"], priority=BATCH)
     with pytest.raises(Overloaded):
         await ask(encoder, "e", priority=BATCH)
