@@ -1,14 +1,13 @@
-"""The encoder engine against plain sentence-transformers, in one process, at equal threads.
+"""The encoder engines against plain sentence-transformers, in one process, at equal threads, on mixed texts.
 
-Theory: the body of multilingual-e5-small takes 42.5 MFLOP a token plus 18,432 x length for attention (SERVING §2), so
-a machine that multiplies matrices at F FLOP/s computes at most F / 44.8M tokens a second at length 128; padding,
-layer norms and memory traffic take their share. What the engine can win over sentence-transformers is padding: it
-groups texts by length as far as that saves more than another pass costs, where the other cuts batches of 32.
+What the served engine can win: padding, which it does not have; weights laid out for the processor; bf16 where the CPU
+multiplies it. `benchmarks.roofline` says how far that is from what the machine can do; the reference engine wins only
+what grouping texts by length saves.
 
     python -m benchmarks.encoder --cache FOLDER [--threads 2] [--texts 192] [--repeats 5]
 
-Rounds alternate between the two, so that a machine that others use meanwhile disturbs both alike. Medians are
-reported; the last line is JSON.
+Rounds alternate between them, so that a machine that others use meanwhile disturbs all alike. Medians are reported;
+the last line is JSON.
 """
 
 import argparse
@@ -20,10 +19,12 @@ from typing import Any
 
 from memory.ports.language import TextKind
 from models.catalog import DEFAULT_MODEL, get_model
+from models.encoder import EncoderEngine
+from models.open_engine import open_engine
 from models.prepare import prepare_model
 from models.sentence_transformer_engine import SentenceTransformerEngine
 
-from .workload import QUERIES, ceiling_tokens_per_s, matmul_flops, mixed_texts, seconds
+from .workload import QUERIES, mixed_texts, seconds
 
 
 def main() -> None:
@@ -33,49 +34,47 @@ def main() -> None:
     arguments = _arguments()
     console = Console()
     with console.status("loading"):
-        engine, plain = _load(arguments.cache, arguments.threads)
+        engines, plain = _load(arguments.cache, arguments.threads)
         texts = mixed_texts(arguments.texts)
-    lengths = [text.token_count for text in engine.prepare(texts, TextKind.PASSAGE)]
+    lengths = [text.token_count for text in engines["engine"].prepare(texts, TextKind.PASSAGE)]
     entry = get_model(DEFAULT_MODEL)
     passages = [entry.passage_prefix + text for text in texts]
     queries = [entry.query_prefix + query for query in QUERIES]
     contestants: dict[str, tuple[Callable[[], Any], list[Callable[[], Any]]]] = {
-        "engine": (
-            lambda: engine.encode(texts, TextKind.PASSAGE),
-            [lambda query=query: engine.encode([query], TextKind.QUERY) for query in QUERIES],
-        ),
+        **{
+            name: (
+                lambda engine=engine: engine.encode(texts, TextKind.PASSAGE),
+                [lambda engine=engine, query=query: engine.encode([query], TextKind.QUERY) for query in QUERIES],
+            )
+            for name, engine in engines.items()
+        },
         "sentence_transformers": (
             lambda: plain.encode(passages, batch_size=32),
             [lambda query=query: plain.encode([query]) for query in queries],
         ),
     }
-    flops: list[float] = []
     bulk: dict[str, list[float]] = {name: [] for name in contestants}
     single: dict[str, list[float]] = {name: [] for name in contestants}
     for repeat in range(arguments.repeats + 1):
         with console.status(f"round {repeat} of {arguments.repeats}"):
-            measured_flops = matmul_flops()
             for name, (encode_all, encode_each) in contestants.items():
                 bulk_s = seconds(encode_all)
                 single_s = [seconds(encode) for encode in encode_each]
                 if repeat:  # the first round warms up
                     bulk[name].append(bulk_s)
                     single[name] += single_s
-            flops.append(measured_flops)
 
-    tokens, mean = sum(lengths), statistics.mean(lengths)
-    ceiling = ceiling_tokens_per_s(statistics.median(flops[1:]), mean)
+    tokens = sum(lengths)
     result = {
         "benchmark": "encoder",
         "model": DEFAULT_MODEL,
+        "dtype": engines["engine"].dtype,
         "threads": arguments.threads,
         "texts": len(texts),
         "tokens": tokens,
         "length_median": statistics.median(lengths),
-        "length_mean": round(mean, 1),
+        "length_mean": round(statistics.mean(lengths), 1),
         "length_max": max(lengths),
-        "matmul_gflops": round(statistics.median(flops[1:]) / 1e9, 1),
-        "ceiling_tokens_per_s": round(ceiling),
         "tokens_per_s": {name: round(tokens / statistics.median(times)) for name, times in bulk.items()},
         "query_ms": {name: round(statistics.median(times) * 1e3, 1) for name, times in single.items()},
     }
@@ -92,29 +91,30 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _load(cache: Path, threads: int) -> tuple[SentenceTransformerEngine, Any]:
+def _load(cache: Path, threads: int) -> tuple[dict[str, EncoderEngine], Any]:
     from sentence_transformers import SentenceTransformer
 
-    folder = prepare_model(DEFAULT_MODEL, cache)
-    engine = SentenceTransformerEngine(get_model(DEFAULT_MODEL), folder, threads=threads)
-    return engine, SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+    folder, entry = prepare_model(DEFAULT_MODEL, cache), get_model(DEFAULT_MODEL)
+    engines = {
+        "engine": open_engine(entry, folder, threads=threads),
+        "reference": SentenceTransformerEngine(entry, folder, threads=threads),
+    }
+    return engines, SentenceTransformer(str(folder), device="cpu", local_files_only=True)
 
 
 def _print_table(console: Any, result: dict[str, Any]) -> None:
     from rich.table import Table
 
     table = Table(
-        title=f"{result['model']}, fp32, {result['threads']} threads, {result['texts']} texts, "
+        title=f"{result['model']}, {result['dtype']}, {result['threads']} threads, {result['texts']} texts, "
         "half Chinese, half English; "
         f"tokens: median {result['length_median']:.0f}, mean {result['length_mean']}, longest {result['length_max']}",
     )
-    for column in ("", "tokens/s", "of the ceiling", "one query, ms"):
+    for column in ("", "tokens/s", "of the reference", "one query, ms"):
         table.add_column(column, justify="left" if not column else "right")
     for name, rate in result["tokens_per_s"].items():
-        share = rate / result["ceiling_tokens_per_s"]
-        table.add_row(name.replace("_", "-"), f"{rate:,}", f"{share:.0%}", f"{result['query_ms'][name]}")
-    ceiling = f"ceiling: matmul at {result['matmul_gflops']} GFLOP/s"
-    table.add_row(ceiling, f"{result['ceiling_tokens_per_s']:,}", "100%", "")
+        share = rate / result["tokens_per_s"]["reference"]
+        table.add_row(name.replace("_", "-"), f"{rate:,}", f"{share:.2f} ×", f"{result['query_ms'][name]}")
     console.print(table)
 
 

@@ -28,7 +28,6 @@ import numpy as np
 
 from memory.coreference.rewrites import RewriteRequest
 from models.catalog import DEFAULT_MODEL, get_model
-from models.encoder import TokenizedText
 from models.model_facts import ModelFacts
 from models.prepare import prepare_model
 from models.reranker.late_interaction import LateInteraction
@@ -36,6 +35,7 @@ from models.rewriter.rewriter import Rewriter
 from models.sentence_transformer_engine import SentenceTransformerEngine
 from models.shipped_weights import weight_file
 from models.tagger.tagger import Tagger
+from models.text_tokenizer import TokenizedText
 
 from .workload import SENTENCES, seconds
 

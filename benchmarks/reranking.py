@@ -22,6 +22,7 @@ from rich.progress import track
 from memory.extraction.mentions import Extraction
 from memory.identity import memory_id
 from memory.learning.learner import Learner
+from memory.learning.spaces import OneSpace
 from memory.ports.language import Encoder, Extractor, FloatMatrix, Priority, TextKind
 from memory.retrieval.analysis import KeywordAnalyzer
 from memory.retrieval.hits import HitKind, SearchRequest
@@ -90,7 +91,9 @@ async def pools_of(corpus: Corpus, encoder: KeptEncoder, folder: Path) -> list[P
     """Stores a corpus and asks its questions."""
     record, analyzer = InMemoryRecord(), KeywordAnalyzer()
     index = EdgeVectors.open(folder, model_id=encoder.model_id, dimension=encoder.dimension)
-    learner = Learner(record=record, extractor=NothingExtractor(), encoder=encoder, index=index, analyzer=analyzer)
+    learner = Learner(
+        record=record, extractor=NothingExtractor(), spaces=OneSpace(encoder=encoder, index=index), analyzer=analyzer
+    )
     await record.append(corpus.resources, user_id=corpus.user)
     await learner.learn(user_id=corpus.user)
     retriever = HybridRetriever(encoder=encoder, index=index, record=record, analyzer=analyzer)

@@ -44,6 +44,11 @@ class BatchedEncoder(Encoder):
     def dimension(self) -> int:
         return self._engine.dimension
 
+    @property
+    def dtype(self) -> str:
+        """In what the layers compute: `fp32` or `bf16`."""
+        return self._engine.dtype
+
     @override
     async def encode(
         self, texts: Sequence[str], *, kind: TextKind, priority: Priority = Priority.INTERACTIVE

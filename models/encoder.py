@@ -1,9 +1,7 @@
 """The synchronous encoder engine: texts to token ids, token ids to unit vectors. `batching` runs it in threads."""
 
-import re
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -12,26 +10,8 @@ from typing_extensions import override
 from memory.ports.language import FloatMatrix, TextKind
 
 from .batch_engine import BatchEngine
-
-LONE_SURROGATES = re.compile(r"[\ud800-\udfff]")
-"""What a Python string can hold and no tokenizer can read."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TokenizedText:
-    """A text ready for the model.
-
-    Attributes:
-        input_ids: Shape (tokens,), int64, special tokens included, cut at the model's limit.
-    """
-
-    input_ids: npt.NDArray[np.int64]
-
-    @property
-    def token_count(self) -> int:
-        """How many tokens the model will read."""
-        return len(self.input_ids)
-
+from .length_buckets import length_buckets
+from .text_tokenizer import TokenizedText
 
 FloatVector = npt.NDArray[np.float32]
 """One embedding: shape (dimension,), float32."""
@@ -43,8 +23,8 @@ class EncoderEngine(BatchEngine[TokenizedText, FloatVector]):
     Both steps are safe to call from several threads at once.
     """
 
-    pass_overhead_tokens: int = 32
-    """What one forward pass costs beyond its tokens, in tokens: a batch is split by length where padding costs more."""
+    dtype: str = "fp32"
+    """In what the layers compute: `fp32` or `bf16`."""
 
     @property
     @override
@@ -66,6 +46,40 @@ class EncoderEngine(BatchEngine[TokenizedText, FloatVector]):
         """Tokenises texts, with the prefix of their kind."""
 
     @abstractmethod
+    @override
+    def forward(self, batch: Sequence[TokenizedText]) -> FloatMatrix:
+        """Computes a batch in order.
+
+        Returns:
+            Shape (len(batch), dimension), float32, contiguous, rows of length 1.
+
+        Raises:
+            MemoryError: The batch does not fit into memory; a smaller one may.
+            FloatingPointError: A vector is not a number.
+        """
+
+    def encode(self, texts: Sequence[str], kind: TextKind) -> FloatMatrix:
+        """Both steps at once, for scripts and tests; shape (len(texts), dimension)."""
+        return self.forward(self.prepare(texts, kind))
+
+    def checked(self, vectors: FloatMatrix) -> FloatMatrix:
+        """The vectors.
+
+        Raises:
+            FloatingPointError: One is not a number.
+        """
+        if not np.isfinite(vectors).all():
+            raise FloatingPointError(f"{self.model_id} gave a vector that is not a number.")
+        return vectors
+
+
+class PaddedEncoderEngine(EncoderEngine):
+    """An engine whose model reads texts padded to one length: a batch is split by length where that saves padding."""
+
+    pass_overhead_tokens: int = 32
+    """What one forward pass costs beyond its tokens, in tokens."""
+
+    @abstractmethod
     def forward_padded(self, batch: Sequence[TokenizedText]) -> FloatMatrix:
         """Computes one non-empty batch in one pass, padded to its longest text.
 
@@ -78,14 +92,7 @@ class EncoderEngine(BatchEngine[TokenizedText, FloatVector]):
 
     @override
     def forward(self, batch: Sequence[TokenizedText]) -> FloatMatrix:
-        """Computes a batch in order, in as many passes by length as save more padding than they cost.
-
-        Returns:
-            Shape (len(batch), dimension), float32, contiguous, rows of length 1.
-
-        Raises:
-            MemoryError: The batch does not fit into memory; a smaller one may.
-        """
+        """Computes a batch in order, in as many passes by length as save more padding than they cost."""
         vectors = np.empty((len(batch), self.dimension), np.float32)
         for bucket in self.buckets(batch):
             vectors[bucket] = self.forward_padded([batch[index] for index in bucket])
@@ -98,28 +105,3 @@ class EncoderEngine(BatchEngine[TokenizedText, FloatVector]):
     def buckets(self, batch: Sequence[TokenizedText]) -> list[list[int]]:
         """The passes that `forward` makes: positions in the batch, longest first."""
         return length_buckets([text.token_count for text in batch], self.pass_overhead_tokens)
-
-    def encode(self, texts: Sequence[str], kind: TextKind) -> FloatMatrix:
-        """Both steps at once, for scripts and tests; shape (len(texts), dimension)."""
-        return self.forward(self.prepare(texts, kind))
-
-
-def length_buckets(lengths: Sequence[int], overhead: int) -> list[list[int]]:
-    """Groups positions by length: a group closes once its padding has cost as much as another pass would.
-
-    Args:
-        lengths: Length of each text, in tokens.
-        overhead: What a pass costs beyond its tokens, in tokens.
-
-    Returns:
-        Every position once, groups and positions in falling order of length.
-    """
-    buckets: list[list[int]] = []
-    padding = longest = 0
-    for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
-        padding += longest - lengths[index]
-        if not buckets or padding > overhead:
-            buckets.append([])
-            padding, longest = 0, lengths[index]
-        buckets[-1].append(index)
-    return buckets

@@ -11,7 +11,8 @@ from typing_extensions import override
 
 from memory.ports.language import Encoder, FloatMatrix, Priority, TextKind
 
-from .encoder import LONE_SURROGATES, EncoderEngine, TokenizedText
+from .encoder import EncoderEngine
+from .text_tokenizer import LONE_SURROGATES, TokenizedText
 
 _WORD_OR_HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]|[^\W\u3400-\u9fff\uf900-\ufaff]+|[^\w\s]")
 
@@ -43,7 +44,7 @@ class FakeEncoderEngine(EncoderEngine):
         return [TokenizedText(np.fromiter(map(_hash, _features(text)), np.int64)) for text in texts]
 
     @override
-    def forward_padded(self, batch: Sequence[TokenizedText]) -> FloatMatrix:
+    def forward(self, batch: Sequence[TokenizedText]) -> FloatMatrix:
         vectors = np.zeros((len(batch), self._dimension), np.float32)
         for vector, text in zip(vectors, batch, strict=True):
             signs = np.where(text.input_ids & 1, 1.0, -1.0)

@@ -1,6 +1,5 @@
-"""The engine that runs a sentence-transformers model: fp32 with SDPA on a CPU, a bf16 body on CUDA."""
+"""The engine for any sentence-transformers model: fp32 with SDPA on a CPU, a bf16 body on CUDA; the fp32 reference."""
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,21 +12,15 @@ from memory.errors import ModelUnavailable
 from memory.ports.language import FloatMatrix, TextKind
 
 from .catalog import ModelEntry
-from .encoder import LONE_SURROGATES, EncoderEngine, TokenizedText
-
-_CHARACTERS_PER_TOKEN = 64
-"""Longer than any token, so that cutting characters before the tokenizer reads them loses no token that would stay."""
-
-_MAX_TOKENS = 512
-"""Where neither the entry nor the model says how long a text may be."""
-
-_CPU_OUT_OF_MEMORY = re.compile(r"can't allocate memory|not enough memory")
+from .encoder import PaddedEncoderEngine
+from .out_of_memory import memory_errors
+from .text_tokenizer import TextTokenizer, TokenizedText
 
 _CUDA_PASS_OVERHEAD_TOKENS = 4096
 """A forward pass launches about 170 kernels in 0.7 to 0.9 ms, in which an H200 computes so many (SERVING §2)."""
 
 
-class SentenceTransformerEngine(EncoderEngine):
+class SentenceTransformerEngine(PaddedEncoderEngine):
     """A prepared model, loaded.
 
     Args:
@@ -52,16 +45,13 @@ class SentenceTransformerEngine(EncoderEngine):
         on_cuda = self._device.type == "cuda"
         if on_cuda:
             self.pass_overhead_tokens = _CUDA_PASS_OVERHEAD_TOKENS
+            self.dtype = "bf16"
         model = _load(entry, folder, device, torch.bfloat16 if on_cuda else torch.float32)
         self._body, *head = model
         self._head = [module.float() for module in head]
         self._pad_id = int(model.tokenizer.pad_token_id)
         # The model's own tokenizer object: nothing else uses it, and copying a large vocabulary takes seconds.
-        self._tokenizer = model.tokenizer.backend_tokenizer
-        self._tokenizer.no_padding()
-        limits = [limit for limit in (entry.max_tokens, model.max_seq_length) if limit is not None]
-        self._max_tokens = min(limits, default=_MAX_TOKENS)
-        self._tokenizer.enable_truncation(self._max_tokens)
+        self._tokenizer = TextTokenizer(model.tokenizer.backend_tokenizer, entry, model.max_seq_length)
         self._dimension = int(model.get_embedding_dimension())
         if entry.dimension not in (None, self._dimension):
             raise ModelUnavailable(
@@ -81,11 +71,7 @@ class SentenceTransformerEngine(EncoderEngine):
 
     @override
     def prepare(self, texts: Sequence[str], kind: TextKind) -> list[TokenizedText]:
-        prefix = self._entry.prefix(kind)
-        limit = self._max_tokens * _CHARACTERS_PER_TOKEN
-        readable = [prefix + LONE_SURROGATES.sub("\ufffd", text[:limit]) for text in texts]
-        encodings = self._tokenizer.encode_batch_fast(readable)  # releases the interpreter lock
-        return [TokenizedText(np.array(encoding.ids, np.int64)) for encoding in encodings]
+        return self._tokenizer.prepare(texts, kind)
 
     @override
     def forward_padded(self, batch: Sequence[TokenizedText]) -> FloatMatrix:
@@ -95,17 +81,9 @@ class SentenceTransformerEngine(EncoderEngine):
         for row, text in enumerate(batch):
             input_ids[row, : text.token_count] = text.input_ids
             mask[row, : text.token_count] = 1
-        try:
+        with memory_errors():
             vectors = self._run(input_ids, mask)
-        except self._torch.OutOfMemoryError as error:
-            raise MemoryError(str(error)) from error
-        except RuntimeError as error:
-            if _CPU_OUT_OF_MEMORY.search(str(error)):
-                raise MemoryError(str(error)) from error
-            raise
-        if not np.isfinite(vectors).all():
-            raise FloatingPointError(f"{self.model_id} gave a vector that is not a number.")
-        return vectors
+        return self.checked(vectors)
 
     def _run(self, input_ids: npt.NDArray[np.int64], mask: npt.NDArray[np.int64]) -> FloatMatrix:
         torch = self._torch

@@ -9,10 +9,10 @@ from typing_extensions import override
 
 from memory.errors import ModelUnavailable
 
-from ..encoder import LONE_SURROGATES
 from ..model_facts import ModelFacts
 from ..once import Once
 from ..prepare import prepare_model
+from ..text_tokenizer import LONE_SURROGATES
 from .scorer import COMPONENT, PairScorer, QueryPassage, probability
 
 DEFAULT_HUB_RERANKER = "BAAI/bge-reranker-v2-m3"

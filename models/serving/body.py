@@ -1,7 +1,8 @@
-"""The e5 body as it is served: no dropout, no pooler, one product for query, key and value, weights in place.
+"""A BERT body as it is served: no padding, no dropout, no pooler, one product for query, key and value.
 
 It computes what transformers' `BertModel` computes and takes its tensors by reference, so that they may lie in a mapped
-file; and it does not need transformers, whose import costs a process 100 MiB.
+file; and it does not need transformers, whose import costs a process 100 MiB. The embedding model and the trained
+models run on it.
 
 This module needs torch: it is loaded by what builds a network, never by importing a package.
 """
@@ -14,6 +15,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from typing_extensions import override
+
+from .attention import attend
+from .product import Product
+from .unpadded import Unpadded
 
 WORDS = "embeddings.word_embeddings.weight"
 """The word embeddings in a body's state: never trained, so every model on one body shares them."""
@@ -94,13 +99,49 @@ class ServingBody(nn.Module):
             token_type_ids: Shape (batch, tokens); all of the first type where it is not given.
             inputs_embeds: Shape (batch, tokens, hidden).
         """
-        words = self.embeddings.word_embeddings(input_ids) if inputs_embeds is None else inputs_embeds
-        states: Tensor = self.embeddings(words, token_type_ids)
-        is_padded = not bool(attention_mask.all())
-        mask = attention_mask.bool()[:, None, None, :] if is_padded else None  # without one the product is faster
+        batch, longest = attention_mask.shape
+        lengths, order = attention_mask.sum(1).sort(descending=True)
+        mask = attention_mask[order].bool()
+        taken = (order[:, None] * longest + torch.arange(longest, device=order.device))[mask]  # (tokens,), in the batch
+        if inputs_embeds is None:
+            assert input_ids is not None  # noqa: S101 - one of both is given
+            words = self.embeddings.word_embeddings(input_ids.flatten()[taken])
+        else:
+            words = inputs_embeds.flatten(0, 1)[taken]
+        types = None if token_type_ids is None else token_type_ids.flatten()[taken]
+        layout = Unpadded(lengths.tolist(), attention_mask.device)
+        states = self.states(words, taken % longest, layout, types)
+        padded = states.new_zeros(batch * longest, states.shape[1]).index_copy_(0, taken, states)
+        return BodyOutput(padded.view(batch, longest, -1))
+
+    def states(self, words: Tensor, positions: Tensor, layout: Unpadded, types: Tensor | None = None) -> Tensor:
+        """Runs the body on texts that lie end to end.
+
+        Args:
+            words: Shape (tokens, hidden): word embeddings, or what takes their place.
+            positions: Shape (tokens,): of each token in its text.
+            layout: Of the texts.
+            types: Shape (tokens,); all of the first type where it is not given.
+
+        Returns:
+            Shape (tokens, hidden), float32.
+        """
+        embedded = self.embeddings(words, positions, types)
+        states = functional.pad(embedded, (0, 0, 0, layout.rows - layout.tokens)).to(self.dtype)
         for layer in self.encoder.layer:
-            states = layer(states, mask)
-        return BodyOutput(states.float())
+            states = layer(states, layout)
+        return states[: layout.tokens].float()
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """In which the layers compute."""
+        return self.encoder.layer[0].qkv.bias.dtype  # type: ignore[union-attr,return-value]
+
+    def pack(self) -> None:
+        """Lays the weights of the layers out for this CPU, in memory of this process (`Product.pack`)."""
+        for module in self.modules():
+            if isinstance(module, Product):
+                module.pack()
 
 
 class _Layers(nn.Module):
@@ -111,22 +152,26 @@ class _Layers(nn.Module):
         self.layer = nn.ModuleList(_Layer(shape) for _ in range(shape.layers))
 
 
+class _Table(nn.Embedding):
+    @override
+    def reset_parameters(self) -> None:
+        """Its rows are assigned, as `Product`'s weights are."""
+
+
 class _Embeddings(nn.Module):
     """Named as in `BertModel`."""
 
     def __init__(self, shape: BodyShape) -> None:
         super().__init__()
-        self.word_embeddings = nn.Embedding(shape.vocabulary, shape.hidden)
-        self.position_embeddings = nn.Embedding(shape.positions, shape.hidden)
-        self.token_type_embeddings = nn.Embedding(shape.types, shape.hidden)
+        self.word_embeddings = _Table(shape.vocabulary, shape.hidden)
+        self.position_embeddings = _Table(shape.positions, shape.hidden)
+        self.token_type_embeddings = _Table(shape.types, shape.hidden)
         self.LayerNorm = nn.LayerNorm(shape.hidden, eps=shape.epsilon)
 
     @override
-    def forward(self, words: Tensor, token_type_ids: Tensor | None) -> Tensor:
-        types = self.token_type_embeddings
-        told = types.weight[0] if token_type_ids is None else types(token_type_ids)
-        places = self.position_embeddings.weight[: words.shape[1]]
-        normed: Tensor = self.LayerNorm(words + places + told)
+    def forward(self, words: Tensor, positions: Tensor, types: Tensor | None) -> Tensor:
+        told = self.token_type_embeddings.weight[0] if types is None else self.token_type_embeddings(types)
+        normed: Tensor = self.LayerNorm(words + self.position_embeddings(positions) + told)
         return normed
 
 
@@ -134,23 +179,18 @@ class _Layer(nn.Module):
     def __init__(self, shape: BodyShape) -> None:
         super().__init__()
         self.heads = shape.heads
-        self.qkv = nn.Linear(shape.hidden, 3 * shape.hidden)
-        self.mix = nn.Linear(shape.hidden, shape.hidden)
+        self.qkv = Product(shape.hidden, 3 * shape.hidden)
+        self.mix = Product(shape.hidden, shape.hidden)
         self.mix_norm = nn.LayerNorm(shape.hidden, eps=shape.epsilon)
-        self.widen = nn.Linear(shape.hidden, shape.inner)
-        self.narrow = nn.Linear(shape.inner, shape.hidden)
+        self.widen = Product(shape.hidden, shape.inner)
+        self.narrow = Product(shape.inner, shape.hidden)
         self.narrow_norm = nn.LayerNorm(shape.hidden, eps=shape.epsilon)
 
     @override
-    def forward(self, states: Tensor, mask: Tensor | None) -> Tensor:
-        batch, tokens, hidden = states.shape
-        states = states.to(self.qkv.weight.dtype)
-        split = self.qkv(states).view(batch, tokens, 3, self.heads, hidden // self.heads)
-        query, key, value = split.permute(2, 0, 3, 1, 4)  # each (batch, heads, tokens, hidden / heads)
-        mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
-        mixed = mixed.transpose(1, 2).reshape(batch, tokens, hidden)
-        states = self.mix_norm(states + self.mix(mixed))
-        result: Tensor = self.narrow_norm(states + self.narrow(functional.gelu(self.widen(states))))
+    def forward(self, states: Tensor, layout: Unpadded) -> Tensor:
+        mixed = attend(self.qkv(states), layout, self.heads)
+        states = self.mix_norm(self.mix.plus(mixed, states))
+        result: Tensor = self.narrow_norm(self.narrow.plus(self.widen.gelu(states), states))
         return result
 
 

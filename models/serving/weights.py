@@ -13,11 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-import structlog
 import torch
 from safetensors import SafetensorError
 from torch import Tensor, nn
-from torch.nn import functional
 
 from memory.errors import ModelUnavailable
 
@@ -25,24 +23,15 @@ from ..delta_weights import add_delta
 from ..prepare import prepare_model
 from ..prepared_folder import prepared_folder, sha256_of
 from .body import WORDS, BodyShape, ServingBody, layer_of, serving_state
+from .gate import has_fast_bf16, passes_gate
 
 NetworkT = TypeVar("NetworkT", bound=nn.Module)
 
-_FORMAT = 1
+_FORMAT = 2
 """Raised whenever the file is written differently, so that older ones are written again."""
 
 _FILE = "weights.safetensors"
 _BODY = "body."
-_LOWEST_COSINE = 0.99
-"""Of any token's state in bf16 to the same in fp32 (DESIGN §5: every fast path is gated)."""
-
-_PROBES = (
-    "我們公司上個月買了 AI-Box，放在三樓機房，王小明負責。",
-    "上次说的那个系统，北京分公司什么时候上线？",
-    "Dr. Smith moved from Boston to the Berlin office of Acme Corp. last week; where is she now?",
-    "RM05-008 與 v2.3.1",
-)
-_log = structlog.get_logger("jiyi")
 
 
 def load_network(
@@ -98,14 +87,9 @@ def load_network(
     return network.to(device).eval(), prepared
 
 
-def has_fast_bf16() -> bool:
-    """Whether this CPU multiplies bf16 matrices faster than fp32 ones."""
-    return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
-
-
 def network_dtype(network: nn.Module) -> str:
     """In what the layers of a loaded network's body compute: `bf16` or `fp32`."""
-    dtype = network.get_parameter(f"{_BODY}encoder.layer.0.qkv.weight").dtype
+    dtype = network.get_parameter(f"{_BODY}encoder.layer.0.qkv.bias").dtype
     return "bf16" if dtype is torch.bfloat16 else "fp32"
 
 
@@ -136,27 +120,30 @@ def _served(
     heads = {name: value for name, value in tensors.items() if not name.startswith(_BODY)}
     mine = {name.removeprefix(_BODY): value for name, value in tensors.items() if name.startswith(_BODY)}
     exact = serving_state(mine, shape, torch.float32)
-    fast = serving_state(mine, shape, torch.bfloat16) if is_fast else exact
-    if is_fast:
-        cosine = _lowest_cosine(fast, exact, prepared, shape)
-        _log.info("bf16_gate", component=component, lowest_cosine=round(cosine, 5), passed=cosine >= _LOWEST_COSINE)
-        fast = fast if cosine >= _LOWEST_COSINE else exact
-    return {**heads, **{_BODY + name: value for name, value in fast.items()}}
+    served = _gated(mine, exact, prepared, shape, component=component) if is_fast else exact
+    return {**heads, **{_BODY + name: value for name, value in served.items()}}
 
 
-def _lowest_cosine(fast: Mapping[str, Tensor], exact: Mapping[str, Tensor], prepared: Path, shape: BodyShape) -> float:
+def _gated(
+    tensors: Mapping[str, Tensor], exact: dict[str, Tensor], prepared: Path, shape: BodyShape, *, component: str
+) -> dict[str, Tensor]:
+    """The state in bf16, or, where the gate does not let it, the exact one."""
     from tokenizers import Tokenizer
 
+    fast = serving_state(tensors, shape, torch.bfloat16)
     tokenizer = Tokenizer.from_file(str(prepared / "tokenizer.json"))
     words = _mapped(prepared / "model.safetensors")[WORDS]
-    with torch.device("meta"):
-        bodies = ServingBody(shape), ServingBody(shape)
-    for body, state in zip(bodies, (fast, exact), strict=True):
+
+    def states_of(state: Mapping[str, Tensor]) -> Callable[[str], Tensor]:
+        with torch.device("meta"):
+            body = ServingBody(shape)
         body.load_state_dict({**state, WORDS: words}, assign=True)
-    lowest = 1.0
-    with torch.inference_mode():
-        for probe in _PROBES:
-            ids = torch.tensor([tokenizer.encode(probe).ids])
-            one, other = (body.eval()(ids, attention_mask=torch.ones_like(ids)).last_hidden_state for body in bodies)
-            lowest = min(lowest, functional.cosine_similarity(one, other, dim=-1).min().item())
-    return lowest
+
+        def states(text: str) -> Tensor:  # (tokens, hidden)
+            ids = torch.tensor([tokenizer.encode(text).ids])
+            found: Tensor = body(ids, attention_mask=torch.ones_like(ids)).last_hidden_state[0]
+            return found
+
+        return states
+
+    return fast if passes_gate(states_of(fast), states_of(exact), component=component) else exact

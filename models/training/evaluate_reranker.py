@@ -28,7 +28,7 @@ from models.reranker.network import RerankerNetwork, RerankerShape
 from models.reranker.pairs import PairReader
 from models.reranker.scorer import QueryPassage, probability
 from models.reranker.scoring import TokenVectors, score_all
-from models.serving.weights import has_fast_bf16
+from models.serving.gate import has_fast_bf16
 
 from .reranker import SETS, build
 from .reranking_metrics import MEASURES, Interval, interval, perfect, reordered

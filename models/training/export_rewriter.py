@@ -31,7 +31,7 @@ def main() -> None:
     arguments = parser.parse_args()
     import torch
 
-    from models.serving.weights import has_fast_bf16
+    from models.serving.gate import has_fast_bf16
 
     torch.set_num_threads(arguments.threads)
     network, reader, pad_id = load_checkpoint(arguments.checkpoint, arguments.cache)

@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 
 from memory.ports.language import FloatMatrix, TextKind
+from models.bert_engine import BertEngine
 from models.catalog import DEFAULT_MODEL, get_model
-from models.encoder import EncoderEngine, TokenizedText
+from models.encoder import EncoderEngine
 from models.fake_encoder import FakeEncoderEngine
 from models.prepare import prepare_model
+from models.sentence_layout import read_layout
 from models.sentence_transformer_engine import SentenceTransformerEngine
+from models.text_tokenizer import TokenizedText
 
 
 @pytest.fixture(scope="session")
@@ -25,7 +28,40 @@ def e5_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def e5(e5_folder: Path) -> SentenceTransformerEngine:
+    """The fp32 reference."""
     return SentenceTransformerEngine(get_model(DEFAULT_MODEL), e5_folder, threads=1)
+
+
+@pytest.fixture(scope="session")
+def exact_e5(e5_folder: Path) -> BertEngine:
+    return bert_engine(e5_folder, is_exact=True)
+
+
+@pytest.fixture(scope="session")
+def served_e5(e5_folder: Path) -> BertEngine:
+    """As it is served on this machine: in bf16 where the CPU multiplies it."""
+    return bert_engine(e5_folder)
+
+
+def bert_engine(folder: Path, **options: bool) -> BertEngine:
+    layout = read_layout(folder)
+    assert layout is not None
+    return BertEngine(get_model(DEFAULT_MODEL), folder, layout, threads=1, **options)
+
+
+ENGINES = {"reference": "e5", "exact": "exact_e5", "served": "served_e5"}
+"""Every engine of the default model, by the fixture that loads it."""
+
+
+@pytest.fixture(params=ENGINES)
+def e5_engine(request: pytest.FixtureRequest) -> EncoderEngine:
+    engine: EncoderEngine = request.getfixturevalue(ENGINES[request.param])
+    return engine
+
+
+def tolerance(engine: EncoderEngine) -> float:
+    """How far a component of a vector may lie from what fp32 gives: bf16 keeps 8 bits."""
+    return 4e-3 if engine.dtype == "bf16" else 2e-6
 
 
 class ControlledEngine(FakeEncoderEngine):
@@ -144,7 +180,10 @@ def write_bundle() -> Callable[..., dict[str, np.ndarray]]:
     return write_tiny_bundle
 
 
-@pytest.fixture(params=["fake", "real"])
+@pytest.fixture(params=["fake", *ENGINES])
 def any_engine(request: pytest.FixtureRequest) -> EncoderEngine:
     """Every engine keeps one contract."""
-    return request.getfixturevalue("e5") if request.param == "real" else FakeEncoderEngine(dimension=64)
+    if request.param == "fake":
+        return FakeEncoderEngine(dimension=64)
+    engine: EncoderEngine = request.getfixturevalue(ENGINES[request.param])
+    return engine

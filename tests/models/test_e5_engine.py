@@ -1,6 +1,7 @@
-"""The bundled weights, read by our own reader, against the engine of the package that bundles them."""
+"""The bundled weights, read by our own reader, on every engine that runs them, against the package's own engine."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Never
 
@@ -12,6 +13,7 @@ from models.batch_queue import BatchLimits
 from models.batched_encoder import BatchedEncoder
 from models.catalog import DEFAULT_MODEL, get_model
 from models.encoder import EncoderEngine
+from tests.models.conftest import tolerance
 
 SAMPLE = [
     "hello world",
@@ -51,56 +53,58 @@ def reference() -> Any:
 
 
 @pytest.mark.parametrize("kind", TextKind)
-def test_vectors_agree_with_the_packages_own_engine(e5: EncoderEngine, reference: Any, kind: TextKind) -> None:
+def test_vectors_agree_with_the_packages_own_engine(e5_engine: EncoderEngine, reference: Any, kind: TextKind) -> None:
     theirs = reference.encode(SAMPLE, is_query=kind is TextKind.QUERY)
-    cosines = (e5.encode(SAMPLE, kind) * theirs).sum(axis=1)
-    assert dict(zip(SAMPLE, cosines.tolist(), strict=True)) == pytest.approx(dict.fromkeys(SAMPLE, 1.0), abs=4e-4)
+    cosines = (e5_engine.encode(SAMPLE, kind) * theirs).sum(axis=1)
+    assert dict(zip(SAMPLE, cosines.tolist(), strict=True)) == pytest.approx(dict.fromkeys(SAMPLE, 1.0), abs=6e-4)
 
 
 @pytest.mark.parametrize("kind", TextKind)
 def test_texts_have_as_many_tokens_as_in_the_packages_own_engine(
-    e5: EncoderEngine, reference: Any, kind: TextKind
+    e5_engine: EncoderEngine, reference: Any, kind: TextKind
 ) -> None:
-    counts = [text.token_count for text in e5.prepare(SAMPLE, kind)]
+    counts = [text.token_count for text in e5_engine.prepare(SAMPLE, kind)]
     assert counts == [reference.token_count(text, kind is TextKind.QUERY) for text in SAMPLE]
 
 
-def test_tokens_are_those_of_the_original_model(e5: EncoderEngine) -> None:
-    (text,) = e5.prepare(["hello world"], TextKind.QUERY)
+def test_tokens_are_those_of_the_original_model(e5_engine: EncoderEngine) -> None:
+    (text,) = e5_engine.prepare(["hello world"], TextKind.QUERY)
     assert text.input_ids.tolist() == [0, 41, 1294, 12, 33600, 31, 8999, 2]
 
 
 @pytest.mark.parametrize("text", CANONICAL)
-def test_canonical_vectors_do_not_move(e5: EncoderEngine, text: str) -> None:
-    np.testing.assert_allclose(e5.encode([text], TextKind.PASSAGE)[0, :4], CANONICAL[text], atol=2e-3)
+def test_canonical_vectors_do_not_move(e5_engine: EncoderEngine, text: str) -> None:
+    np.testing.assert_allclose(e5_engine.encode([text], TextKind.PASSAGE)[0, :4], CANONICAL[text], atol=4e-3)
 
 
-def test_decomposed_accents_mean_the_same_and_unknown_characters_in_a_row_are_one_token(e5: EncoderEngine) -> None:
-    composed, decomposed = e5.encode(["café", "cafe\u0301"], TextKind.QUERY)
-    np.testing.assert_allclose(composed, decomposed, atol=2e-6)
-    one, three = e5.prepare(["𐎀", "𐎀𐎁𐎂"], TextKind.QUERY)
+def test_decomposed_accents_mean_the_same_and_unknown_characters_in_a_row_are_one_token(
+    e5_engine: EncoderEngine,
+) -> None:
+    composed, decomposed = e5_engine.encode(["café", "cafe\u0301"], TextKind.QUERY)
+    np.testing.assert_allclose(composed, decomposed, atol=tolerance(e5_engine))
+    one, three = e5_engine.prepare(["𐎀", "𐎀𐎁𐎂"], TextKind.QUERY)
     assert one.token_count == three.token_count
 
 
 @pytest.mark.parametrize("text", ["long " * 600, "很長的文字。" * 300, "a" * 100_000, " " * 100_000 + "end"])
-def test_a_text_over_512_tokens_is_cut_there(e5: EncoderEngine, text: str) -> None:
-    (tokenized,) = e5.prepare([text], TextKind.PASSAGE)
+def test_a_text_over_512_tokens_is_cut_there(e5_engine: EncoderEngine, text: str) -> None:
+    (tokenized,) = e5_engine.prepare([text], TextKind.PASSAGE)
     assert tokenized.token_count <= 512
     assert tokenized.input_ids[-1] == 2
-    assert e5.forward([tokenized]).shape == (1, 384)
+    assert e5_engine.forward([tokenized]).shape == (1, 384)
 
 
-def test_vectors_are_those_of_sentence_transformers(e5: EncoderEngine, e5_folder: Path) -> None:
+def test_vectors_are_those_of_sentence_transformers(e5_engine: EncoderEngine, e5_folder: Path) -> None:
     from sentence_transformers import SentenceTransformer
 
     plain = SentenceTransformer(str(e5_folder), device="cpu", local_files_only=True)
     prefix = get_model(DEFAULT_MODEL).query_prefix
     theirs = plain.encode([prefix + text for text in SAMPLE])
-    np.testing.assert_allclose(e5.encode(SAMPLE, TextKind.QUERY), theirs, atol=2e-6)
+    np.testing.assert_allclose(e5_engine.encode(SAMPLE, TextKind.QUERY), theirs, atol=tolerance(e5_engine))
 
 
-async def test_concurrent_callers_get_what_they_would_get_alone(e5: EncoderEngine) -> None:
-    encoder = BatchedEncoder(e5, limits=BatchLimits(batch_tokens=256))
+async def test_concurrent_callers_get_what_they_would_get_alone(e5_engine: EncoderEngine) -> None:
+    encoder = BatchedEncoder(e5_engine, limits=BatchLimits(batch_tokens=256))
     calls = [(SAMPLE[:9], TextKind.PASSAGE, Priority.BATCH)]
     calls += [([text], TextKind.QUERY, Priority.INTERACTIVE) for text in SAMPLE]
     answers = await asyncio.gather(
@@ -108,36 +112,36 @@ async def test_concurrent_callers_get_what_they_would_get_alone(e5: EncoderEngin
     )
     await encoder.close()
     for (texts, kind, _), vectors in zip(calls, answers, strict=True):
-        np.testing.assert_allclose(vectors, e5.encode(texts, kind), atol=2e-6)
+        np.testing.assert_allclose(vectors, e5_engine.encode(texts, kind), atol=tolerance(e5_engine))
 
 
-def test_the_same_question_in_the_other_script_is_nearest(e5: EncoderEngine) -> None:
-    question, other_script, other_question = e5.encode(
+def test_the_same_question_in_the_other_script_is_nearest(e5_engine: EncoderEngine) -> None:
+    question, other_script, other_question = e5_engine.encode(
         ["報價單什麼時候會好？", "报价单什么时候会好？", "今晚吃什麼好呢？"], TextKind.QUERY
     )
     assert question @ other_script > question @ other_question
 
 
 def test_a_vector_that_is_no_number_is_an_error_and_not_a_result(
-    e5: EncoderEngine, monkeypatch: pytest.MonkeyPatch
+    e5_engine: EncoderEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(input_ids: Any, mask: Any) -> FloatMatrix:
-        return np.full((len(input_ids), 384), np.nan, np.float32)
+    def broken(texts: Sequence[Any], *_: Any) -> FloatMatrix:
+        return np.full((len(texts), 384), np.nan, np.float32)
 
-    monkeypatch.setattr(e5, "_run", broken)
+    monkeypatch.setattr(e5_engine, "_run", broken)
     with pytest.raises(FloatingPointError, match="not a number"):
-        e5.encode(["x"], TextKind.QUERY)
+        e5_engine.encode(["x"], TextKind.QUERY)
 
 
 @pytest.mark.parametrize("message", ["DefaultCPUAllocator: can't allocate memory: you tried to allocate", "CUDA"])
 def test_running_out_of_memory_is_a_memory_error(
-    e5: EncoderEngine, monkeypatch: pytest.MonkeyPatch, message: str
+    e5_engine: EncoderEngine, monkeypatch: pytest.MonkeyPatch, message: str
 ) -> None:
     import torch
 
-    def full(input_ids: Any, mask: Any) -> Never:
+    def full(*_: Any) -> Never:
         raise torch.OutOfMemoryError(message) if message == "CUDA" else RuntimeError(message)
 
-    monkeypatch.setattr(e5, "_run", full)
+    monkeypatch.setattr(e5_engine, "_run", full)
     with pytest.raises(MemoryError):
-        e5.encode(["x"], TextKind.QUERY)
+        e5_engine.encode(["x"], TextKind.QUERY)

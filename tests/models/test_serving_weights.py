@@ -11,6 +11,7 @@ from memory.errors import ModelUnavailable
 from models.catalog import DEFAULT_MODEL
 from models.delta_weights import load_delta, save_delta
 from models.e5_body import load_body
+from models.serving import gate
 from models.serving import weights as serving_weights
 from models.serving.weights import load_network, network_dtype
 
@@ -108,7 +109,7 @@ def test_what_fails_the_gate_is_served_in_fp32(
 ) -> None:
     (tmp_path / e5_folder.name).symlink_to(e5_folder)
     monkeypatch.setattr(serving_weights, "has_fast_bf16", lambda: True)
-    monkeypatch.setattr(serving_weights, "_LOWEST_COSINE", 1.1)
+    monkeypatch.setattr(gate, "LOWEST_COSINE", 1.1)
     assert network_dtype(served(weights, tmp_path)) == "fp32"
 
 

@@ -1,11 +1,12 @@
 """The rewriter that ships, joined with the rules: the cases, traps and dialogues that these hold must still hold."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
+from benchmarks.coreference_cases import read_cases
 from memory.coreference.resolutions import CoreferenceResult, ReferenceSource
 from memory.coreference.resolver import RuleResolver
 from memory.coreference.rewriting_resolver import RewritingResolver
@@ -19,7 +20,7 @@ from models.shipped_weights import weight_file
 from models.training.rewriting_resolvers import KnownRewrites
 from tests.memory.coreference.conftest import ListedNames, entity, request
 
-_CASES = Path(__file__).parents[1] / "memory" / "coreference"
+_DIALOGUES = Path(__file__).parents[1] / "memory" / "coreference"
 _MOST_BYTES = 15_000_000
 _HELD_OUT_SHARE = 0.75  # of dialogues that nobody tuned on
 _REAL_SHARE = 0.98  # of cases, with an extractor that was not told the names
@@ -50,20 +51,13 @@ async def _collected(
     return await work(known)
 
 
-def cases(name: str) -> Iterator[tuple[tuple[str, ...], str, str]]:
-    for line in (_CASES / name).read_text(encoding="utf-8").splitlines():
-        if line and not line.startswith("#"):
-            said, _, expected = line.partition(" => ")
-            *turns, query = said.split(" ¦ ")
-            yield tuple(turns), query, expected or query
-
-
-def resolved_cases(name: str, extractor: Extractor) -> Callable[[KnownRewrites], Awaitable[list[Outcome]]]:
+def resolved_cases(*, traps: bool, extractor: Extractor) -> Callable[[KnownRewrites], Awaitable[list[Outcome]]]:
     async def work(known: KnownRewrites) -> list[Outcome]:
         resolver = RewritingResolver(RuleResolver(extractor=extractor), rewriter=known)
         return [
-            (query, expected, (await resolver.resolve(request(query, turns))).resolved_query)
-            for turns, query, expected in cases(name)
+            (case.query, case.expected, (await resolver.resolve(request(case.query, case.turns))).resolved_query)
+            for case in read_cases("tuned")
+            if (case.type == "trap") is traps
         ]
 
     return work
@@ -72,7 +66,7 @@ def resolved_cases(name: str, extractor: Extractor) -> Callable[[KnownRewrites],
 def held_dialogues(name: str) -> Callable[[KnownRewrites], Awaitable[list[Outcome]]]:
     async def work(known: KnownRewrites) -> list[Outcome]:
         outcomes = []
-        for block in (_CASES / name).read_text(encoding="utf-8").split("## ")[1:]:
+        for block in (_DIALOGUES / name).read_text(encoding="utf-8").split("## ")[1:]:
             outcomes += await _dialogue(block.strip().splitlines()[1:], known)
         return outcomes
 
@@ -110,14 +104,14 @@ def test_the_file_is_small_and_has_a_card() -> None:
     assert "licence" in card.lower()
 
 
-@pytest.mark.parametrize("name", ["cases_resolved.txt", "cases_unchanged.txt"])
-def test_every_case_and_every_trap_holds(rewriter: Rewriter, name: str) -> None:
-    assert missed(run(rewriter, resolved_cases(name, ListedNames()))) == []
+@pytest.mark.parametrize("traps", [False, True])
+def test_every_case_and_every_trap_holds(rewriter: Rewriter, traps: bool) -> None:
+    assert missed(run(rewriter, resolved_cases(traps=traps, extractor=ListedNames()))) == []
 
 
-@pytest.mark.parametrize("name", ["cases_resolved.txt", "cases_unchanged.txt"])
-def test_they_hold_with_the_real_extractor_too(rewriter: Rewriter, name: str) -> None:
-    outcomes = run(rewriter, resolved_cases(name, RuleExtractor()))
+@pytest.mark.parametrize("traps", [False, True])
+def test_they_hold_with_the_real_extractor_too(rewriter: Rewriter, traps: bool) -> None:
+    outcomes = run(rewriter, resolved_cases(traps=traps, extractor=RuleExtractor()))
     assert len(missed(outcomes)) <= (1 - _REAL_SHARE) * len(outcomes), missed(outcomes)
 
 

@@ -1,0 +1,71 @@
+"""Attention over texts that lie end to end: each attends to itself only.
+
+This module needs torch: it is loaded by what builds a network, never by importing a package.
+"""
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from .unpadded import Padding, Unpadded
+
+
+def attend(qkv: Tensor, layout: Unpadded, heads: int) -> Tensor:
+    """What each token takes from the others of its text.
+
+    In bf16 a CPU multiplies batches of small matrices at full speed, where torch's own attention takes twice as long
+    (measured with torch 2.13: 12 heads, 128 tokens, 245 against 480 µs). On CUDA bf16 texts are not padded at all
+    (`torch.nn.attention.varlen`); that path has not run on a GPU yet.
+
+    Args:
+        qkv: Shape (rows, 3 x hidden): queries, keys and values of all heads.
+        layout: Of the rows.
+        heads: How many there are.
+
+    Returns:
+        Shape (rows, hidden).
+    """
+    if qkv.is_cuda and qkv.dtype is torch.bfloat16:
+        return _unpadded(qkv, layout, heads)
+    hidden = qkv.shape[1] // 3
+    mixed = qkv.new_zeros(len(qkv), hidden)
+    of_group = _products if qkv.dtype is torch.bfloat16 else _exact
+    for group in layout.groups:
+        rows, padding = qkv[group.rows], group.padding
+        places = rows if padding is None else rows.index_select(0, padding.places)
+        split = places.view(group.texts, group.length, 3, heads, hidden // heads)
+        found = of_group(split.permute(2, 0, 3, 1, 4), padding).transpose(1, 2)  # (texts, length, heads, width)
+        into = mixed[group.rows]
+        if padding is None:
+            into.view(found.shape).copy_(found)
+        else:
+            torch.index_select(found.reshape(-1, hidden), 0, padding.kept, out=into)
+    return mixed
+
+
+def _exact(qkv: Tensor, padding: Padding | None) -> Tensor:
+    """(3, texts, heads, length, width) gives (texts, heads, length, width)."""
+    query, key, value = qkv
+    mask = None if padding is None else padding.is_token
+    return functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+
+
+def _products(qkv: Tensor, padding: Padding | None) -> Tensor:
+    """The same by two products, with scores and weights in bf16."""
+    _, texts, heads, length, width = qkv.shape
+    query, key, value = qkv.contiguous().view(3, texts * heads, length, width)
+    scores = query.new_empty(texts * heads, length, length)
+    torch.baddbmm(scores, query, key.transpose(1, 2), beta=0, alpha=width**-0.5, out=scores)
+    if padding is not None:
+        scores.view(texts, heads, length, length).add_(padding.bias)
+    return torch.bmm(scores.softmax(-1), value).view(texts, heads, length, width)
+
+
+def _unpadded(qkv: Tensor, layout: Unpadded, heads: int) -> Tensor:
+    from torch.nn.attention.varlen import varlen_attn
+
+    query, key, value = qkv[: layout.tokens].view(layout.tokens, 3, heads, -1).unbind(1)
+    longest = max(layout.lengths)
+    mixed = varlen_attn(query, key, value, layout.starts, layout.starts, longest, longest)
+    assert isinstance(mixed, Tensor)  # noqa: S101 - nothing else was asked for
+    return functional.pad(mixed.flatten(1), (0, 0, 0, len(qkv) - layout.tokens))
