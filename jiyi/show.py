@@ -58,6 +58,8 @@ def reply(answer: Mapping[str, Any]) -> RenderableType:
         )
         for found in answer["resolution"]["resolutions"]
     ]
+    if revision := answer["resolution"]["revision"]:
+        lines.append(_revised(revision))
     for left in answer["resolution"]["unresolved"]:
         options = " / ".join(option["text"] for option in left["alternatives"]) or "?"
         lines.append(Text(f"  {left['original_text']} → ? ({options})", style="dim yellow"))
@@ -71,6 +73,13 @@ def reply(answer: Mapping[str, Any]) -> RenderableType:
     if answer["degraded"]:
         lines.append(Text(f"  without: {', '.join(answer['degraded'])}", style="red"))
     return Group(*lines)
+
+
+def _revised(revision: Mapping[str, Any]) -> Text:
+    """What the message says that an earlier one meant."""
+    found, rejected = revision["resolution"], revision["rejected"]
+    instead = f", not {rejected['text']}" if rejected else ""
+    return Text(f"  {revision['query']}: {found['original_text']} → {found['resolved_text']}{instead}", style="yellow")
 
 
 def replayed(result: Replayed) -> RenderableType:

@@ -32,7 +32,8 @@ class SessionContext(Value):
     """What a session remembers besides its turns; lives 24 h (000 §4.3, §5.3).
 
     `mentioned_entities` is ordered, latest last. `coreference_history` holds the latest resolutions as plain dicts
-    (original_text, resolved_text, entity_id, source, confidence). `deixis` holds the latest time and event words
+    (original_text, resolved_text, entity_id, source, confidence); one that the user corrected has `corrected` too, the
+    name of what was meant. `deixis` holds the latest time and event words
     (L1 of 000 §3.1): they stay here and never reach long-term memory.
     """
 

@@ -1,18 +1,21 @@
 """000 §7.1's service, method by method, and its integrations (§8): one entrance to all that concerns entities."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
 import structlog
 
 from .chat.additions import MemoryAdditions, NewMemory
+from .coreference.pointing import referents
 from .coreference.resolutions import CoreferenceResult, ResolutionRequest
+from .coreference.session_memory import meant_in, remember
 from .dialogue import Role
 from .entities import Entity, EntitySource, EntityStatus
 from .entity_storage import EntityStorage
 from .errors import InvalidField, Unavailable
 from .extraction.junk import junk_kind
-from .extraction.mentions import EntitySubtype, Extraction, Mention, MentionLevel
+from .extraction.mentions import EntitySubtype, Extraction
 from .extraction.recognition import recognise
 from .governance.names import checked_name, is_named, living, owner_of
 from .identity import derive_id, entity_id
@@ -28,6 +31,8 @@ EVERYTHING = ""
 """The query that means all entities (000 §8.2)."""
 LOADED = 100
 IN_A_PROMPT = 5
+REFERENTS = 5
+"""Entities that a reference may mean, where nobody says how many are wanted (000 §6.4)."""
 
 
 class ChatContext(Value):
@@ -76,20 +81,7 @@ class EntityMemoryService:
 
     async def resolve_coreference(self, query: str, session_id: str, user_id: str) -> CoreferenceResult:
         """Resolves the references of a query in its session (000 §7.1); the query as it was where that fails (§9.1)."""
-        try:
-            session = await self._sessions.load(session_id, user_id=user_id)
-            result = await self._resolver.resolve(
-                ResolutionRequest(
-                    query=query,
-                    user_id=user_id,
-                    turns=session.turns,
-                    last_referred_entity=session.context.last_referred_entity,
-                    now=self._now(),
-                )
-            )
-        except Unavailable as error:
-            _log.warning("resolution_failed", component=error.component, error=error.message)
-            return CoreferenceResult(original_query=query, resolved_query=query, degraded=("resolver",))
+        result = await self._resolve(query, session_id, user_id)
         for one in result.resolutions:
             _log.info(
                 "entity_resolved", query=query[:200], resolved=result.resolved_query[:200], source=one.source.value
@@ -117,7 +109,7 @@ class EntityMemoryService:
                 return await unit.entities.get(list(dict.fromkeys(mentioned)))
         said = NewMemory(content=text, created_at=self._now())
         _, report = await self._additions.add([said], user_id=user_id, session_id=session_id, wait=True)
-        await self._note(session_id, user_id, extraction.mentions)
+        await self._note(session_id, user_id, extraction, CoreferenceResult(original_query=text, resolved_query=text))
         return list(report.entities) if report else []
 
     async def get_entity(self, entity_value: str, user_id: str) -> Entity | None:
@@ -173,6 +165,28 @@ class EntityMemoryService:
         self._additions.notify(user_id=user_id)
         return entity
 
+    async def search_by_coreference(
+        self, coreference_word: str, session_id: str, user_id: str, limit: int = REFERENTS
+    ) -> list[Entity]:
+        """The entities that a referring expression may stand for in its session, best first (000 §6.4, §7.1).
+
+        Only what long-term memory knows: a thing that was described but never named is none of them.
+
+        Raises:
+            InvalidField: `limit` is out of bounds.
+            Unavailable: The session, the resolver or the record cannot answer.
+        """
+        if not 1 <= limit <= LOADED:
+            raise InvalidField(f"limit {limit} is out of bounds", field="limit", allowed=f"1 to {LOADED}")
+        request = await self._request(coreference_word, session_id, user_id)
+        found = await referents(coreference_word, request, resolver=self._resolver)
+        async with self._record.reading(user_id=user_id) as unit:
+            known = await unit.entities.get([one.entity_id for one in found if one.entity_id])
+            by_id = {entity.entity_id: entity for entity in known}
+            owners = [by_id.get(one.entity_id or "") or await owner_of(unit, one.text) for one in found]
+        current = {entity.entity_id: entity for entity in owners if entity and entity.is_current}
+        return list(current.values())[:limit]
+
     async def resolve(self, query: str, session_id: str, user_id: str) -> CoreferenceResult:
         """000 §2.2's short name of `resolve_coreference`."""
         return await self.resolve_coreference(query, session_id, user_id)
@@ -214,18 +228,33 @@ class EntityMemoryService:
     ) -> list[Entity]:
         """For a chat backend that is about to answer: writes the message and the reply down and learns (000 §8.1).
 
+        The session keeps what the message mentions, what it refers to, and what it corrects (§4.3).
+
         Raises:
             StoreUnavailable: Neither is written down.
         """
-        extraction = await self._extract(message, user_id)
+        extraction, resolution = await asyncio.gather(
+            self._extract(message, user_id), self._resolve(message, session_id, user_id)
+        )
         now = self._now()
         said = [NewMemory(content=message, turn_id=turn_id, created_at=now)]
         if reply:
             answer_id = f"reply to {turn_id}" if turn_id else None
             said.append(NewMemory(content=reply, role=Role.ASSISTANT, turn_id=answer_id, created_at=now))
         _, report = await self._additions.add(said, user_id=user_id, session_id=session_id, wait=True)
-        await self._note(session_id, user_id, extraction.mentions)
+        await self._note(session_id, user_id, extraction, meant_in(resolution, extraction))
         return list(report.entities) if report else []
+
+    async def _request(self, query: str, session_id: str, user_id: str) -> ResolutionRequest:
+        session = await self._sessions.load(session_id, user_id=user_id)
+        return ResolutionRequest.in_session(session, query, now=self._now())
+
+    async def _resolve(self, query: str, session_id: str, user_id: str) -> CoreferenceResult:
+        try:
+            return await self._resolver.resolve(await self._request(query, session_id, user_id))
+        except Unavailable as error:
+            _log.warning("resolution_failed", component=error.component, error=error.message)
+            return CoreferenceResult(original_query=query, resolved_query=query, degraded=("resolver",))
 
     async def _extract(self, text: str, user_id: str) -> Extraction:
         try:
@@ -235,13 +264,9 @@ class EntityMemoryService:
             return Extraction()
         return extraction
 
-    async def _note(self, session_id: str, user_id: str, mentions: tuple[Mention, ...]) -> None:
-        await self._sessions.append(
-            session_id,
-            user_id=user_id,
-            turns=(),
-            mentioned=[one.entity_id for one in mentions if one.entity_id],
-            deixis=[one.text for one in mentions if one.level is MentionLevel.SESSION],
+    async def _note(self, session_id: str, user_id: str, extraction: Extraction, resolution: CoreferenceResult) -> None:
+        await remember(
+            self._sessions, session_id, user_id=user_id, turns=(), extraction=extraction, resolution=resolution
         )
 
     def _again(self, entity: Entity) -> Entity:

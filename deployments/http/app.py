@@ -7,7 +7,7 @@ from importlib.metadata import version
 from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 
-from . import chat, embeddings, entities, governance, hooks, index, language, memories, operations, relations
+from . import chat, embeddings, entities, governance, hooks, index, language, memories, operations, relations, sessions
 from .limits import BodyLimit
 from .problems import install
 from .services import Services
@@ -30,6 +30,18 @@ def build_http(open_services: Callable[[], AbstractAsyncContextManager[Services]
     app = FastAPIOffline(title="Jiyi", description=_DESCRIPTION, version=version("jiyi"), lifespan=lifespan)
     app.add_middleware(BodyLimit)
     install(app)
-    for part in (chat, hooks, language, entities, relations, memories, governance, embeddings, index, operations):
+    for part in (
+        chat,
+        hooks,
+        sessions,
+        language,
+        entities,
+        relations,
+        memories,
+        governance,
+        embeddings,
+        index,
+        operations,
+    ):
         app.include_router(part.router)
     return app

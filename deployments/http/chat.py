@@ -31,7 +31,8 @@ async def chat(body: ChatBody, request: Request, services: Use) -> Any:
     """Answers a message with memory.
 
     With `stream: true` (or `Accept: text/event-stream`) the reply comes as events: `resolution` and `sources` as soon
-    as they are known, `delta` with pieces of the reply, `done` with the whole reply once the turn is safely stored.
+    as they are known, `clarification` where a reference is open, `delta` with pieces of the reply, `done` with the
+    whole reply once the turn is safely stored.
     """
     await services.admit(body.user_id)
     message = ChatMessage(
@@ -64,6 +65,7 @@ class ReplyInProgress:
         match event:
             case Understood():
                 self._fields["resolution"] = event.resolution
+                self._fields["clarification"] = event.resolution.clarification
                 self._fields["resolved_query"] = event.resolution.resolved_query
                 self._fields["mentions"] = event.extraction.mentions
             case Replied():
@@ -107,6 +109,8 @@ async def _stream(events: AsyncIterator[ChatEvent]) -> AsyncIterator[ServerSentE
             match event:
                 case Understood():
                     yield _sse("resolution", event.resolution.model_dump_json())
+                    if event.resolution.clarification:
+                        yield _sse("clarification", event.resolution.clarification.model_dump_json())
                 case Found():
                     yield _sse("sources", event.result.model_dump_json())
                 case Replied():

@@ -21,6 +21,7 @@ from .entity_schemas import (
     EntitySearchBody,
     LongTermReply,
     MergeBody,
+    ReferenceSearchBody,
     RelatedReply,
     RememberBody,
     SplitBody,
@@ -65,6 +66,14 @@ async def search(body: EntitySearchBody, services: Use) -> EntitiesReply:
     """Entities by vector, keyword and exact name (000 `search_entities`); all of them for an empty query."""
     await services.admit(body.user_id)
     found = await entity_memory(services).search_entities(body.query, body.user_id, body.limit)
+    return EntitiesReply(results=tuple(found))
+
+
+@router.post("/entities/by-reference")
+async def by_reference(body: ReferenceSearchBody, services: Use) -> EntitiesReply:
+    """Entities that a referring expression may stand for in its session (000 `search_by_coreference`), best first."""
+    await services.admit(body.user_id)
+    found = await entity_memory(services).search_by_coreference(body.word, body.session_id, body.user_id, body.limit)
     return EntitiesReply(results=tuple(found))
 
 

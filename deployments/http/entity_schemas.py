@@ -4,9 +4,10 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field, StringConstraints
 
-from memory.coreference.resolutions import CoreferenceResult
+from memory.coreference.resolutions import Clarification, CoreferenceResult
 from memory.entities import Entity, EntityRelation
 from memory.entity_identity import MAX_RELATED, RelatedEntity
+from memory.entity_memory import REFERENTS
 from memory.extraction.mentions import EntitySubtype
 from memory.governance.names import MAX_NAME
 
@@ -46,6 +47,17 @@ class EntitySearchBody(RequestModel):
     user_id: Identifier
     query: Annotated[str, StringConstraints(max_length=4096)] = ""
     limit: Limit = 10
+
+
+class ReferenceSearchBody(RequestModel):
+    """A referring expression (它, 這個系統, 上週提到的, "the latter") in a stored session."""
+
+    model_config = example({"user_id": "ada", "session_id": "s1", "word": "它"})
+
+    user_id: Identifier
+    session_id: Identifier = DEFAULT_SESSION
+    word: Annotated[Text, StringConstraints(max_length=MAX_NAME)]
+    limit: Limit = REFERENTS
 
 
 class AliasBody(RequestModel):
@@ -197,9 +209,13 @@ class LongTermReply(RequestModel):
 
 
 class BeforeReply(RequestModel):
-    """The query to go on with, why, and what to tell the model."""
+    """The query to go on with, why, and what to tell the model.
+
+    `clarification` is what to ask the user where a reference could mean several things.
+    """
 
     resolved_query: str
     resolution: CoreferenceResult
+    clarification: Clarification | None
     context: str
     entities: tuple[Entity, ...]

@@ -21,6 +21,7 @@ async def before(body: BeforeBody, services: Use) -> BeforeReply:
     return BeforeReply(
         resolved_query=found.resolved_query,
         resolution=found.resolution,
+        clarification=found.resolution.clarification,
         context=found.context,
         entities=found.entities,
     )

@@ -23,24 +23,23 @@ router = APIRouter(tags=["language"])
 async def resolve(body: ResolveBody, services: Use) -> CoreferenceResult:
     """Resolves the references of a query and rewrites it to stand alone; stores nothing.
 
+    Where a reference could mean several things it stays, and `clarification` says what to ask. A query that answers
+    such a question, or corrects what was understood before it, resolves the earlier query (`revision`).
+
     The context is the stored session `session_id`, or `history`: turns given here, oldest first.
     """
     await services.admit(body.user_id)
     now = utc_now()
-    last_referred = None
     if body.history is not None:
         turns = tuple(
             Turn(role=turn.role, content=turn.content, speaker=turn.speaker, created_at=turn.created_at or now)
             for turn in body.history
         )
+        request = ResolutionRequest(query=body.query, user_id=body.user_id, turns=turns, now=now)
     else:
         session = await services.sessions.load(body.session_id or DEFAULT_SESSION, user_id=body.user_id)
-        turns, last_referred = session.turns, session.context.last_referred_entity
-    result = await services.resolver.resolve(
-        ResolutionRequest(
-            query=body.query, user_id=body.user_id, turns=turns, last_referred_entity=last_referred, now=now
-        )
-    )
+        request = ResolutionRequest.in_session(session, body.query, now=now)
+    result = await services.resolver.resolve(request)
     services.count_degraded(result.degraded)
     return result
 

@@ -5,8 +5,8 @@ from typing import Annotated
 from pydantic import AwareDatetime, Field, model_validator
 
 from memory.answering.answers import AnsweredBy
-from memory.coreference.resolutions import CoreferenceResult
-from memory.dialogue import Role
+from memory.coreference.resolutions import Clarification, CoreferenceResult
+from memory.dialogue import Role, SessionContext, Turn
 from memory.entities import Entity
 from memory.extraction.mentions import Mention, RememberIntent
 from memory.ports.learning import LearnReport
@@ -35,12 +35,17 @@ class ChatBody(RequestModel):
 
 
 class ChatReply(RequestModel):
-    """The reply to a message. `answered_by` says how it came about: `extractive` means no language model was asked."""
+    """The reply to a message. `answered_by` says how it came about: `extractive` means no language model was asked.
+
+    `clarification` is there where a reference could mean several things: nothing was guessed, and the reply asks the
+    question unless memory has an answer that does not depend on it. The user's answer to it resolves the message.
+    """
 
     reply: str
     answered_by: AnsweredBy
     resolved_query: str
     resolution: CoreferenceResult
+    clarification: Clarification | None
     mentions: tuple[Mention, ...]
     sources: tuple[Hit, ...]
     turn_id: str
@@ -195,6 +200,13 @@ class SearchReply(RequestModel):
 
     results: tuple[Hit, ...]
     degraded: tuple[str, ...]
+
+
+class SessionReply(RequestModel):
+    """What a session remembers: its context for 24 hours, its turns (oldest first) for one (000 §4.3, §5.3)."""
+
+    context: SessionContext
+    turns: tuple[Turn, ...]
 
 
 class EntityList(RequestModel):

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from enum import StrEnum
 
+from ..coreference.resolutions import Clarification
 from ..dialogue import Turn
 from ..extraction.mentions import Extraction
 from ..retrieval.hits import Hit
@@ -18,11 +19,13 @@ class AnsweredBy(StrEnum):
 class AnswerRequest(Value):
     """A message with its references resolved, what was found in it, and what memory found for it, best first.
 
-    `turns` is the conversation before the message, oldest first.
+    `turns` is the conversation before the message, oldest first; `clarification` is what to ask where a reference of
+    the message is open. A message that revises an earlier one is that one, as it was meant.
     """
 
     message: str
     resolved: str
+    clarification: Clarification | None = None
     extraction: Extraction = Extraction()
     hits: tuple[Hit, ...] = ()
     turns: tuple[Turn, ...] = ()

@@ -2,10 +2,12 @@
 
 import re
 
+from ..coreference.resolutions import Clarification
 from ..dialogue import Role
 from ..questions import is_question
 from ..retrieval.analysis import KeywordAnalyzer
 from ..retrieval.hits import Hit, HitKind
+from ..text import normalise
 from .answers import Answer, AnsweredBy, Answerer, AnswerRequest
 from .phrases import Phrases, phrases_for
 
@@ -16,6 +18,9 @@ _MAX_QUOTE_CHARACTERS = 200
 
 class ExtractiveAnswerer(Answerer):
     """Answers a question with the best quotations, a request to remember by confirming it, the rest in a word.
+
+    A question with an open reference is answered by asking which thing is meant, unless memory has an answer that names
+    none of those that it could be: to quote what was said of one of them would be to guess.
 
     Args:
         analyzer: Splits texts into terms.
@@ -53,6 +58,8 @@ class ExtractiveAnswerer(Answerer):
     def _quote(self, request: AnswerRequest, phrases: Phrases) -> Answer:
         terms = self._analyzer.content_terms(request.resolved)
         relevant = [hit for hit in request.hits if self._is_evidence(hit, terms)]
+        if request.clarification and all(_speaks_of(hit.text, request.clarification) for hit in relevant):
+            return Answer(text=request.clarification.question, answered_by=AnsweredBy.EXTRACTIVE)
         if not relevant:
             return Answer(text=phrases.nothing_found, answered_by=AnsweredBy.EXTRACTIVE)
         best = max(hit.score for hit in relevant)
@@ -74,6 +81,11 @@ class ExtractiveAnswerer(Answerer):
         sentences: list[str] = [sentence.strip() for sentence in _SENTENCE.findall(text) if sentence.strip()]
         best = max(sentences, key=lambda sentence: len(terms & self._analyzer.content_terms(sentence)))
         return best if len(best) <= _MAX_QUOTE_CHARACTERS else best[:_MAX_QUOTE_CHARACTERS] + "…"
+
+
+def _speaks_of(text: str, clarification: Clarification) -> bool:
+    said = normalise(text)
+    return any(normalise(option.text) in said for option in clarification.options)
 
 
 def _attribute(hit: Hit, quote: str, phrases: Phrases) -> str:

@@ -14,6 +14,10 @@ class Phrases:
     remember: str
     nothing_found: str
     said: str
+    which: str
+    whether: str
+    listing: str
+    alternatively: str
     anonymous: str
     user: str
     assistant: str
@@ -24,6 +28,10 @@ TRADITIONAL = Phrases(
     remember="好的，我會記住：{content}",
     nothing_found="我的記憶裡沒有相關的內容。",
     said="{speaker}（{date}）：「{quote}」",
+    which="「{reference}」是指{options}？",
+    whether="「{reference}」是指{options}嗎？",
+    listing="、",
+    alternatively="還是",
     anonymous="記錄",
     user="您說過",
     assistant="助理說過",
@@ -33,6 +41,10 @@ SIMPLIFIED = Phrases(
     remember="好的，我会记住：{content}",
     nothing_found="我的记忆里没有相关的内容。",
     said="{speaker}（{date}）：「{quote}」",
+    which="「{reference}」是指{options}？",
+    whether="「{reference}」是指{options}吗？",
+    listing="、",
+    alternatively="还是",
     anonymous="记录",
     user="您说过",
     assistant="助理说过",
@@ -42,6 +54,10 @@ ENGLISH = Phrases(
     remember="I will remember: {content}",
     nothing_found="I have nothing about that in memory.",
     said="{speaker} ({date}): “{quote}”",
+    which="By “{reference}”, do you mean {options}?",
+    whether="By “{reference}”, do you mean {options}?",
+    listing=", ",
+    alternatively=" or ",
     anonymous="Noted",
     user="You said",
     assistant="The assistant said",

@@ -8,9 +8,10 @@ import structlog
 
 from ..answering.answers import Answer, Answerer, AnswerRequest
 from ..coreference.resolutions import CoreferenceResult, ResolutionRequest
+from ..coreference.session_memory import meant_in, remember
 from ..dialogue import Role, Session
 from ..errors import StoreUnavailable, Unavailable
-from ..extraction.mentions import Extraction, MentionLevel
+from ..extraction.mentions import Extraction
 from ..extraction.recognition import recognise
 from ..identity import memory_id, new_id, resource_id
 from ..ports.language import Extractor, Resolver
@@ -115,13 +116,15 @@ class ChatTurn:
         extraction, resolution = await asyncio.gather(
             self._extract(message, degraded), self._resolve(message, session, degraded)
         )
+        resolution = meant_in(resolution, extraction)
         yield Understood(resolution=resolution, extraction=extraction)
         result = await self._retrieve(message, resolution, degraded)
         yield Found(result=result)
         answer = await self._answerer.answer(
             AnswerRequest(
-                message=message.message,
+                message=resolution.resolved_query if resolution.revision else message.message,
                 resolved=resolution.resolved_query,
+                clarification=resolution.clarification,
                 extraction=extraction,
                 hits=result.hits,
                 turns=session.turns,
@@ -132,13 +135,13 @@ class ChatTurn:
         said, reply = _resources(message, resolution, answer)
         if not await self._record.append([said, reply], user_id=message.user_id):
             degraded.append("record")
-        await self._sessions.append(
+        await remember(
+            self._sessions,
             message.session_id,
             user_id=message.user_id,
             turns=[said.as_turn(extraction.mentions), reply.as_turn(None if answer.sources else ())],
-            mentioned=[mention.entity_id for mention in extraction.mentions if mention.entity_id],
-            resolutions=resolution.resolutions,
-            deixis=[mention.text for mention in extraction.mentions if mention.level is MentionLevel.SESSION],
+            extraction=extraction,
+            resolution=resolution,
         )
         learned = await self._learn(message, degraded)
         yield Acknowledged(
@@ -160,19 +163,14 @@ class ChatTurn:
                 _degrade("record", error, degraded)
                 [extraction] = await self._extractor.extract(texts)
         except Unavailable as error:
-            _degrade("extractor", error, degraded)
+            _log.error("entity_extraction_failed", component=error.component, error=error.message, exc_info=True)
+            degraded.append("extractor")
             return Extraction()
         degraded.extend(extraction.degraded)
         return extraction
 
     async def _resolve(self, message: ChatMessage, session: Session, degraded: list[str]) -> CoreferenceResult:
-        request = ResolutionRequest(
-            query=message.message,
-            user_id=message.user_id,
-            turns=session.turns,
-            last_referred_entity=session.context.last_referred_entity,
-            now=message.now,
-        )
+        request = ResolutionRequest.in_session(session, message.message, now=message.now)
         try:
             result = await self._resolver.resolve(request)
         except Unavailable as error:
@@ -216,7 +214,7 @@ def _resources(message: ChatMessage, resolution: CoreferenceResult, answer: Answ
         user_id=message.user_id,
         session_id=message.session_id,
         content=message.message,
-        resolved=resolution.resolved_query if resolution.resolutions else None,
+        resolved=resolution.resolved_query if resolution.resolutions or resolution.revision else None,
         metadata=message.metadata,
         created_at=message.now,
     )

@@ -3,10 +3,12 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from .candidates import Candidate, join
 from .discourse import Discourse
 from .ranking import Ranked, rank
+from .recalling import recalled
 from .references import Form, Kind, Number, Reference
 from .resolutions import ReferenceSource
 from .words import fold
@@ -78,7 +80,7 @@ def _many(reference: Reference, ranked: list[Ranked]) -> list[Ranked]:
 
 
 def antecedents(
-    text: str, reference: Reference, discourse: Discourse, *, last_referred: str | None = None
+    text: str, reference: Reference, discourse: Discourse, *, now: datetime, last_referred: str | None = None
 ) -> list[Ranked]:
     """All that a reference may stand for, best first.
 
@@ -89,18 +91,20 @@ def antecedents(
         text: The text that holds the reference.
         reference: Its offsets are into `text`.
         discourse: What has been mentioned before the reference.
+        now: When the text was said: 上週 and "yesterday" count from there.
         last_referred: Id of the entity that the session's last reference meant.
     """
     session = [one for one in discourse.session() if not _disjoint(text, reference, one)]
+    lifts = discourse.lifts(reference.text)
     if reference.kind in (Kind.FORMER, Kind.LATTER):
         return rank(reference, _of_a_pair(reference.kind, session), last_referred=last_referred)
     said = {candidate.key for candidate in session}
     remembered = [candidate for candidate in discourse.long_term if candidate.key not in said]
     if reference.across:
-        return rank(reference, [*session, *remembered], last_referred=last_referred)
-    ranked = _many(reference, rank(reference, session, last_referred=last_referred))
+        return recalled(reference, session, discourse.long_term, last_referred=last_referred, lifts=lifts, now=now)
+    ranked = _many(reference, rank(reference, session, last_referred=last_referred, lifts=lifts))
     if not ranked and reference.number is Number.PLURAL:
         ranked = _implied_groups(reference, session)
     if not ranked and not reference.quiet and reference.kind in (Kind.PERSONAL, Kind.NOUN_PHRASE, Kind.RECALL):
-        ranked = rank(reference, remembered, last_referred=last_referred)
+        ranked = rank(reference, remembered, last_referred=last_referred, lifts=lifts)
     return ranked

@@ -2,15 +2,17 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 
-from ..extraction.mentions import EntitySubtype
+from ..extraction.han_words import SURNAMES
+from ..extraction.mentions import EntitySubtype, Mention
 from ..text import has_han, is_han, normalise
 from .chinese import head_noun
 from .lexicon import GIVEN_NAMES, NOUNS, TITLES
 from .references import Gender, Number, Reference
 from .resolutions import ReferenceSource
-from .words import fold
+from .words import cut, fold
 
 _NOT_PERSON = frozenset(EntitySubtype) - {EntitySubtype.PERSON}
 _BETWEEN = re.compile(
@@ -21,6 +23,7 @@ _DETERMINER = re.compile(r"(?:an?|another|one|this|that|some|these|those|new)\s+
 _CHINESE_DETERMINER = re.compile(r"[这那一][一几]?(?:些|[个台部家本位款种只条间辆首张件项套座所名支篇场架把份])?")
 PERSON_SURE = 0.7  # titles of books look like names of persons
 TYPE_SURE = 0.6  # a mention below this names something, but its type proves nothing
+GUESSED = "tagger."  # sources of mentions whose type a model has guessed
 _LONGEST_NAME = 8  # of a Han name that has short forms
 _OWNERS = {"my": "your", "your": "my"}
 # "I need a restaurant": of a sort, not a certain one; what the answer names is likelier to be meant next.
@@ -69,6 +72,9 @@ class Candidate:
         frequency: How often it was mentioned.
         time: Whether it is a date.
         end: Where its mention ends in its own text.
+        moments: When it was spoken of, as far as long-term memory knows.
+        said: What was said of it then, folded.
+        proved: Whether its type is more than a model's guess from the words around it.
         standing: How well it is established as a thing that one may refer to, in 0–1: names and what was introduced
             have 1, a bare noun or a name that only jieba's guess makes one have less.
     """
@@ -91,6 +97,19 @@ class Candidate:
     time: bool = False
     end: int = 0
     standing: float = 1.0
+    proved: bool = True
+    moments: tuple[datetime, ...] = ()
+    said: tuple[str, ...] = ()
+
+    @property
+    def is_site(self) -> int:
+        """How surely it is somewhere that one goes rather than a company: 0 not at all, 1 by a guess, 2 surely."""
+        folded = fold(self.text)
+        head = head_noun(folded) if has_han(folded) else None
+        noun = head[1] if head else NOUNS.get(folded.split()[-1]) if folded.split() else None
+        if noun and EntitySubtype.PLACE in noun.subtypes:
+            return 2
+        return (2 if self.proved else 1) if self.subtype is EntitySubtype.PLACE else 0
 
 
 def shown_gender(text: str, before: str) -> Gender | None:
@@ -174,15 +193,54 @@ def heads(text: str, start: int, end: int) -> bool:
     return not before or before[-1] in "。！？!?.;；\n" or bool(_SUBJECT_AFTER.match(fold(text), end))
 
 
-def groups(text: str, found: Sequence[tuple[int, int, Candidate]]) -> list[Candidate]:
-    """Coordinations of one text: X和Y, "X, Y and Z"; only of things that may be of one sort."""
-    groups: list[list[tuple[int, int, Candidate]]] = []
+def is_proved(mention: Mention, *, told: bool) -> bool:
+    """Whether more than a model's guess says of what type a name is: its own form, or what the user said of it.
+
+    Args:
+        mention: As a model tagged it.
+        told: Whether its type comes from elsewhere.
+    """
+    folded = fold(mention.text)
+    if told:
+        return True
+    if mention.subtype is EntitySubtype.PERSON:
+        if has_han(folded):
+            return mention.text[0] in SURNAMES or folded[0] in SURNAMES
+        return any(word in GIVEN_NAMES or word.rstrip(".") in TITLES for word in folded.split())
+    if mention.subtype is EntitySubtype.PLACE:
+        return {word.tag for word in cut(folded) if word.listed} == {"ns"} or not has_han(folded)
+    return False
+
+
+def _coordinated(text: str, found: Sequence[Span]) -> list[list[Span]]:
+    """Runs of things that a text joins: X和Y, "X, Y and Z"; only of things that may be of one sort."""
+    runs: list[list[Span]] = []
     for item in found:
-        last = groups[-1][-1] if groups else None
+        last = runs[-1][-1] if runs else None
         if last and _BETWEEN.fullmatch(text[last[1] : item[0]]) and _alike(last[2], item[2]):
-            groups[-1].append(item)
+            runs[-1].append(item)
         else:
-            groups.append([item])
+            runs.append([item])
+    return runs
+
+
+def parallel(text: str, found: Sequence[Span]) -> list[Span]:
+    """The things with what a coordination gives all of its members: one that is the subject, or of a known type."""
+    shared = []
+    for run in _coordinated(text, found):
+        subject = any(one.subject for _, _, one in run)
+        standing = max(one.standing for _, _, one in run)
+        types = {(one.subtype, one.person) for _, _, one in run if one.subtype}
+        subtype, person = types.pop() if len(types) == 1 else (None, None)
+        for start, end, one in run:
+            alike = replace(one, subject=subject, standing=standing)
+            typed = alike if one.subtype or one.person is not None else replace(alike, subtype=subtype, person=person)
+            shared.append((start, end, typed))
+    return shared
+
+
+def groups(text: str, found: Sequence[Span]) -> list[Candidate]:
+    """The coordinations of one text, each as one thing."""
     return [
         Candidate(
             _joined(text, group),
@@ -197,7 +255,7 @@ def groups(text: str, found: Sequence[tuple[int, int, Candidate]]) -> list[Candi
             subject=group[0][2].subject,
             end=group[-1][1],
         )
-        for group in groups
+        for group in _coordinated(text, found)
         if len(group) > 1
     ]
 

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ..extraction.mentions import EntitySubtype
 from .lexicon import ATTRIBUTES, CHINESE_PRONOUNS, CLASSIFIERS, NOUNS, OF_THINGS, VAGUE, Noun
 from .references import Form, Kind, Number, Reference
 from .words import Word, cut
 
+_HAN_NOUNS = sorted((noun for noun in NOUNS if not noun.isascii() and len(noun) > 1), key=len, reverse=True)
 _CLASSIFIER = "|".join(CLASSIFIERS)
 # Measure words of time and of occasions: 這次, 這天, 那年 point into the clock, not at a thing (000 §3.2).
 _TIME_AFTER = "次|天|年|月|周|回|时|下|会|晚|阵|辈子|段时间"
@@ -22,11 +24,12 @@ _INSIDE_AFTER = re.compile(r"他(?:人|乡|国|日|杀|山|妈的|妈(?!妈|是|
 _DEMONSTRATIVE = re.compile(rf"[这那](?P<count>一|两|几|三|四|五)?(?P<some>些)?(?P<classifier>{_CLASSIFIER})?")
 _FORMAL = re.compile(r"(?<![应不就也都早本活合理只])该|(?<![因如彼从为在对到由至])此|(?<![基根原日])本")
 _SPEECH = "说|讲|提|聊|谈|讨论|介绍|推荐|问|讲到|提及"
-_WHEN = (
-    "上次|上回|上一次|之前|先前|刚才|刚刚|前面|上面|早些时候|以前|前几天|前天|昨天|上周|上星期|上个月|上个星期|"
-    "那天|最早|一开始"
+_LONG_AGO = (
+    "上次|上回|上一次|之前|先前|以前|那天|前几天|前两天|前阵子|大前天|前天|前晚|昨[天日晚]|今天|今早|去年|"
+    "(?:上+|这)个?(?:周|星期|礼拜)[一二三四五六日天]?|(?:上+|这)个?月|"
+    r"(?:\d{1,3}|[一两二三四五六七八九十])(?:天|周|个?星期|个?礼拜|个?月|年)(?:以前|之前|前)"
 )
-_LONG_AGO = "上次|上回|上一次|之前|先前|以前|前几天|前天|昨天|上周|上星期|上个|那天"
+_WHEN = f"{_LONG_AGO}|刚才|刚刚|前面|上面|早些时候|最早|一开始"
 _RECALL = re.compile(
     rf"(?:(?:我们|咱们|我|你|您)?(?:{_WHEN})(?:我们|咱们|我|你|您|有)?(?:{_SPEECH})(?:到|起|过|及)*(?:的|"
     rf"(?=[这那](?:{_CLASSIFIER}))))"
@@ -37,6 +40,8 @@ _WITHIN = re.compile(
     r"刚|前面|上面|上述|前述|上文|(?:你|您)所?(?:说|讲|提|聊|谈|讨论|介绍|推荐|问)"
 )  # points into this session only
 # 你說的對, 你說的沒錯, 你說的是…: a verdict on what was said, not a thing.
+# 上次說的那個做備份的系統: what it does, before the noun that it ends in.
+_DESCRIBED = re.compile(rf"[^，,。！？!?；;的]{{1,12}}的(?=(?:{'|'.join(_HAN_NOUNS)}))")
 _VERDICT = re.compile(r"(?:很|太|都|也|真)*(?:对|没错|是|有道理|好听|话|那样|这样|不错|不对|轻松|什么|啥|一样|时候)")
 _CONTRAST = re.compile(r"(?P<former>前者)|(?P<latter>后者)|(?P<both>[两二]者)")
 _PLACE = re.compile(r"那(?:里|边|儿)(?!来|么|些)")
@@ -80,6 +85,8 @@ def _noun_run(folded: str, position: int) -> str:
         if len(run) == 3 or not adjacent or word.tag not in _NOMINAL or (word.text in VAGUE and run):
             break
         run.append(word)
+    while len(run) > 1 and run[-1].text in ATTRIBUTES:
+        run.pop()  # 那本書作者, 那位律師電話: what is asked about the thing is no part of it
     if not run:
         return _known_noun(folded, position)
     return folded[position : position + run[-1].end]
@@ -164,10 +171,14 @@ def _recalls(text: str, folded: str) -> Iterator[Reference]:
         after = pointer.end() if pointer else end
         number, count = _number(pointer["count"], pointer["some"]) if pointer else (None, 0)
         classifier = pointer["classifier"] if pointer else None
-        if run := _noun_run(folded, after):
+        told = _DESCRIBED.match(folded, after) if across else None
+        if (run := _noun_run(folded, after)) or told:
+            start, about = after, ""
+            if not run and told:
+                start, about, run = told.end(), text[after : told.end()], _known_noun(folded, told.end())
             found = _phrase(
                 text,
-                (match.start(), after),
+                (match.start(), start),
                 run,
                 classifier,
                 kind=Kind.RECALL,
@@ -176,7 +187,7 @@ def _recalls(text: str, folded: str) -> Iterator[Reference]:
                 across=across,
             )
             if found:
-                yield found
+                yield replace(found, called=run if across else "", about=about)
         elif match[0].startswith(("上述", "前述", "上文")) and not match[0].endswith("的"):
             continue
         elif not (_VERDICT.match(folded, after) and not pointer):

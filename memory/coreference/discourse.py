@@ -1,7 +1,7 @@
 """What a conversation has mentioned so far, turn by turn."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..entities import Entity
@@ -9,6 +9,7 @@ from ..extraction.mentions import EntitySubtype, Mention, MentionLevel
 from ..text import has_han, normalise
 from .candidates import (
     DATE,
+    GUESSED,
     INDEFINITE,
     PERSON_SURE,
     PREDICATED,
@@ -22,19 +23,22 @@ from .candidates import (
     heads,
     is_person,
     is_plain_name,
+    is_proved,
     is_short_form,
+    parallel,
     shown_gender,
     told_type,
 )  # fmt: skip
 from .chinese import head_noun
 from .introduction import counted_type, equated, located, of_a_kind, standing
 from .phrases import Phrase, noun_phrases
-from .resolutions import ReferenceSource
+from .resolutions import Occasion, ReferenceSource
 from .words import fold
 
 _REMEMBERED = 300  # mentions, latest: bounds the work that a very long turn can cause
 _WINDOW = 60  # characters before a phrase that may decide about it
 _AGAIN = 0.1  # standing that a further mention adds
+_CORRECTED = 0.12  # what a correction lifts the right antecedent by, and lowers the wrong one
 _EDGES = " .。!！~～\n"
 _ASKS_WHAT = re.compile(r"(?:是|做|叫|干)(?:谁|什么|啥)|\b(?:who|what)(?:'s| is| are)\b")
 
@@ -51,7 +55,10 @@ def _date(match: re.Match[str], *, user: bool) -> Span:
 class Discourse:
     """The things mentioned so far, in order; grows as turns are read."""
 
-    def __init__(self, long_term: Sequence[Entity]) -> None:
+    def __init__(self, long_term: Sequence[Entity], occasions: Sequence[Occasion] = ()) -> None:
+        spoken: dict[str, list[Occasion]] = {}
+        for occasion in occasions:
+            spoken.setdefault(occasion.entity_id, []).append(occasion)
         self._entities = {
             normalise(name): entity
             for entity in reversed(long_term)
@@ -61,6 +68,7 @@ class Discourse:
         self._mentioned: list[Candidate] = []
         self._order = 0
         self._asked = False
+        self._lifts: dict[str, dict[str, float]] = {}
         self.long_term = tuple(
             Candidate(
                 entity.entity_value,
@@ -73,6 +81,12 @@ class Discourse:
                 is_person(entity.subtype),
                 shown_gender(entity.entity_value, ""),
                 frequency=max(1, entity.mention_count),
+                moments=(
+                    entity.first_mentioned,
+                    entity.last_mentioned,
+                    *(occasion.at for occasion in spoken.get(entity.entity_id, ())),
+                ),
+                said=tuple(fold(occasion.text) for occasion in spoken.get(entity.entity_id, ())),
             )
             for rank, entity in enumerate(entity for entity in long_term if entity.is_current)
         )
@@ -110,7 +124,7 @@ class Discourse:
                 barred.append(span[:2])
         found.sort(key=lambda span: span[0])
         found = [(first, last, replace(candidate, end=last)) for first, last, candidate in found]
-        found = equated(text, found)
+        found = parallel(text, equated(text, found))
         for _, _, candidate in found:
             self._add(candidate)
         self._asked = user and bool(_ASKS_WHAT.search(fold(text)))
@@ -120,6 +134,17 @@ class Discourse:
     def refer(self, candidate: Candidate, *, user: bool, end: int) -> None:
         """Records that something mentioned was referred to again, so that chains of references reach its name."""
         self._add(replace(candidate, source=ReferenceSource.SESSION, user=user, subject=True, distance=0, end=end))
+
+    def correct(self, reference: str, *, meant: str, wrong: str | None) -> None:
+        """Records that the user has corrected what a reference meant; both are candidates' keys."""
+        lifts = self._lifts.setdefault(fold(reference), {})
+        lifts[meant] = _CORRECTED
+        if wrong and wrong != meant:
+            lifts[wrong] = -_CORRECTED
+
+    def lifts(self, reference: str) -> Mapping[str, float]:
+        """What corrections of the same words have taught, by candidate's key: added to the score."""
+        return self._lifts.get(fold(reference), {})
 
     def next_turn(self) -> None:
         """One turn ends: everything is one turn further away."""
@@ -140,6 +165,7 @@ class Discourse:
                     subtype=candidate.subtype or known.subtype,
                     person=known.person if candidate.person is None else candidate.person,
                     gender=candidate.gender or known.gender,
+                    proved=(candidate if candidate.subtype else known).proved,
                 )
             merged[candidate.key] = candidate
         return tuple(reversed(merged.values()))
@@ -200,6 +226,7 @@ class Discourse:
             user=user,
             subject=heads(text, mention.start, mention.end),
             standing=1.0 if is_person(subtype) else located(before),
+            proved=not mention.source.startswith(GUESSED) or is_proved(mention, told=subtype is not sure),
         )
         return mention.start, mention.end, candidate
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from ..extraction.mentions import EntitySubtype
-from .lexicon import ENGLISH_PRONOUNS, NOUNS, TIME_WORDS, Noun
+from .lexicon import ENGLISH_PRONOUNS, NOUNS, TIME_WORDS, Noun, word_set
 from .references import Form, Kind, Number, Reference
 
 _BE = (
@@ -63,26 +63,28 @@ _VERB_AFTER = (
     r"work|works|mean|means|looks|look|sounds|need|needs|support|supports|run|runs|come|comes|seem|seems"
 )
 _ONES = re.compile(r"\b(?:this|that|these|those) (?P<one>ones?)\b|\bthe (?P<same>same) one\b")
-_THE_ONE = re.compile(
-    r"\bthe (?P<noun>one|thing|stuff|[a-z]+)(?: that| which)? (?:from|of) (?:last|yesterday|before|earlier|the "
-    r"other)(?: (?:week|time|month|year|night|"
-    r"day|session|conversation|chat|meeting|monday|tuesday|wednesday|thursday|friday|saturday|sunday))?\b"
+_DAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
+_WHEN = (
+    rf"(?:(?:the )?last(?: (?:time|week|month|year|night|session|conversation|chat|meeting|{_DAYS}))?|"
+    r"(?:the day before )?yesterday|(?:a few|a couple of|an?|one|two|three|four|five|six|seven|ten|\d{1,3}) "
+    rf"(?:day|week|month|year)s? (?:ago|before)|on (?:{_DAYS})|this (?:morning|week|month)|"
+    r"earlier(?: this week| today)?|before|previously|just now|the other(?: (?:day|week|time))?|above)"
 )
+_THE_ONE = re.compile(rf"\bthe (?P<noun>one|thing|stuff|[a-z]+)(?: that| which)? (?:from|of) {_WHEN}\b")
 _SAID = (
     r"(?:mentioned|discussed|talked about|told (?:you|me) about|spoke about|spoke of|said|brought up|suggested|"
     r"recommended|referred to|asked about|were talking about|was talking about)"
 )
-_ASIDE = (
-    r"(?: (?:last time|last week|last month|yesterday|before|earlier|previously|just now|the other day|above|last "
-    r"session|the last time))?"
-)
+_ASIDE = rf"(?: {_WHEN})?"
 _RECALL = re.compile(
-    rf"\bwhat (?:we|i|you) (?:just |previously |had |have )?{_SAID}{_ASIDE}(?=\W|$)"
+    rf"\bwhat (?:we|i|you) (?:just |previously |had |have )?(?!said|suggested){_SAID}{_ASIDE}(?=\W|$)"
     rf"|\bthe (?P<noun>one|thing|stuff|[a-z]+)(?: that| which)? (?:i|you|we) (?:just |previously |had |have "
     rf")?{_SAID}{_ASIDE}(?=\W|$)"
 )
+# "the former president's name", "the former owner is": an adjective before its noun.
 _CONTRAST = re.compile(
-    r"\bthe (?:(?P<former>former)|(?P<latter>latter))(?: one)?\b(?! [a-z]+ (?:of|president|minister))"
+    r"\bthe (?:(?P<former>former)|(?P<latter>latter))(?: one)?\b"
+    rf"(?! (?!(?:{_VERB_AFTER})\b)[a-z]+(?:'s|,? (?:of|is|was|are|were|has|had|who|whose))\b)"
 )
 _BOTH = re.compile(
     rf"\b(?:both of (?:them|these|those)|the two of them|these two|those two|both(?= (?:{_VERB_AFTER})\b|\s*[?.!,]|$))"
@@ -148,6 +150,12 @@ _WINDOW = 40  # characters before a word that may decide about it
 _PLACES = frozenset({EntitySubtype.PLACE, EntitySubtype.ORGANISATION})
 
 
+_UNSPECIFIC = word_set(
+    "way reason fact point time times idea problem question issue part rest same first second day one ones truth words "
+    "word answer rule mistake stuff moment case result matter"
+)
+
+
 def singular(noun: str) -> tuple[str, Number]:
     """An English noun without its plural ending, and the number that it showed."""
     if noun in NOUNS:
@@ -191,7 +199,18 @@ def _typed(
     facts = NOUNS.get(base, Noun(frozenset()))
     person = (facts.subtypes == {EntitySubtype.PERSON}) if facts.subtypes else None
     return Reference(
-        start, end, text[start:end], kind, number, person, facts.gender, facts.subtypes, base, across, quiet=quiet
+        start,
+        end,
+        text[start:end],
+        kind,
+        number,
+        person,
+        facts.gender,
+        facts.subtypes,
+        base,
+        across,
+        quiet=quiet,
+        called=base if across else "",
     )
 
 
@@ -202,8 +221,9 @@ def _recalls(text: str, folded: str) -> Iterator[Reference]:
             start, end = match.span()
             if noun is None or noun in ("one", "thing", "stuff"):
                 yield Reference(start, end, text[start:end], Kind.RECALL, None, across=True)
-            elif singular(noun)[0] in NOUNS:
-                yield _typed(text, (start, end), Kind.RECALL, noun, across=True)
+            elif singular(noun)[0] not in TIME_WORDS and noun not in _UNSPECIFIC:
+                unknown = singular(noun)[0] not in NOUNS  # then only what was called so can be meant
+                yield _typed(text, (start, end), Kind.RECALL, noun, across=True, quiet=unknown)
 
 
 def _demonstratives(text: str, folded: str) -> Iterator[Reference]:

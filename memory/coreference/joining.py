@@ -11,19 +11,22 @@ from collections.abc import Sequence
 
 from ..dialogue import Turn
 from ..text import normalise
+from .analysis import Analysis, Written, joined
 from .candidates import Candidate
 from .entity_lookup import EntityLookup
 from .ranking import score
 from .reasons import copy_reason
 from .references import Form, Kind, Number, Reference
 from .resolutions import Alternative, CoreferenceResolution, CoreferenceResult, ReferenceSource, ResolutionRequest
-from .resolver import Analysis, Written, joined
 from .rewrites import Antecedent, Replacement, RewriteResult
 from .rewriting import Edit, edit, fitted
 from .standing_alone import has_look_alike, is_nobody, points, stands_alone
 
 _OVERRIDE = 0.8
 """Confidence from which the rewriter's antecedent takes the place of another one that the rules found."""
+
+_DECISIVE = 0.95
+"""Confidence from which it chooses among things of which the rules would ask the user which one is meant."""
 
 _BY_RULES = frozenset({Kind.FORMER, Kind.LATTER, Kind.BOTH, Kind.RECALL, Kind.TIME})
 """References whose antecedent follows from what they say."""
@@ -56,6 +59,8 @@ class Joiner:
 
     def join(self, rewrite: RewriteResult) -> CoreferenceResult:
         """The query with what either of both resolves."""
+        if self._analysis.result.revision:
+            return self._analysis.result
         rewrite = self._completed(rewrite)
         ruled = self._analysis.written
         copied = any(one.antecedents for one in rewrite.replacements)
@@ -103,7 +108,9 @@ class Joiner:
             for one in self._analysis.result.unresolved
             if not any(other.resolution.start < one.end and one.start < other.resolution.end for other in written)
         ]
-        return joined(self._query, sorted(written, key=lambda one: one.edit.start), still_open)
+        return joined(
+            self._query, sorted(written, key=lambda one: one.edit.start), still_open, self._analysis.questions
+        )
 
     def _is_said(self, replacement: Replacement) -> bool:
         """Whether the rules write the same antecedents, or there are none, as in their → the."""
@@ -154,7 +161,15 @@ class Joiner:
         is_open = any(reference.start == one.start for one in self._analysis.result.unresolved)  # several would fit
         if (meant is None or is_open) and sure < _OVERRIDE:
             return False
+        if meant and self._is_option(reference, meant) and sure < _DECISIVE:
+            return False
         return meant is None or score(reference, meant) is not None
+
+    def _is_option(self, reference: Reference, meant: Candidate) -> bool:
+        """Whether the rules would ask if this or another is meant."""
+        asked = next((one for one in self._analysis.questions if one.start == reference.start), None)
+        options = [_plain(option.text) for option in asked.options] if asked else []
+        return len(options) > 1 and _plain(meant.text) in options
 
     def _named(self, replacement: Replacement) -> Candidate | None:
         """The longest name in the rewriter's antecedent; of descriptions the rules know too little to refuse them."""

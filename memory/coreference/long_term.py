@@ -1,20 +1,32 @@
-"""What a resolver may know from other sessions: this user's entities (000 §6.4)."""
+"""What a resolver may know from other sessions: this user's entities, and when they were spoken of (000 §6.4)."""
+
+import asyncio
+from collections.abc import Sequence
 
 import structlog
 
+from ..entities import Entity
 from ..errors import Unavailable
 from ..ports.language import Resolver
-from ..ports.record import SystemOfRecord
-from .resolutions import CoreferenceResult, ResolutionRequest
+from ..ports.record import SystemOfRecord, UnitOfWork
+from .detection import find_references
+from .resolutions import CoreferenceResult, Occasion, ResolutionRequest
+from .time_windows import TimeWindow, find_window
+from .words import fold
 
 CANDIDATES = 50
+RECALLED = 500
+"""Entities looked through where a query reaches back to a certain time."""
+MEMORIES = 500
+"""Latest memories read for when, and in which words, an entity was spoken of."""
 _log = structlog.get_logger("entity_memory")
 
 
 class LongTermResolver(Resolver):
     """Wraps a resolver and offers it the entities that the user's long-term memory holds, latest mentioned first.
 
-    Preloaded entities that the user never mentioned are not offered: nobody can refer to what was never said. While
+    Preloaded entities that the user never mentioned are not offered: nobody can refer to what was never said. For a
+    query that reaches across sessions (上週提到的) the memories that mention them say when they were spoken of. While
     the record is down, references are resolved among the session's own turns, and the result says so.
     """
 
@@ -24,12 +36,45 @@ class LongTermResolver(Resolver):
 
     async def resolve(self, request: ResolutionRequest) -> CoreferenceResult:
         """See `Resolver.resolve`."""
+        across, window = await asyncio.to_thread(_reach, request)
         try:
             async with self._record.reading(user_id=request.user_id) as unit:
-                recent = await unit.entities.recent(limit=CANDIDATES)
+                known = await unit.entities.recent(limit=RECALLED if window else CANDIDATES)
+                occasions = await _occasions(unit, known) if across else ()
         except Unavailable as error:
             _log.warning("resolution_degraded", component=error.component, error=error.message)
             result = await self._resolver.resolve(request)
             return result.model_copy(update={"degraded": (*result.degraded, "record")})
-        mentioned = tuple(entity for entity in recent if entity.mention_count > 0)
-        return await self._resolver.resolve(request.model_copy(update={"long_term": mentioned}))
+        mentioned = [entity for entity in known if entity.mention_count > 0]
+        if window:
+            mentioned = [*mentioned[:CANDIDATES], *_then(mentioned[CANDIDATES:], occasions, window)]
+        offered = {"long_term": tuple(mentioned), "occasions": occasions}
+        return await self._resolver.resolve(request.model_copy(update=offered))
+
+
+def _reach(request: ResolutionRequest) -> tuple[bool, TimeWindow | None]:
+    """Whether a query reaches across sessions, and to which time."""
+    across = [one for one in find_references(request.query) if one.across]
+    windows = (find_window(fold(one.text), request.now) for one in across)
+    return bool(across), next((window for window in windows if window), None)
+
+
+async def _occasions(unit: UnitOfWork, entities: Sequence[Entity]) -> tuple[Occasion, ...]:
+    known = {entity.entity_id for entity in entities}
+    return tuple(
+        Occasion(entity_id=entity_id, at=memory.created_at, text=memory.text)
+        for memory in await unit.memories.recent(limit=MEMORIES)
+        for entity_id in memory.entity_ids
+        if entity_id in known
+    )
+
+
+def _then(entities: Sequence[Entity], occasions: Sequence[Occasion], window: TimeWindow) -> list[Entity]:
+    """Those that were spoken of at a time, as many as are offered otherwise."""
+    spoken = {one.entity_id for one in occasions if window.holds(one.at)}
+    found = [
+        one
+        for one in entities
+        if one.entity_id in spoken or window.holds(one.first_mentioned) or window.holds(one.last_mentioned)
+    ]
+    return found[:CANDIDATES]

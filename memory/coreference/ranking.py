@@ -13,6 +13,7 @@ from ..text import normalise
 from .candidates import Candidate, unreadable
 from .references import Kind, Number, Reference
 from .resolutions import ReferenceSource
+from .words import cut
 
 WEIGHTS: Mapping[str, float] = {
     "agreement": 0.34,
@@ -26,9 +27,11 @@ WEIGHTS: Mapping[str, float] = {
 CLOSE = 0.06
 """Below this margin two candidates are close, and the encoder is asked (where there is one)."""
 
-_CLEAR = 0.08  # margin above which the runner-up costs no confidence
-_TIE = 0.56  # factor on the confidence of a perfect tie
+_CLEAR = 0.06  # margin above which the runner-up costs no confidence
+_TIE = 0.49  # factor on the confidence of a perfect tie: none is above a floor of one half
 _DOUBT = 0.6  # factor on the confidence where agreement is nothing but a guess
+_NO_LIFTS: Mapping[str, float] = {}
+_GUESSED_TYPE = 0.65  # agreement with a name whose type nothing but a model's guess contradicts
 _EXCHANGE = 2  # turns back that belong to the last exchange
 _STALE = 0.2  # what is left of having been the subject, and mentioned often, before the last exchange
 _PER_TURN = 0.9  # recency per turn of the last exchange
@@ -55,7 +58,8 @@ def _takes_plural(reference: Reference, candidate: Candidate) -> bool:
     """Whether one thing may be "they": a company, a restaurant; in English also a name of no known type."""
     if reference.chinese:
         return reference.person is True and candidate.subtype in _HOLDERS
-    return candidate.subtype in _HOLDERS or (candidate.subtype is None and candidate.named)
+    unknown = candidate.subtype is None or not candidate.proved
+    return candidate.subtype in _HOLDERS or (unknown and candidate.named)
 
 
 _LATIN = re.compile(r"[a-z0-9]")
@@ -79,7 +83,7 @@ def _person_fits(reference: Reference, candidate: Candidate) -> float | None:
     if reference.gender and candidate.gender and reference.gender is not candidate.gender:
         return None
     if reference.person is None:
-        if reference.kind is not Kind.DEMONSTRATIVE or reference.subtypes:
+        if reference.kind not in (Kind.DEMONSTRATIVE, Kind.RECALL) or reference.subtypes:
             return 1.0
         return 0.7 if candidate.person or candidate.subtype is EntitySubtype.PLACE else 1.0
     if candidate.person is None:
@@ -88,6 +92,8 @@ def _person_fits(reference: Reference, candidate: Candidate) -> float | None:
         if not reference.person or candidate.named:
             return _UNKNOWN_GENDER if reference.gender else 0.8
         return None if reference.chinese else 0.55  # the Chinese nouns of persons are known by their endings
+    if candidate.person and not reference.person and not candidate.proved:
+        return _GUESSED_TYPE
     if candidate.person is reference.person:
         return _PLACE_AS_THING if candidate.subtype is EntitySubtype.PLACE and not reference.subtypes else 1.0
     # 他們 also stands for a company; a plural "they" shows no person at all.
@@ -106,7 +112,11 @@ def _type_fits(reference: Reference, candidate: Candidate, same_head: bool) -> f
     if candidate.subtype in reference.subtypes:
         return 1.0
     model_number = candidate.subtype is EntitySubtype.CODE and EntitySubtype.PRODUCT in reference.subtypes
-    return 0.8 if same_head or model_number else None
+    if same_head or model_number:
+        return 0.8
+    # what says of a name that it is a person, of a company that it is a product: only the context, as a model read it
+    by_noun = reference.kind in (Kind.NOUN_PHRASE, Kind.RECALL) and candidate.named
+    return None if candidate.proved or not by_noun else _GUESSED_TYPE
 
 
 def _agreement(reference: Reference, candidate: Candidate, same_head: bool) -> float | None:
@@ -124,7 +134,22 @@ def _agreement(reference: Reference, candidate: Candidate, same_head: bool) -> f
 
 
 def _same_head(reference: Reference, candidate: Candidate) -> bool:
-    return bool(reference.noun) and normalise(candidate.text).endswith(normalise(reference.noun))
+    if not reference.noun or not normalise(candidate.text).endswith(normalise(reference.noun)):
+        return False
+    # 飛書 is no 書: one character at the end of a name of another type is a part of the name
+    chance = len(reference.noun) == 1 and candidate.named and candidate.subtype is not None
+    return not chance or candidate.subtype in reference.subtypes
+
+
+def _told_so(reference: Reference, candidate: Candidate) -> bool:
+    """Whether something said of it calls it what the reference does: 醫生 in 蔡明宏是我的醫生."""
+    if not (reference.across and reference.called):
+        return False
+    if len(reference.called) == 1:
+        return any(word.text == reference.called for text in candidate.said for word in cut(text))
+    edge = r"\b" if reference.called.isascii() else ""
+    pattern = re.compile(edge + re.escape(reference.called))
+    return any(pattern.search(text) for text in candidate.said)
 
 
 def _can_be_called(reference: Reference, candidate: Candidate) -> bool:
@@ -165,7 +190,12 @@ def _may_be_this(candidate: Candidate) -> bool:
 
 
 def score(
-    reference: Reference, candidate: Candidate, *, last_referred: str | None = None, similarity: float = 0.5
+    reference: Reference,
+    candidate: Candidate,
+    *,
+    last_referred: str | None = None,
+    lifts: Mapping[str, float] = _NO_LIFTS,
+    similarity: float = 0.5,
 ) -> Ranked | None:
     """One candidate's score, or None where it cannot be meant.
 
@@ -173,9 +203,10 @@ def score(
         reference: What refers.
         candidate: What it may stand for.
         last_referred: Id of the entity that the session's last reference meant.
+        lifts: What corrections have taught, by candidate's key.
         similarity: In 0–1; 0.5 where nobody has measured.
     """
-    same_head = _same_head(reference, candidate)
+    same_head = _same_head(reference, candidate) or _told_so(reference, candidate)
     agreement = _agreement(reference, candidate, same_head)
     if agreement is None or unreadable(reference, candidate):
         return None
@@ -193,6 +224,7 @@ def score(
     total = _standing(candidate) * sum(WEIGHTS[name] * value for name, value in features.items())
     if last_referred and candidate.entity_id == last_referred:
         total += _LATEST_REFERRED
+    total += lifts.get(candidate.key, 0.0)
     if candidate.source is ReferenceSource.LONG_TERM:
         total += _ACROSS if reference.across else -_LONG_TERM_PENALTY
     return Ranked(candidate, min(1.0, max(0.0, total)), features)
@@ -203,21 +235,34 @@ def rank(
     candidates: Sequence[Candidate],
     *,
     last_referred: str | None = None,
+    lifts: Mapping[str, float] = _NO_LIFTS,
     similarity: Callable[[Candidate], float] = lambda _: 0.5,
 ) -> list[Ranked]:
     """The candidates that can be meant, best first; of equals the later mentioned.
 
     A reference that holds a part of a name (那台 HCI), or reaches across sessions with a noun (之前提到的酒店), leaves
-    only the things of that name, where there are any.
+    only the things of that name, where there are any. One to an organisation (該公司) leaves what is least a site: no
+    hotel where a name could be a company's.
     """
     scored = [
         one
         for candidate in candidates
-        if (one := score(reference, candidate, last_referred=last_referred, similarity=similarity(candidate)))
+        if (
+            one := score(
+                reference, candidate, last_referred=last_referred, lifts=lifts, similarity=similarity(candidate)
+            )
+        )
     ]
     if _LATIN.search(reference.noun) or reference.across:
-        called_so = [one for one in scored if one.candidate.named and _same_head(reference, one.candidate)]
+        called_so = [
+            one
+            for one in scored
+            if one.candidate.named and (_same_head(reference, one.candidate) or _told_so(reference, one.candidate))
+        ]
         scored = called_so or scored
+    if reference.subtypes == {EntitySubtype.ORGANISATION}:
+        least = min((one.candidate.is_site for one in scored), default=0)
+        scored = [one for one in scored if one.candidate.is_site == least]
     return sorted(scored, key=lambda one: (-one.score, -one.candidate.order))
 
 

@@ -65,6 +65,8 @@ class Reference:
         form: How it is substituted.
         quiet: A weak signal (a definite noun phrase, a bare 這): left alone, unreported, where nothing fits well.
         chinese: Whether the expression is Chinese.
+        called: Folded noun of any sort that it calls the thing, empty where it calls it nothing: 律師, "dentist".
+        about: What it tells of the thing, as written: 做備份的 in 上次說的那個做備份的系統.
     """
 
     start: int
@@ -81,3 +83,5 @@ class Reference:
     form: Form = Form.PLAIN
     quiet: bool = False
     chinese: bool = False
+    called: str = ""
+    about: str = ""

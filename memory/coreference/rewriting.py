@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..text import has_han, is_han
+from ..text import has_han
 from .references import Form, Kind, Number, Reference
-from .words import fold, is_latin
+from .words import fold, is_latin, is_seam
 
 _SPACED = re.compile(r"[\u3400-\u9fff] +[A-Za-z0-9]|[A-Za-z0-9] +[\u3400-\u9fff]")
 _UNSPACED = re.compile(r"[\u3400-\u9fff][A-Za-z0-9]|[A-Za-z0-9][\u3400-\u9fff]")
@@ -71,15 +71,11 @@ def _contracted(query: str, reference: Reference, number: Number, text: str) -> 
 def _spaced(query: str, start: int, end: int, text: str, spaces: bool) -> str:
     """Spaces at the seams between Latin and Han, in the way the user writes them."""
     before, after = query[start - 1 : start] if start else "", query[end : end + 1]
-    if before and text and _seam(before, text[0]) and spaces:
+    if before and text and is_seam(before, text[0]) and spaces:
         text = " " + text
-    if after and text and (_seam(text[-1], after)) and spaces:
+    if after and text and (is_seam(text[-1], after)) and spaces:
         text += " "
     return text
-
-
-def _seam(left: str, right: str) -> bool:
-    return (is_latin(left) and is_han(right)) or (is_han(left) and is_latin(right))
 
 
 def edit(query: str, reference: Reference, text: str, *, number: Number = Number.SINGULAR, spaces: bool = True) -> Edit:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from ..extraction.junk import Junk, junk_kind
+from .corrections import find_choice
 from .references import Reference
 from .words import fold
 
@@ -21,8 +22,10 @@ _NOTHING = frozenset({Junk.EMPTY, Junk.PRONOUN, Junk.GREETING, Junk.STOP_WORD})
 
 
 def stands_alone(query: str) -> bool:
-    """Whether a query is small talk, or a question about the assistant itself."""
-    return junk_kind(query) is Junk.GREETING or bool(_TO_ASSISTANT.search(fold(query)))
+    """Whether a query is small talk, a question about the assistant itself, or takes back what was understood."""
+    choice = find_choice(query)
+    takes_back = choice is not None and (choice.firm or choice.denies)
+    return takes_back or junk_kind(query) is Junk.GREETING or bool(_TO_ASSISTANT.search(fold(query)))
 
 
 def has_look_alike(query: str, references: Sequence[Reference]) -> bool:

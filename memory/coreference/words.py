@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ..extraction.han_cutting import cut_han
-from ..text import to_simplified
+from ..text import is_han, to_simplified
 
 _NAMEABLE = re.compile(r"[A-Za-z0-9\u00c0-\u024f]")
 
@@ -45,3 +45,8 @@ def cut(folded: str) -> tuple[Word, ...]:
 def is_latin(character: str) -> bool:
     """Whether a character belongs to a Latin word or number, for the space between it and Han text."""
     return bool(_NAMEABLE.match(character))
+
+
+def is_seam(left: str, right: str) -> bool:
+    """Whether a Latin and a Han character stand side by side."""
+    return (is_latin(left) and is_han(right)) or (is_han(left) and is_latin(right))

@@ -192,3 +192,25 @@ async def test_without_the_record_nothing_is_said_to_be_kept(
     monkeypatch.setattr(services.record, "writing", gone)
     await send(http, "POST", "/entities", 503, entity_value="AI-Box")
     await send(http, "POST", "/entities/merge", 503, **{"into": "a", "from": "b"})
+
+
+async def test_a_reference_leads_to_the_entities_that_it_may_mean(http: httpx.AsyncClient) -> None:
+    await send(http, "POST", "/chat", message="我在比較 Redis 和 Qdrant。", session_id="s1", wait=True)
+    found = await send(http, "POST", "/entities/by-reference", word="它", session_id="s1")
+    assert {one["entity_value"] for one in found["results"]} == {"Redis", "Qdrant"}
+    found = await send(http, "POST", "/entities/by-reference", word="後者", session_id="s1", limit=1)
+    assert [one["entity_value"] for one in found["results"]] == ["Qdrant"]
+    found = await send(http, "POST", "/entities/by-reference", word="它", session_id="s1", user_id="bob")
+    assert found["results"] == []
+    await send(http, "POST", "/entities/by-reference", 422, word="它", limit=0)
+    await send(http, "POST", "/entities/by-reference", 422, word="")
+
+
+async def test_before_a_reply_the_backend_is_told_what_to_ask(http: httpx.AsyncClient) -> None:
+    await send(http, "POST", "/chat/after", message="我們買了 AI-Box 和 HCI-500。", session_id="s1")
+    before = await send(http, "POST", "/chat/before", message="它多少錢？", session_id="s1")
+    assert before["resolved_query"] == "它多少錢？"
+    assert before["clarification"]["question"] == "「它」是指 AI-Box 還是 HCI-500？"
+    await send(http, "POST", "/chat/after", message="它多少錢？", reply="您問的是哪一個？", session_id="s1")
+    before = await send(http, "POST", "/chat/before", message="第二個", session_id="s1")
+    assert (before["resolved_query"], before["clarification"]) == ("HCI-500 多少錢？", None)

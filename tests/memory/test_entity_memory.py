@@ -138,3 +138,51 @@ async def test_a_record_that_is_away_is_no_success(
     monkeypatch.setattr(world.record, "writing", gone)
     with pytest.raises(StoreUnavailable):
         await service.remember_entity("AI-Box", "ann")
+
+
+@pytest.mark.parametrize("word", ["它", "這個", "這個系統", "it", "this", "the system I mentioned before"])
+async def test_a_reference_finds_the_entities_that_it_may_mean(
+    world: World, service: EntityMemoryService, word: str
+) -> None:
+    await world.say("我們買了 AI-Box 和 HCI-500。")
+    await world.say("王小明負責維護。")
+    found = await service.search_by_coreference(word, "s", "ann")
+    assert {one.entity_value for one in found} == {"AI-Box", "HCI-500"}
+    assert len(await service.search_by_coreference(word, "s", "ann", limit=1)) == 1
+    assert await service.search_by_coreference(word, "s", "bob") == []
+
+
+async def test_the_entity_that_a_reference_means_comes_first(world: World, service: EntityMemoryService) -> None:
+    await world.say("我在比較 Redis 和 Qdrant。")
+    assert [one.entity_value for one in await service.search_by_coreference("後者", "s", "ann")] == ["Qdrant"]
+    await world.say("AI-Box 到貨了。")
+    found = await service.search_by_coreference("它", "s", "ann")
+    assert found[0].entity_value == "AI-Box"
+
+
+async def test_what_refers_to_nothing_finds_nothing(service: EntityMemoryService) -> None:
+    assert await service.search_by_coreference("它", "s", "ann") == []
+    assert await service.search_by_coreference("早安", "s", "ann") == []
+
+
+@pytest.mark.parametrize("limit", [0, -1, 101])
+async def test_the_number_of_entities_that_a_reference_may_find_has_bounds(
+    service: EntityMemoryService, limit: int
+) -> None:
+    with pytest.raises(InvalidField):
+        await service.search_by_coreference("它", "s", "ann", limit)
+
+
+async def test_a_backend_s_turns_are_resolved_and_corrected_like_our_own(
+    world: World, service: EntityMemoryService
+) -> None:
+    await service.after_reply("我們買了 HCI-500。", "s", "ann", reply="好。")
+    await service.after_reply("我在看 AI-Box。", "s", "ann", reply="好。")
+    await service.after_reply("它多少錢？", "s", "ann", reply="我不知道。")
+    before = await service.before_reply("不是，我是說 HCI-500", "s", "ann")
+    assert before.resolved_query == "HCI-500 多少錢？"
+    await service.after_reply("不是，我是說 HCI-500", "s", "ann", reply="好。")
+    context = (await world.sessions.load("s", user_id="ann")).context
+    wrong, right = context.coreference_history
+    assert (wrong["resolved_text"], wrong["corrected"], right["resolved_text"]) == ("AI-Box", "HCI-500", "HCI-500")
+    assert context.last_referred_entity == right["entity_id"] == entity_id("ann", "HCI-500")

@@ -1,7 +1,11 @@
 """A chat turn over a whole memory of fakes (DESIGN §3)."""
 
-import pytest
+from datetime import timedelta
 
+import pytest
+from structlog.testing import capture_logs
+
+from memory.coreference.resolutions import ReferenceSource
 from memory.errors import StoreUnavailable, Unavailable
 
 from ..conftest import World
@@ -112,10 +116,13 @@ async def test_a_turn_goes_on_without_the_parts_that_only_improve_it(
         monkeypatch.setattr(
             target, {"_extractor": "extract", "_resolver": "resolve", "_retriever": "search"}[part], down
         )
-    understood, replied, acknowledged = await world.say("它放在哪裡？")
+    with capture_logs() as logs:
+        understood, replied, acknowledged = await world.say("它放在哪裡？")
     assert understood.resolution.resolved_query == "它放在哪裡？"
     assert replied.answer.text
     assert {"extractor", "resolver", "retriever"} <= set(acknowledged.degraded)
+    [error] = [log for log in logs if log["event"] == "entity_extraction_failed"]
+    assert (error["log_level"], error["exc_info"]) == ("error", True)  # 000 §9.3: with the traceback
 
 
 async def test_a_turn_that_cannot_be_written_down_is_not_acknowledged(
@@ -161,3 +168,84 @@ async def test_while_the_record_cannot_be_read_the_session_is_still_understood_a
     await world.learn()
     async with world.record.reading(user_id="ann") as unit:
         assert await unit.entities.get_by_value("AI-Box")
+
+
+async def test_where_two_things_fit_the_reply_asks_and_the_answer_resolves_the_question(world: World) -> None:
+    await world.say("我們買了 AI-Box 和 HCI-500。")
+    understood, replied, _ = await world.say("它放在哪裡？")
+    assert understood.resolution.resolved_query == "它放在哪裡？"
+    assert understood.resolution.clarification
+    assert replied.answer.text == understood.resolution.clarification.question == "「它」是指 AI-Box 還是 HCI-500？"
+    assert replied.answer.sources == ()
+    await world.note("HCI-500 放在三樓機房。")
+    understood, replied, _ = await world.say("後者")
+    assert understood.resolution.resolved_query == "HCI-500 放在哪裡？"
+    assert "三樓機房" in replied.answer.text
+
+
+async def test_what_memory_says_of_one_of_the_options_is_no_answer_but_what_it_says_of_neither_is(world: World) -> None:
+    await world.say("We run Grafana and Jenkins.")
+    await world.note("Grafana uses port 3000.")
+    _, replied, _ = await world.say("Which port does it use?")
+    assert replied.answer.text == "By “it”, do you mean Grafana or Jenkins?"
+    await world.note("Every service uses a port above 3000.")
+    understood, replied, _ = await world.say("Which port does it use?")
+    assert understood.resolution.clarification
+    assert "above 3000" in replied.answer.text
+
+
+async def test_a_statement_is_not_answered_with_a_question(world: World) -> None:
+    await world.say("我們買了 AI-Box 和 HCI-500。")
+    understood, replied, _ = await world.say("它很貴。")
+    assert understood.resolution.clarification
+    assert replied.answer.text == "了解。"
+
+
+async def test_a_correction_is_answered_learned_and_kept_in_the_session(world: World) -> None:
+    await world.say("我們買了 HCI-500。")
+    await world.say("我在看 AI-Box。")
+    understood, _, _ = await world.say("它多少錢？")
+    assert understood.resolution.resolved_query == "AI-Box 多少錢？"
+    await world.note("宏康 DXP 的報價是 30 萬。")
+    understood, _, _ = await world.say("不是，我是說宏康 DXP")
+    assert understood.resolution.resolved_query == "宏康 DXP 多少錢？"
+    assert understood.resolution.revision
+    assert understood.resolution.revision.rejected
+    assert understood.resolution.revision.rejected.text == "AI-Box"
+    async with world.record.reading(user_id="ann") as unit:
+        learned = await unit.entities.get_by_value("宏康 DXP")
+        [said] = [one for one in await unit.log.session("s", limit=20) if one.content.startswith("不是")]
+    assert learned
+    assert said.resolved == "宏康 DXP 多少錢？"
+    context = (await world.sessions.load("s", user_id="ann")).context
+    assert context.last_referred_entity == learned.entity_id
+    wrong, right = context.coreference_history[-2:]
+    assert (wrong["original_text"], wrong["resolved_text"], wrong["corrected"]) == ("它", "AI-Box", "宏康 DXP")
+    assert (right["original_text"], right["resolved_text"], right.get("corrected")) == ("它", "宏康 DXP", None)
+    understood, _, _ = await world.say("它有保固嗎？")
+    assert understood.resolution.resolved_query == "宏康 DXP 有保固嗎？"
+
+
+async def test_what_was_said_last_week_is_found_by_its_time(world: World) -> None:
+    await world.say("我們在評估 AI-Box。", session="first")
+    world.now += timedelta(days=6)
+    await world.say("HCI-500 到貨了。", session="second")
+    world.now += timedelta(days=1)
+    understood, _, _ = await world.say("上週提到的那個系統多少錢？", session="third")
+    assert understood.resolution.resolved_query == "AI-Box 多少錢？"
+    assert [one.source for one in understood.resolution.resolutions] == [ReferenceSource.LONG_TERM]
+    understood, _, _ = await world.say("昨天說的那台機器放在哪裡？", session="fourth")
+    assert understood.resolution.resolved_query == "HCI-500 放在哪裡？"
+
+
+async def test_an_entity_mentioned_before_and_after_a_time_is_found_by_the_memories_of_it(world: World) -> None:
+    for days, message in (
+        (0, "AI-Box 的簡報做好了。"),
+        (20, "AI-Box 漲價了。"),
+        (1, "HCI-500 到貨了。"),
+        (9, "AI-Box 下單了。"),
+    ):
+        world.now += timedelta(days=days)
+        await world.say(message, session=message)
+    understood, _, _ = await world.say("十天前說的那個系統多少錢？", session="last")
+    assert understood.resolution.resolved_query == "AI-Box 多少錢？"

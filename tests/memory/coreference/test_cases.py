@@ -1,71 +1,76 @@
-"""The tables: what becomes of a query, in Traditional and Simplified Chinese and in English."""
+"""The suite: what becomes of a query, in Traditional and Simplified Chinese and in English (`benchmarks/data`)."""
 
-from collections.abc import Awaitable, Callable, Iterator
-from pathlib import Path
+from collections import Counter
+from collections.abc import Awaitable, Callable
 
 import pytest
 
-from memory.coreference.resolutions import CoreferenceResult, ResolutionRequest
+from benchmarks.coreference import System
+from benchmarks.coreference_cases import Case, judge, read_cases
+from memory.coreference.resolutions import CoreferenceResult
 from memory.coreference.resolver import RuleResolver
 from memory.extraction.extractor import RuleExtractor
 
-_FOLDER = Path(__file__).parent
-_REAL_SHARE = 0.98  # of the resolved cases, with an extractor that was not told the names
+_REAL_SHARE = 0.98  # of the tuned cases, with an extractor that was not told the names
+_HELD_OUT_SHARE = 0.9  # reached after one round of general rules; the first figure is in data/coreference_first.json
+_GUESSED_SHARE = 0.06  # of the held-out cases: answered wrongly above the floor
+_TYPES = {
+    "pronoun", "possessive", "demonstrative", "ellipsis", "plural", "chain", "former_latter", "place", "long_term_time",
+    "long_term_topic", "ambiguity", "answer", "correction", "trap",
+}  # fmt: skip
 
 
-def _cases(name: str) -> Iterator[tuple[tuple[str, ...], str, str]]:
-    for line in (_FOLDER / name).read_text(encoding="utf-8").splitlines():
-        if line and not line.startswith("#"):
-            said, _, expected = line.partition(" => ")
-            *turns, query = said.split(" ¦ ")
-            yield tuple(turns), query, expected or query
+def _named(cases: list[Case]) -> list[object]:
+    return [pytest.param(case, id=f"{case.turns[0] if case.turns else ''} ¦ {case.query}") for case in cases]
 
 
-def _named(name: str) -> list[object]:
-    return [pytest.param(*case, id=f"{case[0][0] if case[0] else ''} ¦ {case[1]}") for case in _cases(name)]
-
-
-@pytest.mark.parametrize(("turns", "query", "expected"), _named("cases_resolved.txt"))
+@pytest.mark.parametrize("case", _named([case for case in read_cases("tuned") if case.type != "trap"]))
 async def test_a_reference_becomes_its_antecedent(
-    resolve: Callable[..., Awaitable[CoreferenceResult]], turns: tuple[str, ...], query: str, expected: str
+    resolve: Callable[..., Awaitable[CoreferenceResult]], case: Case
 ) -> None:
-    result = await resolve(query, *turns)
-    assert result.resolved_query == expected
+    result = await resolve(case.query, *case.turns)
+    assert result.resolved_query == case.expected
     for one in result.resolutions:
-        assert query[one.start : one.end] == one.original_text
+        assert case.query[one.start : one.end] == one.original_text
         assert one.reason
         assert result.confidence <= one.confidence <= 1
 
 
-@pytest.mark.parametrize(("turns", "query", "expected"), _named("cases_unchanged.txt"))
+@pytest.mark.parametrize("case", _named([case for case in read_cases("tuned") if case.type == "trap"]))
 async def test_what_does_not_refer_or_has_no_sure_antecedent_stays(
-    resolve: Callable[..., Awaitable[CoreferenceResult]], turns: tuple[str, ...], query: str, expected: str
+    resolve: Callable[..., Awaitable[CoreferenceResult]], case: Case
 ) -> None:
-    result = await resolve(query, *turns)
-    assert result.resolved_query == expected
+    result = await resolve(case.query, *case.turns)
+    assert result.resolved_query == case.query
     assert result.resolutions == ()
 
 
-async def test_the_tables_hold_at_least_150_cases() -> None:
-    assert len([*_cases("cases_resolved.txt"), *_cases("cases_unchanged.txt")]) >= 150
+def test_the_suite_has_every_type_in_every_language() -> None:
+    cases = read_cases()
+    assert len(cases) >= 150
+    found = Counter((case.type, case.language) for case in cases)
+    assert {(type_, language) for type_ in _TYPES for language in ("zh-Hant", "zh-Hans", "en")} <= set(found)
 
 
-async def test_most_cases_hold_with_the_real_extractor(make_request: Callable[..., ResolutionRequest]) -> None:
-    resolver = RuleResolver(extractor=RuleExtractor())
-    cases = list(_cases("cases_resolved.txt"))
-    missed = []
-    for turns, query, expected in cases:
-        result = await resolver.resolve(make_request(query, turns))
-        if result.resolved_query != expected:
-            missed.append(f"{' ¦ '.join((*turns, query))} => {result.resolved_query}")
-    assert len(missed) <= (1 - _REAL_SHARE) * len(cases), "\n".join(missed)
+@pytest.mark.parametrize("trap", [False, True])
+async def test_most_cases_hold_with_the_real_extractor(trap: bool) -> None:
+    system = System(RuleResolver(extractor=RuleExtractor()))
+    verdicts = [await system.verdict(case) for case in read_cases("tuned") if (case.type == "trap") is trap]
+    missed = [one for one in verdicts if not one.right]
+    assert len(missed) <= (1 - _REAL_SHARE) * len(verdicts), missed
 
 
-async def test_traps_hold_with_the_real_extractor(make_request: Callable[..., ResolutionRequest]) -> None:
-    resolver = RuleResolver(extractor=RuleExtractor())
-    changed = []
-    for turns, query, _ in _cases("cases_unchanged.txt"):
-        result = await resolver.resolve(make_request(query, turns))
-        if result.resolved_query != query:
-            changed.append(f"{' ¦ '.join((*turns, query))} => {result.resolved_query}")
-    assert len(changed) <= (1 - _REAL_SHARE) * len(list(_cases("cases_unchanged.txt"))), "\n".join(changed)
+async def test_cases_written_before_the_rules_hold_mostly_and_are_seldom_guessed() -> None:
+    system = System(RuleResolver(extractor=RuleExtractor()))
+    verdicts = [await system.verdict(case) for case in read_cases("held_out")]
+    assert sum(one.right for one in verdicts) >= _HELD_OUT_SHARE * len(verdicts)
+    assert sum(one.guessed for one in verdicts) <= _GUESSED_SHARE * len(verdicts)
+
+
+def test_a_clarification_is_right_only_if_it_offers_all_and_resolves_nothing() -> None:
+    [case, *_] = [case for case in read_cases("held_out") if case.options]
+    silent = CoreferenceResult(original_query=case.query, resolved_query=case.query)
+    assert not judge(case, silent).right
+    assert not judge(case, silent).guessed
+    guess = CoreferenceResult(original_query=case.query, resolved_query="AI-Box?")
+    assert judge(case, guess).guessed

@@ -1,0 +1,254 @@
+"""Resolves an earlier query again with the antecedent that the user names: as a correction, or as an answer."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+
+from ..dialogue import Role
+from ..extraction.mentions import Mention, MentionLevel
+from ..text import has_han, is_traditional, normalise, to_simplified
+from .analysis import Analysis, Choices, Written, written
+from .candidates import Candidate, described, is_person, join
+from .corrections import Choice, find_choice
+from .discourse import Discourse
+from .history import TURNS
+from .phrases import noun_phrases
+from .ranking import Ranked, score
+from .references import Kind, Number, Reference
+from .resolutions import (
+    Alternative,
+    CoreferenceResult,
+    ReferenceSource,
+    ResolutionRequest,
+    Revision,
+)
+from .rewriting import apply
+
+_SAID = 0.95  # confidence where the user has said what was meant
+_SHORTEST_PART = 2  # characters of a name that stand for all of it
+_ENOUGH = 2
+
+Analyse = Callable[[ResolutionRequest], Awaitable[Analysis]]
+Find = Callable[[str], Awaitable[tuple[Mention, ...]]]
+
+
+async def revise(request: ResolutionRequest, *, analyse: Analyse, find: Find) -> Analysis | None:
+    """The user's last query as this one makes it clear; None where this one is no answer and no correction.
+
+    Args:
+        request: What was asked now.
+        analyse: Analyses the query before, in what had been said until then.
+        find: Finds the names of a text.
+    """
+    choice = find_choice(request.query)
+    earlier = _earlier(request) if choice and _may_answer(choice, request) else None
+    if choice is None or earlier is None:
+        return None
+    asked = await analyse(earlier)
+    if not choice.firm and not choice.denies and not asked.questions:
+        return None
+    meant = _of_options(choice, request, asked) if choice.all or choice.place is not None else None
+    if choice.all or choice.place is not None:
+        return None if meant is None else _revised(request, asked, choice, meant)
+    meant = _known(choice, request, asked)
+    if meant is None and choice.firm:
+        meant = _new(choice, request.query, await find(request.query))
+    if meant is None:
+        return None
+    if not asked.choices and choice.denies:
+        asked = replace(asked, choices=_names(choice, earlier.query, await find(earlier.query)))
+    return _revised(request, asked, choice, meant)
+
+
+def _may_answer(choice: Choice, request: ResolutionRequest) -> bool:
+    """Whether it is worth reading the earlier query: nearly every short message has the form of an answer."""
+    if choice.firm or choice.denies or choice.all or choice.place is not None:
+        return True
+    key = normalise(choice.text).removeprefix("the ")
+    return any(key in normalise(turn.content) for turn in request.turns[-TURNS:])
+
+
+def _names(choice: Choice, query: str, mentions: Sequence[Mention]) -> tuple[Choices, ...]:
+    """The name that a query without references is corrected in: the one that the user takes back, or the only one."""
+    named = [one for one in mentions if one.level is MentionLevel.LONG_TERM]
+    taken_back = [one for one in named if choice.wrong and normalise(one.text) == normalise(choice.wrong)]
+    found = taken_back or (named if len(named) == 1 else [])
+    return tuple(
+        Choices(
+            Reference(one.start, one.end, query[one.start : one.end], Kind.NOUN_PHRASE, chinese=has_han(query)),
+            (Ranked(_candidate(one.text, one), one.confidence),),
+        )
+        for one in found[:1]
+    )
+
+
+def _earlier(request: ResolutionRequest) -> ResolutionRequest | None:
+    """What the user said before, as it was asked then."""
+    said = [at for at, turn in enumerate(request.turns) if turn.role is Role.USER]
+    if not said:
+        return None
+    turns = request.turns[: said[-1]]
+    return request.model_copy(update={"query": request.turns[said[-1]].content, "turns": turns})
+
+
+def _pool(asked: Analysis) -> list[Candidate]:
+    """All that the earlier query could have meant: what a question offers first, then what was mentioned."""
+    open_spans = {(one.start, one.end) for one in asked.questions}
+    choices = sorted(asked.choices, key=lambda one: (one.reference.start, one.reference.end) not in open_spans)
+    considered = [one.candidate for each in choices for one in each.ranked]
+    return [*considered, *(one for one in asked.candidates if not one.members)]
+
+
+def _of_options(choice: Choice, request: ResolutionRequest, asked: Analysis) -> Candidate | None:
+    """The option of this number, or all of them together."""
+    options = _options(request, asked)
+    if len(options) < _ENOUGH:
+        return None
+    if choice.all:
+        keys = [one.key for one in options]
+        joined = next((one for one in asked.candidates if [member.key for member in one.members] == keys), None)
+        return joined or replace(
+            options[0],
+            text=join([one.text for one in options]),
+            key="\x1f".join(keys),
+            entity_id=None,
+            number=Number.PLURAL,
+            members=tuple(options),
+        )
+    place = choice.place or 0
+    return options[place] if place < len(options) else None
+
+
+def _options(request: ResolutionRequest, asked: Analysis) -> list[Candidate]:
+    """What may be counted through: as the assistant's question names them, else as they were mentioned."""
+    by_key = {one.key: one for one in reversed(_pool(asked))}
+    if asked.questions:
+        offered = [normalise(one.text) for one in asked.questions[0].options]
+    else:
+        ranked = next((one.ranked for one in asked.choices if len(one.ranked) >= _ENOUGH), ())
+        offered = [one.candidate.key for one in sorted(ranked[:_ENOUGH], key=lambda one: one.candidate.order)]
+    options = [by_key[key] for key in offered if key in by_key]
+    last = request.turns[-1]
+    said = normalise(last.content) if last.role is Role.ASSISTANT else ""
+    if sum(one.key in said for one in options) >= _ENOUGH:
+        options = sorted((one for one in options if one.key in said), key=lambda one: said.index(one.key))
+    return options
+
+
+def _known(choice: Choice, request: ResolutionRequest, asked: Analysis) -> Candidate | None:
+    """The thing of this name, or the only one whose name it is a part of: 宏康 for 宏康 HCI."""
+    key = normalise(choice.text)
+    offered = [normalise(one.text) for one in asked.questions[0].options] if asked.questions else []
+    if not choice.firm and not choice.denies:
+        pool = [one for one in _pool(asked) if one.key in offered]
+    else:
+        pool = [*_pool(asked), *Discourse(request.long_term).long_term]
+    for bare in (key, key.removeprefix("the ")):
+        named = next((one for one in pool if one.key in (bare, f"the {bare}")), None)
+        if named:
+            return named
+    if len(key) < _SHORTEST_PART:
+        return None
+    parts = {one.key: one for one in reversed(pool) if _is_part(key, one.key)}
+    return next(iter(parts.values())) if len(parts) == 1 else None
+
+
+def _is_part(short: str, full: str) -> bool:
+    return short in full if has_han(short) else f" {short} " in f" {full} "
+
+
+def _new(choice: Choice, message: str, mentions: Sequence[Mention]) -> Candidate | None:
+    """A name or a description that the conversation has not held yet; None where the text is neither."""
+    for mention in mentions:
+        whole = mention.start <= choice.start + _article(choice.text) and choice.end <= mention.end
+        if whole and mention.level is MentionLevel.LONG_TERM:
+            return _candidate(mention.text, mention)
+    for phrase in noun_phrases(message):
+        if phrase.start <= choice.start + _article(choice.text) and phrase.end == choice.end:
+            text = choice.text if phrase.named else described(choice.text, by_user=True)
+            found = _candidate(text, None)
+            return replace(found, subtype=phrase.subtype, person=phrase.person, number=phrase.number)
+    return None
+
+
+def _article(text: str) -> int:
+    return len("the ") if text.lower().startswith("the ") else 0
+
+
+def _candidate(text: str, mention: Mention | None) -> Candidate:
+    subtype = mention.subtype if mention else None
+    return Candidate(
+        text,
+        normalise(text),
+        ReferenceSource.SESSION,
+        entity_id=mention.entity_id if mention else None,
+        subtype=subtype,
+        person=is_person(subtype),
+    )
+
+
+def _revised(request: ResolutionRequest, asked: Analysis, choice: Choice, meant: Candidate) -> Analysis | None:
+    """The earlier query with what was meant in place."""
+    target = _target(asked, choice, meant)
+    if target is None:
+        return None
+    query = asked.result.revision.query if asked.result.revision else asked.result.original_query
+    reference, understood = target.reference, _understood(target, asked, request)
+    rejected = understood if understood and normalise(understood.text) != meant.key else None
+    considered = [one for one in target.ranked if one.candidate.key != meant.key]
+    one = written(query, reference, [Ranked(meant, _SAID), *considered], spaces=asked.spaces)
+    resolution = one.resolution.model_copy(update={"confidence": _SAID, "reason": _reason(request.query)})
+    kept = [other for other in asked.written if other.edit.end <= one.edit.start or one.edit.end <= other.edit.start]
+    ids = (found for each in (*kept, one) for found in each.entity_ids)
+    result = CoreferenceResult(
+        original_query=request.query,
+        resolved_query=apply(query, [each.edit for each in (*kept, one)]),
+        confidence=_SAID,
+        entities_found=tuple(dict.fromkeys(ids)),
+        revision=Revision(query=query, resolution=resolution, rejected=rejected),
+    )
+    again = Written(resolution, one.edit, one.entity_ids)
+    return replace(asked, result=result, written=(*kept, again), questions=())
+
+
+def _target(asked: Analysis, choice: Choice, meant: Candidate) -> Choices | None:
+    """The reference that is corrected: the one that was asked about, else the last that this can stand for."""
+    spans = {(one.start, one.end) for one in asked.questions}
+    choices = [one for one in asked.choices if one.reference not in asked.bound]
+    for one in choices:
+        if (one.reference.start, one.reference.end) in spans:
+            return one
+    if not choice.denies and not choice.firm:
+        return None
+    fitting = [one for one in choices if score(one.reference, meant) is not None]
+    if fitting:
+        return fitting[-1]
+    if len(choices) == 1:
+        return choices[0]
+    return None
+
+
+def _understood(target: Choices, asked: Analysis, request: ResolutionRequest) -> Alternative | None:
+    """What the reference was taken for: by what the session remembers, else by the rules."""
+    text = target.reference.text
+    for entry in reversed(request.history):
+        if entry.get("original_text") == text and not entry.get("corrected"):
+            return Alternative(
+                text=str(entry.get("resolved_text") or ""),
+                entity_id=str(entry["entity_id"]) if entry.get("entity_id") else None,
+                source=ReferenceSource(str(entry.get("source") or ReferenceSource.SESSION.value)),
+                score=float(entry.get("confidence") or 0.0),
+            )
+    for one in asked.written:
+        if (one.resolution.start, one.resolution.end) == (target.reference.start, target.reference.end):
+            found = one.resolution
+            return Alternative(
+                text=found.resolved_text, entity_id=found.entity_id, source=found.source, score=found.confidence
+            )
+    return None
+
+
+def _reason(message: str) -> str:
+    if not has_han(message):
+        return "the user said so"
+    said = "使用者指明的"
+    return said if is_traditional(message) else to_simplified(said)
