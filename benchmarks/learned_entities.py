@@ -5,10 +5,14 @@ an encoder that answers at once (nothing here depends on vectors). A name counts
 a user may ask about later, cut where the name begins and ends.
 
 Usage:
-    python -m benchmarks.learned_entities sample DATA [--size 200] [--seed 1] [--unlike FILE] > sample.tsv
+    python -m benchmarks.learned_entities sample DATA [--cache FOLDER] [--size 200] [--unlike FILE] > sample.tsv
     python -m benchmarks.learned_entities score FILE...
-DATA is a folder with `locomo`, `memorybank` and `memdaily_zh`. A judged file has the verdict in its first column:
-`1` right, `0` wrong; a word in the second column names the kind of error.
+    python -m benchmarks.learned_entities replay DATA [--cache FOLDER]
+DATA is a folder with `locomo`, `memorybank` and `memdaily_zh`. With the folder of prepared weights the tagger is on, as
+in the service; without it rules alone find names. A judged file has the verdict in its first column: `1` right, `0`
+wrong; a word in the second column names the kind of error. `replay` lets every conversation be heard twice and counts
+entities that are one by their letters and digits, entities that the junk rules know, and what only the second hearing
+taught; its last line is JSON.
 """
 
 import argparse
@@ -18,7 +22,8 @@ import json
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -26,7 +31,12 @@ from jiyi.conversations import Conversation, RecordedTurn, read_conversations
 from memory.dialogue import Role
 from memory.entities import Entity, EntityStatus
 from memory.extraction.extractor import RuleExtractor
+from memory.extraction.junk import is_junk
+from memory.extraction.remembered_tags import RememberingTagger
+from memory.extraction.trained_extractor import TrainedExtractor
 from memory.learning.learner import Learner
+from memory.learning.spaces import OneSpace
+from memory.ports.language import Extractor
 from memory.records import Memory, Resource
 from memory.retrieval.analysis import KeywordAnalyzer
 from memory.text import normalise
@@ -61,12 +71,31 @@ def conversations(data: Path, name: str, *, skip: int = 0, take: int = 20) -> It
             yield Conversation(f"{path.stem}-{item['tid']}", turns)
 
 
-async def learned(conversation: Conversation, *, times: int = 1) -> tuple[list[Entity], list[Memory]]:
+@asynccontextmanager
+async def open_extractor(cache: Path | None) -> AsyncIterator[Extractor]:
+    """What finds names: as the service does, from prepared weights; rules alone without them."""
+    rules = RuleExtractor()
+    if cache is None:
+        yield rules
+        return
+    from models.batched_tagger import BatchedTagger
+    from models.shipped_weights import weight_file
+    from models.tagger.tagger import Tagger
+
+    tagger = BatchedTagger(Tagger(weight_file("tagger"), cache, threads=1))
+    yield TrainedExtractor(tagger=RememberingTagger(tagger), rules=rules)
+    await tagger.model.close()
+
+
+async def learned(
+    conversation: Conversation, *, extractor: Extractor, times: int = 1
+) -> tuple[list[Entity], list[Memory]]:
     """The entities and memories that a memory holds after hearing a conversation so many times."""
     record, index = InMemoryRecord(), InMemoryVectors(dimension=_DIMENSION)
     encoder = BatchedEncoder(FakeEncoderEngine(dimension=_DIMENSION))
-    extractor, analyzer = RuleExtractor(), KeywordAnalyzer()
-    learner = Learner(record=record, extractor=extractor, encoder=encoder, index=index, analyzer=analyzer)
+    learner = Learner(
+        record=record, extractor=extractor, spaces=OneSpace(encoder=encoder, index=index), analyzer=KeywordAnalyzer()
+    )
     user = conversation.user
     for time in range(times):
         await record.append([_resource(turn, user, time) for turn in conversation.turns], user_id=user)
@@ -92,7 +121,15 @@ def _resource(turn: RecordedTurn, user: str, time: int) -> Resource:
 
 
 async def sample(
-    data: Path, *, sets: Sequence[str], size: int, seed: int, skip: int = 0, take: int = 20, unlike: Sequence[Path] = ()
+    data: Path,
+    extractor: Extractor,
+    *,
+    sets: Sequence[str],
+    size: int,
+    seed: int,
+    skip: int = 0,
+    take: int = 20,
+    unlike: Sequence[Path] = (),
 ) -> list[dict[str, str]]:
     """A random sample of learned entities, no name twice in a set, and the same number from each set.
 
@@ -103,7 +140,7 @@ async def sample(
     for name in sets:
         distinct: dict[str, dict[str, str]] = {}
         for conversation in conversations(data, name, skip=skip, take=take):
-            entities, memories = await learned(conversation)
+            entities, memories = await learned(conversation, extractor=extractor)
             spoken = {id_: memory.text for memory in memories for id_ in memory.entity_ids}
             for entity in entities:
                 if (name, entity.normalised_value) not in seen:
@@ -164,38 +201,64 @@ def score(paths: Sequence[Path]) -> None:
         print(json.dumps(result, ensure_ascii=False))
 
 
+async def replay(data: Path, extractor: Extractor, *, sets: Sequence[str], skip: int, take: int) -> dict[str, object]:
+    """What hearing every conversation twice does to what is known: see the module."""
+    figures: Counter[str] = Counter()
+    for name in sets:
+        for conversation in conversations(data, name, skip=skip, take=take):
+            once, _ = await learned(conversation, extractor=extractor)
+            twice, _ = await learned(conversation, extractor=extractor, times=2)
+            letters = Counter(bare(entity) for entity in twice)
+            figures["entities"] += len(twice)
+            figures["doubled"] += sum(count - 1 for count in letters.values())
+            figures["junk"] += sum(is_junk(entity.entity_value) for entity in twice)
+            figures["new_at_second_hearing"] += len(
+                {entity.entity_id for entity in twice} - {entity.entity_id for entity in once}
+            )
+    total = figures["entities"]
+    return {**figures, "duplicate_rate": figures["doubled"] / total, "junk_rate": figures["junk"] / total}
+
+
+def bare(entity: Entity) -> str:
+    """A name without all that is not a letter or digit, folded: what two spellings of it have in common."""
+    return "".join(one for one in entity.normalised_value if one.isalnum())
+
+
+async def _run(arguments: argparse.Namespace) -> None:
+    chosen = {"sets": arguments.sets, "skip": arguments.skip, "take": arguments.take}
+    async with open_extractor(arguments.cache) as extractor:
+        if arguments.command == "replay":
+            print(json.dumps(await replay(arguments.data, extractor, **chosen)))
+            return
+        rows = await sample(
+            arguments.data, extractor, size=arguments.size, seed=arguments.seed, unlike=arguments.unlike, **chosen
+        )
+    writer = csv.DictWriter(sys.stdout, COLUMNS, delimiter="\t", quoting=csv.QUOTE_NONE, escapechar="\\")
+    writer.writeheader()
+    writer.writerows(rows)
+
+
 def main() -> None:
     """See the module."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     sampling = commands.add_parser("sample")
-    sampling.add_argument("data", type=Path)
     sampling.add_argument("--size", type=int, default=200)
     sampling.add_argument("--seed", type=int, default=1)
-    sampling.add_argument("--sets", nargs="*", choices=sorted(_TAKES), default=sorted(_TAKES))
-    sampling.add_argument("--take", type=int, default=20, help="MemDaily trajectories of each file")
-    sampling.add_argument("--skip", type=int, default=0, help="MemDaily trajectories of each file to leave out")
     sampling.add_argument("--unlike", type=Path, nargs="*", default=[], help="samples whose names are left out")
+    for command in (sampling, commands.add_parser("replay")):
+        command.add_argument("data", type=Path)
+        command.add_argument("--cache", type=Path, help="folder of prepared weights: the tagger is on")
+        command.add_argument("--sets", nargs="*", choices=sorted(_TAKES), default=sorted(_TAKES))
+        command.add_argument("--take", type=int, default=20, help="MemDaily trajectories of each file")
+        command.add_argument("--skip", type=int, default=0, help="MemDaily trajectories of each file to leave out")
     scoring = commands.add_parser("score")
     scoring.add_argument("files", type=Path, nargs="+")
     arguments = parser.parse_args()
     if arguments.command == "score":
         score(arguments.files)
-        return
-    rows = asyncio.run(
-        sample(
-            arguments.data,
-            sets=arguments.sets,
-            size=arguments.size,
-            seed=arguments.seed,
-            skip=arguments.skip,
-            take=arguments.take,
-            unlike=arguments.unlike,
-        )
-    )
-    writer = csv.DictWriter(sys.stdout, COLUMNS, delimiter="\t", quoting=csv.QUOTE_NONE, escapechar="\\")
-    writer.writeheader()
-    writer.writerows(rows)
+    else:
+        asyncio.run(_run(arguments))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Memories in ArangoDB."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 
 from memory.ports.accesses import Access
 from memory.ports.repositories import MemoryRepository
@@ -11,11 +12,13 @@ from . import arango_items as items
 from . import arango_queries as aql
 from .arango_documents import Document, ascii_of, key_of, order_of
 from .arango_transaction import ArangoTransaction, Query
+from .batches import batches
 from .changes import accessed
 from .checks import check_owner
 from .epoch import microseconds
 
 _COLLECTION = "memories"
+_CHUNK = 1000
 
 
 class ArangoMemories(MemoryRepository):
@@ -37,6 +40,26 @@ class ArangoMemories(MemoryRepository):
         return await self._transaction.read(
             lambda query: items.values(Memory, query(aql.RECENT_MEMORIES, session=session, limit=max(limit, 0)))
         )
+
+    async def previous(self, memory_ids: Sequence[str]) -> Mapping[str, str]:
+        """For each of these memories the one before it in its session."""
+        ids = {key_of(self._user_id, one): one for one in memory_ids}
+
+        def work(query: Query) -> dict[str, str]:
+            rows = [row for keys in batches(list(ids), _CHUNK) for row in query(aql.PREVIOUS_MEMORIES, keys=keys)]
+            return {ids[key]: Memory.model_validate_json(body).memory_id for key, body in rows}
+
+        return await self._transaction.read(work)
+
+    async def mentioning(self, entity_id: str) -> list[Memory]:
+        """All memories that mention an entity."""
+        written = json.dumps(entity_id, ensure_ascii=False)
+
+        def work(query: Query) -> list[Memory]:
+            memories = items.values(Memory, query(aql.MEMORIES_WITH, text=written))
+            return [memory for memory in memories if entity_id in memory.entity_ids]
+
+        return await self._transaction.read(work)
 
     async def page(self, *, after: str | None = None, limit: int) -> list[Memory]:
         """Memories in the order of their ids."""

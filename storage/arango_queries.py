@@ -122,6 +122,19 @@ FOR m IN memories FILTER m.user_id == @user AND (@session == null OR m.session =
 SORT m.created_us DESC, m.sequence DESC LIMIT @limit RETURN m.body
 """
 
+PREVIOUS_MEMORIES = """
+FOR m IN memories FILTER m._key IN @keys AND m.user_id == @user
+FOR p IN (
+FOR o IN memories FILTER o.user_id == @user AND o.session == m.session AND o.created_us <= m.created_us
+FILTER o.created_us < m.created_us OR o.sequence < m.sequence
+SORT o.created_us DESC, o.sequence DESC LIMIT 1 RETURN o.body
+) RETURN [m._key, p]
+"""
+# Finds the text anywhere in the body; whoever reads the body sees whether it is among the entities.
+MEMORIES_WITH = """
+FOR m IN memories FILTER m.user_id == @user AND CONTAINS(m.body, @text) SORT m.order RETURN m.body
+"""
+
 # Facts: `says` is of subject, predicate and object, `about` of subject and predicate, `subject` of the subject
 
 FACTS = """

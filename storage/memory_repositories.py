@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from itertools import pairwise
 
 from memory.entities import Entity, EntityRelation
 from memory.ports.accesses import Access
@@ -246,6 +247,19 @@ class InMemoryMemories(MemoryRepository):
         memories = self._state.readable.memories.values()
         mine = [memory for memory in memories if session_id in (None, memory.session_id)]
         return sorted(mine, key=lambda memory: memory.created_at)[::-1][: max(limit, 0)]
+
+    async def previous(self, memory_ids: Sequence[str]) -> Mapping[str, str]:
+        """For each of these memories the one before it in its session."""
+        sessions: dict[str, list[str]] = {}
+        for memory in sorted(self._state.readable.memories.values(), key=lambda memory: memory.created_at):
+            sessions.setdefault(memory.session_id, []).append(memory.memory_id)
+        before = {later: earlier for ids in sessions.values() for earlier, later in pairwise(ids)}
+        return {memory_id: before[memory_id] for memory_id in memory_ids if memory_id in before}
+
+    async def mentioning(self, entity_id: str) -> list[Memory]:
+        """All memories that mention an entity, in the order of their ids."""
+        memories = self._state.readable.memories
+        return [memories[one] for one in sorted(memories) if entity_id in memories[one].entity_ids]
 
     async def page(self, *, after: str | None = None, limit: int) -> list[Memory]:
         """Memories in the order of their ids."""

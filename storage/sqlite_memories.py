@@ -1,7 +1,8 @@
 """Memories in SQLite."""
 
+import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from memory.ports.accesses import Access
 from memory.ports.repositories import MemoryRepository
@@ -18,6 +19,16 @@ _RECENT = "SELECT body FROM memories WHERE user_id = ? ORDER BY created_us DESC,
 _RECENT_OF_SESSION = """
     SELECT body FROM memories WHERE user_id = ? AND session_id = ? ORDER BY created_us DESC, rowid DESC LIMIT ?
 """
+_PREVIOUS = """
+    SELECT m.memory_id, (
+        SELECT p.memory_id FROM memories p
+        WHERE p.user_id = m.user_id AND p.session_id = m.session_id
+        AND (p.created_us, p.rowid) < (m.created_us, m.rowid)
+        ORDER BY p.created_us DESC, p.rowid DESC LIMIT 1
+    ) FROM memories m WHERE m.user_id = ? AND m.memory_id IN ({})
+"""
+# Finds the id anywhere in the row; whoever reads the row sees whether it is among the entities.
+_MENTIONING = "SELECT body FROM memories WHERE user_id = ? AND instr(body, ?) > 0 ORDER BY memory_id"
 _SAVE = """
     INSERT INTO memories (user_id, memory_id, session_id, resource_id, created_us, body) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT (user_id, memory_id) DO UPDATE SET session_id = excluded.session_id,
@@ -44,6 +55,25 @@ class SqliteMemories(MemoryRepository):
         def work(connection: sqlite3.Connection) -> list[Memory]:
             rows = connection.execute(statement, (*which, max(limit, 0)))
             return [Memory.model_validate_json(body) for (body,) in rows]
+
+        return await self._transaction.read(work)
+
+    async def previous(self, memory_ids: Sequence[str]) -> Mapping[str, str]:
+        """For each of these memories the one before it in its session."""
+
+        def work(connection: sqlite3.Connection) -> dict[str, str]:
+            rows = select_by_id(connection, _PREVIOUS, self._user_id, memory_ids)
+            return {memory_id: earlier for memory_id, earlier in rows if earlier is not None}
+
+        return await self._transaction.read(work)
+
+    async def mentioning(self, entity_id: str) -> list[Memory]:
+        """All memories that mention an entity."""
+
+        def work(connection: sqlite3.Connection) -> list[Memory]:
+            rows = connection.execute(_MENTIONING, (self._user_id, json.dumps(entity_id, ensure_ascii=False)))
+            memories = [Memory.model_validate_json(body) for (body,) in rows]
+            return [memory for memory in memories if entity_id in memory.entity_ids]
 
         return await self._transaction.read(work)
 

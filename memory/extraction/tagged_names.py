@@ -3,6 +3,7 @@
 The thresholds were set on tuning rows (UNER, CLUENER, MSRA, Weibo, e-commerce) and on hand-written chat.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
@@ -36,6 +37,14 @@ _NAMING_NOTHING = 0.97
 """The same of a word that the rules list as naming nothing (公司, PPT), whatever type but a person's."""
 _PERSON = 0.95
 """How sure the tagger must be that such a word (陳列, May), or a listed Latin name (IBM, Washington), is a person."""
+_CUTTING_A_WORD = 0.98
+"""How sure it must be that a name begins or ends inside a word of the dictionary, as 哥 does in 表哥."""
+_NAMED_BY_A_WORD = 0.98
+"""How sure it must be that a word of the dictionary (博物館), or a Latin word that begins a sentence (Pottery, as a
+person: `_PERSON`), is a name to keep; below it the session may refer to it, and nothing is learned."""
+_FOR_THE_SESSION = 0.5
+"""The confidence of such a name: below that of what is learned (`memory.learning.lessons`)."""
+_CUT_CONTRACTION = re.compile(r"(?<=[a-z])['’](?!s\b)[a-z]", re.IGNORECASE)
 _TYPE = 0.8
 """Below it the type of a list or of an organisation's form (Johnson & Johnson) wins; above it the sentence decides."""
 
@@ -46,6 +55,8 @@ def join_names(
     """The names of the tagger, corrected by the rules, and those of the rules that complement them.
 
     - What is no name by the dictionary or the lists must be tagged with a higher score than what may be one.
+    - A name that begins or ends inside a word of the dictionary is none, unless the tagger is very sure; a word of the
+      dictionary that it is not very sure of is kept for the session only.
     - A rule that reads a form of address says where that name ends (陳先生, not 陳; 陳怡君, not 陳怡君教授; Smith, not
       Dr. Smith), and an introduction says where it begins (旺財, not 狗叫旺財).
     - A type that is listed, or an organisation's form, wins over a type that the tagger is not sure of.
@@ -64,7 +75,8 @@ def join_names(
             continue
         start = span.start + _title_length(folded, span)
         subtype = _type(folded[start : span.end], span, has_form=(start, span.end) in organisations)
-        yield Candidate(start, span.end, Layer.TAGGED, f"tagger.{span.label}", round(span.score, 3), subtype)
+        sure = span.score if not _is_word_first(folded, words, span) else min(span.score, _FOR_THE_SESSION)
+        yield Candidate(start, span.end, Layer.TAGGED, f"tagger.{span.label}", round(sure, 3), subtype)
     yield from (one for one in ruled if one.source in _COMPLEMENTARY)
 
 
@@ -73,6 +85,10 @@ def _is_doubtful(folded: str, words: Words, span: TaggedSpan) -> bool:
     text = folded[span.start : span.end]
     if text in _listed_types():
         return False
+    if span.score < _CUTTING_A_WORD and words.cuts_word(span.start, span.end):
+        return True
+    if _CUT_CONTRACTION.match(folded, span.end):
+        return True  # Glad y, of "Glad y'all"
     lists = (latin_words.COMMON, latin_words.GENERIC, han_words.STOP_NAMES)
     names_nothing = any(text.lower() in one for one in lists)
     if names_nothing and span.score < (_PERSON if span.subtype is EntitySubtype.PERSON else _NAMING_NOTHING):
@@ -82,6 +98,18 @@ def _is_doubtful(folded: str, words: Words, span: TaggedSpan) -> bool:
     if names_nothing or _is_dictionary_word(_word_over(words, span)):
         return span.score < _PRODUCT_OF_A_WORD
     return text.isascii() and text.isalpha() and text.islower() and span.score < _PRODUCT_IN_LOWER_CASE
+
+
+def _is_word_first(folded: str, words: Words, span: TaggedSpan) -> bool:
+    """Whether the span is a word before it is a name, and the tagger not sure enough of the name."""
+    text = folded[span.start : span.end]
+    if text in _listed_types() or span.subtype is EntitySubtype.PRODUCT:
+        return False
+    if _is_dictionary_word(_word_over(words, span)):
+        return span.score < _NAMED_BY_A_WORD
+    begins = not folded[: span.start].rstrip() or folded[: span.start].rstrip()[-1] in ".!?…"
+    is_latin_word = text.isascii() and text.isalpha() and text.lower() not in latin_words.GIVEN_NAMES
+    return span.subtype is EntitySubtype.PERSON and begins and is_latin_word and span.score < _PERSON
 
 
 def _word_over(words: Words, span: TaggedSpan) -> Word | None:

@@ -19,7 +19,7 @@ from ..records import Memory
 from ..text import normalise
 from ..values import Scalar
 from .changes import Change, ChangeActor, ChangedItem, ChangeKind, new_change
-from .links import memories_of, move_relations, occurrences, relations_of, relinked, save_memories
+from .links import move_relations, occurrences, relations_of, relinked, save_memories
 from .names import MAX_ALIASES, checked_name, existing, free_for, is_named, names_of, referred
 
 
@@ -134,7 +134,7 @@ async def merge(unit: UnitOfWork, into: str, merged: str, deed: Deed) -> tuple[E
     if winner.entity_id == loser.entity_id:
         raise InvalidField("an entity cannot be merged into itself", field="from", allowed="another entity")
     after = [_taken_over(winner, loser), _retired(loser, into=winner.entity_id)]
-    memories = await memories_of(unit, loser.entity_id)
+    memories = await unit.memories.mentioning(loser.entity_id)
     items = [ChangedItem.of(winner, after[0]), ChangedItem.of(loser, after[1])]
     await unit.entities.save(after)
     links = {loser.entity_id: winner.entity_id}
@@ -169,7 +169,7 @@ async def split(
     entity = await existing(unit, of)
     leaving = [_own_alias(entity, one) for one in names]
     value = checked_name(name or (leaving[0] if leaving else ""), "name")
-    linked = await memories_of(unit, entity.entity_id)
+    linked = await unit.memories.mentioning(entity.entity_id)
     if unknown := set(memory_ids) - {memory.memory_id for memory in linked}:
         raise InvalidField(
             f"memory {min(unknown)!r} does not mention it", field="memory_ids", allowed="memories that mention it"
@@ -200,7 +200,7 @@ async def forget(unit: UnitOfWork, of: str, deed: Deed) -> Change:
         NotFound: There is no such entity.
     """
     entity = await referred(unit, of)
-    memories = await memories_of(unit, entity.entity_id)
+    memories = await unit.memories.mentioning(entity.entity_id)
     relations: list[EntityRelation] = await relations_of(unit, entity.entity_id)
     items = [ChangedItem.of(entity, None)]
     unlinked = [relinked(memory, {entity.entity_id: None}) for memory in memories]

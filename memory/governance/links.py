@@ -12,18 +12,7 @@ from ..records import Memory
 from ..text import normalise
 from .changes import ChangedItem
 
-_PAGE = 512
 _ALL = 2**31 - 1
-
-
-async def memories_of(unit: UnitOfWork, entity_id: str) -> list[Memory]:
-    """All memories that mention an entity. Reads every memory of the user, page by page."""
-    found: list[Memory] = []
-    after: str | None = None
-    while page := await unit.memories.page(after=after, limit=_PAGE):
-        found += [memory for memory in page if entity_id in memory.entity_ids]
-        after = page[-1].memory_id
-    return found
 
 
 def relinked(memory: Memory, links: Mapping[str, str | None]) -> Memory:

@@ -154,7 +154,17 @@ class MemoryRepository(ABC):
 
     @abstractmethod
     async def recent(self, *, limit: int, session_id: str | None = None) -> list[Memory]:
-        """Latest first, of one session or of all."""
+        """Latest first, of one session or of all; of one moment, the one that was saved first comes last."""
+
+    @abstractmethod
+    async def previous(self, memory_ids: Sequence[str]) -> Mapping[str, str]:
+        """For each of these memories the id of the one before it in its session, in the order of `recent`; the first of
+        a session is left out, and so is what does not exist.
+        """
+
+    @abstractmethod
+    async def mentioning(self, entity_id: str) -> list[Memory]:
+        """All memories that mention an entity, in the order of their ids."""
 
     @abstractmethod
     async def page(self, *, after: str | None = None, limit: int) -> list[Memory]:

@@ -50,8 +50,9 @@ class SearchRequest(Value):
 class Hit(Value):
     """One thing that was found, and why.
 
-    `score` is the fused score in 0–1 (000 §6.3). `parts` holds what it was made of: `vector`, `keyword`, `exact`,
-    `freshness` (each 0–1, as they entered the formula), and the raw `cosine` and `bm25` where those legs saw it.
+    `score` is the fused score in 0–1 (000 §6.3), lifted by what the conversation says besides (DESIGN §6). `parts`
+    holds what it was made of: `vector`, `keyword`, `exact`, `freshness` (each 0–1, as they entered the formula),
+    `beside`, `speaker`, `linked` and `alike` where they counted, and the raw `cosine` and `bm25` of those legs.
     """
 
     kind: HitKind

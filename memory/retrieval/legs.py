@@ -1,7 +1,7 @@
 """The search legs: each one scores candidates in its own way, on its own (DESIGN §6)."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from ..entities import EntityStatus
 from ..ports.language import Encoder, Priority, TextKind
@@ -27,40 +27,39 @@ class Key(NamedTuple):
 Scores = dict[Key, float]
 
 
-async def dense_leg(request: SearchRequest, encoder: Encoder, index: VectorIndex, *, limit: int) -> Scores:
-    """Cosine of the query's embedding with each candidate's."""
-    [vector] = await encoder.encode([request.query], kind=TextKind.QUERY, priority=Priority.INTERACTIVE)
-    return await _search(request, [_query(request, kind, limit, dense=vector) for kind in request.kinds], index)
+async def dense_leg(
+    request: SearchRequest, questions: Sequence[str], encoder: Encoder, index: VectorIndex, *, limit: int
+) -> list[Scores]:
+    """Cosine of each question's embedding with each candidate's."""
+    vectors = await encoder.encode(questions, kind=TextKind.QUERY, priority=Priority.INTERACTIVE)
+    return await _search(request, index, limit, [{"dense": vector} for vector in vectors])
 
 
-async def keyword_leg(request: SearchRequest, analyzer: KeywordAnalyzer, index: VectorIndex, *, limit: int) -> Scores:
-    """BM25 over words and character bigrams."""
-    sparse = analyzer.query_vector(request.query)
-    if not sparse.indices:
-        return {}
-    return await _search(request, [_query(request, kind, limit, sparse=sparse) for kind in request.kinds], index)
+async def keyword_leg(
+    request: SearchRequest, questions: Sequence[str], analyzer: KeywordAnalyzer, index: VectorIndex, *, limit: int
+) -> list[Scores]:
+    """BM25 of each question over words and character bigrams."""
+    vectors = [analyzer.query_vector(question) for question in questions]
+    found = iter(await _search(request, index, limit, [{"sparse": vector} for vector in vectors if vector.indices]))
+    return [next(found) if vector.indices else {} for vector in vectors]
 
 
-def _query(
-    request: SearchRequest,
-    kind: HitKind,
-    limit: int,
-    *,
-    dense: FloatVector | None = None,
-    sparse: SparseVector | None = None,
-) -> IndexQuery:
-    return IndexQuery(
-        _COLLECTIONS[kind], limit, dense=dense, sparse=sparse, filters=request.filters, where=_WHERE.get(kind, {})
-    )
+class _Asked(TypedDict, total=False):
+    dense: FloatVector
+    sparse: SparseVector
 
 
-async def _search(request: SearchRequest, queries: Sequence[IndexQuery], index: VectorIndex) -> Scores:
-    results = await index.search(queries, user_id=request.user_id)
-    return {
-        Key(kind, point.point_id): point.score
-        for kind, points in zip(request.kinds, results, strict=True)
-        for point in points
-    }
+async def _search(request: SearchRequest, index: VectorIndex, limit: int, asked: Sequence[_Asked]) -> list[Scores]:
+    """What each question finds, of all kinds together."""
+    queries = [
+        IndexQuery(_COLLECTIONS[kind], limit, filters=request.filters, where=_WHERE.get(kind, {}), **one)
+        for one in asked
+        for kind in request.kinds
+    ]
+    results = iter(await index.search(queries, user_id=request.user_id) if queries else [])
+    return [
+        {Key(kind, point.point_id): point.score for kind in request.kinds for point in next(results)} for _ in asked
+    ]
 
 
 async def exact_leg(request: SearchRequest, record: SystemOfRecord) -> Scores:

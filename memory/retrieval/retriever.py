@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 import structlog
 
@@ -14,18 +15,26 @@ from ..ports.retrieval import Retriever
 from ..ports.vectors import VectorIndex
 from ..records import Memory
 from .analysis import KeywordAnalyzer
-from .fusion import ENTITY_MEMORY, FusionRecipe, freshness, fused_score, min_max, share_of_best
+from .fusion import CONVERSATION, FusionRecipe
 from .graph import graph_leg
-from .hits import Hit, HitKind, SearchRequest, SearchResult
+from .hits import HitKind, SearchRequest, SearchResult
 from .legs import Key, Scores, dense_leg, exact_leg, keyword_leg, overlap, recent_memories, unindexed_memories
+from .linked import linked_leg
+from .questions import questions_of
+from .ranking import Evidence, Ranking
 
+T = TypeVar("T")
 _log = structlog.get_logger("entity_memory")
 _MIN_CANDIDATES = 30
 _INDEX_LEGS = ("vector", "keyword")
 
 
 class HybridRetriever(Retriever):
-    """Dense, keyword and exact legs in parallel, fused by one recipe.
+    """Dense, keyword and exact legs in parallel, fused by one recipe; then a second step from what they found best.
+
+    A memory is lifted by its neighbours in the conversation that were found too, by what it shares with the best hit,
+    and where the query names who said it; it falls behind where a better hit says the same. A query of several
+    sentences is searched for as a whole and by its sentences.
 
     A leg whose store or model cannot answer is named in the result's `degraded` and the others still answer; while
     the index is down, recent memories are searched in memory (000 §9.1, DESIGN §7). While the record is down there is
@@ -39,7 +48,7 @@ class HybridRetriever(Retriever):
         index: VectorIndex,
         record: SystemOfRecord,
         analyzer: KeywordAnalyzer,
-        recipe: FusionRecipe = ENTITY_MEMORY,
+        recipe: FusionRecipe = CONVERSATION,
     ) -> None:
         self._encoder = encoder
         self._index = index
@@ -51,91 +60,88 @@ class HybridRetriever(Retriever):
         """See `Retriever.search`."""
         if not request.filters.is_empty:  # entities carry none of the filtered fields
             request = request.model_copy(update={"kinds": tuple(k for k in request.kinds if k is HitKind.MEMORY)})
-        unindexed, legs, degraded = await self._gather(request)
-        legs["overlap"] = overlap(request, unindexed, self._analyzer)
-        parts = _parts(legs)
+        unindexed, evidence, degraded = await self._gather(request, questions_of(request.query, self._analyzer))
+        ranking = Ranking(request, self._recipe, evidence)
         try:
-            entities, memories = await self._load(request.user_id, parts, unindexed)
+            ranking.add(*await self._load(request.user_id, ranking.parts, unindexed))
+            if self._recipe.linked and not any(name in degraded for name in _INDEX_LEGS):
+                degraded += await self._link(request, ranking, evidence)
         except Unavailable as error:
             return SearchResult(degraded=tuple(dict.fromkeys((*degraded, _failed("record", error)))))
-        hits = [
-            *(self._entity_hit(entity, parts, request) for entity in entities if _may_surface(entity, parts)),
-            *(self._memory_hit(memory, parts, request) for memory in memories),
-        ]
-        hits.sort(key=lambda hit: (-hit.score, -hit.created_at.timestamp(), hit.id))
-        return SearchResult(hits=tuple(hits[: request.top_k]), degraded=tuple(dict.fromkeys(degraded)))
+        return SearchResult(hits=tuple(ranking.hits()), degraded=tuple(dict.fromkeys(degraded)))
 
-    async def _gather(self, request: SearchRequest) -> tuple[list[Memory], dict[str, Scores], list[str]]:
-        """What the index does not hold yet, what each leg says, and which parts could not answer."""
-        (unindexed, lost), (legs, degraded) = await asyncio.gather(
-            _or_nothing(unindexed_memories(request, self._record)), self._run_legs(request)
+    async def _gather(
+        self, request: SearchRequest, questions: Sequence[str]
+    ) -> tuple[list[Memory], Evidence, list[str]]:
+        """What the index does not hold yet, what the legs say, and which parts could not answer."""
+        (unindexed, lost), (by_index, others, degraded) = await asyncio.gather(
+            _or_nothing(unindexed_memories(request, self._record)), self._run_legs(request, questions)
         )
         if any(name in degraded for name in _INDEX_LEGS):
             recent, also_lost = await _or_nothing(recent_memories(request, self._record))
             unindexed, lost = [*unindexed, *recent], [*lost, *also_lost]
-        return unindexed, legs, [*degraded, *lost]
+        others["overlap"] = overlap(request, unindexed, self._analyzer)
+        evidence = Evidence(by_index.get("vector", ()), by_index.get("keyword", ()), others)
+        return unindexed, evidence, [*degraded, *lost]
 
-    async def _run_legs(self, request: SearchRequest) -> tuple[dict[str, Scores], list[str]]:
-        limit = max(_MIN_CANDIDATES, 3 * request.top_k)
-        running = {
-            "vector": dense_leg(request, self._encoder, self._index, limit=limit),
-            "keyword": keyword_leg(request, self._analyzer, self._index, limit=limit),
-            "exact": exact_leg(request, self._record),
+    async def _run_legs(
+        self, request: SearchRequest, questions: Sequence[str]
+    ) -> tuple[dict[str, list[Scores]], dict[str, Scores], list[str]]:
+        """What the legs of the index say of each question, what the others say, and which could not answer."""
+        limit = _limit(request)
+        by_index = {
+            "vector": dense_leg(request, questions, self._encoder, self._index, limit=limit),
+            "keyword": keyword_leg(request, questions, self._analyzer, self._index, limit=limit),
         }
+        others = {"exact": exact_leg(request, self._record)}
         if self._recipe.graph:
-            running["graph"] = graph_leg(request, self._record)
-        outcomes = await asyncio.gather(*running.values(), return_exceptions=True)
-        legs: dict[str, Scores] = {}
-        degraded: list[str] = []
-        for name, outcome in zip(running, outcomes, strict=True):
-            if isinstance(outcome, Unavailable):
-                degraded.append(_failed(name, outcome))
-            elif isinstance(outcome, BaseException):
-                raise outcome
-            else:
-                legs[name] = outcome
-        return legs, degraded
+            others["graph"] = graph_leg(request, self._record)
+        (found, lost), (also_found, also_lost) = await asyncio.gather(_answers(by_index), _answers(others))
+        return found, also_found, [*lost, *also_lost]
+
+    async def _link(self, request: SearchRequest, ranking: Ranking, evidence: Evidence) -> list[str]:
+        """Adds what memory says of the things that the best hits name; the name of the step where it could not."""
+        scores = ranking.memory_scores()
+        best = evidence.best_memories(self._recipe) or sorted(scores, key=lambda id_: (-scores[id_], id_))[:1]
+        starts = ranking.memories(dict.fromkeys(best))
+        step = linked_leg(request, scores, starts, self._analyzer, self._index, limit=_limit(request))
+        found, degraded = await _answers({"linked": step})
+        if new := ranking.link(found.get("linked", {})):
+            ranking.add(*await self._load(request.user_id, new, ()))
+        return degraded
 
     async def _load(
         self, user_id: str, keys: Iterable[Key], unindexed: Iterable[Memory]
-    ) -> tuple[list[Entity], list[Memory]]:
+    ) -> tuple[list[Entity], list[Memory], Mapping[str, str]]:
+        """The candidates, and for each memory the one before it in its session."""
         wanted = defaultdict(list)
         for key in keys:
             wanted[key.kind].append(key.id)
         async with self._record.reading(user_id=user_id) as unit:
             entities = await unit.entities.get(wanted[HitKind.ENTITY])
             stored = await unit.memories.get(wanted[HitKind.MEMORY])
+            previous = await unit.memories.previous(wanted[HitKind.MEMORY]) if self._recipe.beside else {}
         memories = {memory.memory_id: memory for memory in (*unindexed, *stored)}
-        return entities, [memories[id_] for id_ in wanted[HitKind.MEMORY] if id_ in memories]
+        return entities, [memories[id_] for id_ in wanted[HitKind.MEMORY] if id_ in memories], previous
 
-    def _entity_hit(self, entity: Entity, parts: Mapping[Key, dict[str, float]], request: SearchRequest) -> Hit:
-        own = parts[Key(HitKind.ENTITY, entity.entity_id)]
-        own["freshness"] = freshness(entity.last_mentioned, request.now, horizon_hours=self._recipe.freshness_hours)
-        return Hit(
-            kind=HitKind.ENTITY,
-            id=entity.entity_id,
-            text=entity.entity_value,
-            score=fused_score(own, self._recipe),
-            parts=own,
-            metadata=entity.attributes,
-            created_at=entity.first_mentioned,
-        )
 
-    def _memory_hit(self, memory: Memory, parts: Mapping[Key, dict[str, float]], request: SearchRequest) -> Hit:
-        own = parts[Key(HitKind.MEMORY, memory.memory_id)]
-        own["freshness"] = freshness(memory.created_at, request.now, horizon_hours=self._recipe.freshness_hours)
-        return Hit(
-            kind=HitKind.MEMORY,
-            id=memory.memory_id,
-            text=memory.text,
-            score=fused_score(own, self._recipe),
-            parts=own,
-            role=memory.role,
-            speaker=memory.speaker,
-            session_id=memory.session_id,
-            metadata=memory.metadata,
-            created_at=memory.created_at,
-        )
+def _limit(request: SearchRequest) -> int:
+    return max(_MIN_CANDIDATES, 3 * request.top_k)
+
+
+async def _answers(running: Mapping[str, Awaitable[T]]) -> tuple[dict[str, T], list[str]]:
+    """What answered, by name, and the names of those that could not."""
+    outcomes = await asyncio.gather(*running.values(), return_exceptions=True)
+    found: dict[str, T] = {}
+    lost: list[str] = []
+    for name, outcome in zip(running, outcomes, strict=True):
+        if isinstance(outcome, Unavailable):
+            lost.append(_failed(name, outcome))
+        elif isinstance(outcome, BaseException):
+            raise outcome
+        else:
+            found[name] = outcome
+    return found, lost
 
 
 def _failed(part: str, error: Unavailable) -> str:
@@ -150,30 +156,3 @@ async def _or_nothing(reading: Awaitable[list[Memory]]) -> tuple[list[Memory], l
         return await reading, []
     except Unavailable as error:
         return [], [_failed("record", error)]
-
-
-def _may_surface(entity: Entity, parts: Mapping[Key, dict[str, float]]) -> bool:
-    """Active ones, even where the index has not heard of it yet; preloaded ones that this user never mentioned are
-    found by name only.
-    """
-    if not entity.is_current:
-        return False
-    return entity.mention_count > 0 or "exact" in parts[Key(HitKind.ENTITY, entity.entity_id)]
-
-
-def _parts(legs: Mapping[str, Scores]) -> dict[Key, dict[str, float]]:
-    """Each candidate's parts: the normalised scores that enter the formula, and the raw ones beside them."""
-    parts: dict[Key, dict[str, float]] = defaultdict(dict)
-    for name, raw_name, scale in (("vector", "cosine", min_max), ("keyword", "bm25", share_of_best)):
-        scores = legs.get(name, {})
-        for key, score in scores.items():
-            parts[key][raw_name] = score
-        for key, share in scale(scores).items():
-            parts[key][name] = share
-    for key, score in legs.get("exact", {}).items():
-        parts[key]["exact"] = score
-    for key, score in legs.get("graph", {}).items():
-        parts[key]["graph"] = score
-    for key, score in legs.get("overlap", {}).items():
-        parts[key]["keyword"] = max(parts[key].get("keyword", 0.0), score)
-    return parts

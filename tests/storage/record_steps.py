@@ -278,6 +278,8 @@ async def _log(unit: UnitOfWork, make: SimpleNamespace, words: Sequence[str]) ->
             await unit.memories.page(limit=99),
             sorted(one.memory_id for one in await unit.memories.recent(limit=99)),
             sorted(one.memory_id for one in await unit.memories.recent(limit=99, session_id="s")),
+            [await unit.memories.mentioning(word) for word in words],
+            await unit.memories.previous(words),
         ],
     }
 

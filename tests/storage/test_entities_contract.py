@@ -164,3 +164,44 @@ class TestMemories:
         async with record.reading(user_id="ann") as unit:
             assert [one.memory_id for one in await unit.memories.recent(limit=9)] == ["other", "tie", "b", "a"]
             assert [one.memory_id for one in await unit.memories.recent(limit=2, session_id="s")] == ["tie", "b"]
+
+    async def test_the_memory_before_each_is_that_of_its_session_in_the_order_of_recent(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
+        await make.save(
+            record,
+            memories=[
+                make.memory("b", created_at=make.at(2)),
+                make.memory("elsewhere", session_id="t", created_at=make.at(2)),
+                make.memory("a", created_at=make.at(1)),
+                make.memory("tie", created_at=make.at(2)),
+                make.memory("last", created_at=make.at(3)),
+            ],
+        )
+        await make.save(record, memories=[make.memory("b", text="said again", created_at=make.at(2))])
+        async with record.reading(user_id="ann") as unit:
+            before = await unit.memories.previous(["last", "tie", "b", "a", "elsewhere", "unknown", "last"])
+            assert before == {"last": "tie", "tie": "b", "b": "a"}
+            assert await unit.memories.previous([]) == {}
+        async with record.reading(user_id="bob") as unit:
+            assert await unit.memories.previous(["last"]) == {}
+
+    async def test_the_memories_that_mention_an_entity_are_found_by_its_id_alone(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
+        await make.save(
+            record,
+            memories=[
+                make.memory("2", entity_ids=("e", "宏康")),
+                make.memory("1", entity_ids=("e",)),
+                make.memory("3", text='"e" is said here', entity_ids=("other",)),
+                make.memory("4", entity_ids=("e2", 'quo"te')),
+            ],
+        )
+        async with record.reading(user_id="ann") as unit:
+            assert [one.memory_id for one in await unit.memories.mentioning("e")] == ["1", "2"]
+            assert [one.memory_id for one in await unit.memories.mentioning("宏康")] == ["2"]
+            assert [one.memory_id for one in await unit.memories.mentioning('quo"te')] == ["4"]
+            assert await unit.memories.mentioning("nobody") == []
+        async with record.reading(user_id="bob") as unit:
+            assert await unit.memories.mentioning("e") == []

@@ -5,6 +5,7 @@ import pytest
 from memory.extraction.extractor import RuleExtractor
 from memory.extraction.mentions import EntitySubtype, MentionLevel
 from memory.extraction.tagging import TaggedSpan
+from memory.learning.lessons import MIN_CONFIDENCE
 
 PERSON, ORGANISATION, PLACE = EntitySubtype.PERSON, EntitySubtype.ORGANISATION, EntitySubtype.PLACE
 PRODUCT, WORK, EVENT = EntitySubtype.PRODUCT, EntitySubtype.WORK, EntitySubtype.EVENT
@@ -104,3 +105,44 @@ def test_a_listed_type_or_an_organisations_form_wins_over_an_unsure_tagger(
     name: str, tagged: EntitySubtype, score: float, subtype: EntitySubtype
 ) -> None:
     assert joined(f"We know {name} well.", (name, tagged, score)) == [(name, subtype)]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "kind"),
+    [
+        ("我表哥特別喜歡登山", "哥特", PERSON),
+        ("最近有點胡思亂想", "胡思", PERSON),
+        ("這家的粵菜很好吃", "粵", PLACE),
+        ("I am so glad y'all had a great time.", "glad y", PERSON),
+    ],
+)
+def test_a_name_cut_out_of_a_word_is_none_unless_the_tagger_is_very_sure(
+    text: str, name: str, kind: EntitySubtype
+) -> None:
+    assert (name, kind) not in joined(text, (name, kind, 0.95))
+
+
+def _confidence(text: str, name: str, kind: EntitySubtype, score: float) -> float:
+    start = text.index(name)
+    span = TaggedSpan(start=start, end=start + len(name), label=kind, subtype=kind, score=score)
+    [mention] = [one for one in RuleExtractor().extract_one(text, tagged=[span]).mentions if one.text == name]
+    return mention.confidence
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "kind"),
+    [
+        ("我去了圖書館", "圖書館", PLACE),
+        ("他是刑警隊的隊長", "刑警隊", ORGANISATION),
+        ("Pottery is a great way to relax.", "Pottery", PERSON),
+    ],
+)
+def test_a_word_that_is_hardly_a_name_is_there_for_the_session_and_not_learned(
+    text: str, name: str, kind: EntitySubtype
+) -> None:
+    assert _confidence(text, name, kind, 0.93) < MIN_CONFIDENCE
+    assert _confidence(text, name, kind, 0.995) >= MIN_CONFIDENCE
+
+
+def test_a_name_that_begins_a_sentence_is_learned_where_it_is_a_name() -> None:
+    assert _confidence("Alice is here.", "Alice", PERSON, 0.9) >= MIN_CONFIDENCE

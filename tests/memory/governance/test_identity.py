@@ -15,6 +15,7 @@ from memory.errors import BadRequest, Conflict, InvalidField, NotFound
 from memory.extraction.extractor import RuleExtractor
 from memory.governance.undo import undo
 from memory.learning.learner import Learner
+from memory.learning.spaces import OneSpace
 from memory.records import Memory, Resource
 from memory.retrieval.analysis import KeywordAnalyzer
 from models.batched_encoder import BatchedEncoder
@@ -49,8 +50,7 @@ class House:
         learner = Learner(
             record=self.record,
             extractor=RuleExtractor(),
-            encoder=encoder,
-            index=InMemoryVectors(dimension=8),
+            spaces=OneSpace(encoder=encoder, index=InMemoryVectors(dimension=8)),
             analyzer=KeywordAnalyzer(),
         )
         resources = []

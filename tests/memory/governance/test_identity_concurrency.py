@@ -11,6 +11,7 @@ from memory.errors import BadRequest
 from memory.extraction.extractor import RuleExtractor
 from memory.governance.undo import undo
 from memory.learning.learner import Learner
+from memory.learning.spaces import OneSpace
 from memory.records import Resource
 from memory.retrieval.analysis import KeywordAnalyzer
 from models.batched_encoder import BatchedEncoder
@@ -27,7 +28,12 @@ async def test_64_turns_and_merges_at_once_count_every_mention_once(tmp_path: Pa
     record = SqliteRecord.open(tmp_path / "record.db", durable=False)
     encoder, index = BatchedEncoder(FakeEncoderEngine(dimension=8)), InMemoryVectors(dimension=8)
     learners = [
-        Learner(record=record, extractor=RuleExtractor(), encoder=encoder, index=index, analyzer=KeywordAnalyzer())
+        Learner(
+            record=record,
+            extractor=RuleExtractor(),
+            spaces=OneSpace(encoder=encoder, index=index),
+            analyzer=KeywordAnalyzer(),
+        )
         for _ in range(2)
     ]
     service = EntityIdentityService(record=record, changed=lambda _: None, now=lambda: AT)

@@ -12,6 +12,7 @@ from memory.governance.aam import AamMemory, NewAamMemory
 from memory.governance.accesses import AccessTally
 from memory.governance.protection import MemoryProtection, StoredMemory
 from memory.learning.indexer import Indexer
+from memory.learning.spaces import OneSpace
 from memory.ports.language import Encoder, FloatMatrix, Priority, TextKind
 from memory.ports.vectors import Collection, IndexQuery, ScoredPoint
 from memory.retrieval.analysis import KeywordAnalyzer
@@ -113,7 +114,9 @@ class Aam:
 
     async def project(self, user: str = "ann") -> None:
         """Brings the index up to date."""
-        indexer = Indexer(record=self.record, encoder=self.encoder, index=self.index, analyzer=self.analyzer)
+        indexer = Indexer(
+            record=self.record, spaces=OneSpace(encoder=self.encoder, index=self.index), analyzer=self.analyzer
+        )
         await indexer.drain(user, Priority.BATCH)
 
     async def indexed(self, user: str = "ann") -> set[str]:

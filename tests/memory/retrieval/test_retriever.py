@@ -1,6 +1,7 @@
 """The hybrid retriever over a whole memory of fakes."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,11 @@ from memory.entities import EntityStatus
 from memory.errors import StoreUnavailable
 from memory.learning.lost_index import requeue_lost
 from memory.ports.vectors import Collection, IndexQuery, ScoredPoint
-from memory.retrieval.hits import HitKind, SearchFilter
+from memory.retrieval import graph
+from memory.retrieval.analysis import KeywordAnalyzer
+from memory.retrieval.fusion import CONVERSATION, ENTITY_MEMORY, fused_score, lifted_score
+from memory.retrieval.hits import HitKind, SearchFilter, SearchRequest
+from memory.retrieval.retriever import HybridRetriever
 
 from ..conftest import World
 
@@ -20,9 +25,9 @@ async def test_a_note_is_found_by_its_words_with_the_parts_of_its_score(world: W
     assert result.hits[0].text == "The spare key is in the blue drawer."
     parts = result.hits[0].parts
     assert {"vector", "keyword", "freshness", "cosine", "bm25"} <= set(parts)
-    assert result.hits[0].score == pytest.approx(
-        0.4 * parts["vector"] + 0.4 * max(parts["keyword"], parts.get("exact", 0)) + 0.2 * parts["freshness"]
-    )
+    plain = 0.4 * parts["vector"] + 0.4 * max(parts["keyword"], parts.get("exact", 0)) + 0.2 * parts["freshness"]
+    assert fused_score(parts, ENTITY_MEMORY) == pytest.approx(plain)
+    assert result.hits[0].score == pytest.approx(lifted_score(plain, parts, CONVERSATION))
 
 
 @pytest.mark.parametrize("query", ["台灣的倉庫在哪", "台湾的仓库在哪", "臺灣的倉庫在哪"])
@@ -160,3 +165,70 @@ async def test_while_a_lost_index_comes_back_the_newest_memories_are_found(world
     result = await world.find("spare key")
     assert [hit.id for hit in result.hits] == [wanted]
     assert result.degraded == ()
+
+
+async def test_the_turn_after_the_one_that_matches_is_lifted_by_it(world: World) -> None:
+    await world.say("Which bank did you choose for the mortgage?", session="talk")
+    _, _, answer = await world.say("The one with the green logo.", session="talk")
+    await world.say("It rained all day.", session="other")
+    hits = {hit.id: hit for hit in (await world.find("mortgage bank", kinds=(HitKind.MEMORY,))).hits}
+    lifted = hits[answer.memory_id]
+    assert lifted.parts["beside"] > fused_score(lifted.parts, ENTITY_MEMORY)
+    assert lifted.score > fused_score(lifted.parts, ENTITY_MEMORY)
+
+
+async def test_what_memory_says_of_the_thing_that_the_best_hit_names_is_found(world: World) -> None:
+    await world.note("The seminar on Thursday is called Aurora.")
+    [wanted] = await world.note("Aurora takes place in room seven.", session="elsewhere")
+    [other] = await world.note("Dinner takes place in the garden.", session="garden")
+    hits = {hit.id: hit for hit in (await world.find("seminar on Thursday", kinds=(HitKind.MEMORY,))).hits}
+    assert hits[wanted].parts["linked"] > 0
+    assert "linked" not in hits[other].parts
+
+
+async def test_two_questions_in_one_query_both_find_their_answer(world: World) -> None:
+    await world.note(*(f"Box {number} holds paper." for number in range(20)))
+    [key] = await world.note("The spare key is in the blue drawer.", session="a")
+    [train] = await world.note("The night train leaves at nine.", session="b")
+    found = await world.find("Where is the spare key? And when does the night train leave?", top_k=4)
+    assert {key, train} <= {hit.id for hit in found.hits}
+
+
+async def test_a_graph_leg_that_cannot_answer_is_named_and_the_others_answer(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [wanted] = await world.note("The spare key is in the blue drawer.")
+
+    async def down(*_: Any, **__: Any) -> None:
+        raise StoreUnavailable("gone", component="record")
+
+    monkeypatch.setattr(graph, "neighbours", down)
+    retriever = HybridRetriever(
+        encoder=world.encoder,
+        index=world.index,
+        record=world.record,
+        analyzer=KeywordAnalyzer(),
+        recipe=replace(CONVERSATION, graph=0.5),
+    )
+    result = await retriever.search(SearchRequest(query="spare key", user_id="ann", now=world.now))
+    assert result.hits[0].id == wanted
+    assert result.degraded == ("graph",)
+
+
+async def test_where_only_the_second_step_fails_the_first_one_stands(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [wanted] = await world.note("The spare key is in the blue drawer.")
+    search, calls = world.index.search, []
+
+    async def down_at_last(queries: Sequence[IndexQuery], *, user_id: str) -> list[list[ScoredPoint]]:
+        calls.append(queries)
+        if len(calls) > 2:
+            raise StoreUnavailable("gone", component="vectors")
+        answered: list[list[ScoredPoint]] = await search(queries, user_id=user_id)
+        return answered
+
+    monkeypatch.setattr(world.index, "search", down_at_last)
+    result = await world.find("spare key")
+    assert result.hits[0].id == wanted
+    assert result.degraded == ("linked",)
