@@ -18,6 +18,20 @@ SENTENCES = (
     "版本 v2.3.1 的 release note 要先給 QA 看過。",
 )
 QUERIES = ("它什麼時候會好？", "那個客戶後來怎麼樣了？", "what did we agree on with them?", "他喜歡喝什麼")
+_ASKED = (
+    "{}什麼時候會好？",
+    "{}放在哪裡？",
+    "上次說的{}後來怎麼樣了？",
+    "{}的付款条件是什么？",
+    "谁负责{}？",
+    "when is {} due?",
+    "what did we agree on about {}?",
+    "who has {} now?",
+)
+_ASKED_ABOUT = (
+    *("報價單", "那個客戶", "新的倉庫", "AI-Box", "合約", "会议记录", "客户名单", "备用钥匙"),
+    *("the quotation", "the appointment", "the supplier", "the spare key", "the release note", "the old laptop"),
+)
 _TOKENS_PER_SENTENCE = 13
 _FLOP_PER_TOKEN, _FLOP_PER_TOKEN_AND_LENGTH = 42.5e6, 18_432
 
@@ -30,6 +44,12 @@ def mixed_texts(count: int) -> list[str]:
         tokens = min(chooser.lognormvariate(3.6, 0.9), 600)
         texts.append(" ".join(chooser.choices(SENTENCES, k=max(1, round(tokens / _TOKENS_PER_SENTENCE)))))
     return texts
+
+
+def short_queries(count: int) -> list[str]:
+    """Questions as people type them, five in eight in Chinese: 112 different ones, 10 to 17 tokens with the prefix."""
+    chooser = random.Random(11)
+    return [chooser.choice(_ASKED).format(chooser.choice(_ASKED_ABOUT)) for _ in range(count)]
 
 
 def matmul_flops() -> float:

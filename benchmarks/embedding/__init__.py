@@ -1,0 +1,1 @@
+"""The Embedder beside other embedding servers: same weights, same texts, same threads, one run (issue: peers)."""

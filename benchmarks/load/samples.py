@@ -1,0 +1,126 @@
+"""What a load run has seen, request by request, and its summary. Standard library only: peers import it too."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+TIMEOUT = "timeout"
+"""Status of a request that was given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One request; times are seconds since the run began.
+
+    Attributes:
+        index: Which request of the plan it was.
+        due_s: When it was to leave.
+        sent_s: When it left; later than `due_s` where the generator itself was late.
+        done_s: When its answer was there, or it was given up.
+        status: HTTP status as text, `timeout`, or the name of the error.
+    """
+
+    index: int
+    due_s: float
+    sent_s: float
+    done_s: float
+    status: str
+
+    @property
+    def latency_s(self) -> float:
+        """From the moment at which it was due: what stood before it in any queue counts (SERVING §5)."""
+        return self.done_s - self.due_s
+
+    @property
+    def lag_s(self) -> float:
+        """How late the generator was."""
+        return self.sent_s - self.due_s
+
+    @property
+    def is_ok(self) -> bool:
+        """Whether it was answered with what it asked for."""
+        return self.status.startswith("2")
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Figures of one run; latencies are over answered requests and those given up, whose time is a lower bound.
+
+    Attributes:
+        offered_per_s: Requests that were due, a second.
+        completed_per_s: Requests that were answered with what they asked for, a second.
+        lag_p95_ms: How late the generator was; where it is not far below the latencies, these say nothing.
+        statuses: How many requests ended how.
+        client_cpu: CPU seconds of the generator's process a second.
+    """
+
+    requests: int
+    offered_per_s: float
+    completed_per_s: float
+    p50_ms: float
+    p90_ms: float
+    p95_ms: float
+    p99_ms: float
+    max_ms: float
+    lag_p95_ms: float
+    statuses: dict[str, int]
+    client_cpu: float
+
+    @property
+    def failed(self) -> int:
+        """Requests that were not answered with what they asked for."""
+        return sum(count for status, count in self.statuses.items() if not status.startswith("2"))
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """All requests of one run, in the order in which they ended.
+
+    Attributes:
+        seconds: How long requests were sent: until the end of the schedule, or until the work was done.
+        elapsed_s: Until the last answer.
+        client_cpu_s: CPU seconds that the generator's process took meanwhile.
+    """
+
+    samples: Sequence[Sample]
+    seconds: float
+    elapsed_s: float
+    client_cpu_s: float
+
+    def summary(self, *, since_s: float = 0.0) -> Summary:
+        """The figures without the requests that were due before `since_s`.
+
+        Raises:
+            ValueError: No request is left.
+        """
+        kept = [sample for sample in self.samples if sample.due_s >= since_s]
+        if not kept:
+            raise ValueError(f"no request was due after {since_s:g} s")
+        counted = [sample for sample in kept if sample.is_ok or sample.status == TIMEOUT] or kept
+        latencies = sorted(sample.latency_s * 1e3 for sample in counted)
+        last_done = max(self.seconds, *(sample.done_s for sample in kept))
+        return Summary(
+            requests=len(kept),
+            offered_per_s=round(len(kept) / (self.seconds - since_s), 2),
+            completed_per_s=round(sum(sample.is_ok for sample in kept) / (last_done - since_s), 2),
+            p50_ms=round(percentile(latencies, 50), 2),
+            p90_ms=round(percentile(latencies, 90), 2),
+            p95_ms=round(percentile(latencies, 95), 2),
+            p99_ms=round(percentile(latencies, 99), 2),
+            max_ms=round(latencies[-1], 2),
+            lag_p95_ms=round(percentile(sorted(sample.lag_s * 1e3 for sample in kept), 95), 2),
+            statuses=dict(Counter(sample.status for sample in kept)),
+            client_cpu=round(self.client_cpu_s / self.elapsed_s, 3),
+        )
+
+
+def percentile(ordered: Sequence[float], percent: float) -> float:
+    """The smallest of the ordered values that at least `percent` of them do not exceed (nearest rank).
+
+    Raises:
+        ValueError: There is no value.
+    """
+    if not ordered:
+        raise ValueError("no values")
+    return ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)]
