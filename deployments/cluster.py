@@ -10,9 +10,12 @@ import tempfile
 from pathlib import Path
 
 import psutil
+import structlog
 
+_log = structlog.get_logger("jiyi")
 _OBJECT_STORE_BYTES = 256 * 1024 * 1024
 _STOP_S = 1.0
+_STOP_ROUNDS = 10
 _MARK = "JIYI_CLUSTER"
 _SESSION_SERVERS = ("redis-server", "valkey-server")
 RAY_ENVIRONMENT = {
@@ -21,8 +24,9 @@ RAY_ENVIRONMENT = {
     "RAY_SERVE_CONTROL_LOOP_INTERVAL_S": "0.5",  # the default, 0.1, keeps the controller at 8% of a core when idle
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_worker_niceness": "0",  # replicas serve people: they are no background work, as Ray's default of 15 says
+    "SPT_NOENV": "1",  # Ray's agents write their titles over their environment otherwise, and the home's mark is lost
 }
-"""For the head and for every driver alike."""
+"""For the head and for every driver alike (`ray_environment`); `serve run` is to be started with the same."""
 _PORTS = (
     "ray-client-server-port",
     "dashboard-agent-listen-port",
@@ -32,6 +36,12 @@ _PORTS = (
     "node-manager-port",
     "object-manager-port",
 )
+
+
+def ray_environment() -> dict[str, str]:
+    """The environment of the head and of every driver; what it says about Serve already, stands."""
+    own = {name: value for name, value in os.environ.items() if name.startswith("RAY_SERVE_")}
+    return os.environ | RAY_ENVIRONMENT | own
 
 
 def free_ports(count: int) -> list[int]:
@@ -50,6 +60,15 @@ def temp_dir(home: Path) -> Path:
     """Where the cluster keeps its sockets and logs: short, because socket paths may have 107 bytes only."""
     digest = hashlib.sha256(str(home).encode()).hexdigest()[:10]
     return Path(tempfile.gettempdir()) / f"jiyi-ray-{digest}"
+
+
+def running_address(home: Path) -> str:
+    """Where a driver reaches the cluster of a home whose service is up.
+
+    Raises:
+        FileNotFoundError: No cluster was ever started for it.
+    """
+    return (temp_dir(home) / "ray_current_cluster").read_text()
 
 
 class RayHead:
@@ -87,7 +106,7 @@ class RayHead:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env=os.environ | RAY_ENVIRONMENT | {_MARK: str(self._home)},
+                env=ray_environment() | {_MARK: str(self._home)},
             )
 
     def is_alive(self) -> bool:
@@ -102,20 +121,28 @@ class RayHead:
             self._process = None
 
     def _end_members(self) -> None:
-        """Ends them at once: Serve has drained what it could, and no store needs more than a signal."""
+        """Ends them at once: Serve has drained what it could, and no store needs more than a signal.
+
+        They are looked for again until none is left: one may have been started while the others were ended, and an
+        agent whose raylet is a zombie, which nobody reaps, does not notice that it is alone.
+        """
         processes = members(self._home)
         for process in processes:
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.terminate()
-        _, alive = psutil.wait_procs(processes, timeout=_STOP_S)
-        for process in alive:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                process.kill()
-        psutil.wait_procs(alive, timeout=_STOP_S)
+        psutil.wait_procs(processes, timeout=_STOP_S)
+        for _ in range(_STOP_ROUNDS):
+            if not (processes := members(self._home)):
+                return
+            for process in processes:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill()
+            psutil.wait_procs(processes, timeout=_STOP_S)
+        _log.error("cluster_members_left", home=str(self._home), pids=[process.pid for process in processes])
 
 
 def members(home: Path) -> list[psutil.Process]:
-    """All processes of this home's cluster, orphans too."""
+    """All processes of this home's cluster, orphans too; a zombie has ended."""
     return [process for process in psutil.process_iter() if _is_member(process, home)]
 
 

@@ -18,26 +18,33 @@ class EmbedderArgs(_Section):
     """The embedding path (DESIGN §5).
 
     Args:
-        device: `auto` takes CUDA where there is one.
-        threads: Torch threads of one replica; all cores of the machine where it is not given.
+        device: `auto` takes CUDA where the cluster has one.
+        gpus: Share of a GPU of one replica, where it computes on one.
+        threads: Torch threads of one replica, which asks Ray for as many cores; where it is not given, all cores of the
+            largest machine, at most 8.
         batch_tokens: Padded tokens that one batch may hold; what suits the device where it is not given.
         max_waiting_tokens: Tokens that may wait in one replica, for each priority, before callers get 429; likewise.
         target_wait_s: Tokens waiting may take this long before a replica is added (DESIGN §2).
         tokens_per_s: What one replica is expected to encode until it has measured itself.
+        min_replicas, max_replicas: Bounds of scaling. The upper one is, where it is not given, as many as the machines
+            of the cluster have cores (and GPUs) for; more are waited for without end, unless the cluster itself grows.
+        downscale_delay_s: So long fewer replicas must have sufficed before some are ended.
     """
 
     device: Literal["auto", "cpu", "cuda"] = "auto"
+    gpus: float = Field(default=1.0, gt=0, le=1)
     threads: int | None = Field(default=None, ge=1)
     batch_tokens: int | None = Field(default=None, ge=512)
     max_waiting_tokens: int | None = Field(default=None, ge=1024)
     min_replicas: int = Field(default=1, ge=1)
-    max_replicas: int = Field(default=4, ge=1)
+    max_replicas: int | None = Field(default=None, ge=1)
     target_wait_s: float = Field(default=2.0, gt=0)
     tokens_per_s: float = Field(default=2000.0, gt=0)
+    downscale_delay_s: float = Field(default=60.0, ge=0)
 
     @model_validator(mode="after")
     def _bounds_in_order(self) -> "EmbedderArgs":
-        if self.max_replicas < self.min_replicas:
+        if self.max_replicas is not None and self.max_replicas < self.min_replicas:
             raise ValueError("embedder.max_replicas must be at least embedder.min_replicas")
         return self
 
@@ -71,6 +78,22 @@ class ModelArgs(_Section):
     gpus: float = Field(default=0.2, gt=0, le=1)
     threads: int | None = Field(default=None, ge=1)
     replicas: int = Field(default=1, ge=1)
+
+
+class ReembeddingArgs(_Section):
+    """Embedding everything with another model, beside what serves people (DESIGN §8, docs/reembedding.md).
+
+    Args:
+        actors: Encoders in the pool, each with the model's weights in its memory.
+        threads: Torch threads of one; half of the machine's cores where it is not given.
+        gpus: Share of a GPU of one.
+        niceness: How far each gives way to other processes for the CPU: 0 not at all, 19 as far as possible.
+    """
+
+    actors: int = Field(default=1, ge=1)
+    threads: int | None = Field(default=None, ge=1)
+    gpus: float = Field(default=0, ge=0, le=1)
+    niceness: int = Field(default=10, ge=0, le=19)
 
 
 class DeadlineArgs(_Section):
@@ -211,6 +234,7 @@ class AppArgs(BaseSettings):
     ingress_replicas: int = Field(default=1, ge=1)
     embedder: EmbedderArgs = EmbedderArgs()
     models: ModelArgs = ModelArgs()
+    reembedding: ReembeddingArgs = ReembeddingArgs()
     deadlines: DeadlineArgs = DeadlineArgs()
 
     @property

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import structlog
 
-from .cluster import RAY_ENVIRONMENT, RayHead
+from .cluster import RayHead, ray_environment
 from .config import AppArgs
 from .logs import configure_logs
 
@@ -144,7 +144,7 @@ class Supervisor:
         command = [sys.executable, "-m", "deployments.deploy", what]
         with (self._logs / "deploy.log").open("ab") as log:
             process = subprocess.Popen(  # noqa: S603 - our own command
-                command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=os.environ | RAY_ENVIRONMENT
+                command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=ray_environment()
             )
             assert process.stdin is not None  # noqa: S101 - PIPE above
             process.stdin.write(json.dumps(request).encode())

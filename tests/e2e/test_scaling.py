@@ -1,0 +1,148 @@
+"""On real Ray: only the Embedder scales, nobody is refused, and a new configuration replaces the old unnoticed."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from deployments.cluster import RAY_ENVIRONMENT, free_ports, running_address
+from deployments.config import AppArgs
+
+from .conftest import Service
+
+pytestmark = pytest.mark.e2e
+
+_EMBEDDER = "Embedder"
+_PATIENCE_S = 150
+_FLOOD = {"input": ["記憶是什麼？ What is memory? " * 8] * 48, "encoding_format": "base64", "input_type": "passage"}
+_SETTINGS = {
+    "JIYI_EMBEDDER__THREADS": "1",  # so that a machine of two cores holds two replicas
+    "JIYI_EMBEDDER__MAX_REPLICAS": "2",
+    "JIYI_EMBEDDER__TARGET_WAIT_S": "0.5",
+    "JIYI_EMBEDDER__DOWNSCALE_DELAY_S": "3",
+    "JIYI_MODELS__TAGGER": "off",
+    "JIYI_MODELS__REWRITER": "off",
+}
+
+
+@pytest.fixture(scope="module")
+def scaling(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    home = tmp_path_factory.mktemp("scaling")
+    started = Service(home, free_ports(1)[0], os.environ | _SETTINGS | {"JIYI_HOME": str(home)})
+    started.up()
+    yield started
+    started.down()
+
+
+@contextmanager
+def watched(service: Service) -> Iterator[list[dict[str, Any]]]:
+    """What Serve wants and has of each deployment, line by line, as long as this lasts."""
+    command = [sys.executable, "-m", "deployments.watch", str(service.home), "--every", "0.3"]
+    environment = service.environment | RAY_ENVIRONMENT
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        seen = [json.loads(process.stdout.readline())["replicas"]]
+        reading = threading.Thread(
+            target=lambda: seen.extend(json.loads(line)["replicas"] for line in process.stdout or ())
+        )
+        reading.start()
+        yield seen
+        process.terminate()
+        reading.join()
+
+
+@contextmanager
+def asking(
+    service: Service, path: str, body: dict[str, Any], *, callers: int = 1, pause_s: float = 0.5
+) -> Iterator[list[httpx.Response]]:
+    """Callers that ask again and again as long as this lasts; each is answered before it ends."""
+    enough = threading.Event()
+    replies: list[httpx.Response] = []
+
+    def ask() -> None:
+        with httpx.Client(base_url=f"http://127.0.0.1:{service.port}", timeout=_PATIENCE_S) as http:
+            while not enough.is_set():
+                replies.append(http.post(path, json=body))
+                enough.wait(pause_s)
+
+    threads = [threading.Thread(target=ask) for _ in range(callers)]
+    for thread in threads:
+        thread.start()
+    yield replies
+    enough.set()
+    for thread in threads:
+        thread.join()
+
+
+def until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + _PATIENCE_S
+    while not condition():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.1)
+
+
+def chatting(service: Service) -> Any:
+    return asking(service, "/chat", {"user_id": "ann", "session_id": "s", "message": "它放在哪裡？"})
+
+
+def test_a_flood_of_embeddings_raises_the_embedder_alone_and_loses_no_request(scaling: Service) -> None:
+    with watched(scaling) as seen, chatting(scaling) as chats:
+        with asking(scaling, "/v1/embeddings", _FLOOD, callers=4, pause_s=0) as flood:
+            until(lambda: seen[-1][_EMBEDDER] == {"target": 2, "running": 2})
+        few = {"input": ["記憶", "memory"], "encoding_format": "base64"}
+        with asking(scaling, "/v1/embeddings", few) as afterwards:
+            until(lambda: seen[-1][_EMBEDDER] == {"target": 1, "running": 1})
+    others = {each["target"] for replicas in seen for name, each in replicas.items() if name != _EMBEDDER}
+    assert others == {1}
+    for replies in (chats, flood, afterwards):
+        assert replies
+        assert {reply.status_code for reply in replies} == {200}
+    assert all(len(reply.json()["data"]) == len(_FLOOD["input"]) for reply in flood)
+
+
+def test_a_new_configuration_replaces_every_replica_and_no_request_fails(scaling: Service) -> None:
+    def replicas() -> set[int]:
+        return {process.pid for process in scaling.processes() if process.name.startswith("ServeReplica")}
+
+    before = replicas()
+    few = {"input": ["記憶", "memory"], "encoding_format": "base64"}
+    with chatting(scaling) as chats, asking(scaling, "/v1/embeddings", few) as embeddings:
+        deploy_again(scaling, confidence_floor=0.45)
+        until(lambda: not before & replicas())
+    for replies in (chats, embeddings):
+        assert {reply.status_code for reply in replies} == {200}
+    scaling.wait_until_whole()
+
+
+def deploy_again(service: Service, **changed: Any) -> None:
+    """What `serve deploy` does with a changed file."""
+    code = (
+        "import json, sys; from deployments.config import AppArgs;print(json.dumps(AppArgs().model_dump(mode='json')))"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", code], env=service.environment, capture_output=True, text=True, check=True
+    )
+    args = AppArgs.model_validate(json.loads(told.stdout) | changed)
+    request = {
+        "args": args.model_dump(mode="json"),
+        "address": running_address(Path(service.home)),
+        "host": "127.0.0.1",
+        "port": service.port,
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "deployments.deploy", "up"],
+        env=service.environment | RAY_ENVIRONMENT,
+        input=json.dumps(request),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
