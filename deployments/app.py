@@ -1,6 +1,5 @@
 """The graph: the only place that binds deployments (DESIGN §2). `build_app` is what `serve_config.yaml` imports."""
 
-import os
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -10,13 +9,16 @@ from ray.serve import Application
 
 from . import engines
 from .config import AppArgs
-from .embedder import Embedder, TokenBacklogPolicy
+from .embedder import Embedder
+from .generations import settled, vector_model
 from .ingress import Ingress
 from .ingress_services import open_services
 from .language import ExtractorDeployment, RerankerDeployment, ResolverDeployment
 from .learner import LearnerDeployment
 from .models import runs
+from .placement import cluster_machines, place_embedder
 from .retriever import RetrieverDeployment
+from .scaling import TokenBacklogPolicy
 from .session_server import SessionServer
 from .stores import local_redis
 from .vector_shard import VectorShard
@@ -31,7 +33,11 @@ _LIGHT: dict[str, Any] = {
     "graceful_shutdown_timeout_s": 20,
     "graceful_shutdown_wait_loop_s": 0.2,
 }
-_SCALING = {"metrics_interval_s": 1, "look_back_period_s": 5, "upscale_delay_s": 2, "downscale_delay_s": 60}
+_REPLACED_FIRST: dict[str, Any] = {"max_surge_percent": 100}
+"""For those that own nothing: an update starts the new replica before it ends the old, so nobody waits for it."""
+_INGRESS_DRAIN_S = 45
+"""A bulk request may take that long; less than the supervisor waits when the service ends."""
+_SCALING = {"metrics_interval_s": 1, "look_back_period_s": 5, "upscale_delay_s": 2}
 
 
 def build_app(args: AppArgs) -> Application:
@@ -41,26 +47,30 @@ def build_app(args: AppArgs) -> Application:
         ModelUnavailable: The model is unknown.
     """
     args.data_home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    shared: dict[str, Any] = {"dimension": engines.model_dimension(args)}
+    args = settled(args)
+    shared: dict[str, Any] = {"model": vector_model(args, args.model)}
     embedder = _embedder(args)
+    parts: dict[str, Any] = {}
+    indexed = shared
+    if args.stores == "embedded":
+        parts["vectors"] = _bind(VectorShard, generations=partial(engines.make_shards, args, **shared))
+        indexed = shared | {"vectors": parts["vectors"]}
     extractor = _bind(ExtractorDeployment, _computing(args, "tagger"), parts=partial(engines.make_extractor, args))
     resolver = _bind(
         ResolverDeployment,
         _computing(args, "rewriter"),
-        parts=partial(engines.make_resolver, args, embedder=embedder, **shared),
+        parts=partial(engines.make_resolver, args, embedder=embedder, **indexed),
     )
-    parts = {"embedder": embedder, "extractor": extractor, "resolver": resolver}
-    indexed = shared
-    if args.stores == "embedded":
-        parts["vectors"] = _bind(VectorShard, index=partial(engines.make_index, args, **shared))
-        indexed = shared | {"vectors": parts["vectors"]}
+    parts |= {"embedder": embedder, "extractor": extractor, "resolver": resolver}
     reranking = {}
     if runs(args, "reranker"):
         options = _computing(args, "reranker")
         parts["reranker"] = _bind(RerankerDeployment, options, parts=partial(engines.make_reranker, args))
         reranking = {"reranker": parts["reranker"]}
     parts["retriever"] = _bind(
-        RetrieverDeployment, retriever=partial(engines.make_retriever, args, embedder=embedder, **indexed, **reranking)
+        RetrieverDeployment,
+        _REPLACED_FIRST,
+        retriever=partial(engines.make_retriever, args, embedder=embedder, **indexed, **reranking),
     )
     parts["learner"] = _bind(
         LearnerDeployment,
@@ -70,7 +80,12 @@ def build_app(args: AppArgs) -> Application:
         parts["session_server"] = _bind(SessionServer, server=partial(engines.make_session_server, args))
     app: Application = _bind(
         serve.ingress()(Ingress),
-        {"num_replicas": args.ingress_replicas, "max_ongoing_requests": 1024},
+        _REPLACED_FIRST
+        | {
+            "num_replicas": args.ingress_replicas,
+            "max_ongoing_requests": 1024,
+            "graceful_shutdown_timeout_s": _INGRESS_DRAIN_S,
+        },
         services=partial(open_services, args, parts=parts, **shared),
     )
     return app
@@ -93,30 +108,34 @@ def _computing(args: AppArgs, model: str) -> dict[str, Any]:
     It asks for no core: what it computes is a fraction of a turn, on cores that the Embedder does not use meanwhile.
     """
     if not runs(args, model):
-        return {}
+        return _REPLACED_FIRST
     on_gpu = {"num_cpus": 0, "num_gpus": args.models.gpus if args.models.device == "cuda" else 0}
-    return {"num_replicas": args.models.replicas, "ray_actor_options": on_gpu}
+    # On a GPU there may be no room for another share.
+    surge = {} if on_gpu["num_gpus"] else _REPLACED_FIRST
+    return surge | {"num_replicas": args.models.replicas, "ray_actor_options": on_gpu}
 
 
 def _embedder(args: AppArgs) -> Any:
     """The embedding path: it has cores of its own and scales by itself, on tokens waiting."""
-    settings = args.embedder
-    threads = settings.threads or os.cpu_count() or 1
+    placement = place_embedder(args.embedder, cluster_machines())
+    settings = args.embedder.model_copy(update={"threads": placement.threads})
     policy = {
         "policy_function": f"{TokenBacklogPolicy.__module__}:{TokenBacklogPolicy.__name__}",
         "policy_kwargs": {"target_wait_s": settings.target_wait_s, "tokens_per_s": settings.tokens_per_s},
     }
     scaling = _SCALING | {
         "min_replicas": settings.min_replicas,
-        "max_replicas": settings.max_replicas,
+        "max_replicas": placement.max_replicas,
+        "downscale_delay_s": settings.downscale_delay_s,
         "policy": policy,
     }
     return _bind(
         Embedder,
         {
-            "ray_actor_options": {"num_cpus": threads, "num_gpus": 1 if settings.device == "cuda" else 0},
+            "ray_actor_options": {"num_cpus": placement.threads, "num_gpus": placement.gpus},
             "max_ongoing_requests": 4096,
             "autoscaling_config": scaling,
+            "max_surge_percent": 1 if placement.surge else 0,
         },
-        encoder=partial(engines.make_encoder, args),
+        encoders=partial(engines.make_encoders, args.model_copy(update={"embedder": settings})),
     )

@@ -1,8 +1,8 @@
 """What each deployment runs, built from the settings: the one place that joins domain and models to the stores."""
 
-import json
 import os
 from dataclasses import replace
+from functools import partial
 
 from memory.answering.extractive import ExtractiveAnswerer
 from memory.coreference.long_term import LongTermResolver
@@ -14,8 +14,11 @@ from memory.extraction.trained_extractor import TrainedExtractor
 from memory.learning.index_keeper import IndexKeeper
 from memory.learning.index_maintenance import BackgroundMaintenance
 from memory.learning.learner import Learner
+from memory.learning.reembedding import Reembedding
+from memory.learning.spaces import LiveResolver, LiveRetriever, PerSpace
 from memory.learning.worker import LearningWorker
-from memory.ports.language import Encoder, Extractor, Reranker, Resolver
+from memory.ports.generations import VectorModel, VectorSpace
+from memory.ports.language import Extractor, Reranker, Resolver
 from memory.ports.retrieval import Retriever
 from memory.retrieval.analysis import KeywordAnalyzer
 from memory.retrieval.reranking import RerankingRetriever
@@ -23,27 +26,22 @@ from memory.retrieval.retriever import HybridRetriever
 from models.batch_queue import GPU_LIMITS, BatchLimits
 from models.batched_encoder import BatchedEncoder
 from models.catalog import get_model
+from models.open_engine import open_engine
 from models.prepare import prepare_model
-from models.sentence_transformer_engine import SentenceTransformerEngine
-from storage.edge_vectors import EdgeVectors
+from storage.edge_generations import EdgeGenerations
 from storage.redis_server import LocalRedisServer
 
 from .config import AppArgs
+from .encoders import Encoders
+from .generations import WantedModels, open_generations, open_spaces, prepared_model
 from .governance import make_review_job
 from .language import LanguageParts
 from .learner import LearnerParts
 from .logs import configure_logs
 from .models import RunningModels, open_reranker, open_rewriter, open_tagger
-from .remote import Handle, Remote, RemoteEncoder, RemoteExtractor, RemoteReranker
-from .stores import local_redis, open_index, open_locks, open_record, open_shard
-
-
-def model_dimension(args: AppArgs) -> int:
-    """Length of the model's vectors: from the catalogue, else from the weights' own configuration."""
-    if dimension := get_model(args.model).dimension:
-        return dimension
-    config = json.loads((prepare_model(args.model, args.model_cache) / "config.json").read_text())
-    return int(config["hidden_size"])
+from .reembedding import RayEmbedder
+from .remote import Handle, Remote, RemoteExtractor, RemoteReranker
+from .stores import local_redis, open_locks, open_record, open_shards
 
 
 def resolve_device(device: str) -> str:
@@ -69,18 +67,31 @@ def make_encoder(args: AppArgs) -> BatchedEncoder:
     settings = args.embedder
     device = resolve_device(settings.device)
     folder = prepare_model(args.model, args.model_cache)
-    engine = SentenceTransformerEngine(
-        get_model(args.model), folder, device=device, threads=settings.threads or os.cpu_count()
+    engine = open_engine(get_model(args.model), folder, device=device, threads=settings.threads or os.cpu_count())
+    usual = BatchLimits() if device == "cpu" else GPU_LIMITS
+    limits = replace(
+        usual,
+        batch_tokens=settings.batch_tokens or usual.batch_tokens,
+        max_waiting_tokens=settings.max_waiting_tokens or usual.max_waiting_tokens,
     )
-    given = {"batch_tokens": settings.batch_tokens, "max_waiting_tokens": settings.max_waiting_tokens}
-    limits = BatchLimits() if device == "cpu" else GPU_LIMITS
-    return BatchedEncoder(engine, limits=replace(limits, **{k: v for k, v in given.items() if v is not None}))
+    return BatchedEncoder(engine, limits=limits)
 
 
-def make_index(args: AppArgs, *, dimension: int) -> EdgeVectors:
+def make_encoders(args: AppArgs) -> Encoders:
+    """What the Embedder deployment runs: the live model, and those that the record says are needed beside it."""
+    return Encoders(
+        get_model(args.model).id,
+        make=lambda model_id: make_encoder(args.model_copy(update={"model": model_id})),
+        wanted=WantedModels(args),
+    )
+
+
+def make_shards(args: AppArgs, *, model: VectorModel) -> EdgeGenerations:
     """What the VectorShard deployment runs."""
     configure_logs(args.data_home / "logs", "vector_shard", args.log_level)
-    return open_shard(args, dimension=dimension)
+    shards = open_shards(args)
+    shards.open_live(model)
+    return shards
 
 
 def make_extractor(args: AppArgs) -> LanguageParts[Extractor]:
@@ -94,28 +105,33 @@ def make_extractor(args: AppArgs) -> LanguageParts[Extractor]:
     )
 
 
-def remote_encoder(args: AppArgs, handle: Handle, *, dimension: int, deadline_s: float) -> Encoder:
-    """The Embedder as the other deployments see it."""
-    remote = Remote(handle, component="embedder", deadline_s=deadline_s)
-    return RemoteEncoder(remote, model_id=args.model, dimension=dimension)
-
-
-def make_resolver(args: AppArgs, *, embedder: Handle, dimension: int) -> LanguageParts[Resolver]:
+def make_resolver(
+    args: AppArgs, *, embedder: Handle, model: VectorModel, vectors: Handle | None = None
+) -> LanguageParts[Resolver]:
     """What the Resolver deployment runs: rules, and the rewriter where it is on.
 
     Its extractor is its own and without a tagger: turns of a session carry what the Extractor found in them, and rules
     read the rest (the query, turns that a caller gave) without another hop.
     """
     configure_logs(args.data_home / "logs", "resolver", args.log_level)
-    rules = RuleResolver(
-        extractor=RuleExtractor(),
-        encoder=remote_encoder(args, embedder, dimension=dimension, deadline_s=args.deadlines.query_encode),
-        floor=args.confidence_floor,
+    record = open_record(args, durable=False)
+    spaces = open_spaces(
+        args,
+        record=record,
+        model=model,
+        embedder=embedder,
+        generations=open_generations(args, shard=vectors),
+        deadline_s=args.deadlines.query_encode,
     )
     rewriter = open_rewriter(args)
-    within = RewritingResolver(rules, rewriter=rewriter, floor=args.confidence_floor) if rewriter else rules
+
+    def resolver_in(space: VectorSpace) -> Resolver:
+        rules = RuleResolver(extractor=RuleExtractor(), encoder=space.encoder, floor=args.confidence_floor)
+        return RewritingResolver(rules, rewriter=rewriter, floor=args.confidence_floor) if rewriter else rules
+
+    within = LiveResolver(PerSpace(spaces, resolver_in), otherwise=spaces.of(model))
     return LanguageParts(
-        LongTermResolver(within, record=open_record(args, durable=False)),
+        LongTermResolver(within, record=record),
         RunningModels({"rewriter": rewriter.model if rewriter else None}),
     )
 
@@ -131,19 +147,26 @@ def make_retriever(
     args: AppArgs,
     *,
     embedder: Handle,
-    dimension: int,
+    model: VectorModel,
     vectors: Handle | None = None,
     reranker: Handle | None = None,
 ) -> Retriever:
     """What the Retriever deployment runs; `reranker` only where one is on."""
     configure_logs(args.data_home / "logs", "retriever", args.log_level)
     record = open_record(args, durable=False)
-    fused = HybridRetriever(
-        encoder=remote_encoder(args, embedder, dimension=dimension, deadline_s=args.deadlines.query_encode),
-        index=open_index(args, shard=vectors, dimension=dimension),
+    spaces = open_spaces(
+        args,
         record=record,
-        analyzer=KeywordAnalyzer(),
+        model=model,
+        embedder=embedder,
+        generations=open_generations(args, shard=vectors),
+        deadline_s=args.deadlines.query_encode,
     )
+
+    def retriever_in(space: VectorSpace) -> Retriever:
+        return HybridRetriever(encoder=space.encoder, index=space.index, record=record, analyzer=KeywordAnalyzer())
+
+    fused = LiveRetriever(PerSpace(spaces, retriever_in))
     if reranker is None:
         return fused
     remote = Remote(reranker, component="reranker", deadline_s=args.deadlines.reranker)
@@ -151,24 +174,41 @@ def make_retriever(
 
 
 def make_learner(
-    args: AppArgs, *, embedder: Handle, extractor: Handle, dimension: int, vectors: Handle | None = None
+    args: AppArgs, *, embedder: Handle, extractor: Handle, model: VectorModel, vectors: Handle | None = None
 ) -> LearnerParts:
     """What the Learner deployment runs."""
     configure_logs(args.data_home / "logs", "learner", args.log_level)
     record = open_record(args, durable=False)
-    index = open_index(args, shard=vectors, dimension=dimension)
+    generations = open_generations(args, shard=vectors)
+    spaces = open_spaces(
+        args,
+        record=record,
+        model=model,
+        embedder=embedder,
+        generations=generations,
+        deadline_s=args.deadlines.embedder,
+    )
     learner = Learner(
         record=record,
         extractor=RemoteExtractor(Remote(extractor, component="extractor", deadline_s=args.deadlines.extractor_batch)),
-        encoder=remote_encoder(args, embedder, dimension=dimension, deadline_s=args.deadlines.embedder),
-        index=index,
+        spaces=spaces,
         analyzer=KeywordAnalyzer(),
     )
     locks = open_locks(args)
-    keeper = IndexKeeper(record=record, index=index, learner=learner, model_id=args.model)
+    keepers = PerSpace(spaces, lambda space: IndexKeeper(record=record, space=space, learner=learner))
     return LearnerParts(
         worker=LearningWorker(learner=learner, record=record),
-        maintenance=BackgroundMaintenance(keeper=keeper, locks=locks),
+        maintenance=BackgroundMaintenance(keepers=keepers, locks=locks),
+        reembedding=Reembedding(
+            record=record,
+            locks=locks,
+            spaces=spaces,
+            store=generations,
+            embedder=RayEmbedder(args),
+            learner=learner,
+            prepare=partial(prepared_model, args),
+            configured=model,
+        ),
         reviews=make_review_job(args, record=record, locks=locks),
     )
 

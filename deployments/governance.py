@@ -9,12 +9,12 @@ from memory.governance.cron import NEVER, Schedule
 from memory.governance.protection import MemoryProtection
 from memory.governance.review_job import ReviewJob
 from memory.governance.rules import ReviewRules
+from memory.learning.spaces import PerSpace
 from memory.ports.coordination import Locks
-from memory.ports.language import Encoder
+from memory.ports.generations import VectorSpace
 from memory.ports.record import SystemOfRecord
 from memory.ports.reviews import ReviewService
 from memory.ports.runs import PipelineRun
-from memory.ports.vectors import VectorIndex
 from memory.retrieval.analysis import KeywordAnalyzer
 from models.catalog import get_model
 
@@ -24,10 +24,23 @@ from .remote import Remote
 
 @dataclass(frozen=True)
 class Governance:
-    """What the routes of protection and review call."""
+    """What the routes of protection and review call.
 
-    protection: MemoryProtection
+    Args:
+        protections: One a model, with that model's bands: its encoder and its index are never another's.
+        reviews: The review.
+    """
+
+    protections: PerSpace[MemoryProtection]
     reviews: ReviewService
+
+    async def protection(self) -> MemoryProtection:
+        """That of the live model.
+
+        Raises:
+            StoreUnavailable: Which one is live cannot be told.
+        """
+        return await self.protections.current()
 
 
 class RemoteReviews(ReviewService):
@@ -48,24 +61,24 @@ class RemoteReviews(ReviewService):
 
 
 def make_protection(
-    args: AppArgs, *, record: SystemOfRecord, encoder: Encoder, index: VectorIndex, tally: AccessTally
+    args: AppArgs, *, record: SystemOfRecord, space: VectorSpace, tally: AccessTally
 ) -> MemoryProtection:
     """001's manager over the stores and the encoder of this process."""
     return MemoryProtection(
         record=record,
-        encoder=encoder,
-        index=index,
+        encoder=space.encoder,
+        index=space.index,
         analyzer=KeywordAnalyzer(),
         tally=tally,
-        bands=conflict_bands(args),
+        bands=conflict_bands(args, space.encoder.model_id),
         many_valued=frozenset(args.aam.many_valued_types),
         rules=review_rules(args.review),
     )
 
 
-def conflict_bands(args: AppArgs) -> Bands:
+def conflict_bands(args: AppArgs, model_id: str) -> Bands:
     """The bands that are calibrated for the model; 001's, from the settings, for a model without."""
-    return get_model(args.model).bands or FixedBand(lower=args.aam.conflict_lower, upper=args.aam.conflict_upper)
+    return get_model(model_id).bands or FixedBand(lower=args.aam.conflict_lower, upper=args.aam.conflict_upper)
 
 
 def make_review_job(args: AppArgs, *, record: SystemOfRecord, locks: Locks) -> ReviewJob:

@@ -2,18 +2,22 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 
 from memory.chat.additions import MemoryAdditions
 from memory.chat.turn import ChatTurn
 from memory.governance.accesses import AccessTally
+from memory.learning.spaces import PerSpace
+from memory.ports.generations import VectorModel, VectorSpace
 from memory.ports.language import FloatMatrix, Priority, TextKind
 from memory.retrieval.counting import CountingRetriever
 from models.catalog import get_model
 
 from .config import AppArgs
-from .engines import make_answerer, remote_encoder
+from .engines import make_answerer
+from .generations import open_generations, open_spaces
 from .governance import Governance, RemoteReviews, make_protection, tally_figures
-from .http.services import Probe, Services
+from .http.services import Embedding, Probe, Services
 from .logs import configure_logs
 from .metrics import MeteredExtractor, MeteredResolver, MeteredRetriever, ServiceMetrics
 from .remote import (
@@ -22,25 +26,26 @@ from .remote import (
     RemoteExtractor,
     RemoteLearning,
     RemoteMaintenance,
+    RemoteReembedding,
     RemoteResolver,
     RemoteRetriever,
 )
 from .store_probes import store_probes
-from .stores import open_index, open_log, open_short_lived
+from .stores import open_log, open_short_lived
 
 _OPTIONAL = {"session_server", "reranker"}
 _PROBE_DEADLINE_S = 2.0
 
 
 @asynccontextmanager
-async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], dimension: int) -> AsyncIterator[Services]:
+async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: VectorModel) -> AsyncIterator[Services]:
     """The services of one ingress replica, on its event loop; closed when the context ends.
 
     Args:
         args: The settings.
         parts: The deployments behind the ingress by component name; `vectors` and `session_server` only where the
             index and the sessions are kept by the service itself.
-        dimension: Length of the model's vectors.
+        model: The one that is live where nothing is recorded.
     """
     configure_logs(args.data_home / "logs", "ingress", args.log_level)
     remotes = {
@@ -50,7 +55,15 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], dimension
     }
     metrics = ServiceMetrics()
     record = open_log(args)
-    index = open_index(args, shard=parts.get("vectors"), dimension=dimension)
+    generations = open_generations(args, shard=parts.get("vectors"))
+    spaces = open_spaces(
+        args,
+        record=record,
+        model=model,
+        embedder=parts["embedder"],
+        generations=generations,
+        deadline_s=args.deadlines.retriever,
+    )
     short_lived = open_short_lived(args, record=record)
     sessions = short_lived.sessions
     extractor = MeteredExtractor(RemoteExtractor(remotes["extractor"]), metrics)
@@ -58,12 +71,7 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], dimension
     tally = AccessTally(record, interval_s=args.aam.access_flush_s)
     retriever = MeteredRetriever(CountingRetriever(RemoteRetriever(remotes["retriever"]), tally), metrics)
     learning = RemoteLearning(remotes["learner"])
-    entry = get_model(args.model)
-    encoder = remote_encoder(args, parts["embedder"], dimension=dimension, deadline_s=args.deadlines.retriever)
-
-    async def embed(texts: list[str], kind: TextKind, priority: Priority) -> tuple[FloatMatrix, int]:
-        matrix, tokens = await remotes["embedder"].call("embed", texts, kind, priority)
-        return matrix, tokens
+    protections = PerSpace(spaces, lambda space: make_protection(args, record=record, space=space, tally=tally))
 
     yield Services(
         chat=ChatTurn(
@@ -84,24 +92,34 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], dimension
         retriever=retriever,
         index=RemoteMaintenance(remotes["learner"]),
         governance=Governance(
-            protection=make_protection(args, record=record, encoder=encoder, index=index, tally=tally),
+            protections=protections,
             reviews=RemoteReviews(remotes["learner"]),
         ),
-        embed=embed,
+        reembedding=RemoteReembedding(remotes["learner"]),
+        embeddings=PerSpace(spaces, partial(_embedding, remotes["embedder"])),
         metrics=metrics,
-        model_ids=tuple(dict.fromkeys((entry.id, entry.hub_name))),
-        dimension=dimension,
         probes={
             **{name: _part_probe(remote) for name, remote in remotes.items()},
-            **store_probes(record=record, index=index, short_lived=short_lived),
+            **store_probes(record=record, index=generations.index(model), short_lived=short_lived),
             "governance": _tally_probe(tally),
         },
         required=frozenset({*parts} - _OPTIONAL) | ({"record"} if args.stores == "embedded" else set()),
     )
     await tally.close()
     await short_lived.close()
-    await index.close()
+    await generations.close()
     await record.close()
+
+
+def _embedding(embedder: Remote, space: VectorSpace) -> Embedding:
+    model_id = space.encoder.model_id
+
+    async def embed(texts: list[str], kind: TextKind, priority: Priority) -> tuple[FloatMatrix, int]:
+        matrix, tokens = await embedder.call("embed", texts, kind, priority, model_id)
+        return matrix, tokens
+
+    names = tuple(dict.fromkeys((model_id, get_model(model_id).hub_name)))
+    return Embedding(names, space.encoder.dimension, embed)
 
 
 def _part_probe(remote: Remote) -> Probe:

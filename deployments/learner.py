@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from memory.governance.review_job import ReviewJob
 from memory.learning.index_maintenance import BackgroundMaintenance
+from memory.learning.reembedding import Reembedding
 from memory.learning.worker import LearningWorker
 from memory.ports.learning import LearnReport
 from memory.ports.maintenance import IndexOperation, IndexRun
@@ -14,10 +15,11 @@ from memory.ports.runs import PipelineRun
 
 @dataclass(frozen=True)
 class LearnerParts:
-    """What the deployment runs; both over one learner, so that maintenance can hold a user's index still."""
+    """What the deployment runs; all over one learner, so that maintenance can hold a user's index still."""
 
     worker: LearningWorker
     maintenance: BackgroundMaintenance
+    reembedding: Reembedding
     reviews: ReviewJob
 
 
@@ -28,6 +30,8 @@ class LearnerDeployment:
         made = parts()
         self._worker = made.worker
         self._maintenance = made.maintenance
+        self._reembedding = made.reembedding
+        self._reembedding.begin()
         self._reviews = made.reviews
         self._reviews.begin()
         self._running = asyncio.get_running_loop().create_task(self._worker.run())
@@ -47,6 +51,22 @@ class LearnerDeployment:
     async def index_run(self) -> IndexRun | None:
         """See `IndexMaintenance.last_run`."""
         return await self._maintenance.last_run()
+
+    async def reembed(self, model_id: str) -> PipelineRun:
+        """See `ReembeddingService.start`."""
+        return await self._reembedding.start(model_id)
+
+    async def roll_reembedding_back(self) -> PipelineRun:
+        """See `ReembeddingService.rollback`."""
+        return await self._reembedding.rollback()
+
+    async def finish_reembedding(self) -> PipelineRun:
+        """See `ReembeddingService.finish`."""
+        return await self._reembedding.finish()
+
+    async def reembedding_run(self) -> PipelineRun | None:
+        """See `ReembeddingService.last_run`."""
+        return await self._reembedding.last_run()
 
     async def start_review(self, user_id: str | None, dry_run: bool) -> PipelineRun:
         """See `ReviewService.start`."""
@@ -68,6 +88,7 @@ class LearnerDeployment:
             "postponed": self._worker.failures,
             "requeued": self._worker.requeued,
             **self._maintenance.figures(),
+            **self._reembedding.figures(),
             **self._reviews.figures(),
         }
 
@@ -79,6 +100,7 @@ class LearnerDeployment:
     async def __del__(self) -> None:
         if hasattr(self, "_running"):  # the constructor may have failed
             self._worker.close()
+            await self._reembedding.close()
             await self._maintenance.close()
             await self._reviews.close()
             await self._running

@@ -15,23 +15,21 @@ from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError, 
 from ray.serve.handle import DeploymentHandle
 
 from memory.coreference.resolutions import CoreferenceResult, ResolutionRequest
-from memory.errors import JiyiError, Overloaded, StoreUnavailable, Unavailable
+from memory.errors import JiyiError, Overloaded, Unavailable
 from memory.extraction.mentions import Extraction
+from memory.ports.generations import ReembeddingService
 from memory.ports.language import Encoder, Extractor, FloatMatrix, Priority, Reranker, Resolver, TextKind
 from memory.ports.learning import LearningService, LearnReport
 from memory.ports.maintenance import IndexMaintenance, IndexOperation, IndexRun
 from memory.ports.retrieval import Retriever
-from memory.ports.vectors import Collection, IndexPoint, IndexQuery, ScoredPoint, StoredPoint, VectorIndex
+from memory.ports.runs import PipelineRun
 from memory.retrieval.hits import SearchRequest, SearchResult
-from storage.circuit import Circuit
 
 Handle = DeploymentHandle[Any]
 """A deployment as another one holds it."""
 
 _log = structlog.get_logger("jiyi")
 _RETRY_PAUSE_S = 0.1
-_SCAN_DEADLINE_S = 60.0
-"""For maintenance, which reads all that a user has."""
 _GONE = (RayActorError, ReplicaUnavailableError)
 
 
@@ -110,7 +108,7 @@ class RemoteEncoder(Encoder):
         self, texts: Sequence[str], *, kind: TextKind, priority: Priority = Priority.INTERACTIVE
     ) -> FloatMatrix:
         """See `Encoder.encode`."""
-        matrix: FloatMatrix = await self._remote.call("encode", list(texts), kind, priority)
+        matrix: FloatMatrix = await self._remote.call("encode", list(texts), kind, priority, self._model_id)
         return matrix
 
 
@@ -164,79 +162,6 @@ class RemoteRetriever(Retriever):
         return result
 
 
-class RemoteVectorIndex(VectorIndex):
-    """The VectorShard deployment as a `VectorIndex`; while it is known to be away, calls fail without waiting for it.
-
-    Args:
-        remote: The shard; its deadline is that of one call.
-        circuit: What a test wants; one that opens at the first failure where it is not given.
-    """
-
-    def __init__(self, remote: Remote, *, circuit: Circuit | None = None) -> None:
-        self._remote = remote
-        self._circuit = circuit or Circuit(remote.component, deadline_s=remote.deadline_s, threshold=1)
-        self._circuit.use_probe(lambda: remote.call("ping"))
-
-    async def upsert(self, collection: Collection, points: Sequence[IndexPoint], *, user_id: str) -> None:
-        """See `VectorIndex.upsert`."""
-        await self._call("upsert", collection, list(points), user_id)
-
-    async def delete(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> None:
-        """See `VectorIndex.delete`."""
-        await self._call("delete", collection, list(point_ids), user_id)
-
-    async def delete_user(self, collection: Collection, *, user_id: str) -> None:
-        """See `VectorIndex.delete_user`."""
-        await self._call("delete_user", collection, user_id, deadline_s=_SCAN_DEADLINE_S)
-
-    async def get(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> list[IndexPoint]:
-        """See `VectorIndex.get`."""
-        points: list[IndexPoint] = await self._call("get", collection, list(point_ids), user_id)
-        return points
-
-    async def search(self, queries: Sequence[IndexQuery], *, user_id: str) -> list[list[ScoredPoint]]:
-        """See `VectorIndex.search`."""
-        results: list[list[ScoredPoint]] = await self._call("search", list(queries), user_id)
-        return results
-
-    async def count(self, collection: Collection, *, user_id: str) -> int:
-        """See `VectorIndex.count`."""
-        return int(await self._call("count", collection, user_id))
-
-    async def stored(self, collection: Collection, *, user_id: str) -> list[StoredPoint]:
-        """See `VectorIndex.stored`."""
-        points: list[StoredPoint] = await self._call("stored", collection, user_id, deadline_s=_SCAN_DEADLINE_S)
-        return points
-
-    async def users(self, collection: Collection) -> list[str]:
-        """See `VectorIndex.users`."""
-        users: list[str] = await self._call("users", collection, deadline_s=_SCAN_DEADLINE_S)
-        return users
-
-    async def ping(self) -> None:
-        """See `VectorIndex.ping`."""
-        await self._call("ping")
-
-    def figures(self) -> dict[str, float | str]:
-        """How the way to the shard is, for `/health/detailed` and the metrics."""
-        return self._circuit.figures()
-
-    async def close(self) -> None:
-        """Stops asking a shard that is away."""
-        await self._circuit.close()
-
-    async def _call(self, method: str, *args: Any, deadline_s: float | None = None) -> Any:
-        async def work() -> Any:
-            try:
-                return await self._remote.call(method, *args, deadline_s=deadline_s)
-            except StoreUnavailable:
-                raise
-            except Unavailable as error:
-                raise StoreUnavailable(error.message, component=error.component) from error
-
-        return await self._circuit.call(work, deadline_s=deadline_s)
-
-
 class RemoteLearning(LearningService):
     """The Learner deployment as a `LearningService`."""
 
@@ -276,4 +201,37 @@ class RemoteMaintenance(IndexMaintenance):
     async def last_run(self) -> IndexRun | None:
         """See `IndexMaintenance.last_run`."""
         run: IndexRun | None = await self._remote.call("index_run")
+        return run
+
+
+class RemoteReembedding(ReembeddingService):
+    """The Learner deployment as a `ReembeddingService`.
+
+    Args:
+        remote: The Learner.
+        prepare_s: How long it may take until a run has begun: a model's weights may have to be fetched first.
+    """
+
+    def __init__(self, remote: Remote, *, prepare_s: float = 900.0) -> None:
+        self._remote = remote
+        self._prepare_s = prepare_s
+
+    async def start(self, model_id: str) -> PipelineRun:
+        """See `ReembeddingService.start`."""
+        run: PipelineRun = await self._remote.call("reembed", model_id, deadline_s=self._prepare_s)
+        return run
+
+    async def rollback(self) -> PipelineRun:
+        """See `ReembeddingService.rollback`."""
+        run: PipelineRun = await self._remote.call("roll_reembedding_back")
+        return run
+
+    async def finish(self) -> PipelineRun:
+        """See `ReembeddingService.finish`."""
+        run: PipelineRun = await self._remote.call("finish_reembedding")
+        return run
+
+    async def last_run(self) -> PipelineRun | None:
+        """See `ReembeddingService.last_run`."""
+        run: PipelineRun | None = await self._remote.call("reembedding_run")
         return run

@@ -12,8 +12,8 @@ from memory.ports.coordination import Locks
 from memory.ports.record import SystemOfRecord
 from memory.ports.sessions import HISTORY_TURNS
 from storage.circuit import Circuit
+from storage.edge_generations import EdgeGenerations
 from storage.edge_shards import discard
-from storage.edge_vectors import EdgeVectors
 from storage.journaled_record import JournaledRecord
 from storage.memory_coordination import InMemoryRateLimiter
 from storage.memory_sessions import InMemorySessions
@@ -27,10 +27,9 @@ from storage.resilient_sessions import ResilientSessions
 from storage.sqlite_record import SqliteRecord
 
 from .config import AppArgs
-from .remote import Handle, Remote, RemoteVectorIndex
 
 if TYPE_CHECKING:
-    from storage.qdrant_vectors import QdrantVectors
+    from storage.qdrant_vectors import QdrantSettings
 
 _USUAL_REDIS = "redis://127.0.0.1:6379/0"
 _REDIS_DEADLINE_S = 1.0
@@ -76,24 +75,21 @@ def open_log(args: AppArgs) -> SystemOfRecord:
     return journaled
 
 
-def open_index(args: AppArgs, *, shard: Handle | None, dimension: int) -> "RemoteVectorIndex | QdrantVectors":
-    """The vector index; `shard` is the deployment that owns the embedded one."""
-    if shard is not None:
-        return RemoteVectorIndex(Remote(shard, component="vectors", deadline_s=args.deadlines.vectors))
-    from storage.qdrant_vectors import QdrantSettings, QdrantVectors
+def qdrant_settings(args: AppArgs) -> "QdrantSettings":
+    """How the Qdrant server is used."""
+    from storage.qdrant_vectors import QdrantSettings  # here: the embedded stores need no client libraries
 
-    settings = QdrantSettings(
+    return QdrantSettings(
         url=args.qdrant.url,
         api_key=args.qdrant.api_key,
         quantisation=args.qdrant.quantisation,
         deadline_s=args.deadlines.vectors,
     )
-    return QdrantVectors.connect(settings, model_id=args.model, dimension=dimension)
 
 
-def open_shard(args: AppArgs, *, dimension: int) -> EdgeVectors:
-    """The embedded vector index itself, for the one process that owns its files."""
-    return EdgeVectors.open(vectors_path(args), model_id=args.model, dimension=dimension)
+def open_shards(args: AppArgs) -> EdgeGenerations:
+    """The embedded vector indexes themselves, for the one process that owns their files."""
+    return EdgeGenerations(vectors_path(args))
 
 
 def discard_index(args: AppArgs) -> list[Path]:

@@ -1,4 +1,4 @@
-"""The command line: `jiyi up`, `down`, `status`, `chat`, `replay`, `review`, `index`."""
+"""The command line: `jiyi up`, `down`, `status`, `chat`, `replay`, `review`, `index`, `reembed`."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from . import index as index_runs
+from . import reembed as reembedding
 from . import review as reviews
 from . import service, show
 from .client import JiyiClient, JiyiRefused
@@ -23,6 +24,8 @@ index = typer.Typer(no_args_is_help=True, help="Looks after the vector index: it
 app.add_typer(index, name="index")
 _console = Console()
 _PATIENCE_S = 60.0
+_FETCHING_S = 900.0
+"""So long a service on another machine may take to fetch a model's weights."""
 
 Home = Annotated[Path | None, typer.Option(help="Data folder; JIYI_HOME, else ~/.jiyi.")]
 Url = Annotated[str | None, typer.Option(help="Base URL; the service of the data folder where not given.")]
@@ -159,6 +162,42 @@ def review(
         except index_runs.RunLost as error:
             _fail(str(error))
     _console.print(reviews.show(run))
+    if run["state"] != "done":
+        raise typer.Exit(1)
+
+
+@app.command()
+def reembed(
+    to: Annotated[str | None, typer.Option(help="Embed everything with this model, then switch to it.")] = None,
+    rollback: Annotated[bool, typer.Option("--rollback", help="Go back to the model before.")] = False,
+    finish: Annotated[bool, typer.Option("--finish", help="Drop the vectors of the model before.")] = False,
+    status: Annotated[bool, typer.Option("--status", help="Follow the run under way, or show the last one.")] = False,
+    home: Home = None,
+    url: Url = None,
+) -> None:
+    """Changes the model of all vectors while the service is up; it goes on by itself, whoever watches."""
+    if [to is not None, rollback, finish, status].count(True) != 1:
+        _fail("Say one of --to MODEL, --rollback, --finish, --status.")
+    if to is not None and url is None:
+        service.prepare(service.load_settings(home), to)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with JiyiClient(url or _url(home), patience_s=_PATIENCE_S, timeout_s=_FETCHING_S) as client:
+        run: Mapping[str, Any] | None
+        if to is not None:
+            run = client.reembed(to)
+        elif status:
+            run = client.reembedding()
+        else:
+            run = client.end_reembedding("rollback" if rollback else "finish")
+        if run is None:
+            _console.print("The model was never changed.")
+            return
+        try:
+            with Progress(*columns, console=_console) as progress:
+                run = reembedding.follow(client, run, progress)
+        except index_runs.RunLost as error:
+            _fail(str(error))
+    _console.print(reembedding.show(run))
     if run["state"] != "done":
         raise typer.Exit(1)
 

@@ -86,6 +86,19 @@ class JiyiClient:
         run: dict[str, Any] | None = self._request("GET", "/index/status").json()
         return run
 
+    def reembed(self, model: str) -> dict[str, Any]:
+        """`POST /index/reembed`: the run that was started or is gone on with."""
+        return self._post("/index/reembed", model=model)
+
+    def end_reembedding(self, how: str) -> dict[str, Any]:
+        """`POST /index/reembed/rollback` or `/finish`: the run, which may take some seconds to rest."""
+        return self._post(f"/index/reembed/{how}")
+
+    def reembedding(self) -> dict[str, Any] | None:
+        """`GET /index/reembed`: the run under way or the last one; None where the model was never changed."""
+        run: dict[str, Any] | None = self._request("GET", "/index/reembed").json()
+        return run
+
     def review(self, *, user_id: str | None = None, dry_run: bool = False) -> dict[str, Any]:
         """`POST /review/run`: the run that was started, over one user or all."""
         return self._post("/review/run", user_id=user_id, dry_run=dry_run)

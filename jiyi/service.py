@@ -48,11 +48,12 @@ def processes(settings: "AppArgs", endpoint: "Endpoint") -> list[ProcessMemory]:
     return memory_of([psutil.Process(endpoint.pid), *members(settings.data_home)])
 
 
-def prepare(settings: "AppArgs") -> None:
-    """Gets the model's weights ready; shows a progress bar where there is something to do."""
+def prepare(settings: "AppArgs", model: str | None = None) -> None:
+    """Gets a model's weights ready, those of the live one where none is given; shows a progress bar."""
+    from deployments.generations import settled
     from models.prepare import prepare_model
 
-    prepare_model(settings.model, settings.model_cache)
+    prepare_model(model or settled(settings).model, settings.model_cache)
 
 
 def start(

@@ -62,6 +62,28 @@ class Aliases:
         draft.replace(self._file)
 
 
+def drop_shards(folder: Path, names: Iterable[str]) -> None:
+    """Deletes shards that no process has open; those that there are not are passed over.
+
+    Each is moved away before it is deleted, so that a crash leaves a whole one or none by its name.
+
+    Raises:
+        StoreUnavailable: A process has one open, or it cannot be deleted.
+    """
+    for name in names:
+        doomed = folder / f"{name}{_DROPPED}"
+        try:
+            shutil.rmtree(doomed, ignore_errors=True)
+            if not (folder / name).is_dir():
+                continue
+            if is_owned(folder / name):
+                raise unavailable(f"{folder / name} belongs to another process, which must end first")
+            (folder / name).rename(doomed)
+            shutil.rmtree(doomed)
+        except OSError as error:
+            raise unavailable(f"{folder / name} cannot be deleted ({error})") from error
+
+
 class OutdatedShard(StoreUnavailable):
     """The points of a shard were written before their payload had all the fields that it has now."""
 
@@ -126,13 +148,8 @@ def discard(folder: Path, collections: Iterable[Collection] = tuple(Collection))
         names = [path.name for path in sorted(folder.iterdir()) if path.name.partition("__")[0] in wanted]
     else:
         names = [name for collection, name in sorted(live.items()) if collection in wanted]
-    shards = [folder / name for name in names if (folder / name).is_dir() and not _set_aside(name)]
-    for shard in shards:
-        if is_owned(shard):
-            raise unavailable(f"{shard} belongs to another process, which must end first")
-    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+    moved = set_aside(folder, names)
     try:
-        moved = [shard.rename(shard.with_name(f"{shard.name}{_ASIDE}{stamp}")) for shard in shards]
         if folder.exists():
             aliases.replace({collection: name for collection, name in live.items() if collection not in wanted})
     except OSError as error:
@@ -141,10 +158,28 @@ def discard(folder: Path, collections: Iterable[Collection] = tuple(Collection))
 
 
 _ASIDE = ".discarded-"
+_DROPPED = ".dropped"
 
 
-def _set_aside(name: str) -> bool:
-    return _ASIDE in name
+def set_aside(folder: Path, names: Iterable[str]) -> list[Path]:
+    """Renames shards, so that they are made anew at the next use; returns where they are now.
+
+    Raises:
+        StoreUnavailable: A process has one of them open, or it cannot be moved.
+    """
+    shards = [folder / name for name in names if (folder / name).is_dir() and not _is_set_aside(name)]
+    for shard in shards:
+        if is_owned(shard):
+            raise unavailable(f"{shard} belongs to another process, which must end first")
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+    try:
+        return [shard.rename(shard.with_name(f"{shard.name}{_ASIDE}{stamp}")) for shard in shards]
+    except OSError as error:
+        raise unavailable(f"{folder} cannot be cleared ({error})") from error
+
+
+def _is_set_aside(name: str) -> bool:
+    return _ASIDE in name or name.endswith(_DROPPED)
 
 
 def _stored_dimension(folder: Path) -> int:

@@ -17,7 +17,7 @@ from .batches import batches
 from .checks import check_user
 from .edge_errors import answered
 from .edge_requests import EngineId, listing, mine, searching, upserting
-from .edge_shards import Aliases, OutdatedShard, discard, open_shard
+from .edge_shards import Aliases, OutdatedShard, open_shard, set_aside
 from .index_checks import check_points, check_query, unavailable
 from .index_points import POINT_ID, POINTS_AT_ONCE, USER_ID, can_match, read_point, read_stored, stored_ids, stored_name
 from .index_replies import FacetHit, owners, ranked
@@ -54,14 +54,18 @@ class EdgeVectors(VectorIndex):
         self._closed = False
 
     @classmethod
-    def open(cls, folder: Path, *, model_id: str, dimension: int, flush_interval_s: float = 5.0) -> "EdgeVectors":
-        """Opens the live shards, creating them on first use; blocks, so call it while starting.
+    def open(
+        cls, folder: Path, *, model_id: str, dimension: int, flush_interval_s: float = 5.0, live: bool = True
+    ) -> "EdgeVectors":
+        """Opens a model's shards, creating them on first use; blocks, so call it while starting.
 
         Args:
             folder: Where the shards are; no other process may have it open.
             model_id: Catalogue id of the model whose vectors these are.
             dimension: Length of its vectors.
             flush_interval_s: How long a write may wait until it is safe from a power cut.
+            live: Whether the aliases must point to this model, and do where there are none yet; false for one of
+                several generations, of which the record says which is live (DESIGN §8).
 
         Raises:
             StoreUnavailable: Another process owns the files, the live ones hold vectors of another model, or they are
@@ -71,11 +75,11 @@ class EdgeVectors(VectorIndex):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
             raise unavailable(f"{folder} cannot be created ({error})") from error
-        aliases = Aliases(folder)
+        aliases = Aliases(folder) if live else None
         shards: dict[Collection, edge.EdgeShard] = {}
         try:
             for collection in Collection:
-                shards[collection] = _open_live(folder, aliases, collection, model_id, dimension)
+                shards[collection] = _open(folder, aliases, collection, model_id, dimension)
         except StoreUnavailable:
             for shard in shards.values():
                 shard.close()
@@ -213,19 +217,21 @@ class EdgeVectors(VectorIndex):
             _log.warning("vectors_flush_failed", error=error.message)
 
 
-def _open_live(folder: Path, aliases: Aliases, collection: Collection, model_id: str, dimension: int) -> edge.EdgeShard:
+def _open(
+    folder: Path, aliases: Aliases | None, collection: Collection, model_id: str, dimension: int
+) -> edge.EdgeShard:
     name = stored_name(collection, model_id)
-    live = aliases.read().get(collection.value, name)
+    known = aliases.read() if aliases else {}
+    live = known.get(collection.value, name)
     if live != name:
         raise unavailable(f"{live} is live, but the model is {model_id}: embed again, or change the model")
     try:
         shard = open_shard(folder / name, collection=collection, dimension=dimension)
     except OutdatedShard as error:
         # An empty index beside a record that is not comes back by itself (memory.learning.lost_index).
-        _log.warning(
-            "index_outdated", error=error.message, set_aside=[str(path) for path in discard(folder, [collection])]
-        )
+        aside = set_aside(folder, [name])
+        _log.warning("index_outdated", error=error.message, set_aside=[str(path) for path in aside])
         shard = open_shard(folder / name, collection=collection, dimension=dimension)
-    if collection.value not in aliases.read():
+    if aliases and collection.value not in known:
         aliases.point(collection, name)
     return shard

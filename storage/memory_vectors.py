@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from memory.ports.generations import GenerationStore, VectorModel
 from memory.ports.vectors import (
     Collection,
     IndexPoint,
@@ -77,6 +78,10 @@ class InMemoryVectors(VectorIndex):
     async def ping(self) -> None:
         """Always answers."""
 
+    def clear(self) -> None:
+        """Forgets everything."""
+        self._points.clear()
+
     def _search(self, query: IndexQuery, mine: dict[str, IndexPoint]) -> list[ScoredPoint]:
         candidates = [
             point
@@ -97,6 +102,27 @@ class InMemoryVectors(VectorIndex):
         if query.threshold is not None:
             scored = [hit for hit in scored if hit.score >= query.threshold]
         return sorted(scored, key=lambda hit: (-hit.score, hit.point_id))[: max(query.limit, 0)]
+
+
+class InMemoryGenerations(GenerationStore):
+    """One index a model; `live` is the name of the one that was made live last."""
+
+    def __init__(self) -> None:
+        self._indexes: dict[str, InMemoryVectors] = {}
+        self.live: str | None = None
+
+    def index(self, model: VectorModel) -> InMemoryVectors:
+        """The index of a model's vectors."""
+        return self._indexes.setdefault(model.model_id, InMemoryVectors(dimension=model.dimension))
+
+    async def make_live(self, model: VectorModel) -> None:
+        """Notes the name."""
+        self.live = model.model_id
+
+    async def drop(self, model: VectorModel) -> None:
+        """Empties a model's index; those who still hold it see that."""
+        if dropped := self._indexes.pop(model.model_id, None):
+            dropped.clear()
 
 
 def _without_metadata(point: IndexPoint) -> IndexPoint:

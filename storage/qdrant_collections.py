@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections.abc import Sequence
 from functools import partial
 
 import structlog
@@ -95,17 +96,51 @@ class QdrantCollections:
             InvalidField: There is no such collection.
             StoreUnavailable: The server cannot answer.
         """
-        name = stored_name(collection, model_id)
-        if not await self._exists(name):
-            raise InvalidField(f"There is no collection {name} to make live.", field="model_id")
-        alias = models.CreateAlias(collection_name=name, alias_name=collection.value)
-        operations: list[models.AliasOperations] = [models.CreateAliasOperation(create_alias=alias)]
-        if collection.value in await self._aliases():
-            old = models.DeleteAlias(alias_name=collection.value)
-            operations.insert(0, models.DeleteAliasOperation(delete_alias=old))
-        await self._calls(lambda: self._client.update_collection_aliases(operations))
-        self.forget(collection)
-        _log.info("qdrant_alias_moved", alias=collection.value, collection=name)
+        await self._point([collection], model_id)
+
+    async def make_live(self) -> None:
+        """Makes this model's collections the live ones, all in one step, and makes those that there are not.
+
+        Raises:
+            StoreUnavailable: The server cannot answer or is too old.
+        """
+        for collection in Collection:
+            await self.ready(collection)
+        await self._point([*Collection], self._model_id)
+
+    async def drop(self) -> None:
+        """Deletes this model's collections; those that there are not are passed over.
+
+        Raises:
+            StoreUnavailable: The server cannot answer; some of them may be gone.
+        """
+        for collection in Collection:
+            name = stored_name(collection, self._model_id)
+            if await self._exists(name):
+                await self._calls(partial(self._client.delete_collection, name))
+                _log.info("qdrant_collection_dropped", collection=name)
+            self.forget(collection)
+
+    async def _point(self, collections: Sequence[Collection], model_id: str) -> None:
+        names = {collection: stored_name(collection, model_id) for collection in collections}
+        for name in names.values():
+            if not await self._exists(name):
+                raise InvalidField(f"There is no collection {name} to make live.", field="model_id")
+        live = await self._aliases()
+        operations: list[models.AliasOperations] = []
+        for collection, name in names.items():
+            if live.get(collection.value) == name:
+                continue
+            if collection.value in live:
+                old = models.DeleteAlias(alias_name=collection.value)
+                operations.append(models.DeleteAliasOperation(delete_alias=old))
+            alias = models.CreateAlias(collection_name=name, alias_name=collection.value)
+            operations.append(models.CreateAliasOperation(create_alias=alias))
+        if operations:
+            await self._calls(lambda: self._client.update_collection_aliases(operations))
+            _log.info("qdrant_aliases_moved", collections=sorted(names.values()))
+        for collection in collections:
+            self.forget(collection)
 
     async def _prepare(self, collection: Collection, name: str) -> None:
         await self._check_version()

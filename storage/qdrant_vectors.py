@@ -213,6 +213,22 @@ class QdrantVectors(VectorIndex):
         """
         await self._collections.point_alias(collection, model_id)
 
+    async def make_live(self) -> None:
+        """Makes this model's collections the live ones, all in one step (DESIGN §8).
+
+        Raises:
+            StoreUnavailable: The server cannot answer.
+        """
+        await self._collections.make_live()
+
+    async def drop(self) -> None:
+        """Deletes this model's collections; they are made anew at the next use.
+
+        Raises:
+            StoreUnavailable: The server cannot answer; some of them may be gone.
+        """
+        await self._collections.drop()
+
     def figures(self) -> Mapping[str, float | str]:
         """State and totals for `/health/detailed`, without asking the server."""
         return self._circuit.figures()

@@ -14,7 +14,7 @@ from memory.errors import InvalidField
 from memory.ports.language import Priority, TextKind
 
 from .fields import Count, Identifier, RequestModel, Text, example
-from .services import Services, Use
+from .services import Embedding, Use
 
 router = APIRouter(tags=["embeddings"])
 MAX_INPUTS = 512  # a handle call carries at most 4 MiB (DESIGN §10)
@@ -48,28 +48,29 @@ async def embeddings(body: EmbeddingsBody, services: Use) -> Response:
 
     A list of more than one text goes at batch priority, so that single queries overtake it.
     """
-    _check(body, services)
+    model = await services.embeddings.current()
+    _check(body, model)
     texts = [body.input] if isinstance(body.input, str) else list(body.input)
     priority = Priority.INTERACTIVE if len(texts) == 1 else Priority.BATCH
-    matrix, tokens = await services.embed(texts, body.input_type, priority)
+    matrix, tokens = await model.embed(texts, body.input_type, priority)
     content = {
         "object": "list",
         "data": [
             {"object": "embedding", "index": index, "embedding": _written(vector, body.encoding_format)}
             for index, vector in enumerate(matrix)
         ],
-        "model": services.model_ids[0],
+        "model": model.model_ids[0],
         "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
     }
     return Response(orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY), media_type="application/json")
 
 
-def _check(body: EmbeddingsBody, services: Services) -> None:
-    if body.model is not None and body.model not in services.model_ids:
-        raise InvalidField(f"model {body.model!r} is not served", field="model", allowed=", ".join(services.model_ids))
-    if body.dimensions is not None and body.dimensions != services.dimension:
+def _check(body: EmbeddingsBody, model: Embedding) -> None:
+    if body.model is not None and body.model not in model.model_ids:
+        raise InvalidField(f"model {body.model!r} is not served", field="model", allowed=", ".join(model.model_ids))
+    if body.dimensions is not None and body.dimensions != model.dimension:
         raise InvalidField(
-            f"this model has {services.dimension} dimensions", field="dimensions", allowed=str(services.dimension)
+            f"this model has {model.dimension} dimensions", field="dimensions", allowed=str(model.dimension)
         )
 
 

@@ -43,7 +43,7 @@ async def store(body: StoreEntityBody, services: Use) -> StoredMemory:
     """
     await services.admit(body.user_id)
     new = NewAamMemory.model_validate(body.model_dump(exclude={"user_id"}))
-    stored = await services.governance.protection.store_entity(new, user_id=body.user_id)
+    stored = await (await services.governance.protection()).store_entity(new, user_id=body.user_id)
     services.count_degraded(stored.degraded)
     services.additions.notify(user_id=body.user_id)
     return stored
@@ -53,7 +53,7 @@ async def store(body: StoreEntityBody, services: Use) -> StoredMemory:
 async def retrieve(body: RetrieveBody, services: Use) -> RetrievedMemories:
     """The best typed memories by relevance, use and age (001 `retrieve_entities`), with the parts of their scores."""
     await services.admit(body.user_id)
-    found = await services.governance.protection.retrieve_entities(
+    found = await (await services.governance.protection()).retrieve_entities(
         body.query,
         user_id=body.user_id,
         min_confidence=body.min_confidence,
@@ -75,7 +75,7 @@ async def listed(
 ) -> AamList:
     """Typed memories of a type and status, or of any (001 `get_user_entities`), page by page."""
     await services.admit(user_id)
-    found = await services.governance.protection.get_user_entities(
+    found = await (await services.governance.protection()).get_user_entities(
         user_id=user_id, entity_type=entity_type, status=status, after=after, limit=limit
     )
     return AamList(results=tuple(found), next=found[-1].memory_id if len(found) == limit else None)
@@ -85,7 +85,7 @@ async def listed(
 async def detect(body: DetectBody, services: Use) -> DetectReply:
     """What a value would contradict (001 `detect_conflicts`); stores nothing."""
     await services.admit(body.user_id)
-    found = await services.governance.protection.detect_conflicts(
+    found = await (await services.governance.protection()).detect_conflicts(
         body.entity_type, body.new_value, body.new_confidence, user_id=body.user_id
     )
     return DetectReply(conflicts=tuple(found))

@@ -10,7 +10,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from memory.errors import Unavailable
 
-from .services import Probe, Use
+from .services import Probe, Services, Use
 
 router = APIRouter(tags=["operations"])
 _PROBE_S = 2.0
@@ -47,7 +47,7 @@ async def detailed(services: Use) -> JSONResponse:
         "status": "degraded" if bad else "ok",
         "not_ok": bad,
         "version": version("jiyi"),
-        "model": services.model_ids[0],
+        "model": await _live_model(services),
         "parts": parts,
     }
     return JSONResponse(body)
@@ -59,6 +59,14 @@ async def metrics(services: Use) -> Response:
     answers = await _ask(services.probes)
     parts = {name: None if isinstance(figures, Unavailable) else figures for name, figures in answers.items()}
     return Response(services.metrics.render(parts), media_type=CONTENT_TYPE_LATEST)
+
+
+async def _live_model(services: Services) -> str | None:
+    """The name of the model that is searched with; None where the record cannot say it."""
+    try:
+        return (await services.embeddings.current()).model_ids[0]
+    except Unavailable:
+        return None
 
 
 async def _ask(probes: Mapping[str, Probe]) -> dict[str, Figures | Unavailable]:

@@ -8,7 +8,9 @@ from fastapi import Depends, Request
 
 from memory.chat.additions import MemoryAdditions
 from memory.chat.turn import ChatTurn
+from memory.learning.spaces import PerSpace
 from memory.ports.coordination import RateLimiter
+from memory.ports.generations import ReembeddingService
 from memory.ports.language import Extractor, FloatMatrix, Priority, Resolver, TextKind
 from memory.ports.maintenance import IndexMaintenance
 from memory.ports.record import SystemOfRecord
@@ -19,12 +21,27 @@ from ..governance import Governance
 from ..metrics import ServiceMetrics
 
 
-class Embedding(Protocol):
+class Embed(Protocol):
     """Encodes texts and counts their tokens."""
 
     async def __call__(self, texts: list[str], kind: TextKind, priority: Priority) -> tuple[FloatMatrix, int]:
         """Returns an array of shape (texts, dimension) and the number of tokens read."""
         ...
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """The model that `/v1/embeddings` offers: the one that is live.
+
+    Args:
+        model_ids: Names under which it is known; the first is the one it answers with.
+        dimension: Length of a vector.
+        embed: Encodes.
+    """
+
+    model_ids: tuple[str, ...]
+    dimension: int
+    embed: Embed
 
 
 Probe = Callable[[], Awaitable[Mapping[str, float | str]]]
@@ -36,7 +53,7 @@ class Services:
     """All that the HTTP surface calls.
 
     Args:
-        model_ids: Names under which `/v1/embeddings` knows the model; the first is the one it answers with.
+        embeddings: One a model.
         probes: One a part of the service, for `/health/detailed` and `/metrics`.
         required: Parts without which the service is not ready.
     """
@@ -51,10 +68,9 @@ class Services:
     retriever: Retriever
     index: IndexMaintenance
     governance: Governance
-    embed: Embedding
+    reembedding: ReembeddingService
+    embeddings: PerSpace[Embedding]
     metrics: ServiceMetrics
-    model_ids: tuple[str, ...]
-    dimension: int
     probes: Mapping[str, Probe] = field(default_factory=dict)
     required: frozenset[str] = frozenset()
 

@@ -9,12 +9,13 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequenc
 from functools import partial
 from itertools import islice
 
+from ..ports.generations import VectorSpace
 from ..ports.maintenance import CollectionReport, IndexReport
 from ..ports.record import SystemOfRecord
-from ..ports.vectors import Collection, VectorIndex
+from ..ports.vectors import Collection
 from .learner import Learner
 from .projection import Projection
-from .sources import COUNTED_AS, all_users, project_all, project_items, project_page, waiting
+from .sources import all_users, count_items, project_all, project_items, project_page, waiting
 
 _ITEMS_AT_ONCE = 256
 _LookAt = Callable[[str, Collection, "_Tally"], AsyncIterator[None]]
@@ -26,21 +27,19 @@ class IndexKeeper:
 
     Args:
         record: What is right.
-        index: What is compared with it.
+        space: What is compared with it: the index of one model.
         learner: The one that projects: while it holds a user, that user's part of the index does not move.
-        model_id: The encoder's model.
     """
 
-    def __init__(self, *, record: SystemOfRecord, index: VectorIndex, learner: Learner, model_id: str) -> None:
+    def __init__(self, *, record: SystemOfRecord, space: VectorSpace, learner: Learner) -> None:
         self._record = record
-        self._index = index
+        self._index = space.index
         self._learner = learner
-        self._model_id = model_id
+        self._model_id = space.encoder.model_id
 
     async def total(self) -> int:
         """How many items there are to look at."""
-        counts = await self._record.backlog.counts()
-        return sum(counts[name] for name in COUNTED_AS.values())
+        return await count_items(self._record)
 
     def verify(self, *, mend: bool) -> AsyncIterator[IndexReport]:
         """Compares everything; yields what was found so far.

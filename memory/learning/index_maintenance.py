@@ -13,8 +13,10 @@ from ..ports.coordination import Locks
 from ..ports.maintenance import IndexMaintenance, IndexOperation, IndexRun, RunState
 from ..values import utc_now
 from .index_keeper import IndexKeeper
+from .spaces import PerSpace
 
 LOCK = "index-maintenance"
+"""Whoever works on the index as a whole holds it: here, and where the model is changed."""
 _log = structlog.get_logger("entity_memory")
 
 
@@ -22,13 +24,13 @@ class BackgroundMaintenance(IndexMaintenance):
     """Keeps a run going whoever watches.
 
     Args:
-        keeper: Does the work.
+        keepers: What does the work, for each space; an operation keeps to the one that is live when it begins.
         locks: Says whether another process is at it.
         now: The clock.
     """
 
-    def __init__(self, *, keeper: IndexKeeper, locks: Locks, now: Callable[[], datetime] = utc_now) -> None:
-        self._keeper = keeper
+    def __init__(self, *, keepers: PerSpace[IndexKeeper], locks: Locks, now: Callable[[], datetime] = utc_now) -> None:
+        self._keepers = keepers
         self._locks = locks
         self._now = now
         self._run: IndexRun | None = None
@@ -74,13 +76,14 @@ class BackgroundMaintenance(IndexMaintenance):
     async def _hold_and_work(self, operation: IndexOperation, started: "asyncio.Future[IndexRun]") -> None:
         async with self._locks.held(LOCK) as ours:
             if not ours:
-                raise Conflict("another process is verifying or rebuilding the index")
+                raise Conflict("the index is being verified, rebuilt or moved to another model already")
+            keeper = await self._keepers.current()
             self._run = IndexRun(
-                run_id=new_id(), operation=operation, total=await self._keeper.total(), started_at=self._now()
+                run_id=new_id(), operation=operation, total=await keeper.total(), started_at=self._now()
             )
             started.set_result(self._run)
             try:
-                await self._work(operation)
+                await self._work(keeper, operation)
                 self._end(RunState.DONE)
             except JiyiError as error:
                 _log.error("index_operation_failed", operation=operation.value, error=error.message)
@@ -89,11 +92,11 @@ class BackgroundMaintenance(IndexMaintenance):
                 if self._run.state is RunState.RUNNING:
                     self._end(RunState.FAILED, "it was broken off (what was done stays done: start it again)")
 
-    async def _work(self, operation: IndexOperation) -> None:
+    async def _work(self, keeper: IndexKeeper, operation: IndexOperation) -> None:
         reports = (
-            self._keeper.rebuild()
+            keeper.rebuild()
             if operation is IndexOperation.REBUILD
-            else self._keeper.verify(mend=operation is IndexOperation.MEND)
+            else keeper.verify(mend=operation is IndexOperation.MEND)
         )
         async for report in reports:
             self._change(report=report)

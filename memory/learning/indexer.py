@@ -1,11 +1,12 @@
 """The vector index as a projection of the system of record: embeds and indexes what the outbox names (DESIGN §7)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from ..ports.language import Encoder, Priority, TextKind
+from ..ports.generations import VectorSpace, VectorSpaces
+from ..ports.language import Priority, TextKind
 from ..ports.record import OutboxEntry, SystemOfRecord
-from ..ports.vectors import Collection, FloatVector, VectorIndex
+from ..ports.vectors import Collection, FloatVector
 from ..retrieval.analysis import KeywordAnalyzer
 from .projection import Projection, has_same_vector
 from .sources import project_items
@@ -14,14 +15,14 @@ INDEX_BATCH = 64
 
 
 class Indexer:
-    """Drains the outbox of one user at a time; every step can be repeated."""
+    """Drains the outbox of one user at a time; every step can be repeated.
 
-    def __init__(
-        self, *, record: SystemOfRecord, encoder: Encoder, index: VectorIndex, analyzer: KeywordAnalyzer
-    ) -> None:
+    An entry is taken off the outbox when every space that is to be kept up to date has it.
+    """
+
+    def __init__(self, *, record: SystemOfRecord, spaces: VectorSpaces, analyzer: KeywordAnalyzer) -> None:
         self._record = record
-        self._encoder = encoder
-        self._index = index
+        self._spaces = spaces
         self._analyzer = analyzer
 
     async def drain(self, user_id: str, priority: Priority, *, batches: int | None = None, anew: bool = False) -> int:
@@ -52,43 +53,67 @@ class Indexer:
     async def _index_batch(
         self, user_id: str, collection: Collection, entries: Sequence[OutboxEntry], priority: Priority, *, anew: bool
     ) -> None:
+        spaces = await self._spaces.written()  # before the record is read: see memory.learning.reembedding
         ids = [entry.item_id for entry in entries]
         async with self._record.reading(user_id=user_id) as unit:
             found = await project_items(unit, collection, ids)
         wanted = [projection for projection in found.values() if projection is not None]
-        vectors = {} if anew else await self._kept(user_id, collection, wanted)
-        vectors |= await self._encoded([item for item in wanted if item.item_id not in vectors], priority)
-        if wanted:
-            points = [
-                item.point(
-                    model_id=self._encoder.model_id,
-                    dense=vectors[item.item_id],
-                    sparse=self._analyzer.document_vector(item.keyword_text),
-                )
-                for item in wanted
-            ]
-            await self._index.upsert(collection, points, user_id=user_id)
-        if gone := set(ids) - {item.item_id for item in wanted}:
-            await self._index.delete(collection, sorted(gone), user_id=user_id)
+        gone = sorted(set(ids) - {item.item_id for item in wanted})
+        for space in spaces:
+            vectors = {} if anew else await _kept(space, user_id, collection, wanted)
+            vectors |= await _encoded(space, [item for item in wanted if item.item_id not in vectors], priority)
+            await self.write(space, collection, wanted, vectors, user_id=user_id)
+            if gone:
+                await space.index.delete(collection, gone, user_id=user_id)
 
-    async def _kept(self, user_id: str, collection: Collection, wanted: Sequence[Projection]) -> dict[str, FloatVector]:
-        """The vectors that the index has already: an entity that is mentioned again changes its counts alone."""
-        if not wanted:
-            return {}
-        points = await self._index.get(collection, [item.item_id for item in wanted], user_id=user_id)
-        fingerprints = {item.item_id: item.fingerprint(self._encoder.model_id) for item in wanted}
-        return {
-            point.point_id: point.dense
-            for point in points
-            if has_same_vector(point.fingerprint, fingerprints[point.point_id])
-        }
+    async def write(
+        self,
+        space: VectorSpace,
+        collection: Collection,
+        items: Sequence[Projection],
+        vectors: Mapping[str, FloatVector],
+        *,
+        user_id: str,
+    ) -> None:
+        """Writes the points of items whose vectors are there, by item id, to one space.
 
-    async def _encoded(self, items: Sequence[Projection], priority: Priority) -> dict[str, FloatVector]:
+        Raises:
+            StoreUnavailable: The index is down; it can be repeated.
+        """
         if not items:
-            return {}
-        texts = [item.dense_text for item in items]
-        matrix = await self._encoder.encode(texts, kind=TextKind.PASSAGE, priority=priority)
-        return {item.item_id: vector for item, vector in zip(items, matrix, strict=True)}
+            return
+        points = [
+            item.point(
+                model_id=space.encoder.model_id,
+                dense=vectors[item.item_id],
+                sparse=self._analyzer.document_vector(item.keyword_text),
+            )
+            for item in items
+        ]
+        await space.index.upsert(collection, points, user_id=user_id)
+
+
+async def _kept(
+    space: VectorSpace, user_id: str, collection: Collection, wanted: Sequence[Projection]
+) -> dict[str, FloatVector]:
+    """The vectors that the index has already: an entity that is mentioned again changes its counts alone."""
+    if not wanted:
+        return {}
+    points = await space.index.get(collection, [item.item_id for item in wanted], user_id=user_id)
+    fingerprints = {item.item_id: item.fingerprint(space.encoder.model_id) for item in wanted}
+    return {
+        point.point_id: point.dense
+        for point in points
+        if has_same_vector(point.fingerprint, fingerprints[point.point_id])
+    }
+
+
+async def _encoded(space: VectorSpace, items: Sequence[Projection], priority: Priority) -> dict[str, FloatVector]:
+    if not items:
+        return {}
+    texts = [item.dense_text for item in items]
+    matrix = await space.encoder.encode(texts, kind=TextKind.PASSAGE, priority=priority)
+    return {item.item_id: vector for item, vector in zip(items, matrix, strict=True)}
 
 
 def _collection(entry: OutboxEntry) -> Collection:

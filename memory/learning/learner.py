@@ -12,7 +12,8 @@ from weakref import WeakValueDictionary
 from ..entities import Entity
 from ..errors import StoreUnavailable
 from ..extraction.recognition import recognise
-from ..ports.language import Encoder, Extractor, Priority
+from ..ports.generations import EmbeddedItem, VectorSpace, VectorSpaces
+from ..ports.language import Extractor, Priority
 from ..ports.learning import LearnReport
 from ..ports.record import SystemOfRecord
 from ..ports.vectors import Collection, VectorIndex
@@ -22,6 +23,8 @@ from .indexer import Indexer
 from .learning import learn_from
 from .lessons import Lesson
 from .lost_index import requeue_lost
+from .projection import has_same_vector
+from .sources import Projections, project_items
 
 LEARN_BATCH = 64
 
@@ -34,17 +37,16 @@ class Learner:
         *,
         record: SystemOfRecord,
         extractor: Extractor,
-        encoder: Encoder,
-        index: VectorIndex,
+        spaces: VectorSpaces,
         analyzer: KeywordAnalyzer,
     ) -> None:
         self._record = record
         self._extractor = extractor
-        self._index = index
-        self._indexer = Indexer(record=record, encoder=encoder, index=index, analyzer=analyzer)
+        self._spaces = spaces
+        self._indexer = Indexer(record=record, spaces=spaces, analyzer=analyzer)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._looking = asyncio.Lock()
-        self._looked = False
+        self._looked_at: VectorIndex | None = None
         self.requeued = 0
 
     async def learn(
@@ -61,15 +63,18 @@ class Learner:
         return learned.model_copy(update={"indexed": indexed})
 
     async def look_for_loss(self) -> None:
-        """Queues what the index has lost; looks once, and again after an outage. Nothing is indexed before it.
+        """Queues what the live index has lost; looks once, and again after an outage or a change of it.
+
+        Nothing is indexed before it.
 
         Raises:
             Unavailable: A store is down.
         """
         async with self._looking:
-            if not self._looked:
-                self.requeued += await requeue_lost(self._record, self._index)
-                self._looked = True
+            index = (await self._spaces.live()).index
+            if self._looked_at is not index:
+                self.requeued += await requeue_lost(self._record, index)
+                self._looked_at = index
 
     def holding(self, user_id: str) -> asyncio.Lock:
         """Held while this user is learned and indexed: whoever else holds it sees an index that does not move."""
@@ -87,6 +92,34 @@ class Learner:
             await self._record.backlog.requeue(collection, item_ids, user_id=user_id)
             await self._project(user_id, Priority.BATCH, anew=True)
 
+    async def write_embedded(
+        self, space: VectorSpace, collection: Collection, items: Sequence[EmbeddedItem], *, user_id: str
+    ) -> None:
+        """Writes vectors that were made a while ago to one space, of items that still read as they did then.
+
+        It does not wait for the user's turn, which may be as long as the encoder is away. So the items are looked at
+        again afterwards: one that has changed or gone since they were read goes on the outbox once more, because it may
+        have been indexed between; one that changes later is on the outbox already.
+
+        Raises:
+            StoreUnavailable: A store is down; it can be repeated.
+        """
+        made = {item.item_id: item for item in items}
+        fresh = {
+            id_: item
+            for id_, item in (await self._read(collection, [*made], user_id)).items()
+            if item and has_same_vector(item.fingerprint(space.encoder.model_id), made[id_].fingerprint)
+        }
+        vectors = {id_: made[id_].vector for id_ in fresh}
+        await self._indexer.write(space, collection, [*fresh.values()], vectors, user_id=user_id)
+        now = await self._read(collection, [*fresh], user_id)
+        if moved := [id_ for id_, item in fresh.items() if now.get(id_) != item]:
+            await self._record.backlog.requeue(collection, moved, user_id=user_id)
+
+    async def _read(self, collection: Collection, item_ids: Sequence[str], user_id: str) -> Projections:
+        async with self._record.reading(user_id=user_id) as unit:
+            return await project_items(unit, collection, item_ids)
+
     async def _project(
         self, user_id: str, priority: Priority, *, batches: int | None = None, anew: bool = False
     ) -> int:
@@ -94,7 +127,7 @@ class Learner:
         try:
             return await self._indexer.drain(user_id, priority, batches=batches, anew=anew)
         except StoreUnavailable:
-            self._looked = False  # who knows how it comes back
+            self._looked_at = None  # who knows how it comes back
             raise
 
     async def _learn(self, user_id: str, batches: int | None) -> LearnReport:

@@ -23,6 +23,12 @@ _ITEMS_A_PAGE = 256
 _WHOLE_OUTBOX = 2**31 - 1
 
 
+async def count_items(record: SystemOfRecord) -> int:
+    """How many items of everybody there are, those that do not belong in the index included."""
+    counts = await record.backlog.counts()
+    return sum(counts[name] for name in COUNTED_AS.values())
+
+
 async def project_items(unit: UnitOfWork, collection: Collection, item_ids: Sequence[str]) -> Projections:
     """The items of these ids that exist."""
     match collection:
@@ -50,9 +56,10 @@ async def project_page(unit: UnitOfWork, collection: Collection, *, after: str |
             return {memory.memory_id: project_aam(memory) for memory in await unit.aam.page(after=after, limit=limit)}
 
 
-async def project_all(record: SystemOfRecord, user_id: str, collection: Collection) -> AsyncIterator[Projections]:
-    """All items of a user, page by page; no page is empty."""
-    after = None
+async def project_all(
+    record: SystemOfRecord, user_id: str, collection: Collection, *, after: str | None = None
+) -> AsyncIterator[Projections]:
+    """All items of a user, or those with ids greater than `after`, page by page; no page is empty."""
     while True:
         async with record.reading(user_id=user_id) as unit:
             page = await project_page(unit, collection, after=after, limit=_ITEMS_A_PAGE)
@@ -68,9 +75,8 @@ async def waiting(record: SystemOfRecord, user_id: str, collection: Collection) 
     return {entry.item_id for entry in entries if entry.collection is collection}
 
 
-async def all_users(record: SystemOfRecord) -> AsyncIterator[str]:
-    """Everybody whom the record knows, sorted."""
-    after = None
+async def all_users(record: SystemOfRecord, *, after: str | None = None) -> AsyncIterator[str]:
+    """Everybody whom the record knows, sorted, from the first greater than `after`."""
     while users := await record.backlog.users(after=after, limit=_USERS_A_PAGE):
         for user_id in users:
             yield user_id

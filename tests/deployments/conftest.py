@@ -8,13 +8,14 @@ import pytest
 
 from deployments.governance import Governance
 from deployments.http.app import build_http
-from deployments.http.services import Services
+from deployments.http.services import Embedding, Services
 from deployments.metrics import MeteredExtractor, MeteredResolver, MeteredRetriever, ServiceMetrics
 from memory.answering.extractive import ExtractiveAnswerer
 from memory.chat.additions import MemoryAdditions
 from memory.chat.turn import ChatTurn
 from memory.coreference.long_term import LongTermResolver
 from memory.coreference.resolver import RuleResolver
+from memory.errors import InvalidField
 from memory.extraction.extractor import RuleExtractor
 from memory.governance.accesses import AccessTally
 from memory.governance.protection import MemoryProtection
@@ -23,42 +24,78 @@ from memory.governance.rules import ReviewRules
 from memory.learning.index_keeper import IndexKeeper
 from memory.learning.index_maintenance import BackgroundMaintenance
 from memory.learning.learner import Learner
+from memory.learning.reembedding import Reembedding
+from memory.learning.spaces import LiveRetriever, PerSpace, RecordedSpaces
 from memory.learning.worker import LearningWorker
+from memory.ports.generations import VectorModel, VectorSpace
 from memory.ports.language import FloatMatrix, Priority, TextKind
 from memory.retrieval.analysis import KeywordAnalyzer
 from memory.retrieval.retriever import HybridRetriever
 from models.batched_encoder import BatchedEncoder
-from models.fake_encoder import FakeEncoderEngine
+from models.fake_encoder import FakeEncoder, FakeEncoderEngine
 from storage.memory_coordination import InMemoryLocks
 from storage.memory_record import InMemoryRecord
 from storage.memory_sessions import InMemorySessions
-from storage.memory_vectors import InMemoryVectors
+from storage.memory_vectors import InMemoryGenerations
+from tests.memory.learning.bulk import WalkingEmbedder
 
 DIMENSION = 32
 
 
+async def prepare(model_id: str) -> VectorModel:
+    if model_id == "unknown":
+        raise InvalidField("There is no such model.", field="model")
+    return VectorModel(model_id=model_id, dimension=DIMENSION)
+
+
 @pytest.fixture
 async def services() -> AsyncIterator[Services]:
-    record, sessions, index = InMemoryRecord(), InMemorySessions(), InMemoryVectors(dimension=DIMENSION)
+    record, sessions, store = InMemoryRecord(), InMemorySessions(), InMemoryGenerations()
     analyzer, metrics = KeywordAnalyzer(), ServiceMetrics()
     encoder = BatchedEncoder(FakeEncoderEngine(dimension=DIMENSION))
     extractor = MeteredExtractor(RuleExtractor(), metrics)
     resolver = MeteredResolver(LongTermResolver(RuleResolver(extractor=RuleExtractor()), record=record), metrics)
-    retriever = MeteredRetriever(
-        HybridRetriever(encoder=encoder, index=index, record=record, analyzer=analyzer), metrics
-    )
-    learner = Learner(record=record, extractor=extractor, encoder=encoder, index=index, analyzer=analyzer)
-    learning = LearningWorker(learner=learner, record=record)
-    keeper = IndexKeeper(record=record, index=index, learner=learner, model_id=encoder.model_id)
+    model = VectorModel(model_id=encoder.model_id, dimension=DIMENSION)
 
+    def space(of: VectorModel) -> VectorSpace:
+        other = FakeEncoder(dimension=of.dimension, model_id=of.model_id)
+        return VectorSpace(encoder if of == model else other, store.index(of))
+
+    spaces = RecordedSpaces(runs=record.runs, configured=model, open_space=space, refresh_s=0)
+
+    def retriever_in(space: VectorSpace) -> HybridRetriever:
+        return HybridRetriever(encoder=space.encoder, index=space.index, record=record, analyzer=analyzer)
+
+    def protection_in(space: VectorSpace) -> MemoryProtection:
+        return MemoryProtection(record=record, encoder=space.encoder, index=space.index, analyzer=analyzer, tally=tally)
+
+    retriever = MeteredRetriever(LiveRetriever(PerSpace(spaces, retriever_in)), metrics)
+    learner = Learner(record=record, extractor=extractor, spaces=spaces, analyzer=analyzer)
+    learning = LearningWorker(learner=learner, record=record)
     tally = AccessTally(record)
+    keepers = PerSpace(spaces, lambda space: IndexKeeper(record=record, space=space, learner=learner))
 
     async def embed(texts: list[str], kind: TextKind, priority: Priority) -> tuple[FloatMatrix, int]:
         return await encoder.encode_counted(texts, kind=kind, priority=priority)
 
+    def embedding_in(space: VectorSpace) -> Embedding:
+        name = space.encoder.model_id
+        return Embedding((name, f"org/{name}"), space.encoder.dimension, embed)
+
     async def healthy() -> dict[str, float]:
         return {"figure": 1.0}
 
+    reembedding = Reembedding(
+        record=record,
+        locks=InMemoryLocks(),
+        spaces=spaces,
+        store=store,
+        embedder=WalkingEmbedder(record, lambda name: FakeEncoder(dimension=DIMENSION, model_id=name)),
+        learner=learner,
+        prepare=prepare,
+        configured=model,
+        notice_s=0,
+    )
     yield Services(
         chat=ChatTurn(
             sessions=sessions,
@@ -76,18 +113,18 @@ async def services() -> AsyncIterator[Services]:
         extractor=extractor,
         resolver=resolver,
         retriever=retriever,
-        index=BackgroundMaintenance(keeper=keeper, locks=InMemoryLocks()),
+        index=BackgroundMaintenance(keepers=keepers, locks=InMemoryLocks()),
         governance=Governance(
-            protection=MemoryProtection(record=record, encoder=encoder, index=index, analyzer=analyzer, tally=tally),
+            protections=PerSpace(spaces, protection_in),
             reviews=ReviewJob(record=record, locks=InMemoryLocks(), rules=ReviewRules(), schedule=None),
         ),
-        embed=embed,
+        reembedding=reembedding,
+        embeddings=PerSpace(spaces, embedding_in),
         metrics=metrics,
-        model_ids=("fake", "org/fake"),
-        dimension=DIMENSION,
         probes={"record": record.backlog.counts, "part": healthy},
         required=frozenset({"record"}),
     )
+    await reembedding.close()
     await tally.close()
     await encoder.close()
 

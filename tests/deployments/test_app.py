@@ -1,7 +1,6 @@
 """The builder: YAML and settings in, a graph out, checked before anything starts."""
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from ray.serve.schema import ServeDeploySchema
 
 from deployments.app import build_app
 from deployments.config import AppArgs
-from deployments.embedder import TokenBacklogPolicy
 from memory.errors import ModelUnavailable
 
 ROOT = Path(__file__).parents[2]
@@ -53,13 +51,3 @@ def test_arguments_win_over_the_environment_and_that_over_defaults(monkeypatch: 
 def test_an_unknown_model_says_what_is_known(tmp_path: Path) -> None:
     with pytest.raises(ModelUnavailable, match="multilingual-e5-small"):
         build_app(AppArgs(home=tmp_path, model="no-such-model"))
-
-
-@pytest.mark.parametrize(
-    ("waiting", "speed", "replicas"),
-    [(0, 2000, 1), (4000, 2000, 1), (4001, 2000, 2), (40_000, 2000, 10), (40_000, 0, 10), (40_000, 8000, 3)],
-)
-def test_the_embedder_scales_on_tokens_waiting(waiting: float, speed: float, replicas: int) -> None:
-    policy = TokenBacklogPolicy(target_wait_s=2.0, tokens_per_s=2000.0)
-    context = SimpleNamespace(aggregated_metrics={"waiting_tokens": {"r1": waiting}, "tokens_per_s": {"r1": speed}})
-    assert policy(context)[0] == replicas

@@ -63,9 +63,9 @@ async def reviewed(http: httpx.AsyncClient, **body: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def everything_conflicts(services: Services) -> None:
+async def everything_conflicts(services: Services) -> None:
     """A fake encoder knows no meaning: any two values are in the band."""
-    services.governance.protection._bands = FixedBand(lower=-1.0, upper=0.9999)
+    (await services.governance.protection())._bands = FixedBand(lower=-1.0, upper=0.9999)
 
 
 async def test_a_value_is_stored_once_found_and_listed(http: httpx.AsyncClient) -> None:
@@ -257,8 +257,8 @@ def test_the_settings_are_those_of_001_and_a_wrong_schedule_is_refused_before_an
     assert (args.review.schedule, args.review.timezone) == ("0 2 * * 0", "UTC")
     assert (args.aam.conflict_lower, args.aam.conflict_upper) == (0.85, 1.0)
     assert review_rules(args.review) == ReviewRules()
-    assert conflict_bands(args) == get_model(args.model).bands
-    assert conflict_bands(AppArgs(model="bge-m3")) == FixedBand()
+    assert conflict_bands(args, args.model) == get_model(args.model).bands
+    assert conflict_bands(AppArgs(), "bge-m3") == FixedBand()
     for section in ({"schedule": "every Sunday"}, {"timezone": "Mars/Olympus"}, {"archive_max_access": -1}):
         with pytest.raises(ValidationError, match="review"):
             AppArgs.model_validate({"review": section})

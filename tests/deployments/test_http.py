@@ -193,17 +193,50 @@ def _examples(page: dict[str, Any], method: dict[str, Any]) -> list[dict[str, An
     return examples
 
 
+_ENDINGS = ("/index/reembed/rollback", "/index/reembed/finish")
+"""They need a run that is at rest: `test_index_http`."""
+
+
 async def test_every_example_of_the_api_page_runs(http: httpx.AsyncClient, services: Services) -> None:
     page = (await http.get("/openapi.json")).json()
     sent = 0
     for path, methods in page["paths"].items():
-        if "post" not in methods:
+        if "post" not in methods or path in _ENDINGS:
             continue
         for example in _examples(page, methods["post"]):
-            body = example | ({"model": "fake"} if "model" in example else {})
+            body = example | ({"model": "fake"} if path == "/v1/embeddings" else {})
             reply = await http.post(path, json=body)
             assert reply.is_success, f"{path}: {reply.text}"
             await services.index.close()  # type: ignore[attr-defined]
             sent += 1
     assert sent >= 6
     assert (await http.get("/docs")).status_code == 200
+
+
+async def test_an_open_reference_is_asked_about_in_every_way_of_asking(http: httpx.AsyncClient) -> None:
+    said = {"user_id": "ann", "session_id": "s"}
+    await _post(http, "/chat", **said, message="We run Grafana and Jenkins.", wait=True)
+    asked = await _post(http, "/resolve", **said, query="Which port does it use?")
+    assert asked["clarification"]["question"] == "By “it”, do you mean Grafana or Jenkins?"
+    assert [one["text"] for one in asked["clarification"]["options"]] == ["Grafana", "Jenkins"]
+    streamed = await http.post("/chat", json={**said, "message": "Which port does it use?", "stream": True})
+    names = [block.split("event: ")[1].split("\r\n")[0] for block in streamed.text.split("\r\n\r\n") if block.strip()]
+    assert names[:3] == ["resolution", "clarification", "sources"]
+    reply = await _post(http, "/chat", **said, message="Which port does it use?")
+    assert reply["reply"] == reply["clarification"]["question"] == asked["clarification"]["question"]
+    answered = await _post(http, "/chat", **said, message="the second one")
+    assert (answered["resolved_query"], answered["clarification"]) == ("Which port does Jenkins use?", None)
+
+
+async def test_a_session_shows_what_was_resolved_and_corrected(http: httpx.AsyncClient) -> None:
+    said = {"user_id": "ann", "session_id": "s"}
+    for message in ("I tried Redis.", "I bought an AI-Box.", "Is it fast?", "No, I meant Redis."):
+        await _post(http, "/chat", **said, message=message, wait=True)
+    session = (await http.get("/sessions/s", params={"user_id": "ann"})).json()
+    wrong, right = session["context"]["coreference_history"]
+    assert (wrong["original_text"], wrong["corrected"], right["resolved_text"]) == ("it", "Redis", "Redis")
+    assert {"source", "confidence", "entity_id"} <= set(right)
+    assert session["context"]["last_referred_entity"] == right["entity_id"]
+    assert [turn["role"] for turn in session["turns"]] == ["user", "assistant"] * 4
+    other = (await http.get("/sessions/s", params={"user_id": "bob"})).json()
+    assert (other["turns"], other["context"]["coreference_history"]) == ([], [])

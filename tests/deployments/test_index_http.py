@@ -20,7 +20,8 @@ async def _ended(http: httpx.AsyncClient) -> dict[str, Any]:
 
 
 async def _lose_a_memory(services: Services) -> None:
-    index = services.index._keeper._index  # type: ignore[attr-defined]
+    keeper = await services.index._keepers.current()  # type: ignore[attr-defined]
+    index = keeper._index
     await index.delete_user(Collection.MEMORIES, user_id="ann")
 
 
@@ -70,3 +71,35 @@ async def test_while_nobody_can_say_whether_a_run_is_under_way_none_is_begun(
 
     monkeypatch.setattr(services.index._locks, "held", away)  # type: ignore[attr-defined]
     assert (await http.post("/index/verify", json={})).status_code == 503
+
+
+async def _rests(http: httpx.AsyncClient) -> dict[str, Any]:
+    while (run := (await http.get("/index/reembed")).json()) is None or run["state"] == "running":
+        await asyncio.sleep(0.002)
+    return dict(run)
+
+
+async def test_the_model_is_changed_back_and_for_good(http: httpx.AsyncClient) -> None:
+    turn = {"user_id": "ann", "message": "The spare key is in the blue drawer.", "wait": True}
+    assert (await http.post("/chat", json=turn)).is_success
+    assert (await http.get("/index/reembed")).json() is None
+    for ending, live in (("rollback", "fake"), ("finish", "other")):
+        begun = await http.post("/index/reembed", json={"model": "other"})
+        assert begun.status_code == 202, begun.text
+        switched = await _rests(http)
+        assert (switched["run_id"], switched["output"]["phase"]) == (begun.json()["run_id"], "switched")
+        assert (await http.get("/health/detailed")).json()["model"] == "other"
+        again = await http.post("/index/reembed", json={"model": "other"})
+        assert (again.status_code, again.json()["errors"][0]["field"]) == (422, "model")
+        found = await http.post("/search", json={"user_id": "ann", "query": "spare key"})
+        assert not found.json()["degraded"]
+        assert (await http.post(f"/index/reembed/{ending}")).status_code == 202
+        assert (await _rests(http))["state"] == "done"
+        assert (await http.get("/health/detailed")).json()["model"] == live
+        assert (await http.post(f"/index/reembed/{ending}")).status_code == 409
+    assert (await http.post("/index/verify", json={"mend": False})).status_code == 202
+
+
+async def test_a_model_that_there_is_not_is_refused(http: httpx.AsyncClient) -> None:
+    refused = await http.post("/index/reembed", json={"model": "unknown"})
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "model")

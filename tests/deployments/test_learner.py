@@ -2,14 +2,20 @@
 
 import asyncio
 
+import pytest
+
 from deployments.learner import LearnerDeployment, LearnerParts
+from memory.errors import Conflict, InvalidField
 from memory.extraction.extractor import RuleExtractor
 from memory.governance.review_job import ReviewJob
 from memory.governance.rules import ReviewRules
 from memory.learning.index_keeper import IndexKeeper
 from memory.learning.index_maintenance import BackgroundMaintenance
 from memory.learning.learner import Learner
+from memory.learning.reembedding import Reembedding
+from memory.learning.spaces import PerSpace, RecordedSpaces
 from memory.learning.worker import LearningWorker
+from memory.ports.generations import VectorModel, VectorSpace
 from memory.ports.maintenance import IndexOperation, RunState
 from memory.records import Resource
 from memory.retrieval.analysis import KeywordAnalyzer
@@ -18,7 +24,8 @@ from models.batched_encoder import BatchedEncoder
 from models.fake_encoder import FakeEncoderEngine
 from storage.memory_coordination import InMemoryLocks
 from storage.memory_record import InMemoryRecord
-from storage.memory_vectors import InMemoryVectors
+from storage.memory_vectors import InMemoryGenerations
+from tests.memory.learning.bulk import WalkingEmbedder
 
 
 class Deployment(LearnerDeployment):
@@ -31,18 +38,36 @@ class Deployment(LearnerDeployment):
         await LearnerDeployment.__del__(self)
 
 
+async def prepare(model_id: str) -> VectorModel:
+    return VectorModel(model_id=model_id, dimension=8)
+
+
 async def test_it_learns_verifies_tells_how_it_is_and_ends() -> None:
-    record, index = InMemoryRecord(), InMemoryVectors(dimension=8)
+    record = InMemoryRecord()
     encoder = BatchedEncoder(FakeEncoderEngine(dimension=8))
 
+    model = VectorModel(model_id=encoder.model_id, dimension=8)
+
     def parts() -> LearnerParts:
-        learner = Learner(
-            record=record, extractor=RuleExtractor(), encoder=encoder, index=index, analyzer=KeywordAnalyzer()
+        store = InMemoryGenerations()
+        spaces = RecordedSpaces(
+            runs=record.runs, configured=model, open_space=lambda of: VectorSpace(encoder, store.index(of))
         )
-        keeper = IndexKeeper(record=record, index=index, learner=learner, model_id=encoder.model_id)
+        learner = Learner(record=record, extractor=RuleExtractor(), spaces=spaces, analyzer=KeywordAnalyzer())
+        keepers = PerSpace(spaces, lambda space: IndexKeeper(record=record, space=space, learner=learner))
         return LearnerParts(
             worker=LearningWorker(learner=learner, record=record),
-            maintenance=BackgroundMaintenance(keeper=keeper, locks=InMemoryLocks()),
+            maintenance=BackgroundMaintenance(keepers=keepers, locks=InMemoryLocks()),
+            reembedding=Reembedding(
+                record=record,
+                locks=InMemoryLocks(),
+                spaces=spaces,
+                store=store,
+                embedder=WalkingEmbedder(record, lambda _: encoder),
+                learner=learner,
+                prepare=prepare,
+                configured=model,
+            ),
             reviews=ReviewJob(record=record, locks=InMemoryLocks(), rules=ReviewRules(), schedule=None),
         )
 
@@ -63,6 +88,13 @@ async def test_it_learns_verifies_tells_how_it_is_and_ends() -> None:
     while (done := await deployment.review_run()) is None or done.state is RunState.RUNNING:
         await asyncio.sleep(0.002)
     assert (done.run_id, done.done, (await deployment.stats())["review_run"]) == (reviewed.run_id, 1, "done")
+    with pytest.raises(InvalidField, match="live"):
+        await deployment.reembed("fake")
+    with pytest.raises(Conflict):
+        await deployment.finish_reembedding()
+    with pytest.raises(Conflict):
+        await deployment.roll_reembedding_back()
+    assert await deployment.reembedding_run() is None
     deployment.check_health()
     await deployment.end()
     await encoder.close()

@@ -1,19 +1,25 @@
 """The vector index behind a handle: a shard that hangs costs one deadline, not one a request."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from deployments.remote import Remote, RemoteVectorIndex
+from deployments.remote import Remote
+from deployments.remote_vectors import RemoteGenerations, RemoteVectorIndex
 from deployments.vector_shard import VectorShard
 from memory.errors import InvalidField, StoreUnavailable
+from memory.ports.generations import VectorModel
 from memory.ports.vectors import Collection, IndexPoint, IndexQuery, SparseVector, VectorIndex
 from storage.circuit import Circuit
-from storage.memory_vectors import InMemoryVectors
+from storage.edge_generations import EdgeGenerations
 
+MODEL = VectorModel(model_id="e5", dimension=4)
+OTHER = VectorModel(model_id="mpnet", dimension=2)
 POINT = "6a697969-0000-4000-8000-000000000001"
 
 
@@ -61,15 +67,23 @@ def _point() -> IndexPoint:
     return IndexPoint(POINT, dense, SparseVector((3,), (1.0,)), 1.0, fingerprint="a.b")
 
 
+def _shards(folder: Path, model: str) -> list[str]:
+    return [path.name for path in folder.iterdir() if f"__{model}" in path.name]
+
+
 @pytest.fixture
-async def handle() -> Handle:
-    return Handle(Shard(index=lambda: InMemoryVectors(dimension=4)))  # type: ignore[arg-type,return-value]
+async def handle(tmp_path: Path) -> AsyncIterator[Handle]:
+    generations = EdgeGenerations(tmp_path)
+    for model in (MODEL, OTHER):  # here, and not within a call's deadline
+        generations.index(model)
+    yield Handle(Shard(generations=lambda: generations))
+    await generations.close()
 
 
 def _index(handle: Any, *, deadline_s: float = 5.0) -> RemoteVectorIndex:
     remote = Remote(handle, component="vectors", deadline_s=deadline_s)
     circuit = Circuit("vectors", deadline_s=deadline_s, threshold=1, retry_after_s=0.02)
-    return RemoteVectorIndex(remote, circuit=circuit)
+    return RemoteVectorIndex(remote, model=MODEL, circuit=circuit)
 
 
 async def test_every_method_of_the_port_reaches_the_shard(handle: Handle) -> None:
@@ -115,3 +129,18 @@ async def test_a_request_that_the_shard_refuses_says_nothing_against_the_shard(h
             Collection.FACTS, [IndexPoint(POINT, np.ones(3, np.float32), SparseVector((), ()), 1.0)], user_id="ann"
         )
     assert index.figures()["failures"] == 0
+
+
+async def test_two_models_live_side_by_side_and_one_can_be_dropped(handle: Handle, tmp_path: Path) -> None:
+    old, new = MODEL, OTHER
+    generations = RemoteGenerations(Remote(handle, component="vectors", deadline_s=5.0))  # type: ignore[arg-type]
+    await generations.index(old).upsert(Collection.FACTS, [_point()], user_id="ann")
+    short = IndexPoint(POINT, np.array([1, 0], np.float32), SparseVector((), ()), 1.0)
+    await generations.index(new).upsert(Collection.FACTS, [short], user_id="ann")
+    with pytest.raises(InvalidField, match="another model"):
+        await generations.index(new).search([IndexQuery(Collection.FACTS, 1, dense=_point().dense)], user_id="ann")
+    await generations.make_live(new)
+    await generations.drop(old)
+    assert not _shards(tmp_path, "e5")
+    assert await generations.index(new).users(Collection.FACTS) == ["ann"]
+    await generations.close()

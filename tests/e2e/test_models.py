@@ -3,8 +3,8 @@
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
@@ -17,24 +17,26 @@ from .conftest import Service
 pytestmark = pytest.mark.e2e
 
 
-@pytest.fixture
-def service_with_corrupt_weights(tmp_path: Path) -> Iterator[Service]:
-    """A service of its own, whose tagger's file has changed since its checksum was taken."""
-    weights = tmp_path / "weights"
-    weights.mkdir()
+@pytest.fixture(scope="module")
+def service_of_other_models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service of its own, with a reranker, and with a tagger whose file has changed since its checksum was taken."""
+    weights = tmp_path_factory.mktemp("weights")
     file = weights / "tagger.safetensors"
     file.write_bytes(b"what was tra1ned")
     file.with_suffix(".json").write_text(json.dumps({"sha256": hashlib.sha256(b"what was trained").hexdigest()}))
-    home = tmp_path / "home"
-    environment = os.environ | {"JIYI_HOME": str(home), "JIYI_MODELS__WEIGHTS": str(weights)}
+    for part in (weight_file("reranker"), weight_file("reranker").with_suffix(".json")):
+        shutil.copy(part, weights)
+    home = tmp_path_factory.mktemp("home")
+    settings = {"JIYI_HOME": str(home), "JIYI_MODELS__WEIGHTS": str(weights), "JIYI_MODELS__RERANKER": "builtin"}
+    environment = os.environ | settings
     started = Service(home, free_ports(1)[0], environment)
     started.up()
     yield started
     started.down()
 
 
-def test_a_corrupt_weight_file_degrades_the_service_and_it_says_so(service_with_corrupt_weights: Service) -> None:
-    service = service_with_corrupt_weights
+def test_a_corrupt_weight_file_degrades_the_service_and_it_says_so(service_of_other_models: Service) -> None:
+    service = service_of_other_models
     with service.client as client:
         assert client.is_ready()
         reply = client.chat("我們用 RM05-008 測試。", user_id="ann")
@@ -48,6 +50,19 @@ def test_a_corrupt_weight_file_degrades_the_service_and_it_says_so(service_with_
     metrics = httpx.get(f"http://127.0.0.1:{service.port}/metrics", timeout=30).text
     assert 'jiyi_part{figure="tagger_loaded",part="extractor"} 0.0' in metrics
     assert 'jiyi_degraded_total{part="tagger"} 1.0' in metrics
+
+
+def test_a_reranker_that_is_switched_on_reads_the_best_hits_again(service_of_other_models: Service) -> None:
+    with service_of_other_models.client as client:
+        for text in ("We keep the coffee machine on the third floor.", "My sister plays the violin in Hamburg."):
+            client.add(text=text, user_id="reader")
+        found = client.search("Where is the coffee machine?", user_id="reader", top_k=2)
+        figures = client.health()["parts"]["reranker"]
+    assert found["degraded"] == []
+    assert "third floor" in found["hits"][0]["text"]
+    assert all({"fused", "rerank", "answers"} <= hit["parts"].keys() for hit in found["hits"])
+    assert figures["reranker_loaded"] == 1
+    assert figures["reranker_failures"] == 0
 
 
 @pytest.mark.skipif(not weight_file("tagger").exists(), reason="no tagger is shipped")

@@ -13,9 +13,10 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from deployments.config import AppArgs
-from deployments.stores import open_shard
+from deployments.stores import vectors_path
 from jiyi import cli, index
 from memory.ports.vectors import Collection, IndexPoint, SparseVector
+from storage.edge_vectors import EdgeVectors
 
 MEMORIES = Collection.MEMORIES.value
 
@@ -159,7 +160,7 @@ def test_without_a_service_the_way_to_start_one_is_said(command: str, tmp_path: 
 
 async def test_discarding_sets_the_files_aside_and_the_next_start_finds_an_empty_index(tmp_path: Path) -> None:
     args = AppArgs(home=tmp_path)
-    shard = open_shard(args, dimension=2)
+    shard = EdgeVectors.open(vectors_path(args), model_id=args.model, dimension=2)
     vector = np.array([1.0, 0.0], np.float32)
     point = IndexPoint("6a697969-0000-4000-8000-000000000001", vector, SparseVector((), ()), 0.0)
     await shard.upsert(Collection.MEMORIES, [point], user_id="ann")
@@ -168,7 +169,7 @@ async def test_discarding_sets_the_files_aside_and_the_next_start_finds_an_empty
     assert done.exit_code == 0, done.output
     assert "jiyi up" in done.output
     assert [path for path in (tmp_path / "vectors").iterdir() if MEMORIES in path.name], "nothing is deleted"
-    shard = open_shard(args, dimension=2)
+    shard = EdgeVectors.open(vectors_path(args), model_id=args.model, dimension=2)
     assert await shard.users(Collection.MEMORIES) == []
     await shard.close()
 

@@ -13,6 +13,7 @@ from memory.coreference.long_term import LongTermResolver
 from memory.coreference.resolver import RuleResolver
 from memory.extraction.extractor import RuleExtractor
 from memory.learning.learner import Learner
+from memory.learning.spaces import OneSpace
 from memory.learning.worker import LearningWorker
 from memory.ports.learning import LearnReport
 from memory.records import ResourceKind
@@ -81,7 +82,9 @@ async def world() -> AsyncIterator[World]:
     record, index, sessions = InMemoryRecord(), InMemoryVectors(dimension=_DIMENSION), InMemorySessions()
     encoder, analyzer = BatchedEncoder(FakeEncoderEngine(dimension=_DIMENSION)), KeywordAnalyzer()
     extractor = RuleExtractor()
-    learner = Learner(record=record, extractor=extractor, encoder=encoder, index=index, analyzer=analyzer)
+    learner = Learner(
+        record=record, extractor=extractor, spaces=OneSpace(encoder=encoder, index=index), analyzer=analyzer
+    )
     worker = LearningWorker(learner=learner, record=record)
     retriever = HybridRetriever(encoder=encoder, index=index, record=record, analyzer=analyzer)
     chat_turn = ChatTurn(

@@ -11,6 +11,8 @@ from memory.facts import Fact, FactStatus
 from memory.governance.aam import NewAamMemory
 from memory.learning.index_keeper import IndexKeeper
 from memory.learning.learner import Learner
+from memory.learning.spaces import OneSpace, PerSpace
+from memory.ports.generations import VectorSpace
 from memory.ports.language import Encoder, FloatMatrix, Priority, TextKind
 from memory.ports.maintenance import CollectionReport, IndexReport
 from memory.ports.vectors import Collection, IndexPoint
@@ -55,6 +57,8 @@ class Bench:
     index: InMemoryVectors
     encoder: ListeningEncoder
     learner: Learner = field(init=False)
+    spaces: OneSpace = field(init=False)
+    keepers: PerSpace[IndexKeeper] = field(init=False)
     keeper: IndexKeeper = field(init=False)
     said: int = 0
 
@@ -63,16 +67,17 @@ class Bench:
 
     def start(self) -> None:
         """What a process does when it starts: a learner of its own over the same stores."""
+        self.spaces = OneSpace(encoder=self.encoder, index=self.index)
         self.learner = Learner(
             record=self.record,
             extractor=RuleExtractor(),
-            encoder=self.encoder,
-            index=self.index,
+            spaces=self.spaces,
             analyzer=KeywordAnalyzer(),
         )
-        self.keeper = IndexKeeper(
-            record=self.record, index=self.index, learner=self.learner, model_id=self.encoder.model_id
+        self.keepers = PerSpace(
+            self.spaces, lambda space: IndexKeeper(record=self.record, space=space, learner=self.learner)
         )
+        self.keeper = self.keepers.of(VectorSpace(self.encoder, self.index))
 
     async def log(self, *texts: str, user: str = "ann") -> None:
         """Appends turns to the raw log; they are not learned yet."""

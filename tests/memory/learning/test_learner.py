@@ -11,6 +11,7 @@ from memory.errors import StoreUnavailable
 from memory.extraction.extractor import RuleExtractor
 from memory.identity import entity_id, memory_id
 from memory.learning.learner import Learner
+from memory.learning.spaces import OneSpace
 from memory.ports.vectors import Collection
 from memory.records import MemoryKind, Resource
 from memory.retrieval.analysis import KeywordAnalyzer
@@ -62,8 +63,7 @@ async def test_two_learners_at_once_count_each_mention_once(world: World) -> Non
     other = Learner(
         record=world.record,
         extractor=RuleExtractor(),
-        encoder=world.encoder,
-        index=world.index,
+        spaces=OneSpace(encoder=world.encoder, index=world.index),
         analyzer=KeywordAnalyzer(),
     )
     await asyncio.gather(world.learn(), other.learn(user_id="ann"))

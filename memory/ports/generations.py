@@ -1,0 +1,154 @@
+"""Generations: the vectors of everything by one model, and the roles that make, keep and change them (DESIGN §8)."""
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+
+from ..values import Value
+from .language import Encoder
+from .runs import PipelineRun
+from .vectors import Collection, FloatVector, VectorIndex
+
+
+class VectorModel(Value):
+    """A model as vectors know it: the generation's name, and the length of a vector."""
+
+    model_id: str
+    dimension: int
+
+
+class Generations(Value):
+    """Whose vectors are there.
+
+    Args:
+        live: Searched, and written.
+        other: Written too, so that a switch to it, or back to it, loses nothing; None where there is one alone.
+    """
+
+    live: VectorModel
+    other: VectorModel | None = None
+
+    @property
+    def written(self) -> tuple[VectorModel, ...]:
+        """All that are kept up to date, the live one first."""
+        return (self.live, self.other) if self.other else (self.live,)
+
+
+@dataclass(frozen=True)
+class VectorSpace:
+    """An encoder and the index of its vectors: whoever takes both from one space never mixes two models."""
+
+    encoder: Encoder
+    index: VectorIndex
+
+
+class VectorSpaces(ABC):
+    """Which spaces there are now. Take one at the beginning of a piece of work and keep it to its end."""
+
+    @abstractmethod
+    async def live(self) -> VectorSpace:
+        """The one to search in.
+
+        Raises:
+            StoreUnavailable: Which one it is cannot be told.
+        """
+
+    @abstractmethod
+    async def written(self) -> Sequence[VectorSpace]:
+        """All that are to be kept up to date, the live one first.
+
+        Raises:
+            StoreUnavailable: Which they are cannot be told.
+        """
+
+
+class GenerationStore(ABC):
+    """Keeps one set of collections a model."""
+
+    @abstractmethod
+    def index(self, model: VectorModel) -> VectorIndex:
+        """The index of a model's vectors; its collections are made at the first use. Sends nothing by itself."""
+
+    @abstractmethod
+    async def make_live(self, model: VectorModel) -> None:
+        """Points the collections' names without a model at this model's, all of them in one step.
+
+        Raises:
+            StoreUnavailable: The store cannot answer.
+        """
+
+    @abstractmethod
+    async def drop(self, model: VectorModel) -> None:
+        """Deletes a model's collections; does nothing where there are none, so that it can be repeated.
+
+        Raises:
+            StoreUnavailable: The store cannot answer; some of them may be gone.
+        """
+
+
+@dataclass(frozen=True)
+class EmbeddedItem:
+    """An item of the record and the vector that a model made of it.
+
+    Args:
+        fingerprint: Of the projection that was embedded (`memory.learning.projection`).
+        vector: Shape (dimension,), float32, unit length.
+    """
+
+    user_id: str
+    collection: Collection
+    item_id: str
+    fingerprint: str
+    vector: FloatVector
+
+
+class BulkEmbedder(ABC):
+    """Embeds everything in the system of record, apart from the path that serves people."""
+
+    @abstractmethod
+    def embed(self, model: VectorModel, *, after: str | None) -> AsyncGenerator[Sequence[EmbeddedItem], None]:
+        """All items in the order of `memory.learning.walking`, in batches; close it to stop early.
+
+        Args:
+            model: Which model.
+            after: Position of the last item that is done; None for the beginning.
+
+        Raises:
+            Unavailable: A store, the model or a worker is gone; call again from where you are.
+        """
+
+
+class ReembeddingService(ABC):
+    """Changes the model of all vectors while everything goes on; one change at a time over all processes."""
+
+    @abstractmethod
+    async def start(self, model_id: str) -> PipelineRun:
+        """Starts embedding everything with a model and returns at once; goes on with a run of it that broke off.
+
+        Raises:
+            InvalidField: There is no such model, or it is live already.
+            Conflict: A run is under way, or one with another model is not finished.
+            Unavailable: A store is down, or the model's weights are missing.
+        """
+
+    @abstractmethod
+    async def rollback(self) -> PipelineRun:
+        """Goes back to the model before; what the new one made is dropped. Also ends a run that has not switched.
+
+        Raises:
+            Conflict: There is nothing to go back to.
+            Unavailable: A store is down.
+        """
+
+    @abstractmethod
+    async def finish(self) -> PipelineRun:
+        """Drops the vectors of the model before; there is no way back then.
+
+        Raises:
+            Conflict: There is nothing to drop.
+            Unavailable: A store is down.
+        """
+
+    @abstractmethod
+    async def last_run(self) -> PipelineRun | None:
+        """The run under way, else the last one; None where the model was never changed."""
