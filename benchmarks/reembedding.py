@@ -39,6 +39,8 @@ VICTIMS = {"driver": "Learner", "actor": "EmbedActor", "store": "VectorShard", "
 _WHOLE_S = 900.0
 _POLL_S = 0.2
 _RAW_BATCH = 256
+_LEARNED = "user "
+"""How those are called whose texts the rate is measured with."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,7 @@ def _learn(client: JiyiClient, users: int, turns: int) -> None:
             for turn in range(turns)
         ]
         for begin in range(0, turns, 64):
-            client.add(said[begin : begin + 64], user_id=f"user {user:04d}", wait=True)
+            client.add(said[begin : begin + 64], user_id=f"{_LEARNED}{user:04d}", wait=True)
 
 
 def _until(client: JiyiClient, holds: Any) -> dict[str, Any]:
@@ -231,7 +233,7 @@ def _verdict(client: JiyiClient, model: str, replay: Replay) -> Verdict:
 
 
 def _raw_rate(settings: AppArgs, model: str) -> float:
-    """Texts a second of one actor's encoder in this process, over the texts of the record, in order."""
+    """Texts a second of one actor's encoder in this process, over the texts that the rate was measured with."""
     texts = asyncio.run(_texts(settings.data_home / "record.sqlite"))
     actor = EmbedActor(settings, model)
     batches = [texts[begin : begin + _RAW_BATCH] for begin in range(0, len(texts), _RAW_BATCH)]
@@ -245,7 +247,8 @@ def _raw_rate(settings: AppArgs, model: str) -> float:
 
 async def _texts(path: Path) -> list[str]:
     record = SqliteRecord.open(path)
-    texts = [item.dense_text async for page in walk(record) for item in page.items]
+    pages = [page async for page in walk(record) if page.user_id.startswith(_LEARNED)]
+    texts = [item.dense_text for page in pages for item in page.items]
     await record.close()
     return texts
 

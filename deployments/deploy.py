@@ -25,6 +25,8 @@ def drain(*, address: str) -> None:
     from ray import serve
 
     ray.init(address=address, log_to_driver=False)
+    for name in serve.status().applications:  # first: `shutdown` alone ends the proxy, and with it replies under way
+        serve.delete(name)
     serve.shutdown()  # type: ignore[no-untyped-call]
 
 

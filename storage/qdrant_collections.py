@@ -84,8 +84,8 @@ class QdrantCollections:
             StoreUnavailable: One of these is not so.
         """
         await self._check_version()
+        live = await self._aliases()  # also where none is expected: unlike the version, nobody reads them without a key
         if self._live:
-            live = await self._aliases()
             for collection in Collection:
                 self._check_live(collection, live)
 

@@ -55,12 +55,12 @@ def test_a_corrupt_weight_file_degrades_the_service_and_it_says_so(service_of_ot
 def test_a_reranker_that_is_switched_on_reads_the_best_hits_again(service_of_other_models: Service) -> None:
     with service_of_other_models.client as client:
         for text in ("We keep the coffee machine on the third floor.", "My sister plays the violin in Hamburg."):
-            client.add(text=text, user_id="reader")
+            client.add([{"content": text}], user_id="reader")
         found = client.search("Where is the coffee machine?", user_id="reader", top_k=2)
         figures = client.health()["parts"]["reranker"]
     assert found["degraded"] == []
-    assert "third floor" in found["hits"][0]["text"]
-    assert all({"fused", "rerank", "answers"} <= hit["parts"].keys() for hit in found["hits"])
+    assert "third floor" in found["results"][0]["text"]
+    assert all({"fused", "rerank", "answers"} <= hit["parts"].keys() for hit in found["results"])
     assert figures["reranker_loaded"] == 1
     assert figures["reranker_failures"] == 0
 
