@@ -94,13 +94,3 @@ def surfaces(rows: Sequence[MarkedText], labels: Iterable[str]) -> list[str]:
     return list(
         dict.fromkeys(row.text[one.start : one.end] for row in rows for one in row.spans if one.label in wanted)
     )
-
-
-def span_of(text: str, surface: str, label: str) -> NamedSpan:
-    """The first place of a spelling.
-
-    Raises:
-        ValueError: The text does not hold it.
-    """
-    start = text.index(surface)
-    return NamedSpan(start, start + len(surface), label)
