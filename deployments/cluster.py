@@ -22,7 +22,7 @@ RAY_ENVIRONMENT = {
     "RAY_AUTH_MODE": "disabled",  # else a token that some other cluster left in ~/.ray locks our own driver out
     "RAY_SERVE_PROXY_HEALTH_CHECK_PERIOD_S": "1",  # a dead proxy is replaced after three checks: by default, 30 s
     "RAY_SERVE_CONTROL_LOOP_INTERVAL_S": "0.5",  # the default, 0.1, keeps the controller at 8% of a core when idle
-    # A sixth more short queries through HTTP than by Ray's own calls between actors (`benchmarks.embedding`). Its messages
+    # A sixth more short queries through HTTP than by Ray's own calls between actors (`benchmarks.embedding`). A message
     # may have 4 MiB by default; a scan of a user's points is longer.
     "RAY_SERVE_USE_GRPC_BY_DEFAULT": "1",
     "RAY_SERVE_PROXY_USE_GRPC": "1",
