@@ -8,7 +8,7 @@ from pathlib import Path
 from memory.text import normalise, to_traditional
 
 from .named_sets import choose_sets
-from .ner_files import MarkedText, NamedSpan
+from .ner_files import MarkedText
 from .ner_sets import NER_SETS, NerSet
 from .rewriting_data import Part
 
