@@ -89,7 +89,7 @@ class E5Bundle:
         """Reads one tensor as float32, dequantised.
 
         Raises:
-            ModelUnavailable: The file has no such tensor, or one of another size.
+            ModelUnavailable: The file has no such tensor, or one of another size, or its scales are no numbers.
         """
         entry = self._tensors.get(name)
         values = int(np.prod(shape))
@@ -101,7 +101,10 @@ class E5Bundle:
             raise self._broken(f"tensor {name} is cut short")
         if entry.kind == _FLOAT32:
             return np.frombuffer(raw.tobytes(), "<f4").reshape(shape)
-        return _dequantise(raw.reshape(-1, _BLOCK_BYTES)).reshape(shape)
+        try:
+            return _dequantise(raw.reshape(-1, _BLOCK_BYTES)).reshape(shape)
+        except ValueError as error:
+            raise self._broken(f"tensor {name}: {error}") from error
 
     def _parse(self) -> None:
         if bytes(self._data[:4]) != _MAGIC:
@@ -180,6 +183,8 @@ def _read_replacements(cursor: _Cursor, entries: int) -> dict[str, str]:
 def _dequantise(blocks: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
     """Turns Q4_0 blocks, shape (blocks, 18), into weights, shape (blocks, 32)."""
     scales = np.ascontiguousarray(blocks[:, :2]).view("<f2").astype(np.float32)  # (blocks, 1)
+    if not np.isfinite(scales).all():
+        raise ValueError("its scales are not all numbers")
     nibbles = blocks[:, 2:]  # (blocks, 16)
     weights = np.empty((len(blocks), _BLOCK), np.float32)
     weights[:, :16] = nibbles & 0x0F

@@ -3,7 +3,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from memory.errors import ModelUnavailable
@@ -48,6 +48,7 @@ def test_a_file_cut_short_anywhere_is_refused(tiny_bundle: Path, share: float) -
 
 
 @given(position=st.integers(0, 700), value=st.integers(0, 255))
+@example(position=313, value=111)  # a tensor that begins elsewhere, among scales that are no numbers
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=300)
 def test_a_damaged_head_is_read_or_refused_but_never_breaks_the_reader(
     tiny_bundle: Path, position: int, value: int
