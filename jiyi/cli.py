@@ -16,6 +16,7 @@ from . import service, show
 from .client import JiyiClient, JiyiRefused
 from .conversations import read_conversations
 from .replay import replay as replay_all
+from .runs import RunLost
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Memory for chat agents."
@@ -153,14 +154,8 @@ def review(
     url: Url = None,
 ) -> None:
     """Reviews what is remembered: archives what is rarely used, marks what may be out of date."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with JiyiClient(url or _url(home), patience_s=_PATIENCE_S) as client:
-        run: Mapping[str, Any] = client.review(user_id=user, dry_run=dry_run)
-        try:
-            with Progress(*columns, console=_console) as progress:
-                run = reviews.follow(client, run, progress)
-        except index_runs.RunLost as error:
-            _fail(str(error))
+        run = _followed(reviews.follow, client, client.review(user_id=user, dry_run=dry_run))
     _console.print(reviews.show(run))
     if run["state"] != "done":
         raise typer.Exit(1)
@@ -180,7 +175,6 @@ def reembed(
         _fail("Say one of --to MODEL, --rollback, --finish, --status.")
     if to is not None and url is None:
         service.prepare(service.load_settings(home), to)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with JiyiClient(url or _url(home), patience_s=_PATIENCE_S, timeout_s=_FETCHING_S) as client:
         run: Mapping[str, Any] | None
         if to is not None:
@@ -192,11 +186,7 @@ def reembed(
         if run is None:
             _console.print("The model was never changed.")
             return
-        try:
-            with Progress(*columns, console=_console) as progress:
-                run = reembedding.follow(client, run, progress)
-        except index_runs.RunLost as error:
-            _fail(str(error))
+        run = _followed(reembedding.follow, client, run)
     _console.print(reembedding.show(run))
     if run["state"] != "done":
         raise typer.Exit(1)
@@ -250,20 +240,29 @@ def main() -> None:
 
 def _run_over_index(url: str, begin: Callable[[JiyiClient], dict[str, Any] | None]) -> None:
     """Follows a run to its end and shows what it found."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with JiyiClient(url, patience_s=_PATIENCE_S) as client:
         run: Mapping[str, Any] | None = begin(client)
         if run is None:
             _console.print("Nothing was done to the index since the learner started.")
             return
-        try:
-            with Progress(*columns, console=_console) as progress:
-                run = index_runs.follow(client, run, progress)
-        except index_runs.RunLost as error:
-            _fail(str(error))
+        run = _followed(index_runs.follow, client, run)
     _console.print(index_runs.show(run))
     if not index_runs.is_sound(run):
         raise typer.Exit(1)
+
+
+def _followed(
+    follow: Callable[[JiyiClient, Mapping[str, Any], Progress], Mapping[str, Any]],
+    client: JiyiClient,
+    run: Mapping[str, Any],
+) -> Mapping[str, Any]:
+    """Shows how far a run is and returns its last state."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    try:
+        with Progress(*columns, console=_console) as progress:
+            return follow(client, run, progress)
+    except RunLost as error:
+        _fail(str(error))
 
 
 def _url(home: Path | None) -> str:

@@ -1,6 +1,5 @@
 """Following a run over the vector index on a terminal, and what it found."""
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,14 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from .client import JiyiClient
+from .runs import watched
 
-_POLL_S = 0.3
 _COLUMNS = ("checked", "missing", "stale", "orphaned", "pending", "mended")
 _WRONG = ("missing", "stale", "orphaned")
-
-
-class RunLost(Exception):
-    """The service was started again while the run was under way; what it had done stays done."""
 
 
 def follow(client: JiyiClient, run: Mapping[str, Any], progress: Progress) -> Mapping[str, Any]:
@@ -27,13 +22,12 @@ def follow(client: JiyiClient, run: Mapping[str, Any], progress: Progress) -> Ma
         RunLost: The service knows nothing of the run any more.
     """
     task = progress.add_task(run["operation"], total=run["total"])
-    while run["state"] == "running":
-        time.sleep(_POLL_S)
-        now = client.index_status()
-        if now is None or now["run_id"] != run["run_id"]:
-            raise RunLost("the service was started again meanwhile; what was done stays done: start it again")
-        run = now
-        progress.update(task, total=run["total"], completed=min(_sum(run, "checked"), run["total"]))
+
+    def move(now: Mapping[str, Any]) -> None:
+        progress.update(task, total=now["total"], completed=min(_sum(now, "checked"), now["total"]))
+
+    lost = "the service was started again meanwhile; what was done stays done: start it again"
+    run = watched(run, client.index_status, move, lost=lost)
     if run["state"] == "done":
         progress.update(task, total=run["total"] or 1, completed=run["total"] or 1)
     return run

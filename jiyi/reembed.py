@@ -1,6 +1,5 @@
 """Following a change of the model on a terminal, and where it stands."""
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,9 +8,8 @@ from rich.progress import Progress
 from rich.table import Table
 
 from .client import JiyiClient
-from .index import RunLost
+from .runs import watched
 
-_POLL_S = 0.5
 _ADVICE = {
     "switched": "The vectors before are kept up to date. Next: jiyi reembed --finish, or back: jiyi reembed --rollback",
     "verifying": "Go on: jiyi reembed --to {to}; give it up: jiyi reembed --rollback",
@@ -26,14 +24,12 @@ def follow(client: JiyiClient, run: Mapping[str, Any], progress: Progress) -> Ma
         RunLost: Another run is the last one now.
     """
     task = progress.add_task(_phase(run), total=run["total"] or 1)
-    while run["state"] == "running":
-        time.sleep(_POLL_S)
-        now = client.reembedding()
-        if now is None or now["run_id"] != run["run_id"]:
-            raise RunLost("another change of the model has begun meanwhile")
-        run = now
-        waits = f" (waits: {run['error']})" if run["error"] and run["state"] == "running" else ""
-        progress.update(task, description=f"{_phase(run)}{waits}", completed=min(run["done"], run["total"]))
+
+    def move(now: Mapping[str, Any]) -> None:
+        waits = f" (waits: {now['error']})" if now["error"] and now["state"] == "running" else ""
+        progress.update(task, description=f"{_phase(now)}{waits}", completed=min(now["done"], now["total"]))
+
+    run = watched(run, client.reembedding, move, lost="another change of the model has begun meanwhile")
     if run["state"] == "done":
         progress.update(task, description=_phase(run), completed=run["total"] or 1)
     return run

@@ -1,6 +1,5 @@
 """Following a review of what is remembered on a terminal, and what it did."""
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,9 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from .client import JiyiClient
-from .index import RunLost
+from .runs import watched
 
-_POLL_S = 0.3
 _COUNTS = ("users", "checked", "archived", "marked", "kept")
 
 
@@ -23,13 +21,12 @@ def follow(client: JiyiClient, run: Mapping[str, Any], progress: Progress) -> Ma
         RunLost: Another run is the last one now.
     """
     task = progress.add_task("review", total=run["total"])
-    while run["state"] == "running":
-        time.sleep(_POLL_S)
-        now = client.review_status()
-        if now is None or now["run_id"] != run["run_id"]:
-            raise RunLost("another review has begun meanwhile; what this one did stays done")
-        run = now
-        progress.update(task, total=max(run["total"], run["done"]), completed=run["done"])
+
+    def move(now: Mapping[str, Any]) -> None:
+        progress.update(task, total=max(now["total"], now["done"]), completed=now["done"])
+
+    lost = "another review has begun meanwhile; what this one did stays done"
+    run = watched(run, client.review_status, move, lost=lost)
     if run["state"] == "done":
         progress.update(task, total=max(run["done"], 1), completed=max(run["done"], 1))
     return run

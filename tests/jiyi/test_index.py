@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from deployments.config import AppArgs
 from deployments.stores import vectors_path
-from jiyi import cli, index
+from jiyi import cli, runs
 from memory.ports.vectors import Collection, IndexPoint, SparseVector
 from storage.edge_vectors import EdgeVectors
 
@@ -77,7 +77,7 @@ class Service:
 
 @pytest.fixture
 def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
-    monkeypatch.setattr(index, "_POLL_S", 0.001)
+    monkeypatch.setattr(runs, "_POLL_S", 0.001)
     started = Service()
     yield started
     started.close()

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.progress import Progress
 from typer.testing import CliRunner
 
-from jiyi import cli, reembed
-from jiyi.index import RunLost
+from jiyi import cli, reembed, runs
+from jiyi.runs import RunLost
 
 
 def _run(phase: str, state: str = "done", *, run_id: str = "r1", error: str | None = None, **output: int) -> Any:
@@ -39,7 +39,7 @@ class Client:
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reembed, "_POLL_S", 0.0)
+    monkeypatch.setattr(runs, "_POLL_S", 0.0)
 
 
 def _shown(run: Any) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from jiyi import cli, review
+from jiyi import cli, runs
 
 
 def _run(state: str = "done", *, run_id: str = "r1", done: int = 2, error: str | None = None, **output: Any) -> Any:
@@ -77,7 +77,7 @@ class Service:
 
 @pytest.fixture(autouse=True)
 def _wide_and_quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(review, "_POLL_S", 0.001)
+    monkeypatch.setattr(runs, "_POLL_S", 0.001)
     monkeypatch.setattr(cli._console, "_width", 160)
 
 
