@@ -1,11 +1,13 @@
 """The Embedder deployment: GPU- or CPU-batched text encoding for everything that needs vectors (DESIGN §2, §5)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
-from memory.ports.language import FloatMatrix, Priority, TextKind
+from memory.errors import JiyiError
+from memory.ports.language import Priority
 
 from .encoders import Encoders
+from .remote_embedder import Encoded, EncodeRequest
 
 
 class Embedder:
@@ -15,15 +17,9 @@ class Embedder:
         self._encoders = encoders()
         self._encoders.begin()
 
-    async def encode(self, texts: list[str], kind: TextKind, priority: Priority, model_id: str) -> FloatMatrix:
-        """Encodes texts in order into one array of shape (len(texts), dimension)."""
-        return await (await self._encoders.of(model_id)).encode(texts, kind=kind, priority=priority)
-
-    async def embed(
-        self, texts: list[str], kind: TextKind, priority: Priority, model_id: str
-    ) -> tuple[FloatMatrix, int]:
-        """Like `encode`, with the number of tokens that were read."""
-        return await (await self._encoders.of(model_id)).encode_counted(texts, kind=kind, priority=priority)
+    async def embed(self, requests: Sequence[EncodeRequest], priority: Priority) -> list[Encoded | JiyiError]:
+        """Encodes what several callers ask for: for each in order its vectors, or why there are none."""
+        return await self._encoders.embed(requests, priority)
 
     async def stats(self) -> dict[str, float | str]:
         """What the batcher has done and what waits, and in what the models compute."""

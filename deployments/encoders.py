@@ -7,9 +7,12 @@ from dataclasses import fields
 
 import structlog
 
-from memory.errors import Unavailable
+from memory.errors import JiyiError, Unavailable
+from memory.ports.language import Priority
 from models.batched_encoder import BatchedEncoder
 from models.batching import BatcherStats
+
+from .remote_embedder import Encoded, EncodeRequest
 
 _log = structlog.get_logger("jiyi")
 _WATCH_S = 2.0
@@ -60,6 +63,15 @@ class Encoders:
                     _log.info("encoder_loaded", model=model_id, held=sorted(self._encoders))
         return self._encoders[model_id]
 
+    async def embed(self, requests: Sequence[EncodeRequest], priority: Priority) -> list[Encoded | JiyiError]:
+        """Encodes what several callers ask for: for each in order its vectors, or why there are none."""
+        replies = await asyncio.gather(*(self._embed(each, priority) for each in requests), return_exceptions=True)
+        return [_expected(reply) for reply in replies]
+
+    async def _embed(self, request: EncodeRequest, priority: Priority) -> Encoded:
+        encoder = await self.of(request.model_id)
+        return await encoder.encode_counted(request.texts, kind=request.kind, priority=priority)
+
     def stats(self) -> BatcherStats:
         """Figures of all encoders together."""
         each = [encoder.stats() for encoder in self._encoders.values()]
@@ -103,3 +115,10 @@ class Encoders:
 
     def _idle_s(self, model_id: str) -> float:
         return time.monotonic() - self._used_at[model_id]
+
+
+def _expected(reply: Encoded | BaseException) -> Encoded | JiyiError:
+    """A defect is no reply: it goes to everybody."""
+    if isinstance(reply, BaseException) and not isinstance(reply, JiyiError):
+        raise reply
+    return reply

@@ -19,7 +19,8 @@ from models.prepare import prepare_model
 from storage.edge_shards import Aliases
 
 from .config import AppArgs
-from .remote import Handle, Remote, RemoteEncoder
+from .remote import Handle, Remote
+from .remote_embedder import RemoteEmbedder, RemoteEncoder
 from .remote_vectors import RemoteGenerations
 from .stores import open_record, qdrant_settings, vectors_path
 
@@ -107,10 +108,10 @@ def open_spaces(
         generations: Keeps their vectors.
         deadline_s: How long an encoding may take.
     """
-    remote = Remote(embedder, component="embedder", deadline_s=deadline_s)
+    shared = RemoteEmbedder(Remote(embedder, component="embedder", deadline_s=deadline_s))
 
     def space(of: VectorModel) -> VectorSpace:
-        encoder = RemoteEncoder(remote, model_id=of.model_id, dimension=of.dimension)
+        encoder = RemoteEncoder(shared, model_id=of.model_id, dimension=of.dimension)
         return VectorSpace(encoder, generations.index(of))
 
     return RecordedSpaces(runs=record.runs, configured=model, open_space=space)

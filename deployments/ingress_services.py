@@ -9,7 +9,6 @@ from memory.chat.turn import ChatTurn
 from memory.governance.accesses import AccessTally
 from memory.learning.spaces import PerSpace
 from memory.ports.generations import VectorModel, VectorSpace
-from memory.ports.language import FloatMatrix, Priority, TextKind
 from memory.retrieval.counting import CountingRetriever
 from models.catalog import get_model
 
@@ -30,6 +29,7 @@ from .remote import (
     RemoteResolver,
     RemoteRetriever,
 )
+from .remote_embedder import RemoteEmbedder, RemoteEncoder
 from .store_probes import store_probes
 from .stores import open_log, open_short_lived
 
@@ -96,7 +96,7 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
             reviews=RemoteReviews(remotes["learner"]),
         ),
         reembedding=RemoteReembedding(remotes["learner"]),
-        embeddings=PerSpace(spaces, partial(_embedding, remotes["embedder"])),
+        embeddings=PerSpace(spaces, partial(_embedding, RemoteEmbedder(remotes["embedder"]))),
         metrics=metrics,
         probes={
             **{name: _part_probe(remote) for name, remote in remotes.items()},
@@ -111,15 +111,10 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
     await record.close()
 
 
-def _embedding(embedder: Remote, space: VectorSpace) -> Embedding:
-    model_id = space.encoder.model_id
-
-    async def embed(texts: list[str], kind: TextKind, priority: Priority) -> tuple[FloatMatrix, int]:
-        matrix, tokens = await embedder.call("embed", texts, kind, priority, model_id)
-        return matrix, tokens
-
+def _embedding(embedder: RemoteEmbedder, space: VectorSpace) -> Embedding:
+    model_id, dimension = space.encoder.model_id, space.encoder.dimension
     names = tuple(dict.fromkeys((model_id, get_model(model_id).hub_name)))
-    return Embedding(names, space.encoder.dimension, embed)
+    return Embedding(names, dimension, RemoteEncoder(embedder, model_id=model_id, dimension=dimension).encode_counted)
 
 
 def _part_probe(remote: Remote) -> Probe:

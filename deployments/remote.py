@@ -6,8 +6,8 @@ be repeated without harm.
 """
 
 import asyncio
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Awaitable, Sequence
+from typing import Any, TypeVar
 
 import structlog
 from ray.exceptions import RayActorError, RayTaskError
@@ -18,13 +18,14 @@ from memory.coreference.resolutions import CoreferenceResult, ResolutionRequest
 from memory.errors import JiyiError, Overloaded, Unavailable
 from memory.extraction.mentions import Extraction
 from memory.ports.generations import ReembeddingService
-from memory.ports.language import Encoder, Extractor, FloatMatrix, Priority, Reranker, Resolver, TextKind
+from memory.ports.language import Extractor, Priority, Reranker, Resolver
 from memory.ports.learning import LearningService, LearnReport
 from memory.ports.maintenance import IndexMaintenance, IndexOperation, IndexRun
 from memory.ports.retrieval import Retriever
 from memory.ports.runs import PipelineRun
 from memory.retrieval.hits import SearchRequest, SearchResult
 
+T = TypeVar("T")
 Handle = DeploymentHandle[Any]
 """A deployment as another one holds it."""
 
@@ -55,10 +56,18 @@ class Remote:
             Overloaded: Too many calls wait already.
             Unavailable: No replica answered before the deadline.
         """
+        return await self.within(self._until_answered(method, args), deadline_s=deadline_s)
+
+    async def within(self, answer: Awaitable[T], *, deadline_s: float | None = None) -> T:
+        """Waits for what the deployment is to give.
+
+        Raises:
+            Unavailable: It was not there before the deadline.
+        """
         seconds = self.deadline_s if deadline_s is None else deadline_s
         try:
             async with asyncio.timeout(seconds):
-                return await self._until_answered(method, args)
+                return await answer
         except TimeoutError as error:
             raise Unavailable(
                 f"{self.component} did not answer within {seconds:g} s", component=self.component
@@ -84,32 +93,6 @@ class Remote:
                 raise Unavailable(f"{self.component} could not be started", component=self.component) from error
             except _GONE:
                 await asyncio.sleep(_RETRY_PAUSE_S)
-
-
-class RemoteEncoder(Encoder):
-    """The Embedder deployment as an `Encoder`."""
-
-    def __init__(self, remote: Remote, *, model_id: str, dimension: int) -> None:
-        self._remote = remote
-        self._model_id = model_id
-        self._dimension = dimension
-
-    @property
-    def model_id(self) -> str:
-        """See `Encoder.model_id`."""
-        return self._model_id
-
-    @property
-    def dimension(self) -> int:
-        """See `Encoder.dimension`."""
-        return self._dimension
-
-    async def encode(
-        self, texts: Sequence[str], *, kind: TextKind, priority: Priority = Priority.INTERACTIVE
-    ) -> FloatMatrix:
-        """See `Encoder.encode`."""
-        matrix: FloatMatrix = await self._remote.call("encode", list(texts), kind, priority, self._model_id)
-        return matrix
 
 
 class RemoteExtractor(Extractor):

@@ -125,13 +125,16 @@ class Handle(Transport):
         from ray import serve
 
         from deployments.app import APP_NAME
-        from deployments.remote import Remote, RemoteEncoder
+        from deployments.remote import Remote
+        from deployments.remote_embedder import RemoteEmbedder, RemoteEncoder
         from memory.ports.language import Priority, TextKind
         from models.catalog import DEFAULT_MODEL, get_model
 
         ray.init(address=address, log_to_driver=False)
         remote = Remote(serve.get_deployment_handle("Embedder", APP_NAME), component="embedder", deadline_s=_DEADLINE_S)
-        self._encoder = RemoteEncoder(remote, model_id=DEFAULT_MODEL, dimension=get_model(DEFAULT_MODEL).dimension or 0)
+        self._encoder = RemoteEncoder(
+            RemoteEmbedder(remote), model_id=DEFAULT_MODEL, dimension=get_model(DEFAULT_MODEL).dimension or 0
+        )
         self._kind, self._priority = TextKind, Priority
 
     @override

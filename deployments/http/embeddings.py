@@ -52,7 +52,7 @@ async def embeddings(body: EmbeddingsBody, services: Use) -> Response:
     _check(body, model)
     texts = [body.input] if isinstance(body.input, str) else list(body.input)
     priority = Priority.INTERACTIVE if len(texts) == 1 else Priority.BATCH
-    matrix, tokens = await model.embed(texts, body.input_type, priority)
+    matrix, tokens = await model.embed(texts, kind=body.input_type, priority=priority)
     content = {
         "object": "list",
         "data": [

@@ -24,7 +24,7 @@ from ..metrics import ServiceMetrics
 class Embed(Protocol):
     """Encodes texts and counts their tokens."""
 
-    async def __call__(self, texts: list[str], kind: TextKind, priority: Priority) -> tuple[FloatMatrix, int]:
+    async def __call__(self, texts: Sequence[str], *, kind: TextKind, priority: Priority) -> tuple[FloatMatrix, int]:
         """Returns an array of shape (texts, dimension) and the number of tokens read."""
         ...
 

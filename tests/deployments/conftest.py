@@ -28,7 +28,6 @@ from memory.learning.reembedding import Reembedding
 from memory.learning.spaces import LiveRetriever, PerSpace, RecordedSpaces
 from memory.learning.worker import LearningWorker
 from memory.ports.generations import VectorModel, VectorSpace
-from memory.ports.language import FloatMatrix, Priority, TextKind
 from memory.retrieval.analysis import KeywordAnalyzer
 from memory.retrieval.retriever import HybridRetriever
 from models.batched_encoder import BatchedEncoder
@@ -75,12 +74,9 @@ async def services() -> AsyncIterator[Services]:
     tally = AccessTally(record)
     keepers = PerSpace(spaces, lambda space: IndexKeeper(record=record, space=space, learner=learner))
 
-    async def embed(texts: list[str], kind: TextKind, priority: Priority) -> tuple[FloatMatrix, int]:
-        return await encoder.encode_counted(texts, kind=kind, priority=priority)
-
     def embedding_in(space: VectorSpace) -> Embedding:
         name = space.encoder.model_id
-        return Embedding((name, f"org/{name}"), space.encoder.dimension, embed)
+        return Embedding((name, f"org/{name}"), space.encoder.dimension, encoder.encode_counted)
 
     async def healthy() -> dict[str, float]:
         return {"figure": 1.0}
