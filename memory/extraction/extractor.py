@@ -20,7 +20,7 @@ from .names_latin import find_latin_names
 from .quoted import find_quoted
 from .seeds import SEEDS, Seed
 from .sentences import Sentences
-from .tagged_names import join_names
+from .tagged_names import is_counted, join_names
 from .tagging import TaggedSpan
 
 _IN_A_QUESTION = 0.8
@@ -104,9 +104,9 @@ def _names(folded: str, words: Words, sentences: Sentences) -> Iterator[Candidat
 
 
 def _tagged_names(folded: str, words: Words, sentences: Sentences, tagged: Sequence[TaggedSpan]) -> Iterator[Candidate]:
-    """Codes as the rules find them, names as tagger and rules find them together."""
+    """Codes as the rules find them but for counted names, names as tagger and rules find them together."""
     tokens = latin_tokens(folded)
-    yield from find_codes(folded, tokens)
+    yield from (one for one in find_codes(folded, tokens) if not is_counted(one, tagged))
     ruled = [*find_latin_names(folded, tokens, sentences), *find_han_names(folded, words)]
     yield from join_names(folded, words, tagged, ruled)
 

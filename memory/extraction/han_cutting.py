@@ -9,6 +9,13 @@ from ..text import has_han
 from . import han_words as known
 
 _OPENING = {"和": "c", "与": "c", "跟": "p", "是": "v", "在": "p"}
+_OPENING_UNLESS_A_WORD = {
+    **dict.fromkeys("住去到逛找坐搭", "v"),
+    **dict.fromkeys("给被把从由", "p"),
+}
+"""The same, except where a word of the dictionary begins with it: 住·云栖, but not 住友·商事."""
+OPENING = frozenset({*_OPENING, *_OPENING_UNLESS_A_WORD})
+"""Words of one character that stand before names and begin next to none."""
 _SHORTEST = 3  # characters of a guess that may hold a function word and a name
 _PRONOUNS = "我你您他她它"
 
@@ -25,12 +32,17 @@ def cut_han(folded: str) -> list[Piece]:
     """The words of a folded text, in order and without gaps; empty where there is no Chinese.
 
     jieba guesses words that no dictionary holds from their characters alone, and so takes 電和鴻海 in 台積電和鴻海 for
-    one. A well-known name that such guesses cut through is put together again, and a pronoun, 和, 跟, 是 or 在 at the
-    head of a guess is a word of its own.
+    one. A well-known name that such guesses cut through is put together again, and a pronoun, a conjunction, a
+    preposition or a verb of a place (和, 在, 住) at the head of a guess is a word of its own.
     """
     if not has_han(folded):
         return []
     return [part for piece in _around_names(folded, _jieba(folded)) for part in _opened(piece)]
+
+
+def frequency(word: str) -> int:
+    """How often the corpus behind jieba's dictionary holds a folded word of that dictionary, give or take one."""
+    return int(_segmenter().suggest_freq(word))
 
 
 @cache
@@ -81,6 +93,8 @@ def _around_names(folded: str, pieces: list[Piece]) -> Iterator[Piece]:
 def _opened(piece: Piece) -> list[Piece]:
     head = piece.text[0]
     tag = "r" if head in _PRONOUNS and len(piece.text) > 1 else _OPENING.get(head, "")
+    if not tag and not _segmenter().has_word(piece.text[:2]):
+        tag = _OPENING_UNLESS_A_WORD.get(head, "")
     if piece.listed or not tag or (tag != "r" and len(piece.text) < _SHORTEST):
         return [piece]
     return [Piece(head, tag, listed=True), *_jieba(piece.text[1:])]

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from .han_cutting import cut_han
 from .han_words import STOP_NAMES
 
-_NAME_TAGS = ("nr", "ns", "nt", "nz", "x", "eng")
+NAME_TAGS = ("nr", "ns", "nt", "nz", "x", "eng")
+"""jieba's parts of speech of names, and of what is not Chinese."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,5 +64,5 @@ class Words:
         if place < 0:
             return None
         word = self._words[place]
-        ordinary = word.listed and (not word.tag.startswith(_NAME_TAGS) or word.text in STOP_NAMES)
+        ordinary = word.listed and (not word.tag.startswith(NAME_TAGS) or word.text in STOP_NAMES)
         return word if word.start < edge < word.end and ordinary else None

@@ -189,6 +189,8 @@ PROPER = _words(
     nr ns nt nz nrt nrfg
     """
 )
+KIND_ENDS = frozenset("馆店厅班院室所场房员师家工长友人民队组线路机器车船品片物款版性率业力学法")
+"""Last characters of common nouns that say what kind of thing, place or person is meant."""
 NOT_INTRODUCED = _words(
     """
     什么 啥 你 我 他 她 它 他们 我们 外卖 车 不要 不用 不出 醒 人 大家

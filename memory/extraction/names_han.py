@@ -145,7 +145,7 @@ def _person(folded: str, words: Words, place: int) -> Iterator[Candidate]:
     stem = word.text[: len(word.text) - len(own_title)]
     if own_title and stem and _is_full_or_short_name(stem):
         yield _titled(word.start, word.start + len(stem), word.end)
-    elif end and _is_full_or_short_name(word.text):
+    elif end and _is_full_or_short_name(word.text) and not _is_term(word):
         yield _titled(word.start, word.end, end)
     if word.text in known.STOP_NAMES or word.text in known.PLACES or word.text in known.ORGANISATIONS:
         return
@@ -191,6 +191,11 @@ def _person_confidence(folded: str, word: Word) -> float:
     if len(text) == 2 and word.listed:
         return 0.65 if spoken_of else 0.55
     return 0.8
+
+
+def _is_term(word: Word) -> bool:
+    """Whether it only looks like a full name: 金融学 of 金融学教授."""
+    return word.listed and len(word.text) > 2 and not word.tag.startswith("nr")
 
 
 def _is_surname(text: str) -> bool:

@@ -71,6 +71,7 @@ def test_what_the_rules_guess_is_left_to_the_tagger(text: str) -> None:
         ("PPT", PRODUCT, 0.98, 0.998),
         ("公司", ORGANISATION, 0.968, 0.98),
         ("vectors", PRODUCT, 0.85, 0.95),
+        ("acoustic guitar", PRODUCT, 0.85, 0.95),
         ("陳列", PERSON, 0.94, 0.96),
         ("May", PERSON, 0.94, 0.96),
     ],
@@ -134,6 +135,7 @@ def _confidence(text: str, name: str, kind: EntitySubtype, score: float) -> floa
     [
         ("我去了圖書館", "圖書館", PLACE),
         ("他是刑警隊的隊長", "刑警隊", ORGANISATION),
+        ("巷口開了小超市", "小超市", PLACE),
         ("Pottery is a great way to relax.", "Pottery", PERSON),
     ],
 )
@@ -142,6 +144,80 @@ def test_a_word_that_is_hardly_a_name_is_there_for_the_session_and_not_learned(
 ) -> None:
     assert _confidence(text, name, kind, 0.93) < MIN_CONFIDENCE
     assert _confidence(text, name, kind, 0.995) >= MIN_CONFIDENCE
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "kind"),
+    [
+        ("週末去歡樂谷玩", "歡樂谷", PLACE),
+        ("我都用資生堂的精華液", "資生堂", ORGANISATION),
+        ("東盟下個月開會", "東盟", ORGANISATION),
+        ("昨天看了海賊王", "海賊王", WORK),
+    ],
+)
+def test_a_rare_noun_or_an_abbreviation_of_the_dictionary_is_learned_like_any_name(
+    text: str, name: str, kind: EntitySubtype
+) -> None:
+    assert _confidence(text, name, kind, 0.8) >= MIN_CONFIDENCE
+
+
+@pytest.mark.parametrize(("text", "name", "kind"), [("今日抵京訪問", "京", PLACE), ("胡與他談過", "胡", PERSON)])
+def test_a_single_character_is_never_learned(text: str, name: str, kind: EntitySubtype) -> None:
+    assert _confidence(text, name, kind, 0.999) < MIN_CONFIDENCE
+
+
+def test_a_well_known_name_is_not_cut() -> None:
+    assert joined("我的手機是華為 Mate60", ("華", PERSON, 0.99))[0] == ("華為", ORGANISATION)
+
+
+@pytest.mark.parametrize(
+    ("text", "tagged", "name"),
+    [("下個月住君悅酒店", "住君悅酒店", "君悅酒店"), ("我們到萬象城吃飯", "到萬象城", "萬象城")],
+)
+def test_a_place_does_not_begin_with_the_verb_of_going_there(text: str, tagged: str, name: str) -> None:
+    assert joined(text, (tagged, PLACE, 0.95)) == [(name, PLACE)]
+
+
+def test_what_is_left_behind_the_verb_must_be_a_name_itself() -> None:
+    assert joined("週末去圖書館唸書", ("去圖書館", PLACE, 0.95)) == [("圖書館", PLACE)]
+    assert _confidence("週末去圖書館唸書", "圖書館", PLACE, 0.95) < MIN_CONFIDENCE
+
+
+def test_a_work_may_begin_with_a_preposition() -> None:
+    assert joined("他推薦在人間這本小說", ("在人間", WORK, 0.95)) == [("在人間", WORK)]
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase", "kind"),
+    [("我媽媽特別愛登山", "愛登山", PLACE), ("他每年跑馬拉松", "跑馬拉松", WORK)],
+)
+def test_a_verb_with_its_object_is_no_name(text: str, phrase: str, kind: EntitySubtype) -> None:
+    assert joined(text, (phrase, kind, 0.95)) == []
+
+
+def test_who_comes_from_a_place_is_not_named_by_it() -> None:
+    assert joined("他是瀋陽人", ("瀋陽人", PERSON, 0.95)) == [("瀋陽", PLACE)]
+
+
+def test_a_name_with_half_of_its_quotation_marks_is_none() -> None:
+    text = 'We went to the "Making Things" Museum.'
+    assert ('Things" Museum', PLACE) not in joined(text, ('Things" Museum', PLACE, 0.99))
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "kind"),
+    [("I told Emma 3 times.", "Emma", PERSON), ("We stayed in Paris 15 days.", "Paris", PLACE)],
+)
+def test_what_is_counted_or_measured_behind_a_name_is_no_part_of_it(text: str, name: str, kind: EntitySubtype) -> None:
+    assert joined(text, (name, kind, 0.96)) == [(name, kind)]
+
+
+def test_a_product_is_named_by_its_number() -> None:
+    assert joined("I bought a Pixel 8 today.", ("Pixel", PRODUCT, 0.96)) == [("Pixel 8", PRODUCT)]
+
+
+def test_a_field_of_study_before_a_professor_is_no_person() -> None:
+    assert joined("那位金融學教授說得好") == []
 
 
 def test_a_name_that_begins_a_sentence_is_learned_where_it_is_a_name() -> None:
