@@ -13,6 +13,8 @@ from pathlib import Path
 import psutil
 import structlog
 
+from .port_blocks import PortBlock
+
 _log = structlog.get_logger("jiyi")
 _OBJECT_STORE_BYTES = 256 * 1024 * 1024
 _STOP_S = 1.0
@@ -94,6 +96,7 @@ class RayHead:
     def __init__(self, home: Path, log: Path) -> None:
         self._home = home
         self._log = log
+        self._block: PortBlock | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self.address = ""
 
@@ -101,9 +104,13 @@ class RayHead:
         """Ends what an earlier cluster of this home left, starts the head, and returns at once.
 
         All ports are free ones, so that clusters of several homes can stand side by side.
+
+        Raises:
+            NoPortsLeft: All that Serve may take are other services'.
         """
         self._end_members()
-        port, stats, metrics, *others = free_ports(3 + len(_PORTS))
+        self._block = PortBlock()
+        port, *others = free_ports(1 + len(_PORTS))
         self.address = f"127.0.0.1:{port}"
         command = [
             str(Path(sys.executable).with_name("ray")),
@@ -118,7 +125,7 @@ class RayHead:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env=ray_environment() | _haproxy(self._home, stats=stats, metrics=metrics) | {_MARK: str(self._home)},
+                env=ray_environment() | self._block.environment() | _haproxy(self._home) | {_MARK: str(self._home)},
             )
 
     def is_alive(self) -> bool:
@@ -131,6 +138,9 @@ class RayHead:
         if self._process is not None:
             self._process.wait()
             self._process = None
+        if self._block is not None:
+            self._block.close()
+            self._block = None
 
     def _end_members(self) -> None:
         """Ends them at once: Serve has drained what it could, and no store needs more than a signal.
@@ -153,12 +163,10 @@ class RayHead:
         _log.error("cluster_members_left", home=str(self._home), pids=[process.pid for process in processes])
 
 
-def _haproxy(home: Path, *, stats: int, metrics: int) -> dict[str, str]:
-    """Ports and files of a home's own, as clusters and users of one machine share them otherwise."""
+def _haproxy(home: Path) -> dict[str, str]:
+    """Files of a home's own, as clusters and users of one machine share them otherwise."""
     folder = temp_dir(home)
     return {
-        "RAY_SERVE_HAPROXY_STATS_PORT": str(stats),
-        "RAY_SERVE_HAPROXY_METRICS_PORT": str(metrics),
         "RAY_SERVE_HAPROXY_CONFIG_FILE_LOC": str(folder / "haproxy.cfg"),
         "RAY_SERVE_HAPROXY_SOCKET_PATH": str(folder / "admin.sock"),
         "RAY_SERVE_HAPROXY_METRICS_SOCKET_PATH": str(folder / "metrics.sock"),
