@@ -80,15 +80,9 @@ class RemoteVectorIndex(VectorIndex):
         await self._circuit.close()
 
     async def _call(self, method: str, *args: Any, deadline_s: float | None = None) -> Any:
-        async def work() -> Any:
-            try:
-                return await self._remote.call(method, *args, deadline_s=deadline_s)
-            except StoreUnavailable:
-                raise
-            except Unavailable as error:
-                raise StoreUnavailable(error.message, component=error.component) from error
-
-        return await self._circuit.call(work, deadline_s=deadline_s)
+        return await self._circuit.call(
+            lambda: _asked(self._remote, method, *args, deadline_s=deadline_s), deadline_s=deadline_s
+        )
 
 
 class RemoteGenerations(GenerationStore):
@@ -106,21 +100,27 @@ class RemoteGenerations(GenerationStore):
 
     async def make_live(self, model: VectorModel) -> None:
         """See `GenerationStore.make_live`."""
-        await self._call("make_live", model)
+        await _asked(self._remote, "make_live", model, deadline_s=_SCAN_DEADLINE_S)
 
     async def drop(self, model: VectorModel) -> None:
         """See `GenerationStore.drop`."""
-        await self._call("drop", model)
+        await _asked(self._remote, "drop", model, deadline_s=_SCAN_DEADLINE_S)
 
     async def close(self) -> None:
         """Stops asking a shard that is away."""
         for index in self._indexes.values():
             await index.close()
 
-    async def _call(self, method: str, model: VectorModel) -> None:
-        try:
-            await self._remote.call(method, model, deadline_s=_SCAN_DEADLINE_S)
-        except StoreUnavailable:
-            raise
-        except Unavailable as error:
-            raise StoreUnavailable(error.message, component=error.component) from error
+
+async def _asked(shard: Remote, method: str, *args: Any, deadline_s: float | None) -> Any:
+    """What the shard answers; however it is away, the store is.
+
+    Raises:
+        StoreUnavailable: No replica answered, or its store is away.
+    """
+    try:
+        return await shard.call(method, *args, deadline_s=deadline_s)
+    except StoreUnavailable:
+        raise
+    except Unavailable as error:
+        raise StoreUnavailable(error.message, component=error.component) from error
