@@ -10,16 +10,20 @@ from memory.errors import ModelUnavailable
 from memory.ports.language import FloatMatrix, TextKind
 
 from .catalog import ModelEntry
-from .encoder import EncoderEngine
 from .out_of_memory import memory_errors
+from .prepared_engine import PreparedEngine
 from .sentence_layout import SentenceLayout
 from .text_tokenizer import TextTokenizer, TokenizedText
 
 _PASS_TOKENS = 1024
 """Tokens of one pass on a CPU: enough to be busy, few enough that what is computed stays in its caches."""
 
+_ALONE_TOKENS = 256
+"""A smaller pass takes one thread: its hundred products are so short that a second one costs more to wake than it does,
+and where other processes want the core, waiting for it makes the pass many times as long."""
 
-class BertEngine(EncoderEngine):
+
+class BertEngine(PreparedEngine):
     """A prepared model, loaded: a `ServingBody` with pooling and unit vectors in fp32.
 
     Args:
@@ -53,12 +57,12 @@ class BertEngine(EncoderEngine):
         if threads is not None:
             torch.set_num_threads(threads)
         self._torch = torch
-        self._entry = entry
+        self._threads = torch.get_num_threads()
         self._pass_tokens = _PASS_TOKENS if device == "cpu" else None
-        self._tokenizer = TextTokenizer(Tokenizer.from_file(str(folder / "tokenizer.json")), entry, layout.max_tokens)
+        tokenizer = TextTokenizer(Tokenizer.from_file(str(folder / "tokenizer.json")), entry, layout.max_tokens)
 
         def read(text: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-            return self.prepare([text], TextKind.PASSAGE)[0].input_ids
+            return tokenizer.prepare([text], TextKind.PASSAGE)[0].input_ids
 
         try:
             self._network = load_sentence_network(folder, layout.pooling, read=read, device=device, is_exact=is_exact)
@@ -67,30 +71,12 @@ class BertEngine(EncoderEngine):
                 f"{entry.id} cannot be loaded from {folder}: {error}", component="encoder"
             ) from error
         self.dtype = "bf16" if self._network.body.dtype is torch.bfloat16 else "fp32"
-        self._dimension = self._network.body.embeddings.word_embeddings.embedding_dim
-        if entry.dimension not in (None, self._dimension):
-            raise ModelUnavailable(
-                f"{folder} holds vectors of {self._dimension}, and {entry.id} has {entry.dimension}.",
-                component="encoder",
-            )
-
-    @property
-    @override
-    def model_id(self) -> str:
-        return self._entry.id
-
-    @property
-    @override
-    def dimension(self) -> int:
-        return self._dimension
-
-    @override
-    def prepare(self, texts: Sequence[str], kind: TextKind) -> list[TokenizedText]:
-        return self._tokenizer.prepare(texts, kind)
+        dimension = self._network.body.embeddings.word_embeddings.embedding_dim
+        super().__init__(entry, folder, tokenizer=tokenizer, dimension=dimension)
 
     @override
     def forward(self, batch: Sequence[TokenizedText]) -> FloatMatrix:
-        vectors = np.empty((len(batch), self._dimension), np.float32)
+        vectors = np.empty((len(batch), self.dimension), np.float32)
         for chosen in self._passes(batch):
             with memory_errors():
                 vectors[chosen] = self._run([batch[index].input_ids for index in chosen])
@@ -114,6 +100,8 @@ class BertEngine(EncoderEngine):
             yield chosen
 
     def _run(self, texts: Sequence[np.ndarray[tuple[int], np.dtype[np.int64]]]) -> FloatMatrix:
+        is_small = sum(map(len, texts)) < _ALONE_TOKENS
+        self._torch.set_num_threads(1 if is_small else self._threads)  # holds for the calling thread
         with self._torch.inference_mode():
             vectors: FloatMatrix = self._network(texts).cpu().numpy()
         return vectors

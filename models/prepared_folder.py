@@ -11,7 +11,9 @@ from typing import Any
 import structlog
 from filelock import FileLock
 
-_MANIFEST = "manifest.json"
+MANIFEST = "manifest.json"
+"""Its file that is written last, beside what the folder was built from."""
+
 _log = structlog.get_logger(__name__)
 
 
@@ -40,21 +42,38 @@ def prepared_folder(
     if not rebuild:
         raise FileNotFoundError(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder.parent / f".{folder.name}.lock"):
+    with FileLock(lock_of(folder)):
         if _is_sound(folder, origin):
             return folder
-        _remove_leftovers(folder)
+        remove_leftovers(folder)
         fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}.new-", dir=folder.parent))
         try:
             build(fresh)
             _write_manifest(fresh, origin)
             if folder.exists():
                 _log.warning("prepared_folder_replaced", folder=str(folder))
-                folder.rename(Path(tempfile.mkdtemp(prefix=f".{folder.name}.old-", dir=folder.parent)) / "old")
+                set_aside(folder)
             fresh.rename(folder)
         finally:
-            _remove_leftovers(folder)
+            remove_leftovers(folder)
     return folder
+
+
+def lock_of(folder: Path) -> Path:
+    """The file that whoever writes or removes a folder locks with `FileLock`."""
+    return folder.parent / f".{folder.name}.lock"
+
+
+def set_aside(folder: Path) -> None:
+    """Takes a folder from its place at once; `remove_leftovers` does the slow part."""
+    folder.rename(Path(tempfile.mkdtemp(prefix=f".{folder.name}.old-", dir=folder.parent)) / "old")
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Removes what an earlier, interrupted build left; only under the lock, so never what another is building."""
+    for kind in ("new", "old"):
+        for leftover in folder.parent.glob(f".{folder.name}.{kind}-*"):
+            shutil.rmtree(leftover, ignore_errors=True)
 
 
 def sha256_of(path: Path) -> str:
@@ -65,7 +84,7 @@ def sha256_of(path: Path) -> str:
 
 def _is_sound(folder: Path, origin: dict[str, Any]) -> bool:
     try:
-        manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         return bool(manifest["origin"] == origin and manifest["files"] == _checksums(folder))
     except FileNotFoundError:
         return False
@@ -75,17 +94,10 @@ def _is_sound(folder: Path, origin: dict[str, Any]) -> bool:
 
 
 def _checksums(folder: Path) -> dict[str, str]:
-    files = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != _MANIFEST)
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != MANIFEST)
     return {path.relative_to(folder).as_posix(): sha256_of(path) for path in files}
 
 
 def _write_manifest(folder: Path, origin: dict[str, Any]) -> None:
     manifest = {"origin": origin, "files": _checksums(folder)}
-    (folder / _MANIFEST).write_text(json.dumps(manifest, indent=2), encoding="utf-8")
-
-
-def _remove_leftovers(folder: Path) -> None:
-    """Removes what an earlier, interrupted build left; only under the lock, so never what another is building."""
-    for kind in ("new", "old"):
-        for leftover in folder.parent.glob(f".{folder.name}.{kind}-*"):
-            shutil.rmtree(leftover, ignore_errors=True)
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=2), encoding="utf-8")

@@ -9,18 +9,19 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from memory.errors import ModelUnavailable
-from memory.ports.language import FloatMatrix, TextKind
+from memory.ports.language import FloatMatrix
 
 from .catalog import ModelEntry
 from .encoder import PaddedEncoderEngine
 from .out_of_memory import memory_errors
+from .prepared_engine import PreparedEngine
 from .text_tokenizer import TextTokenizer, TokenizedText
 
 _CUDA_PASS_OVERHEAD_TOKENS = 4096
 """A forward pass launches about 170 kernels in 0.7 to 0.9 ms, in which an H200 computes so many (SERVING §2)."""
 
 
-class SentenceTransformerEngine(PaddedEncoderEngine):
+class SentenceTransformerEngine(PreparedEngine, PaddedEncoderEngine):
     """A prepared model, loaded.
 
     Args:
@@ -40,7 +41,6 @@ class SentenceTransformerEngine(PaddedEncoderEngine):
         if threads is not None:
             torch.set_num_threads(threads)
         self._torch = torch
-        self._entry = entry
         self._device = torch.device(device)
         on_cuda = self._device.type == "cuda"
         if on_cuda:
@@ -51,27 +51,8 @@ class SentenceTransformerEngine(PaddedEncoderEngine):
         self._head = [module.float() for module in head]
         self._pad_id = int(model.tokenizer.pad_token_id)
         # The model's own tokenizer object: nothing else uses it, and copying a large vocabulary takes seconds.
-        self._tokenizer = TextTokenizer(model.tokenizer.backend_tokenizer, entry, model.max_seq_length)
-        self._dimension = int(model.get_embedding_dimension())
-        if entry.dimension not in (None, self._dimension):
-            raise ModelUnavailable(
-                f"{folder} holds vectors of {self._dimension}, and {entry.id} has {entry.dimension}.",
-                component="encoder",
-            )
-
-    @property
-    @override
-    def model_id(self) -> str:
-        return self._entry.id
-
-    @property
-    @override
-    def dimension(self) -> int:
-        return self._dimension
-
-    @override
-    def prepare(self, texts: Sequence[str], kind: TextKind) -> list[TokenizedText]:
-        return self._tokenizer.prepare(texts, kind)
+        tokenizer = TextTokenizer(model.tokenizer.backend_tokenizer, entry, model.max_seq_length)
+        super().__init__(entry, folder, tokenizer=tokenizer, dimension=int(model.get_embedding_dimension()))
 
     @override
     def forward_padded(self, batch: Sequence[TokenizedText]) -> FloatMatrix:

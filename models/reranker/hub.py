@@ -1,5 +1,6 @@
 """Scores pairs with a cross-encoder of the model hub, through sentence-transformers."""
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,12 +52,12 @@ class HubCrossEncoder(PairScorer[HubPair]):
         threads: int | None = None,
         offline: bool = False,
     ) -> None:
-        super().__init__()
         self._model_id = model_id
         self._cache = cache
         self._device = device
         self._threads = threads
         self._offline = offline
+        self._lock = threading.Lock()
         self._ready = Once(self._load)
 
     @override

@@ -2,14 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
-from ..model_facts import ModelFacts
-from ..once import Once
-from ..prepared_folder import sha256_of
+from ..weight_file_model import WeightFileModel
 from .pairs import PairReader, PairTokens, pad_id_of
 from .scorer import COMPONENT, PairScorer, QueryPassage, probability
 
@@ -27,7 +24,7 @@ class _Loaded:
     kept: "TokenVectors"
 
 
-class LateInteraction(PairScorer[PairTokens]):
+class LateInteraction(WeightFileModel[_Loaded], PairScorer[PairTokens]):
     """Scores batches of pairs token by token; safe to call from several threads, which take turns.
 
     What was computed for a passage is kept for the next query, as far as `scoring.REMEMBERED_TOKENS` reaches.
@@ -39,24 +36,11 @@ class LateInteraction(PairScorer[PairTokens]):
         threads: CPU threads in the whole process; None leaves torch as it is.
     """
 
-    def __init__(self, weights: Path, cache: Path, *, device: str = "cpu", threads: int | None = None) -> None:
-        super().__init__()
-        self._weights = weights
-        self._cache = cache
-        self._device = device
-        self._threads = threads
-        self._ready = Once(self._load)
-
-    @override
-    def load(self) -> ModelFacts:
-        from ..serving.weights import network_dtype
-
-        loaded = self._ready()
-        return ModelFacts(checksum=sha256_of(self._weights), dtype=network_dtype(loaded.network))
+    component = COMPONENT
 
     @override
     def prepare(self, pairs: Sequence[QueryPassage]) -> list[PairTokens]:
-        reader = self._ready().reader
+        reader = self.parts().reader
         by_query: dict[str, list[int]] = {}
         for number, (query, _) in enumerate(pairs):
             by_query.setdefault(query, []).append(number)
@@ -69,30 +53,20 @@ class LateInteraction(PairScorer[PairTokens]):
     def forward(self, prepared: Sequence[PairTokens]) -> list[float]:
         from .scoring import score_all
 
-        loaded = self._ready()
+        loaded = self.parts()
         with self._lock:
             logits = score_all(loaded.network, prepared, pad_id=loaded.pad_id, kept=loaded.kept)
         return [probability(logit / loaded.temperature) for logit in logits]
 
+    @override
     def _load(self) -> _Loaded:
-        import torch
         from tokenizers import Tokenizer
 
-        from ..serving.weights import load_network
         from .network import RerankerNetwork
         from .scoring import TokenVectors
         from .weights import read_settings
 
-        if self._threads is not None:
-            torch.set_num_threads(self._threads)
         settings = read_settings(self._weights)
-        network, body = load_network(
-            self._weights,
-            lambda body: RerankerNetwork(body, settings.shape),
-            body=settings.body,
-            cache=self._cache,
-            device=self._device,
-            component=COMPONENT,
-        )
+        network, body = self._load_network(lambda body: RerankerNetwork(body, settings.shape), body=settings.body)
         tokenizer = Tokenizer.from_file(str(body / "tokenizer.json"))  # whole texts: too slow with the compact one
         return _Loaded(network, PairReader(tokenizer), pad_id_of(tokenizer), settings.temperature, TokenVectors())

@@ -1,7 +1,6 @@
 """The role that the rerankers of this package play: scores for pairs, in threads."""
 
 import math
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Generic
@@ -20,9 +19,6 @@ class PairScorer(ABC, Generic[PreparedT]):
 
     Safe to call from several threads; computing takes turns. The weights are read at the first call.
     """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
 
     @abstractmethod
     def load(self) -> ModelFacts:

@@ -1,16 +1,14 @@
 """Rewrites queries with the shipped weights: what a deployment holds."""
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from typing_extensions import override
 
 from memory.coreference.rewrites import Antecedent, Replacement, RewriteRequest, RewriteResult
 
-from ..model_facts import ModelFacts
-from ..once import Once
-from ..prepared_folder import sha256_of
+from ..weight_file_model import WeightFileModel
 
 if TYPE_CHECKING:
     from .decisions import KeepRule
@@ -43,7 +41,7 @@ class _Loaded:
     rule: "KeepRule"
 
 
-class Rewriter:
+class Rewriter(WeightFileModel[_Loaded]):
     """Rewrites batches of queries; safe to call from several threads, which take turns.
 
     The weights are read at the first call.
@@ -55,23 +53,7 @@ class Rewriter:
         threads: CPU threads in the whole process; None leaves torch as it is.
     """
 
-    def __init__(self, weights: Path, cache: Path, *, device: str = "cpu", threads: int | None = None) -> None:
-        self._weights = weights
-        self._cache = cache
-        self._device = device
-        self._threads = threads
-        self._lock = threading.Lock()
-        self._ready = Once(self._load)
-
-    def load(self) -> ModelFacts:
-        """Reads the weights, where that was not done yet, and says what they are.
-
-        Raises:
-            ModelUnavailable: The weight file or the body is missing or broken.
-        """
-        from ..serving.weights import network_dtype
-
-        return ModelFacts(checksum=sha256_of(self._weights), dtype=network_dtype(self._ready().network))
+    component = "rewriter"
 
     def prepare(self, requests: Sequence[RewriteRequest]) -> list[PreparedRewrite]:
         """Tokenises requests in order; several threads may do so at a time.
@@ -79,7 +61,7 @@ class Rewriter:
         Raises:
             ModelUnavailable: See `load`.
         """
-        loaded = self._ready()
+        loaded = self.parts()
         return [PreparedRewrite(one, loaded.reader.read(turns_of(one), one.query)) for one in requests]
 
     def forward(self, prepared: Sequence[PreparedRewrite]) -> list[RewriteResult]:
@@ -90,7 +72,7 @@ class Rewriter:
         """
         from .inference import rewrite_all
 
-        loaded = self._ready()
+        loaded = self.parts()
         with self._lock:
             found = rewrite_all(loaded.network, [one.features for one in prepared], pad_id=loaded.pad_id)
         return [result_of(one.request, each, loaded.rule) for one, each in zip(prepared, found, strict=True)]
@@ -103,27 +85,16 @@ class Rewriter:
         """
         return self.forward(self.prepare(requests))
 
-    def _load(self) -> "_Loaded":
-        import torch
-
+    @override
+    def _load(self) -> _Loaded:
         from ..compact_vocabulary import open_vocabulary
-        from ..serving.weights import load_network
         from ..units import UnitTokenizer
         from .features import FeatureReader
         from .network import RewriterNetwork
         from .weights import read_settings
 
-        if self._threads is not None:
-            torch.set_num_threads(self._threads)
         settings = read_settings(self._weights)
-        network, body = load_network(
-            self._weights,
-            lambda body: RewriterNetwork(body, settings.shape),
-            body=settings.body,
-            cache=self._cache,
-            device=self._device,
-            component="rewriter",
-        )
+        network, body = self._load_network(lambda body: RewriterNetwork(body, settings.shape), body=settings.body)
         tokenizer = UnitTokenizer(open_vocabulary(body, self._cache))
         return _Loaded(network, FeatureReader(tokenizer, settings.words), tokenizer.pad_id, settings.rule)
 

@@ -2,13 +2,16 @@
 
 What a weight file adds to its body is worked out once and kept as one file in the cache, under the checksum of the
 weights; every process maps that file, and the word embeddings of the prepared body. So replicas, and the models that
-share a body, share the pages of both.
+share a body, share the pages of both. What was worked out from other weights of the same model is removed once no
+process uses it.
 
 This module needs torch: it is loaded by what builds a network, never by importing a package.
 """
 
 import json
-from collections.abc import Callable, Mapping
+import re
+import weakref
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -20,8 +23,10 @@ from torch import Tensor, nn
 from memory.errors import ModelUnavailable
 
 from ..delta_weights import add_delta
+from ..folders_in_use import folder_in_use, remove_unused
 from ..prepare import prepare_model
-from ..prepared_folder import prepared_folder, sha256_of
+from ..prepared_folder import sha256_of
+from ..shipped_weights import weight_file
 from .body import WORDS, BodyShape, ServingBody, layer_of, serving_state
 from .gate import has_fast_bf16, passes_gate
 
@@ -75,14 +80,16 @@ def load_network(
         tensors = _trained(weights, prepared, shape, heads, component)
         save_file(_served(tensors, prepared, shape, is_fast=is_fast, component=component), folder / _FILE)
 
-    name = f"{component}-{checksum[:12]}-{'bf16' if is_fast else 'fp32'}"
+    folder = cache / "trained" / _folder_name(component, checksum, is_fast=is_fast)
     try:
-        folder = prepared_folder(cache / "trained" / name, origin=origin, build=write)
+        mark = folder_in_use(folder, origin=origin, build=write)
+        weakref.finalize(network, mark.close)
         state = _mapped(folder / _FILE)
         state[_BODY + WORDS] = _mapped(prepared / "model.safetensors")[WORDS]
         network.load_state_dict(state, assign=True)
     except (OSError, KeyError, ValueError, RuntimeError, SafetensorError) as error:
         raise ModelUnavailable(f"The {component} cannot be loaded: {error}.", component=component) from error
+    _remove_outdated(folder.parent, component, {checksum, *_shipped_checksum(component)})
     network.requires_grad_(False)
     return network.to(device).eval(), prepared
 
@@ -91,6 +98,23 @@ def network_dtype(network: nn.Module) -> str:
     """In what the layers of a loaded network's body compute: `bf16` or `fp32`."""
     dtype = network.get_parameter(f"{_BODY}encoder.layer.0.qkv.bias").dtype
     return "bf16" if dtype is torch.bfloat16 else "fp32"
+
+
+def _folder_name(component: str, checksum: str, *, is_fast: bool) -> str:
+    return f"{component}-{checksum[:12]}-{'bf16' if is_fast else 'fp32'}"
+
+
+def _shipped_checksum(component: str) -> list[str]:
+    """Of the weight file that ships, if one does: trying another one must not cost the service its folder."""
+    shipped = weight_file(component)
+    return [sha256_of(shipped)] if shipped.exists() else []
+
+
+def _remove_outdated(parent: Path, component: str, checksums: Collection[str]) -> None:
+    """Removes what was worked out from other weights of the model, where no process uses it."""
+    names = re.compile(rf"{re.escape(component)}-[0-9a-f]{{12}}-(bf16|fp32)")
+    keep = {_folder_name(component, one, is_fast=is_fast) for one in checksums for is_fast in (False, True)}
+    remove_unused(parent, names, keep=keep)
 
 
 def _mapped(path: Path) -> dict[str, Tensor]:

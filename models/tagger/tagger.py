@@ -1,16 +1,14 @@
 """Tags texts with the shipped weights: what a deployment holds."""
 
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from typing_extensions import override
 
 from memory.extraction.mentions import EntitySubtype
 
-from ..model_facts import ModelFacts
-from ..once import Once
-from ..prepared_folder import sha256_of
+from ..weight_file_model import WeightFileModel
 
 if TYPE_CHECKING:
     from .decoding import TaggedSpan
@@ -38,7 +36,7 @@ class _Loaded:
     thresholds: Mapping[EntitySubtype, float]
 
 
-class Tagger:
+class Tagger(WeightFileModel[_Loaded]):
     """Tags batches of texts; safe to call from several threads, which take turns.
 
     The weights are read at the first call.
@@ -50,23 +48,7 @@ class Tagger:
         threads: CPU threads in the whole process; None leaves torch as it is.
     """
 
-    def __init__(self, weights: Path, cache: Path, *, device: str = "cpu", threads: int | None = None) -> None:
-        self._weights = weights
-        self._cache = cache
-        self._device = device
-        self._threads = threads
-        self._lock = threading.Lock()
-        self._ready = Once(self._load)
-
-    def load(self) -> ModelFacts:
-        """Reads the weights, where that was not done yet, and says what they are.
-
-        Raises:
-            ModelUnavailable: The weight file or the body is missing or broken.
-        """
-        from ..serving.weights import network_dtype
-
-        return ModelFacts(checksum=sha256_of(self._weights), dtype=network_dtype(self._ready().network))
+    component = "tagger"
 
     def prepare(self, texts: Sequence[str]) -> list[PreparedText]:
         """Tokenises texts in order; several threads may do so at a time.
@@ -74,7 +56,7 @@ class Tagger:
         Raises:
             ModelUnavailable: See `load`.
         """
-        reader = self._ready().reader
+        reader = self.parts().reader
         return [PreparedText(tuple(reader.read(text))) for text in texts]
 
     def forward(self, prepared: Sequence[PreparedText]) -> list[list["TaggedSpan"]]:
@@ -86,7 +68,7 @@ class Tagger:
         from .decoding import decode_names
         from .inference import tag_windows
 
-        loaded = self._ready()
+        loaded = self.parts()
         with self._lock:
             return tag_windows(
                 loaded.network,
@@ -103,26 +85,15 @@ class Tagger:
         """
         return self.forward(self.prepare(texts))
 
-    def _load(self) -> "_Loaded":
-        import torch
-
+    @override
+    def _load(self) -> _Loaded:
         from ..compact_vocabulary import open_vocabulary
-        from ..serving.weights import load_network
         from ..units import UnitTokenizer
         from .features import WindowReader
         from .network import TaggerNetwork
         from .weights import read_settings
 
-        if self._threads is not None:
-            torch.set_num_threads(self._threads)
         settings = read_settings(self._weights)
-        network, body = load_network(
-            self._weights,
-            lambda body: TaggerNetwork(body, settings.shape),
-            body=settings.body,
-            cache=self._cache,
-            device=self._device,
-            component="tagger",
-        )
+        network, body = self._load_network(lambda body: TaggerNetwork(body, settings.shape), body=settings.body)
         tokenizer = UnitTokenizer(open_vocabulary(body, self._cache))
         return _Loaded(network, WindowReader(tokenizer), tokenizer.pad_id, settings.thresholds)

@@ -20,14 +20,11 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from models.compact_vocabulary import open_vocabulary
 from models.rewriter.decisions import KeepRule
 from models.rewriter.features import FeatureReader
 from models.rewriter.inference import Rewritten, rewrite_all
 from models.rewriter.network import NetworkShape, RewriterNetwork
-from models.rewriter.rewriter import result_of, turns_of
-from models.rewriter.weights import read_settings
-from models.units import UnitTokenizer
+from models.rewriter.rewriter import Rewriter, result_of, turns_of
 
 from .keeping import choose_rule, deciding, edit_log_probability, is_complete, is_restored, reliability
 from .rewriter import build
@@ -40,19 +37,8 @@ _WITH_INTERVAL = ("EM", "BLEU-4", "F1", "unchanged F1")
 
 def load_shipped(path: Path, cache: Path, device: str) -> tuple[RewriterNetwork, FeatureReader, int, KeepRule]:
     """A network with the weights that ship, computing as it is served."""
-    from models.serving.weights import load_network
-
-    settings = read_settings(path)
-    network, body = load_network(
-        path,
-        lambda inner: RewriterNetwork(inner, settings.shape),
-        body=settings.body,
-        cache=cache,
-        device=device,
-        component="rewriter",
-    )
-    tokenizer = UnitTokenizer(open_vocabulary(body, cache))
-    return network, FeatureReader(tokenizer, settings.words), tokenizer.pad_id, settings.rule
+    loaded = Rewriter(path, cache, device=device).parts()
+    return loaded.network, loaded.reader, loaded.pad_id, loaded.rule
 
 
 def load_checkpoint(path: Path, cache: Path) -> tuple[RewriterNetwork, FeatureReader, int]:

@@ -11,6 +11,7 @@ from memory.errors import ModelUnavailable
 from models.catalog import DEFAULT_MODEL
 from models.delta_weights import load_delta, save_delta
 from models.e5_body import load_body
+from models.prepared_folder import sha256_of
 from models.serving import gate
 from models.serving import weights as serving_weights
 from models.serving.weights import load_network, network_dtype
@@ -102,6 +103,24 @@ def test_weights_are_worked_out_once(weights: Path, cache: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in (cache / "trained").rglob("*.safetensors")}
     served(weights, cache)
     assert {path: path.stat().st_mtime_ns for path in (cache / "trained").rglob("*.safetensors")} == before
+
+
+def test_what_was_worked_out_from_other_weights_goes_once_nobody_computes_with_it(
+    weights: Path, e5_folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / e5_folder.name).symlink_to(e5_folder)
+    other = tmp_path / "other.safetensors"
+    save_delta(other, Network(load_body(str(e5_folder))), {}, body_folder=e5_folder)
+
+    def folders() -> set[str]:
+        return {path.name.split("-")[1] for path in (tmp_path / "trained").iterdir() if path.is_dir()}
+
+    old = served(weights, tmp_path)
+    served(other, tmp_path)
+    assert folders() == {sha256_of(weights)[:12], sha256_of(other)[:12]}
+    del old
+    served(other, tmp_path)
+    assert folders() == {sha256_of(other)[:12]}
 
 
 def test_what_fails_the_gate_is_served_in_fp32(
