@@ -5,7 +5,8 @@
 Two systems: `rules` is the rules alone, with the extractor that knows no names; `joined`, where the folder of prepared
 weights is given, is what the service runs: the tagger reads the turns, rules and trained rewriter are joined, the
 encoder is asked where candidates are close. The sets are told apart: the rules were made on `tuned`, and on `held_out`
-once its first figures had been taken (`data/coreference_first.json`): only those are held out. The last line is JSON.
+and `held_out_2` once their first figures had been taken (`data/coreference_first.json`: `first_run` and, of the second,
+`second_first_run`): only those are held out. The last line is JSON.
 """
 
 import argparse

@@ -4,7 +4,8 @@ A case is a line of `data/coreference_cases.jsonl`. `turns` is the conversation 
 first), `expected` what the query becomes; it equals the query where nothing may be resolved. `known` is what long-term
 memory holds: names with their type, how many days ago each mention was, and what was said then. `options` are what a
 clarification must offer, `source` where every antecedent must come from. Cases of the set `tuned` are those that the
-rules were made on; those of `held_out` were written before the system had answered any of them.
+rules were made on; those of `held_out` and, later, of `held_out_2` were written before the system had answered any of
+them.
 """
 
 import json

@@ -209,9 +209,8 @@ class AppArgs(BaseSettings):
         redis_url: A Redis-protocol server for sessions, limits and locks. Without one, `embedded` starts a local server
             and `servers` looks on this machine at the usual port.
         confidence_floor: Below it, a reference stays as the user wrote it (DESIGN §3).
-        answer_min_cosine: From which cosine on a memory may answer a question with which it shares few words. Depends
-            on the model: 0.87 for multilingual-e5-small (on 70 MemDaily trajectories it lets 99% of the answerable
-            questions through and 11% of those that nothing answers; at 0.86, 26%).
+        answer_min_cosine: From which cosine on a memory may answer a question with which it shares few words; where it
+            is not given, what the model catalogue says of the live model.
     """
 
     model_config = SettingsConfigDict(
@@ -229,7 +228,7 @@ class AppArgs(BaseSettings):
     aam: AamArgs = AamArgs()
     review: ReviewArgs = ReviewArgs()
     confidence_floor: float = Field(default=0.5, ge=0, le=1)
-    answer_min_cosine: float = Field(default=0.87, ge=0, le=1)
+    answer_min_cosine: float | None = Field(default=None, ge=0, le=1)
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     ingress_replicas: int = Field(default=1, ge=1)
     embedder: EmbedderArgs = EmbedderArgs()

@@ -4,6 +4,7 @@ import os
 from dataclasses import replace
 from functools import partial
 
+from memory.answering.cosine_bounds import CosineBounds
 from memory.answering.extractive import ExtractiveAnswerer
 from memory.coreference.long_term import LongTermResolver
 from memory.coreference.resolver import RuleResolver
@@ -34,7 +35,7 @@ from storage.redis_server import LocalRedisServer
 from .config import AppArgs
 from .encoders import Encoders
 from .generations import WantedModels, open_generations, open_spaces, prepared_model
-from .governance import make_review_job
+from .governance import make_recheck, make_review_job
 from .language import LanguageParts
 from .learner import LearnerParts
 from .logs import configure_logs
@@ -193,6 +194,7 @@ def make_learner(
         extractor=RemoteExtractor(Remote(extractor, component="extractor", deadline_s=args.deadlines.extractor_batch)),
         spaces=spaces,
         analyzer=KeywordAnalyzer(),
+        rechecks=PerSpace(spaces, lambda space: make_recheck(args, record=record, space=space)),
     )
     locks = open_locks(args)
     keepers = PerSpace(spaces, lambda space: IndexKeeper(record=record, space=space, learner=learner))
@@ -213,6 +215,9 @@ def make_learner(
     )
 
 
-def make_answerer(args: AppArgs) -> ExtractiveAnswerer:
-    """How the ingress answers."""
-    return ExtractiveAnswerer(analyzer=KeywordAnalyzer(), min_cosine=args.answer_min_cosine)
+def make_answerer(args: AppArgs, *, model_id: str) -> ExtractiveAnswerer:
+    """How the ingress answers from what a model finds."""
+    given = args.answer_min_cosine
+    own = get_model(model_id).answer_min_cosine
+    min_cosine = own if given is None else CosineBounds(chinese=given, other=given)
+    return ExtractiveAnswerer(analyzer=KeywordAnalyzer(), min_cosine=min_cosine)

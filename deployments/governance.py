@@ -7,6 +7,7 @@ from memory.governance.accesses import AccessTally
 from memory.governance.conflicts import Bands, FixedBand
 from memory.governance.cron import NEVER, Schedule
 from memory.governance.protection import MemoryProtection
+from memory.governance.rechecking import ConflictRecheck
 from memory.governance.review_job import ReviewJob
 from memory.governance.rules import ReviewRules
 from memory.learning.spaces import PerSpace
@@ -73,6 +74,17 @@ def make_protection(
         bands=conflict_bands(args, space.encoder.model_id),
         many_valued=frozenset(args.aam.many_valued_types),
         rules=review_rules(args.review),
+    )
+
+
+def make_recheck(args: AppArgs, *, record: SystemOfRecord, space: VectorSpace) -> ConflictRecheck:
+    """What looks for the conflicts of memories that were stored while index or encoder were away."""
+    return ConflictRecheck(
+        record=record,
+        encoder=space.encoder,
+        index=space.index,
+        bands=conflict_bands(args, space.encoder.model_id),
+        many_valued=frozenset(args.aam.many_valued_types),
     )
 
 

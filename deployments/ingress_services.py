@@ -7,7 +7,7 @@ from functools import partial
 from memory.chat.additions import MemoryAdditions
 from memory.chat.turn import ChatTurn
 from memory.governance.accesses import AccessTally
-from memory.learning.spaces import PerSpace
+from memory.learning.spaces import LiveAnswerer, PerSpace
 from memory.ports.generations import VectorModel, VectorSpace
 from memory.retrieval.counting import CountingRetriever
 from models.catalog import get_model
@@ -80,7 +80,10 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
             extractor=extractor,
             resolver=resolver,
             retriever=retriever,
-            answerer=make_answerer(args),
+            answerer=LiveAnswerer(
+                PerSpace(spaces, lambda space: make_answerer(args, model_id=space.encoder.model_id)),
+                otherwise=spaces.of(model),
+            ),
             learning=learning,
         ),
         additions=MemoryAdditions(record=record, sessions=sessions, learning=learning),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from memory.coreference.resolutions import CoreferenceResolution
+from memory.coreference.resolutions import CoreferenceResolution, Revision
 from memory.dialogue import Session, SessionContext, Turn
 from memory.ports.sessions import CONTEXT_TTL, HISTORY_TTL, SessionStore
 from memory.values import utc_now
@@ -48,6 +48,7 @@ class InMemorySessions(SessionStore):
         resolutions: Sequence[CoreferenceResolution] = (),
         deixis: Sequence[str] = (),
         referred: str | None = None,
+        revision: Revision | None = None,
     ) -> None:
         """Adds turns and what was seen in them."""
         kept = self._load(check_user(user_id), check_session(session_id))
@@ -59,6 +60,7 @@ class InMemorySessions(SessionStore):
             resolutions=resolutions,
             deixis=deixis,
             referred=referred,
+            revision=revision,
             now=now,
         )
         self._keep(_Kept(session, now + CONTEXT_TTL, now + HISTORY_TTL))

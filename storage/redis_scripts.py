@@ -64,6 +64,17 @@ for _, entity in ipairs(call.mentioned) do
     redis.call('RPUSH', mentioned, entity)
 end
 if not repeated then
+    local wrong = call.corrected
+    local entries = wrong ~= cjson.null and redis.call('LRANGE', coreference, 0, -1) or {}
+    for place = #entries, 1, -1 do
+        local sound, entry = pcall(cjson.decode, entries[place])
+        if sound and type(entry) == 'table' and entry.original_text == wrong.original_text
+                and entry.resolved_text == wrong.resolved_text
+                and (type(entry.corrected) ~= 'string' or entry.corrected == '') then
+            redis.call('LSET', coreference, place - 1, string.sub(entries[place], 1, -2) .. wrong['end'])
+            break
+        end
+    end
     for _, entry in ipairs(call.resolutions) do redis.call('RPUSH', coreference, entry) end
     for _, word in ipairs(call.deixis) do redis.call('RPUSH', deixis, word) end
 end
@@ -74,7 +85,8 @@ for place, key in ipairs(KEYS) do
 end
 """
 """The atomic step of `SessionStore.append`. KEYS: `session_keys`. ARGV[1]: JSON of what is appended; turns and
-resolutions are strings in it, so that the server never rewrites their numbers; "" stands for None. A key that somebody
+resolutions are strings in it, so that the server never rewrites their numbers (nor does it where it marks an entry as
+corrected: it appends to the text); "" stands for None. A key that somebody
 made another type of is started anew, as what cannot be read of a session is left out."""
 
 TAKE = """

@@ -11,7 +11,7 @@ from redis.asyncio.client import Pipeline
 from redis.exceptions import RedisError
 from redis.typing import EncodableT, FieldT
 
-from memory.coreference.resolutions import CoreferenceResolution
+from memory.coreference.resolutions import CoreferenceResolution, Revision
 from memory.dialogue import Session, SessionContext, Turn
 from memory.ports.sessions import (
     CONTEXT_TTL,
@@ -79,6 +79,7 @@ class RedisSessions(SessionStore):
         resolutions: Sequence[CoreferenceResolution] = (),
         deixis: Sequence[str] = (),
         referred: str | None = None,
+        revision: Revision | None = None,
     ) -> None:
         """Adds turns and what was seen in them, in one script: concurrent appends lose nothing."""
         keys = session_keys(check_user(user_id), check_session(session_id))
@@ -89,6 +90,7 @@ class RedisSessions(SessionStore):
             "mentioned": list(mentioned),
             "resolutions": [orjson.dumps(history_entry(resolution)).decode() for resolution in resolutions],
             "referred": last_referred(referred, resolutions) or "",
+            "corrected": _correction(revision),
             "deixis": list(deixis),
             "bounds": _BOUNDS,
             "ttls": _TTLS_S,
@@ -132,6 +134,17 @@ class RedisSessions(SessionStore):
 
     async def _ask(self, answer: Awaitable[T]) -> T:
         return await self._redis.ask(answer, component="sessions")
+
+
+def _correction(revision: Revision | None) -> dict[str, str] | None:
+    """What the script compares entries with, and how the one that it marks ends then."""
+    if revision is None or revision.rejected is None:
+        return None
+    return {
+        "original_text": revision.resolution.original_text,
+        "resolved_text": revision.rejected.text,
+        "end": f',"corrected":{orjson.dumps(revision.resolution.resolved_text).decode()}}}',
+    }
 
 
 async def _values(pipeline: Pipeline) -> list[Any]:

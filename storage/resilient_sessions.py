@@ -8,7 +8,7 @@ from functools import partial
 
 import structlog
 
-from memory.coreference.resolutions import CoreferenceResolution
+from memory.coreference.resolutions import CoreferenceResolution, Revision
 from memory.dialogue import Session, SessionContext, Turn
 from memory.errors import BadRequest, StoreUnavailable, Unavailable
 from memory.ports.sessions import HISTORY_TTL, HISTORY_TURNS, SessionStore
@@ -95,6 +95,7 @@ class ResilientSessions(SessionStore):
         resolutions: Sequence[CoreferenceResolution] = (),
         deixis: Sequence[str] = (),
         referred: str | None = None,
+        revision: Revision | None = None,
     ) -> None:
         """Adds turns and what was seen in them."""
         await self._change(
@@ -106,6 +107,7 @@ class ResilientSessions(SessionStore):
                 resolutions=resolutions,
                 deixis=deixis,
                 referred=referred,
+                revision=revision,
             )
         )
 

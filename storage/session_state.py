@@ -3,9 +3,12 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from memory.coreference.resolutions import CoreferenceResolution
+from memory.coreference.resolutions import CoreferenceResolution, Revision
 from memory.dialogue import Session, SessionContext, Turn
 from memory.ports.sessions import COREFERENCE_HISTORY, DEIXIS_WORDS, HISTORY_TURNS, MENTIONED_ENTITIES
+
+HistoryEntry = dict[str, str | float | None]
+"""An entry of `SessionContext.coreference_history`."""
 
 
 def new_context(session_id: str, *, user_id: str, now: datetime) -> SessionContext:
@@ -13,7 +16,7 @@ def new_context(session_id: str, *, user_id: str, now: datetime) -> SessionConte
     return SessionContext(session_id=session_id, user_id=user_id, started_at=now, last_activity=now)
 
 
-def history_entry(resolution: CoreferenceResolution) -> dict[str, str | float | None]:
+def history_entry(resolution: CoreferenceResolution) -> HistoryEntry:
     """What `SessionContext.coreference_history` keeps of a resolution."""
     return {
         "original_text": resolution.original_text,
@@ -22,6 +25,19 @@ def history_entry(resolution: CoreferenceResolution) -> dict[str, str | float | 
         "source": resolution.source.value,
         "confidence": resolution.confidence,
     }
+
+
+def marked(history: Sequence[HistoryEntry], revision: Revision | None) -> tuple[HistoryEntry, ...]:
+    """The history in which the latest entry that a revision takes back says what was meant."""
+    entries = list(history)
+    if revision is None or revision.rejected is None:
+        return tuple(entries)
+    taken_back = (revision.resolution.original_text, revision.rejected.text)
+    for at, entry in reversed(list(enumerate(entries))):
+        if (entry.get("original_text"), entry.get("resolved_text")) == taken_back and not entry.get("corrected"):
+            entries[at] = {**entry, "corrected": revision.resolution.resolved_text}
+            break
+    return tuple(entries)
 
 
 def last_referred(referred: str | None, resolutions: Sequence[CoreferenceResolution]) -> str | None:
@@ -49,6 +65,7 @@ def appended(
     resolutions: Sequence[CoreferenceResolution],
     deixis: Sequence[str],
     referred: str | None,
+    revision: Revision | None,
     now: datetime,
 ) -> Session:
     """The session after an append (`memory.ports.sessions.SessionStore.append`).
@@ -68,7 +85,10 @@ def appended(
     }
     if not repeated:
         changes |= {
-            "coreference_history": (*context.coreference_history, *map(history_entry, resolutions)),
+            "coreference_history": (
+                *marked(context.coreference_history, revision),
+                *map(history_entry, resolutions),
+            ),
             "deixis": (*context.deixis, *deixis),
         }
     return Session(context=bounded(context.model_copy(update=changes)), turns=tuple(history[-HISTORY_TURNS:]))

@@ -9,6 +9,7 @@ from ..retrieval.analysis import KeywordAnalyzer
 from ..retrieval.hits import Hit, HitKind
 from ..text import normalise
 from .answers import Answer, AnsweredBy, Answerer, AnswerRequest
+from .cosine_bounds import CosineBounds
 from .phrases import Phrases, phrases_for
 
 _SENTENCE = re.compile(r"[^。！？!?\n]*[。！？!?\n]?")
@@ -24,14 +25,13 @@ class ExtractiveAnswerer(Answerer):
 
     Args:
         analyzer: Splits texts into terms.
-        min_cosine: From which cosine on a memory counts as being about the question. Depends on the model (DESIGN §6:
-            bands are per model).
+        min_cosine: From which cosine on a memory counts as being about the question, for the model that found it.
         min_overlap: From which share of the question's content terms on it counts as well, whatever the cosine.
         min_share: From which share of the best score on a further memory is worth quoting too.
     """
 
     def __init__(
-        self, *, analyzer: KeywordAnalyzer, min_cosine: float, min_overlap: float = 0.25, min_share: float = 0.8
+        self, *, analyzer: KeywordAnalyzer, min_cosine: CosineBounds, min_overlap: float = 0.25, min_share: float = 0.8
     ) -> None:
         self._analyzer = analyzer
         self._min_cosine = min_cosine
@@ -57,7 +57,7 @@ class ExtractiveAnswerer(Answerer):
 
     def _quote(self, request: AnswerRequest, phrases: Phrases) -> Answer:
         terms = self._analyzer.content_terms(request.resolved)
-        relevant = [hit for hit in request.hits if self._is_evidence(hit, terms)]
+        relevant = [hit for hit in request.hits if self._is_evidence(hit, request.resolved, terms)]
         if request.clarification and all(_speaks_of(hit.text, request.clarification) for hit in relevant):
             return Answer(text=request.clarification.question, answered_by=AnsweredBy.EXTRACTIVE)
         if not relevant:
@@ -67,12 +67,13 @@ class ExtractiveAnswerer(Answerer):
         lines = [_attribute(hit, self._best_sentences(hit.text, terms), phrases) for hit in quoted]
         return Answer(text="\n".join(dict.fromkeys(lines)), answered_by=AnsweredBy.EXTRACTIVE, sources=tuple(quoted))
 
-    def _is_evidence(self, hit: Hit, terms: set[str]) -> bool:
+    def _is_evidence(self, hit: Hit, question: str, terms: set[str]) -> bool:
         """A memory that states something and has to do with the question."""
         if hit.kind is not HitKind.MEMORY or is_question(hit.text):
             return False
         shared = len(terms & self._analyzer.content_terms(hit.text))
-        return shared >= max(1, self._min_overlap * len(terms)) or hit.parts.get("cosine", 0.0) >= self._min_cosine
+        near = self._min_cosine.are_met(hit.parts.get("cosine", 0.0), question, hit.text)
+        return near or shared >= max(1, self._min_overlap * len(terms))
 
     def _best_sentences(self, text: str, terms: set[str]) -> str:
         """All of a short text; of a long one, the sentence that shares most terms with the question."""

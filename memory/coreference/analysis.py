@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from .candidates import Candidate
 from .clarifying import alternative, clarification
 from .discourse import Discourse
+from .named_together import Together
 from .ranking import Ranked, confidence
 from .reasons import reason
 from .references import Form, Kind, Reference
 from .resolutions import Clarification, CoreferenceResolution, CoreferenceResult, ReferenceSource
-from .rewriting import Edit, apply, edit
+from .rewriting import Edit, apply, edit, fitted
+from .words import set_side_by_side
 
 _SHOWN = 5  # alternatives in a result
 
@@ -26,10 +28,18 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """A reference and the candidates that it may stand for, best first."""
+    """A reference and the candidates that it may stand for, best first.
+
+    Attributes:
+        reference: A gap where something was left out is one.
+        ranked: What it is chosen from.
+        around: What stands before and behind the antecedent where a rewriter has put it in ("of ", 的); None where the
+            form of the reference says how it is written.
+    """
 
     reference: Reference
     ranked: tuple[Ranked, ...]
+    around: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +54,7 @@ class Analysis:
         questions: What to ask about the references that are open, in order.
         choices: What each reference was chosen from, in order.
         candidates: What the session has mentioned; empty where nothing refers.
+        together: Which of it has last been named together.
         spaces: Whether the user sets Latin and Han apart.
     """
 
@@ -54,6 +65,7 @@ class Analysis:
     questions: tuple[Clarification, ...] = ()
     choices: tuple[Choices, ...] = ()
     candidates: tuple[Candidate, ...] = ()
+    together: tuple[Together, ...] = ()
     spaces: bool = True
 
 
@@ -106,14 +118,34 @@ class Reading:
             tuple(self._questions),
             tuple(self._choices),
             discourse.session() if discourse else (),
+            discourse.together if discourse else (),
             self._spaces,
         )
 
 
-def written(query: str, reference: Reference, ranked: Sequence[Ranked], *, spaces: bool) -> Written:
-    """The best candidate in place of a reference."""
+def written(
+    query: str,
+    reference: Reference,
+    ranked: Sequence[Ranked],
+    *,
+    spaces: bool,
+    around: tuple[str, str] | None = None,
+) -> Written:
+    """The best candidate in place of a reference.
+
+    Args:
+        query: The original query.
+        reference: Its offsets are into `query`.
+        ranked: Best first, not empty.
+        spaces: Whether the user sets Latin and Han apart.
+        around: See `Choices.around`.
+    """
     best = ranked[0].candidate
-    change = edit(query, reference, best.text, number=best.number, spaces=spaces)
+    if around is None:
+        change = edit(query, reference, best.text, number=best.number, spaces=spaces)
+    else:
+        text = set_side_by_side((around[0], best.text, around[1]), spaces=spaces)
+        change = fitted(query, reference.start, reference.end, text, spaces=spaces)
     owned = reference.kind is Kind.ELLIPSIS and reference.form is Form.POSSESSIVE
     found = _resolution(query, reference, ranked, resolved=change.text.strip() if owned else best.text)
     return Written(found, change, tuple(_ids(best)))

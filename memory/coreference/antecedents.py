@@ -7,6 +7,7 @@ from datetime import datetime
 
 from .candidates import Candidate, join
 from .discourse import Discourse
+from .named_together import evened
 from .ranking import Ranked, rank
 from .recalling import recalled
 from .references import Form, Kind, Number, Reference
@@ -96,6 +97,7 @@ def antecedents(
     """
     session = [one for one in discourse.session() if not _disjoint(text, reference, one)]
     lifts = discourse.lifts(reference.text)
+    last_referred = None if discourse.moved_on else last_referred
     if reference.kind in (Kind.FORMER, Kind.LATTER):
         return rank(reference, _of_a_pair(reference.kind, session), last_referred=last_referred)
     said = {candidate.key for candidate in session}
@@ -103,6 +105,7 @@ def antecedents(
     if reference.across:
         return recalled(reference, session, discourse.long_term, last_referred=last_referred, lifts=lifts, now=now)
     ranked = _many(reference, rank(reference, session, last_referred=last_referred, lifts=lifts))
+    ranked = evened(ranked, discourse.together)
     if not ranked and reference.number is Number.PLURAL:
         ranked = _implied_groups(reference, session)
     if not ranked and not reference.quiet and reference.kind in (Kind.PERSONAL, Kind.NOUN_PHRASE, Kind.RECALL):

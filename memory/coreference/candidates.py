@@ -16,7 +16,8 @@ from .words import cut, fold
 
 _NOT_PERSON = frozenset(EntitySubtype) - {EntitySubtype.PERSON}
 _BETWEEN = re.compile(
-    r"\s*(?:,|，|、|and|or|和|与|跟|及|以及|还有|还是|或|或者|&|vs\.?|,\s*and|versus)\s*(?:the\s+|an?\s+)?",
+    r"\s*(?:,|，|、|,?\s*and|or|as well as|along with|和|与|跟|同|及|以及|还有|还是|或|或者|&|vs\.?|versus)"
+    r"\s*(?:the\s+|an?\s+)?",
     re.IGNORECASE,
 )
 _DETERMINER = re.compile(r"(?:an?|another|one|this|that|some|these|those|new)\s+", re.IGNORECASE)

@@ -6,7 +6,7 @@ from ..answering.phrases import phrases_for
 from .ranking import Ranked
 from .references import Reference
 from .resolutions import Alternative, Clarification
-from .words import is_seam
+from .words import set_side_by_side
 
 _RANGE = 0.15  # of scores below the best: what is further behind is not what two could mean
 _OPTIONS = 4  # a question with more is none that one answers
@@ -14,10 +14,14 @@ _WORTH_ASKING = 0.4  # score from which one alone is asked about: "do you mean X
 
 
 def options_of(ranked: Sequence[Ranked]) -> tuple[Ranked, ...]:
-    """The candidates that a question is about, in the order in which they were mentioned; none where none is likely."""
+    """The candidates that a question is about, in the order in which they were mentioned; none where none is likely.
+
+    Where several are level at the top they are the question, and what comes behind them is not.
+    """
     if not ranked or ranked[0].score < _WORTH_ASKING:
         return ()
-    near = [one for one in ranked if one.score >= ranked[0].score - _RANGE][:_OPTIONS]
+    level = [one for one in ranked if one.score == ranked[0].score]
+    near = (level if len(level) > 1 else [one for one in ranked if one.score >= ranked[0].score - _RANGE])[:_OPTIONS]
     return tuple(sorted(near, key=lambda one: (one.candidate.order, one.candidate.end)))
 
 
@@ -42,7 +46,7 @@ def clarification(
     for name in names[1:]:
         pieces += [phrases.alternatively if name is names[-1] else phrases.listing, name]
     return Clarification(
-        question=_joined([*pieces, tail], spaces=spaces),
+        question=set_side_by_side([*pieces, tail], spaces=spaces),
         original_text=reference.text,
         start=reference.start,
         end=reference.end,
@@ -55,11 +59,3 @@ def alternative(one: Ranked) -> Alternative:
     return Alternative(
         text=one.candidate.text, entity_id=one.candidate.entity_id, source=one.candidate.source, score=one.score
     )
-
-
-def _joined(pieces: Sequence[str], *, spaces: bool) -> str:
-    """Pieces of a sentence side by side; a name keeps the spaces that it has."""
-    text = pieces[0]
-    for piece in pieces[1:]:
-        text += f" {piece}" if spaces and is_seam(text[-1], piece[0]) else piece
-    return text

@@ -31,6 +31,7 @@ from .candidates import (
 )  # fmt: skip
 from .chinese import head_noun
 from .introduction import counted_type, equated, located, of_a_kind, standing
+from .named_together import NamedTogether, Together
 from .phrases import Phrase, noun_phrases
 from .resolutions import Occasion, ReferenceSource
 from .words import fold
@@ -69,6 +70,10 @@ class Discourse:
         self._order = 0
         self._asked = False
         self._lifts: dict[str, dict[str, float]] = {}
+        self._together = NamedTogether()
+        self._referred: str | None = None
+        self.moved_on = False
+        """Whether the user has named something else since they last referred to a thing."""
         self.long_term = tuple(
             Candidate(
                 entity.entity_value,
@@ -128,12 +133,19 @@ class Discourse:
         for _, _, candidate in found:
             self._add(candidate)
         self._asked = user and bool(_ASKS_WHAT.search(fold(text)))
-        for group in groups(text, found):
+        coordinated = groups(text, found)
+        for group in coordinated:
             self._add(group)
+        self._together.read(found, coordinated, user=user)
+        if user and self._referred is not None:
+            self.moved_on |= any(one.named and one.key != self._referred for _, _, one in found)
 
     def refer(self, candidate: Candidate, *, user: bool, end: int) -> None:
         """Records that something mentioned was referred to again, so that chains of references reach its name."""
         self._add(replace(candidate, source=ReferenceSource.SESSION, user=user, subject=True, distance=0, end=end))
+        self._together.single_out(candidate.key)
+        if user:
+            self._referred, self.moved_on = candidate.key, False
 
     def correct(self, reference: str, *, meant: str, wrong: str | None) -> None:
         """Records that the user has corrected what a reference meant; both are candidates' keys."""
@@ -141,6 +153,11 @@ class Discourse:
         lifts[meant] = _CORRECTED
         if wrong and wrong != meant:
             lifts[wrong] = -_CORRECTED
+
+    @property
+    def together(self) -> tuple[Together, ...]:
+        """What has last been named together, by candidates' keys."""
+        return self._together.now
 
     def lifts(self, reference: str) -> Mapping[str, float]:
         """What corrections of the same words have taught, by candidate's key: added to the score."""

@@ -87,7 +87,8 @@ class HistoryReader:
             return False
         reference, wrong = self._referred
         self._discourse.refer(meant, user=True, end=len(content))
-        self._discourse.correct(reference, meant=meant.key, wrong=wrong.key if wrong else None)
+        if choice.firm or choice.denies:
+            self._discourse.correct(reference, meant=meant.key, wrong=wrong.key if wrong else None)
         self._referred, self._options = (reference, meant), ()
         return True
 

@@ -8,16 +8,18 @@ antecedent is not meant; it alone decides about what was left out; and nothing e
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ..dialogue import Turn
-from ..text import normalise
-from .analysis import Analysis, Written, joined
+from ..text import has_han, normalise
+from .analysis import Analysis, Choices, Written, joined
 from .candidates import Candidate
 from .entity_lookup import EntityLookup
-from .ranking import score
+from .named_together import has_peer
+from .ranking import Ranked, score
 from .reasons import copy_reason
 from .references import Form, Kind, Number, Reference
-from .resolutions import Alternative, CoreferenceResolution, CoreferenceResult, ReferenceSource, ResolutionRequest
+from .resolutions import Alternative, CoreferenceResolution, ReferenceSource, ResolutionRequest
 from .rewrites import Antecedent, Replacement, RewriteResult
 from .rewriting import Edit, edit, fitted
 from .standing_alone import has_look_alike, is_nobody, points, stands_alone
@@ -57,28 +59,28 @@ class Joiner:
         self._floor = floor
         self._lookup = EntityLookup(request.long_term, turns)
 
-    def join(self, rewrite: RewriteResult) -> CoreferenceResult:
-        """The query with what either of both resolves."""
-        if self._analysis.result.revision:
-            return self._analysis.result
+    def join(self, rewrite: RewriteResult) -> Analysis:
+        """The query with what either of both resolves, and what each place of it was chosen from."""
         rewrite = self._completed(rewrite)
         ruled = self._analysis.written
         copied = any(one.antecedents for one in rewrite.replacements)
         by_rules = any(one.kind in _BY_RULES for one in self._analysis.references)
         if not copied or by_rules or stands_alone(self._query):
-            return self._analysis.result
+            return self._analysis
         needed = 1.0 - rewrite.keep_probability
         if ruled and all(self._is_said(one) for one in rewrite.replacements):
             return self._confirmed(rewrite, needed)
         followed: list[Written] = []
+        choices: list[Choices] = []
         for replacement in rewrite.replacements:
             sure = needed * replacement.confidence
             if self._is_followed(replacement, sure):
                 followed.append(self._written(replacement, sure, rewrite))
+                choices += self._choices(replacement, sure)
             elif any(not one.antecedents for one in rewrite.replacements):
-                return self._analysis.result  # its edits make sense together only
+                return self._analysis  # its edits make sense together only
         kept = [one for one in ruled if not any(_touch(one.edit, other.edit) for other in followed)]
-        return self._result([*kept, *followed])
+        return self._joined([*kept, *followed], choices)
 
     def _completed(self, rewrite: RewriteResult) -> RewriteResult:
         """The rewrite with the whole of each known name that a copied span cuts."""
@@ -91,7 +93,7 @@ class Joiner:
             completed.append(replacement.model_copy(update={"text": text, "antecedents": whole}))
         return rewrite.model_copy(update={"replacements": tuple(completed)})
 
-    def _confirmed(self, rewrite: RewriteResult, needed: float) -> CoreferenceResult:
+    def _confirmed(self, rewrite: RewriteResult, needed: float) -> Analysis:
         """What the rules write, as sure as the surer of both; once more where the rewriter repeats it."""
         sure = needed * min(one.confidence for one in rewrite.replacements)
         written = [_surer(one, sure) for one in self._analysis.written]
@@ -100,17 +102,42 @@ class Joiner:
             for replacement in rewrite.replacements
             if replacement.antecedents and self._reference_at(replacement) in self._analysis.bound
         ]
-        return self._result(written)
+        return self._joined(written)
 
-    def _result(self, written: Sequence[Written]) -> CoreferenceResult:
+    def _joined(self, written: Sequence[Written], choices: Sequence[Choices] = ()) -> Analysis:
+        known = self._analysis
+        written = sorted(written, key=lambda one: one.edit.start)
         still_open = [
             one
-            for one in self._analysis.result.unresolved
+            for one in known.result.unresolved
             if not any(other.resolution.start < one.end and one.start < other.resolution.end for other in written)
         ]
-        return joined(
-            self._query, sorted(written, key=lambda one: one.edit.start), still_open, self._analysis.questions
+        open_spans = {(one.start, one.end) for one in still_open}
+        questions = tuple(one for one in known.questions if (one.start, one.end) in open_spans)
+        return replace(
+            known,
+            result=joined(self._query, written, still_open, questions),
+            written=tuple(written),
+            questions=questions,
+            choices=tuple(sorted((*known.choices, *choices), key=lambda one: one.reference.start)),
         )
+
+    def _choices(self, replacement: Replacement, sure: float) -> list[Choices]:
+        """What the rewriter has put where the rules see nothing, so that the user can put another thing there."""
+        if len(replacement.antecedents) != 1 or self._reference_at(replacement):
+            return []
+        [antecedent] = replacement.antecedents
+        before, found, behind = replacement.text.partition(antecedent.text)
+        if not found:
+            return []
+        start, end = replacement.start, replacement.end
+        place = Reference(
+            start, end, self._query[start:end], Kind.ELLIPSIS, None, quiet=True, chinese=has_han(self._query)
+        )
+        entity_id = next(iter(self._lookup.ids((antecedent,))), None)
+        source = _source((antecedent,), left_out=True)
+        meant = Candidate(antecedent.text, normalise(antecedent.text), source, entity_id=entity_id)
+        return [Choices(place, (Ranked(meant, sure),), (before.lstrip(), behind.strip()))]
 
     def _is_said(self, replacement: Replacement) -> bool:
         """Whether the rules write the same antecedents, or there are none, as in their → the."""
@@ -161,7 +188,7 @@ class Joiner:
         is_open = any(reference.start == one.start for one in self._analysis.result.unresolved)  # several would fit
         if (meant is None or is_open) and sure < _OVERRIDE:
             return False
-        if meant and self._is_option(reference, meant) and sure < _DECISIVE:
+        if meant and self._is_option(reference, meant) and (sure < _DECISIVE or self._has_peer(reference, meant)):
             return False
         return meant is None or score(reference, meant) is not None
 
@@ -170,6 +197,11 @@ class Joiner:
         asked = next((one for one in self._analysis.questions if one.start == reference.start), None)
         options = [_plain(option.text) for option in asked.options] if asked else []
         return len(options) > 1 and _plain(meant.text) in options
+
+    def _has_peer(self, reference: Reference, meant: Candidate) -> bool:
+        """Whether it was named together with another that fits alike: then the rewriter guesses, however surely."""
+        ranked = next((one.ranked for one in self._analysis.choices if one.reference == reference), ())
+        return has_peer(meant.key, ranked, self._analysis.together)
 
     def _named(self, replacement: Replacement) -> Candidate | None:
         """The longest name in the rewriter's antecedent; of descriptions the rules know too little to refuse them."""

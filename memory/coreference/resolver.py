@@ -16,6 +16,7 @@ from .detection import find_references
 from .discourse import Discourse
 from .ellipsis import find_ellipsis
 from .history import REFERENCES, TURNS, HistoryReader
+from .named_together import evened
 from .ranking import WEIGHTS, Ranked, confidence, is_close
 from .references import Reference
 from .resolutions import CoreferenceResult, ResolutionRequest
@@ -51,10 +52,11 @@ class RuleResolver(Resolver):
 
     async def analyse(self, request: ResolutionRequest) -> Analysis:
         """Resolves a query and says from what; a query that revises the one before it resolves that one."""
-        revised = await revise(request, analyse=self.analyse, find=self._find)
-        return revised or await self._analyse(request)
+        revised = await revise(request, analyse=self.analyse, find=self.find)
+        return revised or await self.read(request)
 
-    async def _analyse(self, request: ResolutionRequest) -> Analysis:
+    async def read(self, request: ResolutionRequest) -> Analysis:
+        """Resolves a query for what it says itself, as if it revised nothing."""
         query = request.query
         references, gap = await asyncio.to_thread(_detect, query)
         turns = request.turns[-TURNS:]
@@ -76,7 +78,7 @@ class RuleResolver(Resolver):
             ranked = antecedents(
                 query, reference, discourse, now=request.now, last_referred=request.last_referred_entity
             )
-            ranked = await self._compared(query, reference, ranked)
+            ranked = evened(await self._compared(query, reference, ranked), discourse.together)
             reading.consider(reference, ranked)
             if not ranked or confidence(ranked) < self._floor:
                 if not reference.quiet:
@@ -103,7 +105,8 @@ class RuleResolver(Resolver):
         carried = [*(turn.mentions or () for turn in turns), ()]
         return [_complemented(own, one.mentions) for own, one in zip(carried, found, strict=True)]
 
-    async def _find(self, text: str) -> tuple[Mention, ...]:
+    async def find(self, text: str) -> tuple[Mention, ...]:
+        """The names of a text."""
         [found] = await self._extractor.extract([text])
         return found.mentions
 

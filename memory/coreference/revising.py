@@ -12,6 +12,7 @@ from .corrections import Choice, find_choice
 from .discourse import Discourse
 from .history import TURNS
 from .phrases import noun_phrases
+from .placing import left_out_of
 from .ranking import Ranked, score
 from .references import Kind, Number, Reference
 from .resolutions import (
@@ -21,7 +22,7 @@ from .resolutions import (
     ResolutionRequest,
     Revision,
 )
-from .rewriting import apply
+from .rewriting import Edit, apply
 
 _SAID = 0.95  # confidence where the user has said what was meant
 _SHORTEST_PART = 2  # characters of a name that stand for all of it
@@ -50,12 +51,12 @@ async def revise(request: ResolutionRequest, *, analyse: Analyse, find: Find) ->
     if choice.all or choice.place is not None:
         return None if meant is None else _revised(request, asked, choice, meant)
     meant = _known(choice, request, asked)
-    if meant is None and choice.firm:
+    if meant is None and (choice.firm or (choice.denies and _was_said(choice, request))):
         meant = _new(choice, request.query, await find(request.query))
     if meant is None:
         return None
     if not asked.choices and choice.denies:
-        asked = replace(asked, choices=_names(choice, earlier.query, await find(earlier.query)))
+        asked = replace(asked, choices=_places(choice, earlier.query, await find(earlier.query)))
     return _revised(request, asked, choice, meant)
 
 
@@ -63,13 +64,20 @@ def _may_answer(choice: Choice, request: ResolutionRequest) -> bool:
     """Whether it is worth reading the earlier query: nearly every short message has the form of an answer."""
     if choice.firm or choice.denies or choice.all or choice.place is not None:
         return True
+    return _was_said(choice, request)
+
+
+def _was_said(choice: Choice, request: ResolutionRequest) -> bool:
     key = normalise(choice.text).removeprefix("the ")
     return any(key in normalise(turn.content) for turn in request.turns[-TURNS:])
 
 
-def _names(choice: Choice, query: str, mentions: Sequence[Mention]) -> tuple[Choices, ...]:
-    """The name that a query without references is corrected in: the one that the user takes back, or the only one."""
+def _places(choice: Choice, query: str, mentions: Sequence[Mention]) -> tuple[Choices, ...]:
+    """What a query without references is corrected in: the name that the user takes back, or the only one; or a gap."""
     named = [one for one in mentions if one.level is MentionLevel.LONG_TERM]
+    if not named:
+        gap = left_out_of(query)
+        return (Choices(gap, ()),) if gap else ()
     taken_back = [one for one in named if choice.wrong and normalise(one.text) == normalise(choice.wrong)]
     found = taken_back or (named if len(named) == 1 else [])
     return tuple(
@@ -195,9 +203,9 @@ def _revised(request: ResolutionRequest, asked: Analysis, choice: Choice, meant:
     reference, understood = target.reference, _understood(target, asked, request)
     rejected = understood if understood and normalise(understood.text) != meant.key else None
     considered = [one for one in target.ranked if one.candidate.key != meant.key]
-    one = written(query, reference, [Ranked(meant, _SAID), *considered], spaces=asked.spaces)
+    one = written(query, reference, [Ranked(meant, _SAID), *considered], spaces=asked.spaces, around=target.around)
     resolution = one.resolution.model_copy(update={"confidence": _SAID, "reason": _reason(request.query)})
-    kept = [other for other in asked.written if other.edit.end <= one.edit.start or one.edit.end <= other.edit.start]
+    kept = [other for other in asked.written if not _in_place_of(other, reference, one.edit)]
     ids = (found for each in (*kept, one) for found in each.entity_ids)
     result = CoreferenceResult(
         original_query=request.query,
@@ -205,9 +213,16 @@ def _revised(request: ResolutionRequest, asked: Analysis, choice: Choice, meant:
         confidence=_SAID,
         entities_found=tuple(dict.fromkeys(ids)),
         revision=Revision(query=query, resolution=resolution, rejected=rejected),
+        degraded=asked.result.degraded,
     )
     again = Written(resolution, one.edit, one.entity_ids)
     return replace(asked, result=result, written=(*kept, again), questions=())
+
+
+def _in_place_of(other: Written, reference: Reference, change: Edit) -> bool:
+    """Whether what was written before stands where something else is meant; two insertions do not overlap."""
+    same = (other.resolution.start, other.resolution.end) == (reference.start, reference.end)
+    return same or (other.edit.start < change.end and change.start < other.edit.end)
 
 
 def _target(asked: Analysis, choice: Choice, meant: Candidate) -> Choices | None:
@@ -228,23 +243,21 @@ def _target(asked: Analysis, choice: Choice, meant: Candidate) -> Choices | None
 
 
 def _understood(target: Choices, asked: Analysis, request: ResolutionRequest) -> Alternative | None:
-    """What the reference was taken for: by what the session remembers, else by the rules."""
-    text = target.reference.text
+    """What the reference was taken for: by what the session remembers, else as it is read now."""
+    text, span = target.reference.text, (target.reference.start, target.reference.end)
+    here = next((one.resolution for one in asked.written if (one.resolution.start, one.resolution.end) == span), None)
     for entry in reversed(request.history):
-        if entry.get("original_text") == text and not entry.get("corrected"):
+        same = bool(text) or (here and entry.get("resolved_text") == here.resolved_text)  # every gap reads alike
+        if same and entry.get("original_text") == text and not entry.get("corrected"):
             return Alternative(
                 text=str(entry.get("resolved_text") or ""),
                 entity_id=str(entry["entity_id"]) if entry.get("entity_id") else None,
                 source=ReferenceSource(str(entry.get("source") or ReferenceSource.SESSION.value)),
                 score=float(entry.get("confidence") or 0.0),
             )
-    for one in asked.written:
-        if (one.resolution.start, one.resolution.end) == (target.reference.start, target.reference.end):
-            found = one.resolution
-            return Alternative(
-                text=found.resolved_text, entity_id=found.entity_id, source=found.source, score=found.confidence
-            )
-    return None
+    if here is None:
+        return None
+    return Alternative(text=here.resolved_text, entity_id=here.entity_id, source=here.source, score=here.confidence)
 
 
 def _reason(message: str) -> str:

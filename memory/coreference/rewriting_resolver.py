@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 import structlog
 
@@ -9,9 +10,11 @@ from ..dialogue import Role, Turn
 from ..errors import Overloaded, Unavailable
 from ..ports.language import QueryRewriter, Resolver
 from ..text import normalise
+from .analysis import Analysis
 from .joining import Joiner
 from .resolutions import CoreferenceResult, ResolutionRequest
 from .resolver import RuleResolver
+from .revising import revise
 from .rewrites import RewriteRequest, RewriteResult
 
 _log = structlog.get_logger("entity_memory")
@@ -38,15 +41,23 @@ class RewritingResolver(Resolver):
 
     async def resolve(self, request: ResolutionRequest) -> CoreferenceResult:
         """See `Resolver.resolve`."""
+        return (await self.analyse(request)).result
+
+    async def analyse(self, request: ResolutionRequest) -> Analysis:
+        """Resolves a query and says from what; what a query revises is the one before it as both together read it."""
+        revised = await revise(request, analyse=self.analyse, find=self._rules.find)
+        return revised or await self._read(request)
+
+    async def _read(self, request: ResolutionRequest) -> Analysis:
         turns = _spoken(request.turns)
         asked = RewriteRequest(
             query=request.query, turns=tuple(turn.content for turn in turns), names=_offered(request, turns)
         )
         if not request.query.strip() or not (asked.turns or asked.names):
-            return await self._rules.resolve(request)
-        analysis, rewrite = await asyncio.gather(self._rules.analyse(request), self._rewrite(asked))
+            return await self._rules.read(request)
+        analysis, rewrite = await asyncio.gather(self._rules.read(request), self._rewrite(asked))
         if rewrite is None:
-            return analysis.result.model_copy(update={"degraded": (*analysis.result.degraded, "rewriter")})
+            return replace(analysis, result=analysis.result.model_copy(update={"degraded": ("rewriter",)}))
         return Joiner(request, turns, analysis, floor=self._floor).join(rewrite)
 
     async def _rewrite(self, asked: RewriteRequest) -> RewriteResult | None:

@@ -6,7 +6,7 @@ from ..dialogue import Turn
 from ..extraction.mentions import Extraction, MentionLevel
 from ..ports.sessions import SessionStore
 from ..text import normalise
-from .resolutions import CoreferenceResult, Revision
+from .resolutions import CoreferenceResult
 
 
 def meant_in(result: CoreferenceResult, extraction: Extraction) -> CoreferenceResult:
@@ -36,7 +36,7 @@ async def remember(
     extraction: Extraction,
     resolution: CoreferenceResult,
 ) -> None:
-    """Adds what was said, mentioned and resolved to a session, and marks what the user corrected.
+    """Adds what was said, mentioned and resolved to a session, and marks what the user corrected, in one atomic step.
 
     The entry of the wrong antecedent gets `corrected`, the name of what was meant; the entry of that comes behind it.
 
@@ -44,8 +44,6 @@ async def remember(
         StoreUnavailable: The session cannot be kept.
     """
     revision = resolution.revision
-    if revision and revision.rejected:
-        await _mark(sessions, session_id, user_id=user_id, revision=revision, wrong=revision.rejected.text)
     await sessions.append(
         session_id,
         user_id=user_id,
@@ -53,17 +51,5 @@ async def remember(
         mentioned=[mention.entity_id for mention in extraction.mentions if mention.entity_id],
         resolutions=[*resolution.resolutions, *((revision.resolution,) if revision else ())],
         deixis=[mention.text for mention in extraction.mentions if mention.level is MentionLevel.SESSION],
+        revision=revision,
     )
-
-
-async def _mark(sessions: SessionStore, session_id: str, *, user_id: str, revision: Revision, wrong: str) -> None:
-    context = (await sessions.load(session_id, user_id=user_id)).context
-    history = list(context.coreference_history)
-    for at in range(len(history) - 1, -1, -1):
-        entry = history[at]
-        said = entry.get("original_text") == revision.resolution.original_text
-        if said and entry.get("resolved_text") == wrong and not entry.get("corrected"):
-            history[at] = {**entry, "corrected": revision.resolution.resolved_text}
-            changed = context.model_copy(update={"coreference_history": tuple(history)})
-            await sessions.store_context(changed, user_id=user_id)
-            return

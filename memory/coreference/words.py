@@ -1,6 +1,7 @@
 """Folding and cutting that keep offsets: what detection and noun phrases share."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -50,3 +51,11 @@ def is_latin(character: str) -> bool:
 def is_seam(left: str, right: str) -> bool:
     """Whether a Latin and a Han character stand side by side."""
     return (is_latin(left) and is_han(right)) or (is_han(left) and is_latin(right))
+
+
+def set_side_by_side(pieces: Iterable[str], *, spaces: bool) -> str:
+    """Pieces of a sentence in a row, with a space where Latin meets Han if the user writes one; none is changed."""
+    text = ""
+    for piece in filter(None, pieces):
+        text += f" {piece}" if text and spaces and is_seam(text[-1], piece[0]) else piece
+    return text

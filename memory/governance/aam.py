@@ -54,7 +54,8 @@ class AamMemory(Value):
         conflicts_with: Memories that it contradicts while neither has taken the other's place.
         supersedes: Memories whose place it took; they are kept, archived.
         superseded_by: The memory that took its place.
-        unchecked: Whether conflicts could not be looked for when it was stored; they are when it is said again.
+        unchecked: Whether conflicts could not be looked for when it was stored; they are when the index has it, or when
+            it is said again.
     """
 
     memory_id: str

@@ -30,6 +30,24 @@ async def store(
         The memory as it is kept, and its conflicts.
     """
     memory = said if known is None else said_again(known, said, at=at)
+    return await settle(unit, memory, known, find, at=at)
+
+
+async def settle(
+    unit: UnitOfWork, memory: AamMemory, known: AamMemory | None, find: FindConflicts, *, at: datetime
+) -> tuple[AamMemory, Sequence[MemoryConflict]]:
+    """Keeps a memory as it is to be and deals with its conflicts; the caller commits.
+
+    Args:
+        unit: The transaction.
+        memory: What is to be kept.
+        known: What is kept of it until now.
+        find: Finds what it contradicts.
+        at: The time.
+
+    Returns:
+        The memory as it is kept, and its conflicts.
+    """
     conflicts = find(memory)
     open_ = [conflict for conflict in conflicts if conflict.resolution is Resolution.REVIEW]
     overwritten = [conflict for conflict in conflicts if conflict.resolution is Resolution.OVERWRITE]

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
+from ..governance.rechecking import ConflictRecheck
 from ..ports.generations import VectorSpace, VectorSpaces
 from ..ports.language import Priority, TextKind
 from ..ports.record import OutboxEntry, SystemOfRecord
@@ -10,6 +11,7 @@ from ..ports.vectors import Collection, FloatVector
 from ..retrieval.analysis import KeywordAnalyzer
 from .projection import Projection, has_same_vector
 from .sources import project_items
+from .spaces import PerSpace
 
 INDEX_BATCH = 64
 
@@ -17,13 +19,28 @@ INDEX_BATCH = 64
 class Indexer:
     """Drains the outbox of one user at a time; every step can be repeated.
 
-    An entry is taken off the outbox when every space that is to be kept up to date has it.
+    An entry is taken off the outbox when every space that is to be kept up to date has it, and when the conflicts of a
+    typed memory that was stored while they could not be looked for have been.
+
+    Args:
+        record: Holds the outbox and what it names.
+        spaces: Where it goes.
+        analyzer: Makes terms of texts.
+        rechecks: Look for those conflicts, one a space; without them such memories stay as they are.
     """
 
-    def __init__(self, *, record: SystemOfRecord, spaces: VectorSpaces, analyzer: KeywordAnalyzer) -> None:
+    def __init__(
+        self,
+        *,
+        record: SystemOfRecord,
+        spaces: VectorSpaces,
+        analyzer: KeywordAnalyzer,
+        rechecks: PerSpace[ConflictRecheck] | None = None,
+    ) -> None:
         self._record = record
         self._spaces = spaces
         self._analyzer = analyzer
+        self._rechecks = rechecks
 
     async def drain(self, user_id: str, priority: Priority, *, batches: int | None = None, anew: bool = False) -> int:
         """Indexes what waits for this user; returns how many items that was.
@@ -45,6 +62,9 @@ class Indexer:
             for collection, group in groupby(sorted(entries, key=_collection), key=_collection):
                 batch = list(group)
                 await self._index_batch(user_id, collection, batch, priority, anew=anew)
+                if self._rechecks and collection is Collection.AAM:
+                    recheck = await self._rechecks.current()
+                    await recheck.check([entry.item_id for entry in batch], user_id=user_id)
                 await self._record.backlog.acknowledge(batch)
             indexed += len(entries)
             done += 1

@@ -12,6 +12,7 @@ from weakref import WeakValueDictionary
 from ..entities import Entity
 from ..errors import StoreUnavailable
 from ..extraction.recognition import recognise
+from ..governance.rechecking import ConflictRecheck
 from ..ports.generations import EmbeddedItem, VectorSpace, VectorSpaces
 from ..ports.language import Extractor, Priority
 from ..ports.learning import LearnReport
@@ -25,12 +26,21 @@ from .lessons import Lesson
 from .lost_index import requeue_lost
 from .projection import has_same_vector
 from .sources import Projections, project_items
+from .spaces import PerSpace
 
 LEARN_BATCH = 64
 
 
 class Learner:
-    """Learns one user's backlog at a time; several users may be learned at once."""
+    """Learns one user's backlog at a time; several users may be learned at once.
+
+    Args:
+        record: Holds the backlog.
+        extractor: Finds names in turns.
+        spaces: Where vectors go.
+        analyzer: Makes terms of texts.
+        rechecks: See `Indexer`.
+    """
 
     def __init__(
         self,
@@ -39,11 +49,12 @@ class Learner:
         extractor: Extractor,
         spaces: VectorSpaces,
         analyzer: KeywordAnalyzer,
+        rechecks: PerSpace[ConflictRecheck] | None = None,
     ) -> None:
         self._record = record
         self._extractor = extractor
         self._spaces = spaces
-        self._indexer = Indexer(record=record, spaces=spaces, analyzer=analyzer)
+        self._indexer = Indexer(record=record, spaces=spaces, analyzer=analyzer, rechecks=rechecks)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._looking = asyncio.Lock()
         self._looked_at: VectorIndex | None = None

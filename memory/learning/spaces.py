@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 import structlog
 from typing_extensions import override
 
+from ..answering.answers import Answer, Answerer, AnswerRequest
 from ..coreference.resolutions import CoreferenceResult, ResolutionRequest
 from ..errors import StoreUnavailable
 from ..ports.generations import Generations, VectorModel, VectorSpace, VectorSpaces
@@ -159,6 +160,27 @@ class LiveRetriever(Retriever):
             _log.warning("retrieval_degraded", part="record", component=error.component, error=error.message)
             return SearchResult(degraded=("record",))
         return await retriever.search(request)
+
+
+class LiveAnswerer(Answerer):
+    """Answers with the bounds of the model that is live, whose cosines the hits carry.
+
+    Args:
+        answerers: One a space.
+        otherwise: Any of them, for the time when the record cannot say which is live.
+    """
+
+    def __init__(self, answerers: PerSpace[Answerer], *, otherwise: VectorSpace) -> None:
+        self._answerers = answerers
+        self._otherwise = otherwise
+
+    @override
+    async def answer(self, request: AnswerRequest) -> Answer:
+        try:
+            answerer = await self._answerers.current()
+        except StoreUnavailable:
+            answerer = self._answerers.of(self._otherwise)
+        return await answerer.answer(request)
 
 
 class LiveResolver(Resolver):

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from datetime import timedelta
 
-from ..coreference.resolutions import CoreferenceResolution
+from ..coreference.resolutions import CoreferenceResolution, Revision
 from ..dialogue import Session, SessionContext, Turn
 
 CONTEXT_TTL = timedelta(hours=24)
@@ -39,12 +39,15 @@ class SessionStore(ABC):
         resolutions: Sequence[CoreferenceResolution] = (),
         deixis: Sequence[str] = (),
         referred: str | None = None,
+        revision: Revision | None = None,
     ) -> None:
         """Adds turns and what was seen in them, in one atomic step; renews both times to live.
 
         `mentioned` are entity ids, moved to the end of `mentioned_entities` (000 §5.4, `add_entity_to_session`);
-        `referred`, else the entity id of the last resolution that has one, becomes `last_referred_entity`. Every list
-        is cut to its bound above, oldest first. A turn whose `turn_id` is already in the history is not added again.
+        `referred`, else the entity id of the last resolution that has one, becomes `last_referred_entity`. What
+        `revision` rejects gets `corrected`, the name of what was meant: the latest entry of `coreference_history` that
+        resolved the same words to it and has none yet. Every list is cut to its bound above, oldest first. A turn whose
+        `turn_id` is already in the history is not added again.
         """
 
     @abstractmethod

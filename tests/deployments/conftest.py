@@ -10,6 +10,7 @@ from deployments.governance import Governance
 from deployments.http.app import build_http
 from deployments.http.services import Embedding, Services
 from deployments.metrics import MeteredExtractor, MeteredResolver, MeteredRetriever, ServiceMetrics
+from memory.answering.cosine_bounds import CosineBounds
 from memory.answering.extractive import ExtractiveAnswerer
 from memory.chat.additions import MemoryAdditions
 from memory.chat.turn import ChatTurn
@@ -99,7 +100,7 @@ async def services() -> AsyncIterator[Services]:
             extractor=extractor,
             resolver=resolver,
             retriever=retriever,
-            answerer=ExtractiveAnswerer(analyzer=analyzer, min_cosine=0.99),
+            answerer=ExtractiveAnswerer(analyzer=analyzer, min_cosine=CosineBounds(chinese=0.99, other=0.99)),
             learning=learning,
         ),
         additions=MemoryAdditions(record=record, sessions=sessions, learning=learning),

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from memory.answering.cosine_bounds import CosineBounds
 from memory.answering.extractive import ExtractiveAnswerer
 from memory.chat.additions import MemoryAdditions, NewMemory
 from memory.chat.turn import Acknowledged, ChatMessage, ChatTurn, Replied, Understood
@@ -93,7 +94,7 @@ async def world() -> AsyncIterator[World]:
         extractor=extractor,
         resolver=LongTermResolver(RuleResolver(extractor=extractor), record=record),
         retriever=retriever,
-        answerer=ExtractiveAnswerer(analyzer=analyzer, min_cosine=0.99),
+        answerer=ExtractiveAnswerer(analyzer=analyzer, min_cosine=CosineBounds(chinese=0.99, other=0.99)),
         learning=worker,
     )
     additions = MemoryAdditions(record=record, sessions=sessions, learning=worker)

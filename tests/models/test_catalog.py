@@ -55,6 +55,16 @@ def test_a_model_that_reads_no_chinese_says_what_its_chinese_band_is_worth() -> 
     assert bands.other.candidates.precision > 0.9 > 0.6 > bands.chinese.candidates.precision
 
 
+def test_a_memory_answers_by_its_cosine_only_in_languages_for_which_the_model_was_measured() -> None:
+    e5, mpnet, unknown = (get_model(name).answer_min_cosine for name in (DEFAULT_MODEL, "all-mpnet-base-v2", "bge-m3"))
+    assert e5.are_met(0.87, "它在哪？", "機房")
+    assert not e5.are_met(0.86, "它在哪？", "機房")
+    assert not e5.are_met(0.5, "Where is it?", "On the third floor.")
+    assert mpnet.are_met(0.5, "Where is it?", "On the third floor.")
+    assert not mpnet.are_met(0.99, "它在哪？", "機房")
+    assert not unknown.are_met(0.99, "Where is it?", "On the third floor.")
+
+
 def test_the_band_of_001_holds_unrelated_texts_for_the_default_model() -> None:
     bands = get_model(DEFAULT_MODEL).bands
     assert bands is not None

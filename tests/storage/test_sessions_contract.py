@@ -6,10 +6,17 @@ from types import SimpleNamespace
 
 import pytest
 
-from memory.coreference.resolutions import CoreferenceResolution, ReferenceSource
+from memory.coreference.resolutions import (
+    Alternative,
+    CoreferenceResolution,
+    CoreferenceResult,
+    ReferenceSource,
+    Revision,
+)
+from memory.coreference.session_memory import remember
 from memory.dialogue import Role, SessionContext
 from memory.errors import InvalidField
-from memory.extraction.mentions import Mention
+from memory.extraction.mentions import Extraction, Mention
 from memory.ports.sessions import (
     CONTEXT_TTL,
     COREFERENCE_HISTORY,
@@ -52,6 +59,11 @@ def resolution(text: str, entity_id: str | None = None) -> CoreferenceResolution
         start=0,
         end=1,
     )
+
+
+def revision(*, wrong: str, meant: str) -> Revision:
+    rejected = Alternative(text=wrong, source=ReferenceSource.SESSION, score=0.9)
+    return Revision(query="它呢？", resolution=resolution(meant), rejected=rejected)
 
 
 async def test_an_unknown_session_is_empty_and_starts_now(sessions: SessionStore, clock: SimpleNamespace) -> None:
@@ -304,3 +316,46 @@ async def test_a_stored_context_does_not_renew_the_turns(make: SimpleNamespace) 
     assert (await store.load("s", user_id="ann")).turns == ()
     now = make.NOON + CONTEXT_TTL
     assert (await store.load("s", user_id="ann")).context == stored_context(make)
+
+
+async def test_a_revision_marks_the_latest_entry_that_it_takes_back_and_no_other(
+    sessions: SessionStore, make: SimpleNamespace
+) -> None:
+    said = [resolution("A"), resolution("A").model_copy(update={"confidence": 0.1 + 0.2}), resolution("B")]
+    await sessions.append("s", user_id="ann", turns=[make.turn("a", "1")], resolutions=said)
+    for _ in range(2):  # the second is a repetition
+        await sessions.append(
+            "s", user_id="ann", turns=[make.turn("b", "2")], revision=revision(wrong="A", meant="C𠮷")
+        )
+    await sessions.append("s", user_id="ann", turns=[make.turn("c", "3")], revision=revision(wrong="D", meant="E"))
+    history = (await sessions.load("s", user_id="ann")).context.coreference_history
+    assert [entry.get("corrected") for entry in history] == [None, "C𠮷", None]
+    assert history[1]["confidence"] == 0.1 + 0.2  # to the last digit
+    await sessions.append("s", user_id="ann", turns=[make.turn("d", "4")], revision=revision(wrong="A", meant="F"))
+    history = (await sessions.load("s", user_id="ann")).context.coreference_history
+    assert [entry.get("corrected") for entry in history] == ["F", "C𠮷", None]
+
+
+async def test_a_revision_that_takes_nothing_back_marks_nothing(sessions: SessionStore) -> None:
+    answer = revision(wrong="A", meant="C").model_copy(update={"rejected": None})
+    await sessions.append("s", user_id="ann", turns=[], resolutions=[resolution("A")])
+    await sessions.append("s", user_id="ann", turns=[], revision=answer)
+    assert "corrected" not in (await sessions.load("s", user_id="ann")).context.coreference_history[0]
+
+
+async def test_simultaneous_turns_lose_no_mark_of_a_correction(sessions: SessionStore, make: SimpleNamespace) -> None:
+    things = [f"thing {n}" for n in range(8)]
+    said = [resolution(thing) for thing in things]
+    await sessions.append("s", user_id="ann", turns=[make.turn("a")], resolutions=said)
+
+    async def turn(n: int, result: CoreferenceResult) -> None:
+        turns = [make.turn(f"turn {n}", f"turn {n}")]
+        await remember(sessions, "s", user_id="ann", turns=turns, extraction=Extraction(), resolution=result)
+
+    plain = CoreferenceResult(original_query="hm", resolved_query="hm")
+    corrections = [plain.model_copy(update={"revision": revision(wrong=one, meant=f"not {one}")}) for one in things]
+    await asyncio.gather(*(turn(n, result) for n, result in enumerate([*corrections, *[plain] * 8])))
+    session = await sessions.load("s", user_id="ann")
+    marks = {entry["resolved_text"]: entry.get("corrected") for entry in session.context.coreference_history}
+    assert marks == {one: f"not {one}" for one in things} | {f"not {one}": None for one in things}
+    assert len(session.turns) == 1 + 16

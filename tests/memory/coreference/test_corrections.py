@@ -105,6 +105,46 @@ async def test_a_name_that_was_said_itself_is_corrected_too(resolve: Resolve) ->
     assert result.resolved_query == "IBM 的總部在哪？"
 
 
+@pytest.mark.parametrize(
+    ("said", "asked", "correction", "expected"),
+    [
+        ("AI-Box 用三年了。HCI-500 剛裝好", "電池能用多久？", "不是，我是說 AI-Box", "AI-Box 的電池能用多久？"),
+        ("AI-Box 用三年了。HCI-500 剛裝好", "哪裡買比較便宜", "不是，我是說 AI-Box", "AI-Box 哪裡買比較便宜"),
+        ("我问过腾讯。也问过小米", "请问总部有多少人？", "不对，我问的是腾讯", "请问腾讯的总部有多少人？"),
+        ("I use Redis. I tried Qdrant.", "What is the monthly price?", "No, Redis.", "What is Redis's monthly price?"),
+        (
+            "I use Redis. I tried Qdrant.",
+            "When does the licence end?",
+            "No, I meant Redis",
+            "When does Redis's licence end?",
+        ),
+    ],
+)
+async def test_a_question_that_names_nothing_is_about_what_the_user_says_it_was(
+    resolve: Resolve, said: str, asked: str, correction: str, expected: str
+) -> None:
+    result = await resolve(correction, said, "ok", asked, "ok")
+    assert result.resolved_query == expected
+    assert result.revision
+    assert result.revision.rejected is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "correction"),
+    [
+        ("我們明天去開會。", "不是，我是說 AI-Box"),
+        ("Redis 跟 Qdrant 哪個快？", "不是，我是說 AI-Box"),
+        ("Where can I get lunch?", "No, I meant Redis"),
+        ("電池能用多久？", "不是，我是說明天"),
+        ("電池能用多久？", "AI-Box"),
+    ],
+)
+async def test_where_nothing_says_what_was_left_out_nothing_is_put_in(
+    resolve: Resolve, asked: str, correction: str
+) -> None:
+    assert (await resolve(correction, "I use Redis, Qdrant. AI-Box 也在用", "ok", asked, "ok")).revision is None
+
+
 async def test_afterwards_the_reference_means_what_the_user_said(resolve: Resolve) -> None:
     turns = (*_ASKED, "不是，我是說 HCI-500", "好")
     assert (await resolve("它有保固嗎？", *turns)).resolved_query == "HCI-500 有保固嗎？"

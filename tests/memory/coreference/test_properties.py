@@ -61,7 +61,10 @@ async def test_no_input_breaks_it_and_every_change_is_accounted_for(
     result = await RuleResolver(extractor=extractor).resolve(make_request(query, turns, long_term=known))
     assert result.original_query == query
     assert 0.0 <= result.confidence <= 1.0
-    if not result.resolutions:
+    if revision := result.revision:  # 前者 may answer what the turn before left open
+        assert revision.query in turns[::2]
+        assert revision.query[revision.resolution.start : revision.resolution.end] == revision.resolution.original_text
+    elif not result.resolutions:
         assert result.resolved_query == query
     for one in (*result.resolutions, *result.unresolved):
         assert query[one.start : one.end] == one.original_text

@@ -1,80 +1,24 @@
 """The rules joined with a trained rewriter: who decides what, what is reported, and what is left when it is down."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import pytest
 from structlog.testing import capture_logs
-from typing_extensions import override
 
 from memory.coreference.long_term import LongTermResolver
 from memory.coreference.resolutions import CoreferenceResult, ReferenceSource, ResolutionRequest
 from memory.coreference.resolver import RuleResolver
-from memory.coreference.rewrites import Antecedent, Replacement, RewriteRequest, RewriteResult
 from memory.coreference.rewriting_resolver import RewritingResolver
 from memory.dialogue import Role, Turn
 from memory.entities import Entity
 from memory.errors import ModelUnavailable, Overloaded
 from memory.extraction.mentions import EntitySubtype, Mention
-from memory.ports.language import Extractor, Priority, QueryRewriter
+from memory.ports.language import Extractor, QueryRewriter
 from storage.memory_record import InMemoryRecord
+from tests.memory.coreference.scripted_rewriter import DownRewriter, ScriptedRewriter, Span
 
 MakeRequest = Callable[..., ResolutionRequest]
 MakeEntity = Callable[..., Entity]
-Span = tuple[str, str]
-"""What is replaced, empty for an insertion before the second, and what is written; a span of a turn or of the names."""
-
-
-class ScriptedRewriter(QueryRewriter):
-    """Makes the edits that it was told to make."""
-
-    def __init__(self, *edits: Span, confidence: float = 0.9, keep: float = 0.0) -> None:
-        self.asked: list[RewriteRequest] = []
-        self._edits = edits
-        self._confidence = confidence
-        self._keep = keep
-
-    @override
-    async def rewrite(
-        self, requests: Sequence[RewriteRequest], *, priority: Priority = Priority.INTERACTIVE
-    ) -> list[RewriteResult]:
-        self.asked += requests
-        return [self._rewritten(request) for request in requests]
-
-    def _rewritten(self, request: RewriteRequest) -> RewriteResult:
-        replacements = []
-        for at, text in self._edits:
-            before, _, replaced = at.rpartition("|")
-            start = request.query.index(before) + len(before) if before else request.query.index(replaced)
-            replacements.append(self._replacement(request, start, start + len(replaced), text))
-        return RewriteResult(
-            text=request.query,
-            replacements=tuple(replacements),
-            keep_probability=self._keep,
-            confidence=self._confidence,
-            best_edit=request.query,
-        )
-
-    def _replacement(self, request: RewriteRequest, start: int, end: int, text: str) -> Replacement:
-        turns: list[tuple[int | None, str]] = [*enumerate(request.turns), (None, "、".join(request.names))]
-        antecedents = [
-            Antecedent(text=text, turn=turn, start=said.index(text), end=said.index(text) + len(text), probability=0.9)
-            for turn, said in reversed(turns)
-            if text in said
-        ]
-        return Replacement(
-            start=start, end=end, text=text, antecedents=tuple(antecedents[:1]), confidence=self._confidence
-        )
-
-
-class Down(QueryRewriter):
-    def __init__(self, error: Exception) -> None:
-        self._error = error
-
-    @override
-    async def rewrite(
-        self, requests: Sequence[RewriteRequest], *, priority: Priority = Priority.INTERACTIVE
-    ) -> list[RewriteResult]:
-        raise self._error
 
 
 @pytest.fixture
@@ -264,7 +208,7 @@ async def test_without_the_rewriter_the_rules_answer_and_say_so(
 ) -> None:
     request = make_request("它多少錢？", ["我在看 AI-Box", "好"])
     with capture_logs() as logs:
-        result = await resolve(rules, Down(error), request)
+        result = await resolve(rules, DownRewriter(error), request)
     assert result.resolved_query == "AI-Box 多少錢？"
     assert result.degraded == ("rewriter",)
     assert [one["component"] for one in logs if one["event"] == "resolution_degraded"] == ["rewriter"]

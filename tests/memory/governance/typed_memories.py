@@ -10,11 +10,14 @@ import numpy as np
 from memory.errors import StoreUnavailable
 from memory.governance.aam import AamMemory, NewAamMemory
 from memory.governance.accesses import AccessTally
+from memory.governance.conflicts import FixedBand
 from memory.governance.protection import MemoryProtection, StoredMemory
+from memory.governance.rechecking import ConflictRecheck
 from memory.learning.indexer import Indexer
-from memory.learning.spaces import OneSpace
+from memory.learning.spaces import OneSpace, PerSpace
+from memory.ports.generations import VectorSpace
 from memory.ports.language import Encoder, FloatMatrix, Priority, TextKind
-from memory.ports.vectors import Collection, IndexQuery, ScoredPoint
+from memory.ports.vectors import Collection, IndexPoint, IndexQuery, ScoredPoint
 from memory.retrieval.analysis import KeywordAnalyzer
 from storage.memory_record import InMemoryRecord
 from storage.memory_vectors import InMemoryVectors
@@ -67,9 +70,16 @@ class Fallible(InMemoryVectors):
     away = False
 
     async def search(self, queries: Sequence[IndexQuery], *, user_id: str) -> list[list[ScoredPoint]]:
+        self._answer()
+        return await super().search(queries, user_id=user_id)
+
+    async def upsert(self, collection: Collection, points: Sequence[IndexPoint], *, user_id: str) -> None:
+        self._answer()
+        await super().upsert(collection, points, user_id=user_id)
+
+    def _answer(self) -> None:
         if self.away:
             raise StoreUnavailable("The index is away.", component="vectors")
-        return await super().search(queries, user_id=user_id)
 
 
 @dataclass
@@ -114,10 +124,17 @@ class Aam:
 
     async def project(self, user: str = "ann") -> None:
         """Brings the index up to date."""
+        spaces = OneSpace(encoder=self.encoder, index=self.index)
         indexer = Indexer(
-            record=self.record, spaces=OneSpace(encoder=self.encoder, index=self.index), analyzer=self.analyzer
+            record=self.record, spaces=spaces, analyzer=self.analyzer, rechecks=PerSpace(spaces, self.recheck)
         )
         await indexer.drain(user, Priority.BATCH)
+
+    def recheck(self, space: VectorSpace) -> ConflictRecheck:
+        """What looks for conflicts that could not be looked for."""
+        return ConflictRecheck(
+            record=self.record, encoder=space.encoder, index=space.index, bands=FixedBand(), now=lambda: self.now
+        )
 
     async def indexed(self, user: str = "ann") -> set[str]:
         points = await self.index.stored(Collection.AAM, user_id=user)

@@ -1,0 +1,89 @@
+"""Things that were named side by side and not apart since: a singular that would fit each of them means none surely.
+
+"AI-Box and Redis are up for renewal. When does it expire?" What a ranking prefers one of them for is older than the
+coordination (it was referred to, or named in a correction) or no evidence (it sounds more like the question), so
+that must not decide. What each of them is does: a person is not meant by 它, a place not by "this system".
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from .candidates import Candidate, Span
+from .ranking import Ranked
+
+_DECIDING = ("agreement", "head")
+"""Features that tell what a thing is rather than how it was mentioned."""
+
+Together = frozenset[str]
+"""The keys of the members of one coordination."""
+
+
+class NamedTogether:
+    """Follows a conversation mention by mention: which things have last been named together.
+
+    What the assistant repeats (it quotes) names nothing anew: a coordination that was known stays as it was.
+    """
+
+    def __init__(self) -> None:
+        self._known: set[Together] = set()
+        self._now: dict[Together, None] = {}
+
+    @property
+    def now(self) -> tuple[Together, ...]:
+        """The coordinations none of whose members has been mentioned on its own since."""
+        return tuple(self._now)
+
+    def read(self, found: Iterable[Span], groups: Iterable[Candidate], *, user: bool) -> None:
+        """Takes in the mentions of a text, in text order, and the coordinations among them."""
+        joined = {member.end: group for group in groups for member in group.members}
+        for _, end, one in found:
+            group = joined.get(end)
+            if group is None:
+                self.single_out(one.key)
+            elif end == group.end:
+                keys = frozenset(member.key for member in group.members)
+                if user or keys not in self._known:
+                    self._now[keys] = None
+                self._known.add(keys)
+
+    def single_out(self, key: str) -> None:
+        """Takes in that one thing was mentioned or referred to on its own."""
+        for keys in self.now:
+            if key in keys:
+                del self._now[keys]
+
+
+def evened(ranked: Sequence[Ranked], together: Sequence[Together]) -> list[Ranked]:
+    """The ranking in which things that were named together, and are alike in what they are, have the same score.
+
+    Args:
+        ranked: Best first.
+        together: See `NamedTogether.now`.
+    """
+    scores = [one.score for one in ranked]
+    for keys in together:
+        peers: dict[tuple[float, ...], list[int]] = {}
+        for at, one in enumerate(ranked):
+            if one.candidate.key in keys:
+                peers.setdefault(tuple(one.features[name] for name in _DECIDING), []).append(at)
+        for alike in peers.values():
+            best = max(scores[at] for at in alike)
+            for at in alike:
+                scores[at] = best
+    return sorted(
+        (replace(one, score=score) for one, score in zip(ranked, scores, strict=True)),
+        key=lambda one: (-one.score, -one.candidate.order),
+    )
+
+
+def has_peer(key: str, ranked: Sequence[Ranked], together: Sequence[Together]) -> bool:
+    """Whether something that was named together with a candidate is as likely as it.
+
+    Args:
+        key: Of the candidate.
+        ranked: As `evened` left it.
+        together: See `NamedTogether.now`.
+    """
+    scores = {one.candidate.key: one.score for one in ranked}
+    peers = {other for keys in together if key in keys for other in keys} - {key}
+    return key in scores and any(scores.get(other) == scores[key] for other in peers)

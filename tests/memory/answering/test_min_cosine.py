@@ -1,0 +1,89 @@
+"""From which cosine on a memory answers a question that shares no words with it: as the model that found it says."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import pytest
+from typing_extensions import override
+
+from memory.answering.answers import Answerer, AnswerRequest
+from memory.answering.cosine_bounds import CosineBounds
+from memory.answering.extractive import ExtractiveAnswerer
+from memory.errors import StoreUnavailable
+from memory.learning.spaces import LiveAnswerer, PerSpace
+from memory.ports.generations import VectorSpace, VectorSpaces
+from memory.retrieval.analysis import KeywordAnalyzer
+from memory.retrieval.hits import Hit, HitKind
+from models.fake_encoder import FakeEncoder
+from storage.memory_vectors import InMemoryVectors
+
+NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+SAID = "The spare key lies under the flowerpot."
+BOUNDS = {
+    "near": CosineBounds(chinese=0.6, other=0.5),
+    "far": CosineBounds(chinese=0.95, other=0.9),
+    "unmeasured": CosineBounds(),
+}
+
+
+def asked(question: str, *, cosine: float) -> AnswerRequest:
+    hit = Hit(kind=HitKind.MEMORY, id="m", text=SAID, score=0.9, parts={"cosine": cosine}, created_at=NOW)
+    return AnswerRequest(message=question, resolved=question, hits=(hit,), now=NOW)
+
+
+def answerer_of(space: VectorSpace) -> Answerer:
+    return ExtractiveAnswerer(analyzer=KeywordAnalyzer(), min_cosine=BOUNDS[space.encoder.model_id])
+
+
+def space_of(model_id: str) -> VectorSpace:
+    return VectorSpace(FakeEncoder(model_id=model_id, dimension=8), InMemoryVectors(dimension=8))
+
+
+class Moving(VectorSpaces):
+    """Whichever the test says is live; none can be told where it says nothing."""
+
+    def __init__(self) -> None:
+        self.now: VectorSpace | None = None
+
+    @override
+    async def live(self) -> VectorSpace:
+        if self.now is None:
+            raise StoreUnavailable("The record is away.", component="record")
+        return self.now
+
+    @override
+    async def written(self) -> Sequence[VectorSpace]:
+        return [await self.live()]
+
+
+@pytest.mark.parametrize(("cosine", "answered"), [(0.89, False), (0.9, True)])
+async def test_a_memory_that_shares_no_word_answers_from_the_bound_on(cosine: float, answered: bool) -> None:
+    answer = await answerer_of(space_of("far")).answer(asked("How do I get in?", cosine=cosine))
+    assert bool(answer.sources) is answered
+
+
+async def test_the_bound_is_that_of_the_language() -> None:
+    answerer = answerer_of(space_of("near"))
+    request = asked("How do I get in?", cosine=0.55)
+    assert (await answerer.answer(request)).sources
+    chinese = request.model_copy(update={"message": "我怎麼進去？", "resolved": "我怎麼進去？"})
+    assert not (await answerer.answer(chinese)).sources
+
+
+async def test_of_a_model_that_nobody_has_measured_shared_words_alone_count() -> None:
+    answerer = answerer_of(space_of("unmeasured"))
+    assert not (await answerer.answer(asked("How do I get in?", cosine=0.999))).sources
+    assert (await answerer.answer(asked("Where is the spare key?", cosine=0.0))).sources
+
+
+async def test_the_bound_follows_the_model_that_is_live() -> None:
+    spaces = Moving()
+    answerer = LiveAnswerer(PerSpace(spaces, answerer_of), otherwise=space_of("far"))
+    request = asked("How do I get in?", cosine=0.7)
+    found = {}
+    for model_id in ("near", "far", "unmeasured", "near"):
+        spaces.now = space_of(model_id)
+        found[model_id] = bool((await answerer.answer(request)).sources)
+    assert found == {"near": True, "far": False, "unmeasured": False}
+    spaces.now = None
+    assert not (await answerer.answer(request)).sources
