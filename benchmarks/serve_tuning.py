@@ -1,16 +1,14 @@
-"""What Ray Serve's own switches do for this service: each is a fresh start with the variable set for the whole cluster.
+"""What Ray Serve's own switches do for this service, and what its models cost: each setting is a fresh start.
 
 Theory: with user code on the replica's main loop a call saves two hand-overs between threads a hop, and with its router
 on the same loop two more; a turn has some eight hops of about 1 ms each (SERVING §3). gRPC between deployments spares
-the object store; it caps a message at 4 MiB (`RAY_SERVE_REPLICA_GRPC_MAX_MESSAGE_LENGTH`), 2,700 vectors of 384: more
-texts than a call may hold here. HAProxy replaces the Python proxy, one hop of the eight; it binds every replica of the
-ingress to all interfaces and uses fixed ports and files, so only one service a machine can have it. A second ingress
-replica pays where the first one's thread is the bound, which on two cores nothing but the models is.
+the object store. HAProxy replaces the Python proxy, one hop of the eight. A second ingress replica pays where the first
+one's thread is the bound, which on two cores nothing but the models is. The models cost a turn two forward passes.
 
     python -m benchmarks.serve_tuning --home FOLDER [--rounds 3] [--requests 60] [--seconds 8] [--settings NAME …]
 
 Starts and ends a service in FOLDER for each setting in each round, the settings in turn, so that a busy machine
-disturbs all alike: expected to take 75 s each on two idle cores, so 40 minutes for three rounds of all. Medians over
+disturbs all alike: expected to take 80 s each on two idle cores, so half an hour for three rounds of all. Medians over
 rounds; the last line is JSON.
 """
 
@@ -22,7 +20,9 @@ import statistics
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -34,19 +34,32 @@ from .load.closed_loop import run_closed_loop
 from .load.http import HttpCaller
 from .workload import QUERIES
 
-INGRESS_REPLICAS = "ingress_replicas"
-"""Not a variable of Ray's, but a setting of ours."""
-SETTINGS: Mapping[str, Mapping[str, str]] = {
-    "as Serve comes": {},
-    "user code on the main loop": {"RAY_SERVE_RUN_USER_CODE_IN_SEPARATE_THREAD": "0"},
-    "router on the same loop": {"RAY_SERVE_RUN_ROUTER_IN_SEPARATE_LOOP": "0"},
-    "gRPC between deployments": {"RAY_SERVE_USE_GRPC_BY_DEFAULT": "1"},
-    "gRPC from the proxy, too": {"RAY_SERVE_USE_GRPC_BY_DEFAULT": "1", "RAY_SERVE_PROXY_USE_GRPC": "1"},
-    "log buffer": {"RAY_SERVE_REQUEST_PATH_LOG_BUFFER_SIZE": "1000", "RAY_SERVE_LOG_TO_STDERR": "0"},
-    "throughput optimised": {"RAY_SERVE_THROUGHPUT_OPTIMIZED": "1"},
-    "HAProxy": {"RAY_SERVE_ENABLE_HA_PROXY": "1"},
-    "throughput optimised, HAProxy": {"RAY_SERVE_THROUGHPUT_OPTIMIZED": "1", "RAY_SERVE_ENABLE_HA_PROXY": "1"},
-    "two ingress replicas": {INGRESS_REPLICAS: "2"},
+
+@dataclass(frozen=True)
+class Setting:
+    """What differs from the service as it is shipped.
+
+    Attributes:
+        variables: Of the environment of the cluster and its drivers.
+        arguments: Of `deployments.config.AppArgs`.
+    """
+
+    variables: Mapping[str, str] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+_AS_SERVE_COMES = {"RAY_SERVE_THROUGHPUT_OPTIMIZED": "0", "RAY_SERVE_ENABLE_HA_PROXY": "0"}
+_ONE_LOOP = {"RAY_SERVE_RUN_USER_CODE_IN_SEPARATE_THREAD": "0", "RAY_SERVE_RUN_ROUTER_IN_SEPARATE_LOOP": "0"}
+_GRPC = {"RAY_SERVE_USE_GRPC_BY_DEFAULT": "1", "RAY_SERVE_PROXY_USE_GRPC": "1"}
+SETTINGS = {
+    "as shipped": Setting(),
+    "as Serve comes": Setting(_AS_SERVE_COMES),
+    "one loop a replica": Setting(_AS_SERVE_COMES | _ONE_LOOP),
+    "gRPC": Setting(_AS_SERVE_COMES | _GRPC),
+    "throughput mode": Setting({"RAY_SERVE_ENABLE_HA_PROXY": "0"} | _GRPC),
+    "HAProxy": Setting({"RAY_SERVE_THROUGHPUT_OPTIMIZED": "0"}),
+    "two ingress replicas": Setting(arguments={"ingress_replicas": 2}),
+    "without models": Setting(arguments={"models": {"tagger": "off", "rewriter": "off"}}),
 }
 _HISTORY = [{"content": "我們公司上個月買了 AI-Box。"}, {"role": "assistant", "content": "了解。"}]
 _WARM_UP = 8
@@ -83,7 +96,7 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Ray Serve's switches, on and off.")
+    parser = argparse.ArgumentParser(description="Ray Serve's switches and the models, on and off.")
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--port", type=int, default=8126)
     parser.add_argument("--rounds", type=int, default=3)
@@ -93,12 +106,11 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _measure(setting: Mapping[str, str], arguments: argparse.Namespace) -> dict[str, float]:
+def _measure(setting: Setting, arguments: argparse.Namespace) -> dict[str, float]:
     """One fresh start: latencies of one caller, requests a second of eight."""
-    settings = AppArgs(home=arguments.home, ingress_replicas=int(setting.get(INGRESS_REPLICAS, "1")))
-    variables = {name: value for name, value in setting.items() if name != INGRESS_REPLICAS}
+    settings = AppArgs.model_validate({"home": arguments.home} | dict(setting.arguments))
     service.prepare(settings)
-    with _environment(variables):
+    with _environment(setting.variables):
         endpoint = service.start(settings, host="127.0.0.1", port=arguments.port, timeout_s=300, on_wait=lambda _: None)
         try:
             return asyncio.run(_figures(endpoint.url, arguments))
