@@ -17,6 +17,7 @@ import asyncio
 import contextlib
 import itertools
 import json
+import os
 import sys
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -27,7 +28,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from deployments.cluster import ray_environment, running_address
+from deployments.cluster import SYNCHRONOUS_ENVIRONMENT, ray_environment, running_address
 from deployments.config import AppArgs, EmbedderArgs
 from deployments.watch import Replicas, Snapshot
 from jiyi import service
@@ -198,7 +199,7 @@ async def _watching(home: Path) -> AsyncIterator[list[Snapshot]]:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
         limit=1 << 20,
-        env=ray_environment(),
+        env=os.environ | SYNCHRONOUS_ENVIRONMENT,
     )
     snapshots: list[Snapshot] = []
     has_begun = asyncio.Event()

@@ -41,6 +41,8 @@ RAY_ENVIRONMENT = {
     "SPT_NOENV": "1",  # Ray's agents write their titles over their environment otherwise, and the home's mark is lost
 }
 """For the head and for every driver alike (`ray_environment`); `serve run` is to be started with the same."""
+SYNCHRONOUS_ENVIRONMENT = RAY_ENVIRONMENT | {"RAY_SERVE_RUN_ROUTER_IN_SEPARATE_LOOP": "1"}
+"""For a driver that waits for replies without an event loop of its own (`deployments.watch`)."""
 _PORTS = (
     "ray-client-server-port",
     "dashboard-agent-listen-port",

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from deployments.cluster import RAY_ENVIRONMENT, free_ports, running_address
+from deployments.cluster import RAY_ENVIRONMENT, SYNCHRONOUS_ENVIRONMENT, free_ports, running_address
 from deployments.config import AppArgs
 
 from .conftest import Service
@@ -47,7 +47,7 @@ def scaling(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 def watched(service: Service) -> Iterator[list[dict[str, Any]]]:
     """What Serve wants and has of each deployment, line by line, as long as this lasts."""
     command = [sys.executable, "-m", "deployments.watch", str(service.home), "--every", "0.3"]
-    environment = service.environment | RAY_ENVIRONMENT
+    environment = service.environment | SYNCHRONOUS_ENVIRONMENT
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None
         seen = [json.loads(process.stdout.readline())["replicas"]]
