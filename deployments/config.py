@@ -161,12 +161,16 @@ class AamArgs(_Section):
             whose own bands are not calibrated.
         many_valued_types: Types of which several values hold at once (allergies, say): a surer value never takes the
             place of another by itself, the two are put in review.
+        model: Encodes typed memories alone, into a collection of its own, and stays when the model of all else changes;
+            001 §2.2 has all-mpnet-base-v2. Where it is not given, they have the model of all else. After a change of
+            this setting they are indexed anew by themselves.
         access_flush_s: How long accesses are tallied before they are written.
     """
 
     conflict_lower: float = Field(default=0.85, ge=-1, le=1)
     conflict_upper: float = Field(default=1.0, ge=-1, le=1)
     many_valued_types: tuple[str, ...] = ()
+    model: str | None = None
     access_flush_s: float = Field(default=30.0, gt=0)
 
 

@@ -21,6 +21,7 @@ from memory.learning.worker import LearningWorker
 from memory.ports.generations import VectorModel, VectorSpace
 from memory.ports.language import Extractor, Reranker, Resolver
 from memory.ports.retrieval import Retriever
+from memory.ports.vectors import Collection
 from memory.retrieval.analysis import KeywordAnalyzer
 from memory.retrieval.reranking import RerankingRetriever
 from memory.retrieval.retriever import HybridRetriever
@@ -194,7 +195,7 @@ def make_learner(
         extractor=RemoteExtractor(Remote(extractor, component="extractor", deadline_s=args.deadlines.extractor_batch)),
         spaces=spaces,
         analyzer=KeywordAnalyzer(),
-        rechecks=PerSpace(spaces, lambda space: make_recheck(args, record=record, space=space)),
+        rechecks=PerSpace(spaces, lambda space: make_recheck(args, record=record, space=space.part(Collection.AAM))),
     )
     locks = open_locks(args)
     keepers = PerSpace(spaces, lambda space: IndexKeeper(record=record, space=space, learner=learner))

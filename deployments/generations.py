@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from storage.qdrant_generations import QdrantGenerations
 
 _log = structlog.get_logger("jiyi")
+_TYPED = "-typed"
+"""Ends the name of the vectors of typed memories: they are no generation, and none that is dropped takes them along."""
 
 
 def vector_model(args: AppArgs, model_id: str) -> VectorModel:
@@ -67,7 +69,7 @@ class WantedModels:
         self._record: SystemOfRecord | None = None
 
     async def __call__(self) -> Sequence[str]:
-        """The models whose vectors are written, the live one first.
+        """The models whose vectors are written, the live one first, that of typed memories last.
 
         Raises:
             StoreUnavailable: The record cannot be read.
@@ -75,9 +77,9 @@ class WantedModels:
         if self._record is None:
             self._record = await asyncio.to_thread(open_record, self._args, durable=False)
         run = await latest_run(self._record.runs)
-        if run is None:
-            return [get_model(self._args.model).id]
-        return [model.model_id for model in generations_of(run).written]
+        written = [self._args.model] if run is None else [model.model_id for model in generations_of(run).written]
+        typed = [] if self._args.aam.model is None else [self._args.aam.model]
+        return [*dict.fromkeys(get_model(name).id for name in (*written, *typed))]
 
 
 def open_generations(args: AppArgs, *, shard: Handle | None) -> "RemoteGenerations | QdrantGenerations":
@@ -110,9 +112,19 @@ def open_spaces(
     """
     shared = RemoteEmbedder(Remote(embedder, component="embedder", deadline_s=deadline_s))
 
+    def encoder_of(model: VectorModel) -> RemoteEncoder:
+        return RemoteEncoder(shared, model_id=model.model_id, dimension=model.dimension)
+
+    own: dict[Collection, VectorSpace] = {}
+    if args.aam.model is not None:
+        typed = vector_model(args, args.aam.model)
+        name = f"{typed.model_id}{_TYPED}"
+        own[Collection.AAM] = VectorSpace(
+            encoder_of(typed), generations.index(typed.model_copy(update={"model_id": name}))
+        )
+
     def space(of: VectorModel) -> VectorSpace:
-        encoder = RemoteEncoder(shared, model_id=of.model_id, dimension=of.dimension)
-        return VectorSpace(encoder, generations.index(of))
+        return VectorSpace(encoder_of(of), generations.index(of), own)
 
     return RecordedSpaces(runs=record.runs, configured=model, open_space=space)
 

@@ -9,6 +9,7 @@ from memory.chat.turn import ChatTurn
 from memory.governance.accesses import AccessTally
 from memory.learning.spaces import LiveAnswerer, PerSpace
 from memory.ports.generations import VectorModel, VectorSpace
+from memory.ports.vectors import Collection
 from memory.retrieval.counting import CountingRetriever
 from models.catalog import get_model
 
@@ -71,7 +72,9 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
     tally = AccessTally(record, interval_s=args.aam.access_flush_s)
     retriever = MeteredRetriever(CountingRetriever(RemoteRetriever(remotes["retriever"]), tally), metrics)
     learning = RemoteLearning(remotes["learner"])
-    protections = PerSpace(spaces, lambda space: make_protection(args, record=record, space=space, tally=tally))
+    protections = PerSpace(
+        spaces, lambda space: make_protection(args, record=record, space=space.part(Collection.AAM), tally=tally)
+    )
 
     yield Services(
         chat=ChatTurn(

@@ -13,6 +13,7 @@ from memory.errors import JiyiError, Unavailable
 from memory.learning.walking import Page, Position, walk
 from memory.ports.generations import BulkEmbedder, EmbeddedItem, VectorModel
 from memory.ports.language import Priority, TextKind
+from memory.ports.vectors import Collection
 
 from .config import AppArgs
 from .stores import open_record
@@ -80,12 +81,17 @@ def read_texts(begin: Batch, args: AppArgs, model_id: str) -> Iterator[Batch]:
     [cursor] = begin["cursor"]
     with asyncio.Runner() as runner:
         record = open_record(args, durable=False)
-        pages = aiter(walk(record, after=cursor or None))
+        pages = aiter(walk(record, after=cursor or None, collections=_walked(args)))
         try:
             while (page := runner.run(_page(pages))) is not None:
                 yield _columns(page, model_id)
         finally:
             runner.run(record.close())
+
+
+def _walked(args: AppArgs) -> Sequence[Collection]:
+    """All but those that have a model of their own."""
+    return [one for one in Collection if one is not Collection.AAM or args.aam.model is None]
 
 
 async def _page(pages: Any) -> Page | None:

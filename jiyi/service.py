@@ -49,11 +49,12 @@ def processes(settings: "AppArgs", endpoint: "Endpoint") -> list[ProcessMemory]:
 
 
 def prepare(settings: "AppArgs", model: str | None = None) -> None:
-    """Gets a model's weights ready, those of the live one where none is given; shows a progress bar."""
+    """Gets a model's weights ready, those that the service begins with where none is given; shows a progress bar."""
     from deployments.generations import settled
     from models.prepare import prepare_model
 
-    prepare_model(model or settled(settings).model, settings.model_cache)
+    for one in [model] if model else filter(None, (settled(settings).model, settings.aam.model)):
+        prepare_model(one, settings.model_cache)
 
 
 def start(

@@ -4,6 +4,7 @@ import re
 
 from ..coreference.resolutions import Clarification
 from ..dialogue import Role
+from ..extraction.junk import Junk, junk_kind
 from ..questions import is_question
 from ..retrieval.analysis import KeywordAnalyzer
 from ..retrieval.hits import Hit, HitKind
@@ -15,6 +16,8 @@ from .phrases import Phrases, phrases_for
 _SENTENCE = re.compile(r"[^。！？!?\n]*[。！？!?\n]?")
 _MAX_QUOTES = 3
 _MAX_QUOTE_CHARACTERS = 200
+_SAYING_NOTHING = frozenset({Junk.EMPTY, Junk.PRONOUN, Junk.GREETING})
+"""What may have been a whole turn and answers no question: 前者, "yes"."""
 
 
 class ExtractiveAnswerer(Answerer):
@@ -69,7 +72,7 @@ class ExtractiveAnswerer(Answerer):
 
     def _is_evidence(self, hit: Hit, question: str, terms: set[str]) -> bool:
         """A memory that states something and has to do with the question."""
-        if hit.kind is not HitKind.MEMORY or is_question(hit.text):
+        if hit.kind is not HitKind.MEMORY or is_question(hit.text) or junk_kind(hit.text) in _SAYING_NOTHING:
             return False
         shared = len(terms & self._analyzer.content_terms(hit.text))
         near = self._min_cosine.are_met(hit.parts.get("cosine", 0.0), question, hit.text)

@@ -53,12 +53,13 @@ _DATE = re.compile(
 _PRONOUN = re.compile(
     r"(?:我|你|妳|您|他|她|它|牠|咱|俺|自己|人家|大家|别人|本人|谁|哪[里儿个位些]?|什么|啥|[这那哪](?:一"
     r"|几)?[个台部家本款位间辆座支件条张项套种份边]?|这里|那里|这儿|那儿|这边|那边|某人|某某|双方|彼此"
-    r"|对方)(?:们|的|俩|自己)?"
+    r"|对方|前者|后者|[两二]者)(?:们|的|俩|自己)?"
     r"|(?:i|me|my|mine|myself|you|your|yours|yourself|he|him|his|himself|she|her|hers|herself|it|its|itself|we"
     r"|us|our|ours|ourselves"
     r"|they|them|their|theirs|themselves|this|that|these|those|who|whom|whose|what|which|someone|somebody|anyone"
     r"|anybody"
-    r"|everyone|everybody|nobody|no one|something|anything|everything|nothing|one|ones|y'?all|u|ur)(?:'(?:s|re"
+    r"|everyone|everybody|nobody|no one|something|anything|everything|nothing|one|ones|y'?all|u|ur"
+    r"|(?:the )?(?:former|latter)|both)(?:'(?:s|re"
     r"|ve|ll|d|m))?"
 )
 _GREETING = re.compile(
@@ -88,10 +89,10 @@ def junk_kind(name: str) -> Junk | None:
         return Junk.EMPTY
     if _NUMBER.fullmatch(text) or text.isnumeric():
         return Junk.NUMBER
-    if _DATE.fullmatch(text) or any(pattern.fullmatch(text) for kind, pattern in DEIXIS if kind != "deixis.pronoun"):
-        return Junk.DATE
     if _PRONOUN.fullmatch(text) or any(pattern.fullmatch(text) for kind, pattern in DEIXIS if kind == "deixis.pronoun"):
         return Junk.PRONOUN
+    if _DATE.fullmatch(text) or any(pattern.fullmatch(text) for kind, pattern in DEIXIS if kind != "deixis.pronoun"):
+        return Junk.DATE
     if _GREETING.fullmatch(text):
         return Junk.GREETING
     if _is_function_word(text) and not _is_title(name):

@@ -92,6 +92,7 @@ async def _finds(space: VectorSpace, user_id: str, collection: Collection, item:
 
     None for an item that has just changed, and waits in the outbox.
     """
+    space = space.part(collection)
     fingerprint = item.fingerprint(space.encoder.model_id)
     points = await space.index.get(collection, [item.item_id], user_id=user_id)
     if not points or not has_same_vector(points[0].fingerprint, fingerprint):

@@ -12,7 +12,7 @@ from itertools import islice
 from ..ports.generations import VectorSpace
 from ..ports.maintenance import CollectionReport, IndexReport
 from ..ports.record import SystemOfRecord
-from ..ports.vectors import Collection
+from ..ports.vectors import Collection, VectorIndex
 from .learner import Learner
 from .projection import Projection
 from .sources import all_users, count_items, project_all, project_items, project_page, waiting
@@ -27,15 +27,14 @@ class IndexKeeper:
 
     Args:
         record: What is right.
-        space: What is compared with it: the index of one model.
+        space: What is compared with it: the indexes of one generation.
         learner: The one that projects: while it holds a user, that user's part of the index does not move.
     """
 
     def __init__(self, *, record: SystemOfRecord, space: VectorSpace, learner: Learner) -> None:
         self._record = record
-        self._index = space.index
+        self._space = space
         self._learner = learner
-        self._model_id = space.encoder.model_id
 
     async def total(self) -> int:
         """How many items there are to look at."""
@@ -88,7 +87,9 @@ class IndexKeeper:
         suspects: list[str] = []
         async for page in project_all(self._record, user_id, collection):
             tally.add(collection, checked=len(page))
-            suspects += [id_ for id_, item in page.items() if stored.pop(id_, None) != self._fingerprint(item)]
+            suspects += [
+                id_ for id_, item in page.items() if stored.pop(id_, None) != self._fingerprint(collection, item)
+            ]
             yield
         suspects += stored
         if suspects:
@@ -107,9 +108,9 @@ class IndexKeeper:
         async with self._learner.holding(user_id):
             async with self._record.reading(user_id=user_id) as unit:
                 wanted = await project_items(unit, collection, ids)
-            points = await self._index.get(collection, ids, user_id=user_id)
+            points = await self._index(collection).get(collection, ids, user_id=user_id)
             found = {point.point_id: point.fingerprint for point in points}
-            differing = [id_ for id_ in ids if self._fingerprint(wanted.get(id_)) != found.get(id_)]
+            differing = [id_ for id_ in ids if self._fingerprint(collection, wanted.get(id_)) != found.get(id_)]
             pending = await waiting(self._record, user_id, collection) if differing else set()
         wrong = [id_ for id_ in differing if id_ not in pending]
         tally.add(
@@ -144,7 +145,7 @@ class IndexKeeper:
                 orphaned = len(await self._stored(user_id, collection))
                 tally.add(collection, orphaned=orphaned)
                 if mend and orphaned:
-                    await self._index.delete_user(collection, user_id=user_id)
+                    await self._index(collection).delete_user(collection, user_id=user_id)
                     tally.add(collection, mended=orphaned)
 
     async def _has_items(self, user_id: str) -> bool:
@@ -153,14 +154,17 @@ class IndexKeeper:
 
     async def _indexed(self) -> set[str]:
         """Everybody who has points, listed before those whom the record knows: a new user is in the latter alone."""
-        return {user_id for collection in Collection for user_id in await self._index.users(collection)}
+        return {user_id for collection in Collection for user_id in await self._index(collection).users(collection)}
 
     async def _stored(self, user_id: str, collection: Collection) -> dict[str, str]:
-        points = await self._index.stored(collection, user_id=user_id)
+        points = await self._index(collection).stored(collection, user_id=user_id)
         return {point.point_id: point.fingerprint for point in points}
 
-    def _fingerprint(self, item: Projection | None) -> str | None:
-        return item.fingerprint(self._model_id) if item else None
+    def _index(self, collection: Collection) -> VectorIndex:
+        return self._space.part(collection).index
+
+    def _fingerprint(self, collection: Collection, item: Projection | None) -> str | None:
+        return item.fingerprint(self._space.part(collection).encoder.model_id) if item else None
 
 
 class _Tally:

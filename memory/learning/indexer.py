@@ -74,12 +74,13 @@ class Indexer:
         self, user_id: str, collection: Collection, entries: Sequence[OutboxEntry], priority: Priority, *, anew: bool
     ) -> None:
         spaces = await self._spaces.written()  # before the record is read: see memory.learning.reembedding
+        parts = [space.part(collection) for space in spaces]
         ids = [entry.item_id for entry in entries]
         async with self._record.reading(user_id=user_id) as unit:
             found = await project_items(unit, collection, ids)
         wanted = [projection for projection in found.values() if projection is not None]
         gone = sorted(set(ids) - {item.item_id for item in wanted})
-        for space in spaces:
+        for space in (part for place, part in enumerate(parts) if part not in parts[:place]):
             vectors = {} if anew else await _kept(space, user_id, collection, wanted)
             vectors |= await _encoded(space, [item for item in wanted if item.item_id not in vectors], priority)
             await self.write(space, collection, wanted, vectors, user_id=user_id)

@@ -17,7 +17,7 @@ from ..ports.generations import EmbeddedItem, VectorSpace, VectorSpaces
 from ..ports.language import Extractor, Priority
 from ..ports.learning import LearnReport
 from ..ports.record import SystemOfRecord
-from ..ports.vectors import Collection, VectorIndex
+from ..ports.vectors import Collection
 from ..records import Resource
 from ..retrieval.analysis import KeywordAnalyzer
 from .indexer import Indexer
@@ -57,7 +57,7 @@ class Learner:
         self._indexer = Indexer(record=record, spaces=spaces, analyzer=analyzer, rechecks=rechecks)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._looking = asyncio.Lock()
-        self._looked_at: VectorIndex | None = None
+        self._looked_at: VectorSpace | None = None
         self.requeued = 0
 
     async def learn(
@@ -82,10 +82,10 @@ class Learner:
             Unavailable: A store is down.
         """
         async with self._looking:
-            index = (await self._spaces.live()).index
-            if self._looked_at is not index:
-                self.requeued += await requeue_lost(self._record, index)
-                self._looked_at = index
+            space = await self._spaces.live()
+            if self._looked_at is not space:
+                self.requeued += await requeue_lost(self._record, space)
+                self._looked_at = space
 
     def holding(self, user_id: str) -> asyncio.Lock:
         """Held while this user is learned and indexed: whoever else holds it sees an index that does not move."""

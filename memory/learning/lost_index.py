@@ -2,15 +2,16 @@
 
 import structlog
 
+from ..ports.generations import VectorSpace
 from ..ports.record import SystemOfRecord
-from ..ports.vectors import Collection, VectorIndex
+from ..ports.vectors import Collection
 from .sources import COUNTED_AS, all_users, project_all, waiting
 
 _log = structlog.get_logger("entity_memory")
 
 
-async def requeue_lost(record: SystemOfRecord, index: VectorIndex) -> int:
-    """Queues what users have of whom a collection of the index holds nothing, though the record does.
+async def requeue_lost(record: SystemOfRecord, space: VectorSpace) -> int:
+    """Queues what users have of whom a collection of the space holds nothing, though the record does.
 
     Must come before anything is indexed: one point of a user hides the loss of her others. All that a user has in a
     collection is queued in one step, so that after a crash the next call finds whoever is left.
@@ -23,7 +24,9 @@ async def requeue_lost(record: SystemOfRecord, index: VectorIndex) -> int:
     """
     counts = await record.backlog.counts()
     indexed = {
-        collection: set(await index.users(collection)) for collection, name in COUNTED_AS.items() if counts[name]
+        collection: set(await space.part(collection).index.users(collection))
+        for collection, name in COUNTED_AS.items()
+        if counts[name]
     }
     queued = 0
     async for user_id in all_users(record):

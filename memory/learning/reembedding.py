@@ -284,6 +284,8 @@ class Reembedding(ReembeddingService):
         self, space: VectorSpace, collection: Collection, items: Sequence[EmbeddedItem], user_id: str
     ) -> None:
         """Writes vectors; waits for a store that is away, as what they cost to compute is not to be lost."""
+        if collection in space.own:
+            return
         while True:
             try:
                 await self._learner.write_embedded(space, collection, items, user_id=user_id)

@@ -1,7 +1,7 @@
 """Goes through everything that the vector index is a projection of, in one order, from any place in it (DESIGN §8)."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from ..ports.record import SystemOfRecord
@@ -38,8 +38,10 @@ class Page:
     items: tuple[Projection, ...]
 
 
-async def walk(record: SystemOfRecord, *, after: str | None = None) -> AsyncIterator[Page]:
-    """All pages, or those behind a cursor.
+async def walk(
+    record: SystemOfRecord, *, after: str | None = None, collections: Sequence[Collection] = tuple(Collection)
+) -> AsyncIterator[Page]:
+    """All pages of these collections, or those behind a cursor.
 
     An item that comes, changes or goes meanwhile may be met or not: whoever walks hears of it over the outbox.
 
@@ -49,13 +51,13 @@ async def walk(record: SystemOfRecord, *, after: str | None = None) -> AsyncIter
     begin = None if after is None else Position.read(after)
     if begin is not None:
         passed = False
-        for collection in Collection:
+        for collection in collections:
             if passed or collection is begin.collection:
                 async for page in _pages(record, begin.user_id, collection, None if passed else begin.item_id):
                     yield page
                 passed = True
     async for user_id in all_users(record, after=begin.user_id if begin else None):
-        for collection in Collection:
+        for collection in collections:
             async for page in _pages(record, user_id, collection, None):
                 yield page
 

@@ -1,8 +1,8 @@
 """Generations: the vectors of everything by one model, and the roles that make, keep and change them (DESIGN §8)."""
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ..values import Value
 from .language import Encoder
@@ -36,10 +36,21 @@ class Generations(Value):
 
 @dataclass(frozen=True)
 class VectorSpace:
-    """An encoder and the index of its vectors: whoever takes both from one space never mixes two models."""
+    """An encoder and the index of its vectors: whoever takes both from one space never mixes two models.
+
+    Attributes:
+        encoder: Makes the vectors.
+        index: Keeps them.
+        own: Collections with a model of their own (001 §2.2), whatever model the others have and are moved to.
+    """
 
     encoder: Encoder
     index: VectorIndex
+    own: Mapping[Collection, "VectorSpace"] = field(default_factory=dict)
+
+    def part(self, collection: Collection) -> "VectorSpace":
+        """Where the vectors of a collection are."""
+        return self.own.get(collection, self)
 
 
 class VectorSpaces(ABC):
