@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -94,8 +95,10 @@ def main() -> None:
     parser.add_argument("--every", type=float, default=1.0, metavar="SECONDS")
     arguments = parser.parse_args()
     home = arguments.home.expanduser().absolute()
+    lines = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # Ray prints now and then what is not for the reader of these lines
     for snapshot in watch(running_address(home), every_s=arguments.every):
-        print(json.dumps(asdict(snapshot)), flush=True)  # noqa: T201 - its output
+        print(json.dumps(asdict(snapshot)), file=lines, flush=True)
 
 
 if __name__ == "__main__":
