@@ -21,7 +21,7 @@ async def _ended(http: httpx.AsyncClient) -> dict[str, Any]:
 
 async def _lose_a_memory(services: Services) -> None:
     keeper = await services.index._keepers.current()  # type: ignore[attr-defined]
-    index = keeper._index
+    index = keeper._space.index
     await index.delete_user(Collection.MEMORIES, user_id="ann")
 
 

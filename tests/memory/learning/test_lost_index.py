@@ -38,12 +38,12 @@ async def _work_until_idle(bench: Bench) -> LearningWorker:
 async def test_a_sound_index_is_left_alone(bench: Bench) -> None:
     await bench.say("我們用 RM05-008 測試。")
     await bench.say("hello there", user="somebody without entities")
-    assert await requeue_lost(bench.record, bench.index) == 0
+    assert await requeue_lost(bench.record, await bench.spaces.live()) == 0
 
 
 async def test_what_waits_to_be_indexed_for_the_first_time_is_not_lost(bench: Bench) -> None:
     await bench.state_fact("a fact", "tea")
-    assert await requeue_lost(bench.record, bench.index) == 0
+    assert await requeue_lost(bench.record, await bench.spaces.live()) == 0
 
 
 async def test_what_was_in_a_lost_index_can_be_found_again(bench: Bench) -> None:

@@ -9,6 +9,7 @@ import pytest
 from memory.entities import EntityStatus
 from memory.errors import StoreUnavailable
 from memory.learning.lost_index import requeue_lost
+from memory.ports.generations import VectorSpace
 from memory.ports.vectors import Collection, IndexQuery, ScoredPoint
 from memory.retrieval import graph
 from memory.retrieval.analysis import KeywordAnalyzer
@@ -161,7 +162,7 @@ async def test_while_a_lost_index_comes_back_the_newest_memories_are_found(world
     [wanted] = await world.note("The spare key is in the blue drawer.")
     for collection in Collection:
         await world.index.delete_user(collection, user_id="ann")
-    assert await requeue_lost(world.record, world.index) == 101
+    assert await requeue_lost(world.record, VectorSpace(world.encoder, world.index)) == 101
     result = await world.find("spare key")
     assert [hit.id for hit in result.hits] == [wanted]
     assert result.degraded == ()
