@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from ..dialogue import Role
 from ..extraction.mentions import Mention, MentionLevel
+from ..questions import is_question
 from ..text import has_han, is_traditional, normalise, to_simplified
 from .analysis import Analysis, Choices, Written, written
 from .candidates import Candidate, described, is_person, join
@@ -64,7 +65,7 @@ def _may_answer(choice: Choice, request: ResolutionRequest) -> bool:
     """Whether it is worth reading the earlier query: nearly every short message has the form of an answer."""
     if choice.firm or choice.denies or choice.all or choice.place is not None:
         return True
-    return _was_said(choice, request)
+    return _was_said(choice, request) and not is_question(request.query)
 
 
 def _was_said(choice: Choice, request: ResolutionRequest) -> bool:

@@ -111,3 +111,12 @@ async def test_where_the_rewriter_is_away_the_rules_follow_the_correction_and_it
     request = make_request("不是，我是說 HCI-500", ["我買了 HCI-500。我在看 AI-Box", "好", "它多少錢？", "好"])
     result = await resolve(extractor, DownRewriter(Overloaded("The queue is full.")), request)
     assert (result.resolved_query, result.degraded) == ("HCI-500 多少錢？", ("rewriter",))
+
+
+@pytest.mark.parametrize("question", ["他喜歡喝什麼", "那個客戶後來怎麼樣了？", "what did we agree on with them?"])
+async def test_a_question_that_was_asked_before_is_read_once_and_not_with_all_that_came_before(
+    extractor: Extractor, make_request: MakeRequest, question: str
+) -> None:
+    rewriter = ScriptedRewriter()
+    await resolve(extractor, rewriter, make_request(question, [question, "好"] * 5))
+    assert len(rewriter.asked) == 1
