@@ -134,6 +134,13 @@ class PerSpace(Generic[T]):
         """
         return self.of(await self._spaces.live())
 
+    async def current_or(self, otherwise: VectorSpace) -> T:
+        """That of the live space; that of another one while the record cannot say which is live."""
+        try:
+            return await self.current()
+        except StoreUnavailable:
+            return self.of(otherwise)
+
     def of(self, space: VectorSpace) -> T:
         """That of a space."""
         model_id = space.encoder.model_id
@@ -176,11 +183,7 @@ class LiveAnswerer(Answerer):
 
     @override
     async def answer(self, request: AnswerRequest) -> Answer:
-        try:
-            answerer = await self._answerers.current()
-        except StoreUnavailable:
-            answerer = self._answerers.of(self._otherwise)
-        return await answerer.answer(request)
+        return await (await self._answerers.current_or(self._otherwise)).answer(request)
 
 
 class LiveResolver(Resolver):
@@ -197,8 +200,4 @@ class LiveResolver(Resolver):
 
     @override
     async def resolve(self, request: ResolutionRequest) -> CoreferenceResult:
-        try:
-            resolver = await self._resolvers.current()
-        except StoreUnavailable:
-            resolver = self._resolvers.of(self._otherwise)
-        return await resolver.resolve(request)
+        return await (await self._resolvers.current_or(self._otherwise)).resolve(request)

@@ -11,20 +11,7 @@ from ray.serve.exceptions import BackPressureError
 from deployments.remote import Remote
 from memory.errors import InvalidField, Overloaded, Unavailable
 
-
-class Response:
-    """What a handle's `remote()` gives: awaitable, and it can be cancelled."""
-
-    def __init__(self, work: Awaitable[Any]) -> None:
-        self._work = asyncio.ensure_future(work)
-        self.cancelled = False
-
-    def __await__(self) -> Any:
-        return self._work.__await__()
-
-    def cancel(self) -> None:
-        self.cancelled = True
-        self._work.cancel()
+from .handles import Response
 
 
 class Method:

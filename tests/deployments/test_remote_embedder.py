@@ -17,6 +17,8 @@ from models.batch_queue import BatchLimits
 from models.batched_encoder import BatchedEncoder
 from models.fake_encoder import FakeEncoderEngine
 
+from .handles import Response
+
 MODEL = "fake"
 
 
@@ -24,19 +26,6 @@ def _make(model_id: str) -> BatchedEncoder:
     if model_id != MODEL:
         raise ModelUnavailable("there is no such model")
     return BatchedEncoder(FakeEncoderEngine(dimension=8), limits=BatchLimits(max_waiting_items=64))
-
-
-class Response:
-    """What a handle's `remote()` gives."""
-
-    def __init__(self, work: Any) -> None:
-        self._work = asyncio.ensure_future(work)
-
-    def __await__(self) -> Any:
-        return self._work.__await__()
-
-    def cancel(self) -> None:
-        self._work.cancel()
 
 
 class World:

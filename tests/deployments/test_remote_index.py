@@ -18,6 +18,8 @@ from memory.ports.vectors import Collection, IndexPoint, IndexQuery, SparseVecto
 from storage.circuit import Circuit
 from storage.edge_generations import EdgeGenerations
 
+from .handles import Response
+
 MODEL = VectorModel(model_id="e5", dimension=4)
 OTHER = VectorModel(model_id="mpnet", dimension=2)
 POINT = "6a697969-0000-4000-8000-000000000001"
@@ -47,18 +49,7 @@ class Handle:
             await self.gate.wait()
             return await method(*args)
 
-        return SimpleNamespace(remote=lambda *args: _Response(call(*args)))
-
-
-class _Response:
-    def __init__(self, work: Any) -> None:
-        self._task = asyncio.ensure_future(work)
-
-    def __await__(self) -> Any:
-        return self._task.__await__()
-
-    def cancel(self) -> None:
-        self._task.cancel()
+        return SimpleNamespace(remote=lambda *args: Response(call(*args)))
 
 
 def _point() -> IndexPoint:
