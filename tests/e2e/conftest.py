@@ -66,6 +66,15 @@ class Service:
             psutil.Process(victim.pid).kill()
         return [victim.name for victim in victims]
 
+    def kill_until_replaced(self, name: str, timeout_s: float = 60) -> None:
+        """`kill -9` of all processes of a name; returns when there is another: until then nobody may have noticed."""
+        gone = {process.pid for process in self.processes() if process.name == name}
+        assert self.kill(lambda candidate: candidate == name)
+        end = time.monotonic() + timeout_s
+        while not any(process.name == name and process.pid not in gone for process in self.processes()):
+            assert time.monotonic() < end, f"no {name} again"
+            time.sleep(0.1)
+
     def wait_until_whole(self, timeout_s: float = 120) -> float:
         """Seconds until every part answers again."""
         begin = time.monotonic()
