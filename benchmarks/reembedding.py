@@ -43,8 +43,11 @@ from .load.open_loop import poisson_schedule, run_open_loop
 from .workload import QUERIES
 
 VICTIMS = {"driver": "Learner", "actor": "EmbedActor", "store": "VectorShard", "embedder": "Embedder"}
+LATE_VICTIMS = ("store", "driver")
+"""Who is killed besides, one shortly after the other, in a phase that is short beside the filling."""
 _WHOLE_S = 900.0
 _POLL_S = 0.2
+_LOOKS = 5
 _RAW_BATCH = 256
 _CHATS_PER_S = 2.0
 _LEARNED = "user "
@@ -107,12 +110,15 @@ def main() -> None:
             client.reembed(arguments.to)
             victims = [[*VICTIMS][(len(kills) + one) % len(VICTIMS)] for one in range(arguments.kills - len(kills))]
             kills += _kill(client, settings, endpoint, victims, draw, arguments.pause)
+            kills += _kill_late(client, settings, endpoint, "verifying", draw)
             run = _until(client, lambda run: run["state"] != "running")
             replay.finish()
             if run["output"]["phase"] != "switched":
                 raise SystemExit(f"the run did not end in a switch: {run}")
             verdicts.append(_verdict(client, arguments.to, replay))
-            _rest(client, "rollback")
+            client.end_reembedding("rollback")
+            kills += _kill_late(client, settings, endpoint, "rolling_back", draw)
+            _until(client, lambda run: run["state"] != "running")
             verdicts.append(_verdict(client, DEFAULT_MODEL, replay))
     service.stop(settings, timeout_s=300)
     raw = _raw_rate(settings, arguments.to)
@@ -214,23 +220,42 @@ def _kill(
         before = client.reembedding()
         if before is None or before["state"] != "running":
             break
-        processes = [one for one in service.processes(settings, endpoint) if _is(victim, one.name)]
-        if not processes:
-            continue
         begin = time.monotonic()
-        for process in processes:
-            psutil.Process(process.pid).kill()
-        _until_further(client, before)
-        kills.append(
-            Kill(
-                victim,
-                before["output"]["phase"],
-                before["done"],
-                before["total"],
-                round(time.monotonic() - begin, 1),
-            )
-        )
+        if _strike(settings, endpoint, victim):
+            _until_further(client, before)
+            kills.append(_kill_at(victim, before, begin))
     return kills
+
+
+def _kill_late(client: JiyiClient, settings: AppArgs, endpoint: Any, phase: str, draw: random.Random) -> list[Kill]:
+    """Kills from when the run enters a phase; none where the run was through it before that was seen."""
+    before = _until(client, lambda run: run["output"]["phase"] != "filling")
+    if before["state"] != "running" or before["output"]["phase"] != phase:
+        return []
+    struck = []
+    for victim in LATE_VICTIMS:
+        begin = time.monotonic()
+        if _strike(settings, endpoint, victim):
+            struck.append((victim, begin))
+        time.sleep(draw.uniform(0.2, 2.0))
+    _until_further(client, before)
+    return [_kill_at(victim, before, begin) for victim, begin in struck]
+
+
+def _strike(settings: AppArgs, endpoint: Any, victim: str) -> bool:
+    """Whether there was anybody to kill; Ray's workers change their titles, and have none for a moment then."""
+    for _ in range(_LOOKS):
+        if processes := [one for one in service.processes(settings, endpoint) if _is(victim, one.name)]:
+            for process in processes:
+                psutil.Process(process.pid).kill()
+            return True
+        time.sleep(_POLL_S)
+    return False
+
+
+def _kill_at(victim: str, before: Mapping[str, Any], begin: float) -> Kill:
+    seconds = round(time.monotonic() - begin, 1)
+    return Kill(victim, before["output"]["phase"], before["done"], before["total"], seconds)
 
 
 def _until_further(client: JiyiClient, before: Mapping[str, Any]) -> None:
