@@ -41,12 +41,16 @@ from models.prepare import prepare_model
 from models.text_tokenizer import TokenizedText
 
 from ..reranking_corpora import read_corpora
-from ..workload import QUERIES, mixed_texts
+from ..workload import mixed_texts, short_queries
 from .contestant import RUNTIMES
 
 PACKAGES = ("transformers", "onnx", "onnxscript", "onnxruntime", "openvino")
 ENVIRONMENT = Environment("runtimes", (TORCH, *PACKAGES), (*PACKAGES, "torch"))
 OURS, REFERENCE = "ours", "transformers fp32"
+ASKED, EVEN, MIXED = "queries, one by one", "32 of 32 tokens", "96 of mixed lengths"
+TEXTS = {ASKED: 16, EVEN: 32, MIXED: 96}
+"""How many texts there are in each workload."""
+_EVEN_TOKENS = 32
 _PADDED_TOKENS = 2048
 _GATE_COSINE, _GATE_PASSAGES = 0.99, 100
 
@@ -59,14 +63,14 @@ def main() -> None:
     arguments = _arguments()
     folder = prepare_model(DEFAULT_MODEL, arguments.cache)
     engine = open_engine(get_model(DEFAULT_MODEL), folder, threads=arguments.threads)
-    workloads = _workloads(engine, arguments.data)
+    workloads = _workloads(engine, arguments.data, arguments.rounds + 1)
     python = ensure(ENVIRONMENT, arguments.envs) / "python"
     seconds: dict[str, dict[str, list[float]]] = {}
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         told = scratch / "workloads.json"
-        told.write_text(json.dumps({name: _batches(texts) for name, texts in workloads.items()}))
-        contestants: dict[str, Timed] = {OURS: lambda name: _seconds(engine, workloads[name])}
+        told.write_text(json.dumps({name: _batches(name, texts) for name, texts in workloads.items()}))
+        contestants: dict[str, Timed] = {OURS: lambda name: _seconds(engine, name, workloads[name])}
         vectors = {OURS: _in_order(engine.forward(workloads["gate"]), workloads["gate"])}
         for number, runtime in enumerate(track(RUNTIMES, "loading")):
             saved = scratch / f"{number}.npy"
@@ -75,24 +79,26 @@ def main() -> None:
             contestants[runtime] = _started(command, stack)
             vectors[runtime] = np.load(saved)
         for number in track(range(arguments.rounds + 1), "rounds"):
-            for workload in workloads.keys() - {"gate"}:
+            for workload in TEXTS:
                 for name, timed in contestants.items():
-                    taken = timed(workload)
+                    taken = timed(f"{workload} {number}")
                     if number:  # the first warms up
                         seconds.setdefault(workload, {}).setdefault(name, []).append(taken)
     cosines = {name: float((rows * vectors[REFERENCE]).sum(1).min()) for name, rows in vectors.items()}
-    _report(seconds, cosines, {name: len(texts) for name, texts in workloads.items()}, arguments)
+    _report(seconds, cosines, arguments)
 
 
-def _workloads(engine: EncoderEngine, data: Path) -> dict[str, list[TokenizedText]]:
-    mixed = engine.prepare(mixed_texts(96), TextKind.PASSAGE)
-    long = [text for text in mixed if text.token_count >= 32]
-    return {
-        "one query": engine.prepare(QUERIES[:1], TextKind.QUERY),
-        "32 of 32 tokens": [_cut(long[index % len(long)], 32) for index in range(32)],
-        "96 of mixed lengths": mixed,
-        "gate": engine.prepare(_passages(data), TextKind.PASSAGE),
-    }
+def _workloads(engine: EncoderEngine, data: Path, rounds: int) -> dict[str, list[TokenizedText]]:
+    """Other texts in every round, as people send them: a runtime that prepares itself for a shape meets new ones."""
+    asked = engine.prepare(short_queries(rounds * TEXTS[ASKED]), TextKind.QUERY)
+    mixed = engine.prepare(mixed_texts(rounds * TEXTS[MIXED]), TextKind.PASSAGE)
+    long = [text for text in mixed if text.token_count >= _EVEN_TOKENS]
+    even = [_cut(long[index % len(long)], _EVEN_TOKENS) for index in range(rounds * TEXTS[EVEN])]
+    workloads = {"gate": engine.prepare(_passages(data), TextKind.PASSAGE)}
+    for name, texts in ((ASKED, asked), (EVEN, even), (MIXED, mixed)):
+        for number in range(rounds):
+            workloads[f"{name} {number}"] = texts[number * TEXTS[name] : (number + 1) * TEXTS[name]]
+    return workloads
 
 
 def _passages(data: Path) -> list[str]:
@@ -106,8 +112,10 @@ def _cut(text: TokenizedText, tokens: int) -> TokenizedText:
     return TokenizedText(np.concatenate([text.input_ids[: tokens - 1], text.input_ids[-1:]]))
 
 
-def _batches(texts: Sequence[TokenizedText]) -> list[list[list[int]]]:
-    """By length, so that little is padded, and so many at once that the caches hold them."""
+def _batches(name: str, texts: Sequence[TokenizedText]) -> list[list[list[int]]]:
+    """By length, so that little is padded, and so many at once that the caches hold them; queries one by one."""
+    if name.startswith(ASKED):
+        return [[text.input_ids.tolist()] for text in texts]
     batches: list[list[list[int]]] = []
     for text in sorted(texts, key=lambda text: text.token_count):
         if not batches or (len(batches[-1]) + 1) * text.token_count > _PADDED_TOKENS:
@@ -121,9 +129,10 @@ def _in_order(rows: Any, texts: Sequence[TokenizedText]) -> Any:
     return rows[sorted(range(len(texts)), key=lambda index: texts[index].token_count)]
 
 
-def _seconds(engine: EncoderEngine, texts: Sequence[TokenizedText]) -> float:
+def _seconds(engine: EncoderEngine, name: str, texts: Sequence[TokenizedText]) -> float:
     begin = time.perf_counter()
-    engine.forward(texts)
+    for batch in [[text] for text in texts] if name.startswith(ASKED) else [texts]:
+        engine.forward(batch)
     return time.perf_counter() - begin
 
 
@@ -144,9 +153,7 @@ def _started(command: list[str], stack: ExitStack) -> Timed:
     return timed
 
 
-def _report(
-    seconds: dict[str, dict[str, list[float]]], cosines: dict[str, float], counts: dict[str, int], arguments: Any
-) -> None:
+def _report(seconds: dict[str, dict[str, list[float]]], cosines: dict[str, float], arguments: Any) -> None:
     console = Console()
     table = Table(
         title=f"texts a second, {arguments.threads} threads; × ours [worst, best round]", title_justify="left"
@@ -161,7 +168,7 @@ def _report(
         for workload, taken in seconds.items():
             ratios = [ours / theirs for ours, theirs in zip(taken[OURS], taken[name], strict=True)]
             results[name][workload] = {
-                "per_s": round(counts[workload] / statistics.median(taken[name]), 1),
+                "per_s": round(TEXTS[workload] / statistics.median(taken[name]), 1),
                 "over_ours": round(statistics.median(ratios), 2),
                 "rounds": [round(min(ratios), 2), round(max(ratios), 2)],
             }
