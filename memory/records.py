@@ -62,8 +62,9 @@ class MemoryKind(StrEnum):
 class Memory(Value):
     """A piece of episodic memory: what was said, when, by whom (001 §2.1, 004 §2).
 
-    `context` is the turn before it in the same session; it is embedded together with `text` (DESIGN §6) and never
-    shown as the memory itself. `entity_ids` are the entities that it mentions.
+    `resolved` is the text with its references resolved, or what it corrects as it was meant; None where that is the
+    text itself. `context` is the turn before it in the same session; it is embedded together with `text` (DESIGN §6)
+    and never shown as the memory itself. `entity_ids` are the entities that it mentions.
     """
 
     memory_id: str
@@ -74,6 +75,7 @@ class Memory(Value):
     role: Role = Role.USER
     speaker: str | None = None
     text: str
+    resolved: str | None = None
     context: str | None = None
     entity_ids: tuple[str, ...] = ()
     metadata: dict[str, Scalar] = {}
@@ -103,6 +105,7 @@ class Memory(Value):
             role=resource.role,
             speaker=resource.speaker,
             text=resource.content,
+            resolved=resource.resolved,
             context=context,
             entity_ids=entity_ids,
             metadata=resource.metadata,

@@ -10,6 +10,7 @@ from ..retrieval.analysis import KeywordAnalyzer
 from ..retrieval.hits import Hit, HitKind
 from ..text import normalise
 from .answers import Answer, AnsweredBy, Answerer, AnswerRequest
+from .corrected import as_meant, still_said
 from .cosine_bounds import CosineBounds
 from .phrases import Phrases, phrases_for
 
@@ -60,22 +61,23 @@ class ExtractiveAnswerer(Answerer):
 
     def _quote(self, request: AnswerRequest, phrases: Phrases) -> Answer:
         terms = self._analyzer.content_terms(request.resolved)
-        relevant = [hit for hit in request.hits if self._is_evidence(hit, request.resolved, terms)]
+        relevant = [hit for hit in still_said(request.hits) if self._is_evidence(hit, request.resolved, terms)]
         if request.clarification and all(_speaks_of(hit.text, request.clarification) for hit in relevant):
             return Answer(text=request.clarification.question, answered_by=AnsweredBy.EXTRACTIVE)
         if not relevant:
             return Answer(text=phrases.nothing_found, answered_by=AnsweredBy.EXTRACTIVE)
         best = max(hit.score for hit in relevant)
         quoted = [hit for hit in relevant if hit.score >= self._min_share * best][:_MAX_QUOTES]
-        lines = [_attribute(hit, self._best_sentences(hit.text, terms), phrases) for hit in quoted]
+        lines = [_attribute(hit, self._best_sentences(as_meant(hit) or "", terms), phrases) for hit in quoted]
         return Answer(text="\n".join(dict.fromkeys(lines)), answered_by=AnsweredBy.EXTRACTIVE, sources=tuple(quoted))
 
     def _is_evidence(self, hit: Hit, question: str, terms: set[str]) -> bool:
-        """A memory that states something and has to do with the question."""
-        if hit.kind is not HitKind.MEMORY or is_question(hit.text) or junk_kind(hit.text) in _SAYING_NOTHING:
+        """A memory that states something, as it was meant, and has to do with the question."""
+        stated = as_meant(hit) if hit.kind is HitKind.MEMORY else None
+        if stated is None or is_question(stated) or junk_kind(stated) in _SAYING_NOTHING:
             return False
-        shared = len(terms & self._analyzer.content_terms(hit.text))
-        near = self._min_cosine.are_met(hit.parts.get("cosine", 0.0), question, hit.text)
+        shared = len(terms & self._analyzer.content_terms(stated))
+        near = self._min_cosine.are_met(hit.parts.get("cosine", 0.0), question, stated)
         return near or shared >= max(1, self._min_overlap * len(terms))
 
     def _best_sentences(self, text: str, terms: set[str]) -> str:

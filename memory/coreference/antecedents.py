@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from .asked_for import without_asked_for
 from .candidates import Candidate, join
 from .discourse import Discourse
 from .named_together import evened
@@ -99,13 +100,15 @@ def antecedents(
     lifts = discourse.lifts(reference.text)
     last_referred = None if discourse.moved_on else last_referred
     if reference.kind in (Kind.FORMER, Kind.LATTER):
-        return rank(reference, _of_a_pair(reference.kind, session), last_referred=last_referred)
+        one_of_two = discourse.contrasted[0 if reference.kind is Kind.FORMER else 1 :][:1]
+        pair = list(one_of_two) or _of_a_pair(reference.kind, session)
+        return rank(reference, pair, last_referred=last_referred)
     said = {candidate.key for candidate in session}
     remembered = [candidate for candidate in discourse.long_term if candidate.key not in said]
     if reference.across:
         return recalled(reference, session, discourse.long_term, last_referred=last_referred, lifts=lifts, now=now)
     ranked = _many(reference, rank(reference, session, last_referred=last_referred, lifts=lifts))
-    ranked = evened(ranked, discourse.together)
+    ranked = without_asked_for(text, reference, evened(ranked, discourse.together))
     if not ranked and reference.number is Number.PLURAL:
         ranked = _implied_groups(reference, session)
     if not ranked and not reference.quiet and reference.kind in (Kind.PERSONAL, Kind.NOUN_PHRASE, Kind.RECALL):

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import pairwise
 
 from ..extraction.han_words import SURNAMES
 from ..extraction.mentions import EntitySubtype, Mention
@@ -21,10 +22,15 @@ _BETWEEN = re.compile(
     re.IGNORECASE,
 )
 _DETERMINER = re.compile(r"(?:an?|another|one|this|that|some|these|those|new)\s+", re.IGNORECASE)
-_CHINESE_DETERMINER = re.compile(r"[这那一][一几]?(?:些|[个台部家本位款种只条间辆首张件项套座所名支篇场架把份])?")
+_CHINESE_DETERMINER = re.compile(
+    r"(?:[这那][一几]?|[一几](?=[些个台部家本位款种只条间辆首张件项套座所名支篇场架把份]))"
+    r"(?:些|[个台部家本位款种只条间辆首张件项套座所名支篇场架把份])?"
+)
 PERSON_SURE = 0.7  # titles of books look like names of persons
 TYPE_SURE = 0.6  # a mention below this names something, but its type proves nothing
 GUESSED = "tagger."  # sources of mentions whose type a model has guessed
+_FAMILIAR = "老小阿"  # before a surname or a part of a given name: 老周, 小美, 阿強
+_CALLED = 2
 _LONGEST_NAME = 8  # of a Han name that has short forms
 _OWNERS = {"my": "your", "your": "my"}
 # "I need a restaurant": of a sort, not a certain one; what the answer names is likelier to be meant next.
@@ -42,7 +48,9 @@ _IS_A = re.compile(r",? (?:is|was)(?: also| the only)? (?:an?|the) (?P<what>(?:[
 _IS_A_CHINESE = re.compile(
     r"\s*是(?:一[个台部家本位款种只间首套座所名])?(?P<what>[^，,。！？!?；;的了吗呢]{1,12})(?=[，,。！？!?；;了]|$)"
 )
-NAMED_BY = re.compile(r"\s*(?:就?是|叫做?|名叫|：|:|is|was|called|named)\s*")  # 供應商是宏康: one thing, not two
+NAMED_BY = re.compile(
+    r"\s*(?:就?是|[，,]?\s*(?:名字)?叫做?|名叫|：|:|is|was|called|named)\s*"
+)  # 供應商是宏康: one thing, not two
 TITLE_BEFORE = re.compile(r"\b(?:Mr|Mrs|Ms|Miss|Dr|Prof)\.? $")
 DATE = re.compile(r"\d{4}\s*年(?:\s*\d{1,2}\s*月)?(?:\s*\d{1,2}\s*日)?|\bin \d{4}\b")
 _SUBJECT_AFTER = re.compile(
@@ -76,6 +84,7 @@ class Candidate:
         moments: When it was spoken of, as far as long-term memory knows.
         said: What was said of it then, folded.
         proved: Whether its type is more than a model's guess from the words around it.
+        located: Whether its latest mention says where or when something else is: Hamburg in "parked in Hamburg".
         standing: How well it is established as a thing that one may refer to, in 0–1: names and what was introduced
             have 1, a bare noun or a name that only jieba's guess makes one have less.
     """
@@ -98,6 +107,7 @@ class Candidate:
     time: bool = False
     end: int = 0
     standing: float = 1.0
+    located: bool = False
     proved: bool = True
     moments: tuple[datetime, ...] = ()
     said: tuple[str, ...] = ()
@@ -206,7 +216,8 @@ def is_proved(mention: Mention, *, told: bool) -> bool:
         return True
     if mention.subtype is EntitySubtype.PERSON:
         if has_han(folded):
-            return mention.text[0] in SURNAMES or folded[0] in SURNAMES
+            called = folded[0] in _FAMILIAR and len(folded) == _CALLED
+            return called or mention.text[0] in SURNAMES or folded[0] in SURNAMES
         return any(word in GIVEN_NAMES or word.rstrip(".") in TITLES for word in folded.split())
     if mention.subtype is EntitySubtype.PLACE:
         return {word.tag for word in cut(folded) if word.listed} == {"ns"} or not has_han(folded)
@@ -222,7 +233,13 @@ def _coordinated(text: str, found: Sequence[Span]) -> list[list[Span]]:
             runs[-1].append(item)
         else:
             runs.append([item])
-    return runs
+    return [part for run in runs for part in (([one] for one in run) if _only_listed(text, run) else [run])]
+
+
+def _only_listed(text: str, run: Sequence[Span]) -> bool:
+    """Whether nothing but commas stands between: those of 台積電在新竹，鴻海在土城 part clauses."""
+    between = [text[one[1] : other[0]].strip() for one, other in pairwise(run)]
+    return bool(between) and all(gap in (",", "，") for gap in between)
 
 
 def parallel(text: str, found: Sequence[Span]) -> list[Span]:

@@ -39,7 +39,7 @@ class Choice:
 _THING = r"(?P<thing>[^,，。！？!?；;：:\n]{1,40}?)"
 _POINTER = r"(?:[这那]一?[个台家位本部款套种间辆只些]?|[它他她牠]们?)"
 _CLOSING = rf"\s*(?:{_POINTER})?\s*(?:才对|的意思)?(?:啦|啊|呀|吧|哦|喔|耶|呢|哈|嘛)?\s*[。.!！~～?？]*$"
-_NO = r"(?:不不|不是|不对|不|错了|搞错了|弄错了|没有|[喔噢啊哦]不)"
+_NO = r"(?:不不|不是|不对|不|我?[搞弄说讲记打]?错了|没有|[喔噢啊哦]不)"
 _PAUSE = r"(?:的|啦|吧|哦|喔|耶|欸|诶)?\s*[，,。.!！、…\s]\s*"
 _DENIAL = rf"{_NO}(?:是)?(?:{_POINTER})?{_PAUSE}"
 _TELLING = (
@@ -60,7 +60,8 @@ _CHINESE = (
 _ENGLISH_THING = r"(?P<thing>(?:the |an? )?(?:(?:mr|mrs|ms|dr)\. )?[^,!?;:\n]{1,60}?)"
 _ENGLISH_CLOSING = r"(?:,? (?:please|of course|actually|instead))?\s*[.!?]*$"
 _ENGLISH_NO = (
-    r"(?:(?:(?:no|nope|nah|sorry|actually|wrong|wrong one|not (?:that|this)(?: one)?|not (?:it|him|her|them|those)|"
+    r"(?:(?:(?:no wait|oh no|no|wait|nope|nah|sorry|my mistake|actually|wrong|wrong one|"
+    r"not (?:that|this)(?: one)?|not (?:it|him|her|them|those)|"
     r"that's (?:wrong|not it|not what i mean|not what i meant|not the one))\b[\s,.!;:–—-]+)+)"
 )
 _ENGLISH_TELLING = (

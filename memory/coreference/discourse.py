@@ -30,7 +30,7 @@ from .candidates import (
     told_type,
 )  # fmt: skip
 from .chinese import head_noun
-from .introduction import counted_type, equated, located, of_a_kind, standing
+from .introduction import counted_type, equated, is_location, located, of_a_kind, standing
 from .named_together import NamedTogether, Together
 from .phrases import Phrase, noun_phrases
 from .resolutions import Occasion, ReferenceSource
@@ -40,7 +40,9 @@ _REMEMBERED = 300  # mentions, latest: bounds the work that a very long turn can
 _WINDOW = 60  # characters before a phrase that may decide about it
 _AGAIN = 0.1  # standing that a further mention adds
 _CORRECTED = 0.12  # what a correction lifts the right antecedent by, and lowers the wrong one
+_PAIR = 2
 _EDGES = " .。!！~～\n"
+_ACTING = "把"  # what stands before it does something to something else: a model that says "person" is right
 _ASKS_WHAT = re.compile(r"(?:是|做|叫|干)(?:谁|什么|啥)|\b(?:who|what)(?:'s| is| are)\b")
 
 
@@ -72,6 +74,8 @@ class Discourse:
         self._lifts: dict[str, dict[str, float]] = {}
         self._together = NamedTogether()
         self._referred: str | None = None
+        self.contrasted: tuple[Candidate, ...] = ()
+        """The two names of each of which one text has told something: 台積電在新竹，鴻海在土城."""
         self.moved_on = False
         """Whether the user has named something else since they last referred to a thing."""
         self.long_term = tuple(
@@ -137,12 +141,19 @@ class Discourse:
         for group in coordinated:
             self._add(group)
         self._together.read(found, coordinated, user=user)
+        subjects = tuple({one.key: one for _, _, one in found if one.subject and one.named}.values())
+        if coordinated or len(subjects) > 1:
+            self.contrasted = subjects if len(subjects) == _PAIR and not coordinated else ()
         if user and self._referred is not None:
             self.moved_on |= any(one.named and one.key != self._referred for _, _, one in found)
 
     def refer(self, candidate: Candidate, *, user: bool, end: int) -> None:
         """Records that something mentioned was referred to again, so that chains of references reach its name."""
-        self._add(replace(candidate, source=ReferenceSource.SESSION, user=user, subject=True, distance=0, end=end))
+        self._add(
+            replace(
+                candidate, source=ReferenceSource.SESSION, user=user, subject=True, located=False, distance=0, end=end
+            )
+        )
         self._together.single_out(candidate.key)
         if user:
             self._referred, self.moved_on = candidate.key, False
@@ -166,6 +177,7 @@ class Discourse:
     def next_turn(self) -> None:
         """One turn ends: everything is one turn further away."""
         self._mentioned = [replace(candidate, distance=candidate.distance + 1) for candidate in self._mentioned]
+        self.contrasted = tuple(replace(candidate, distance=candidate.distance + 1) for candidate in self.contrasted)
 
     def session(self) -> tuple[Candidate, ...]:
         """One candidate a thing: its latest mention, with the marks that any mention earned it, latest first."""
@@ -202,6 +214,7 @@ class Discourse:
                     distance=0,
                     user=candidate.user,
                     subject=candidate.subject,
+                    located=candidate.located,
                     end=candidate.end,
                 )
         return candidate
@@ -218,7 +231,9 @@ class Discourse:
                 subject = heads(text, start, end)
                 told = told_type(text, end)
                 as_told = replace(known, subtype=told, person=is_person(told)) if told else known
-                spans.append((start, end, replace(as_told, distance=0, user=user, subject=subject, frequency=1)))
+                where = is_location(folded[max(0, start - _WINDOW) : start])
+                again = replace(as_told, distance=0, user=user, subject=subject, located=where, frequency=1)
+                spans.append((start, end, again))
         return spans
 
     def _named(self, text: str, mention: Mention, *, user: bool) -> tuple[int, int, Candidate]:
@@ -243,7 +258,9 @@ class Discourse:
             user=user,
             subject=heads(text, mention.start, mention.end),
             standing=1.0 if is_person(subtype) else located(before),
-            proved=not mention.source.startswith(GUESSED) or is_proved(mention, told=subtype is not sure),
+            located=is_location(before),
+            proved=not mention.source.startswith(GUESSED)
+            or is_proved(mention, told=subtype is not sure or text.startswith(_ACTING, mention.end)),
         )
         return mention.start, mention.end, candidate
 
@@ -266,6 +283,7 @@ class Discourse:
             user=user and not wished,
             subject=not wished and (phrase.topic or heads(text, phrase.start, phrase.end)),
             named=phrase.named or phrase.topic,
+            located=is_location(before),
         )
         if not phrase.topic and entity is None and has_han(written):
             candidate = replace(candidate, standing=standing(phrase, before, subject=candidate.subject))

@@ -9,6 +9,7 @@ from .antecedents import antecedents
 from .candidates import Candidate
 from .clarifying import options_of
 from .corrections import Choice, find_choice
+from .counterparts import counterpart
 from .detection import find_references
 from .discourse import Discourse
 from .ranking import confidence
@@ -34,6 +35,7 @@ class HistoryReader:
         self._floor = floor
         self._referred: tuple[str, Candidate | None] | None = None  # the last reference of the user, and what it meant
         self._options: tuple[Candidate, ...] = ()
+        self._said = ""  # what the user said last, as corrected since
         self._discourse = Discourse(request.long_term, request.occasions)
         for entry in request.history:
             if entry.get("corrected"):
@@ -58,9 +60,15 @@ class HistoryReader:
 
     def _read(self, turn: Turn, named: tuple[Mention, ...], *, user: bool) -> None:
         discourse, position = self._discourse, 0
-        if user and (choice := find_choice(turn.content)) and self._take(choice, turn.content):
+        choice = find_choice(turn.content) if user else None
+        if choice and self._take(choice, turn.content):
             discourse.read(turn.content, named, user=user)
             return
+        if user and (choice and (choice.firm or choice.denies)) and (stands := counterpart(self._said, choice)):
+            self._said = stands.put_into(self._said)
+            discourse.read(self._said, (), user=True)  # what the statement says as it was meant
+            return
+        self._said = turn.content if user else self._said
         references = find_references(turn.content)[:REFERENCES]
         for reference in references:
             discourse.read(turn.content, named, user=user, start=position, end=reference.start)

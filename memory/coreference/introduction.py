@@ -12,10 +12,18 @@ from .words import fold
 _GUESSED = 0.85  # standing of a name that jieba's guess alone makes one
 _LOCATION = 0.9  # standing of a name that says where something happens
 _LOCATED = re.compile(r"(?:[在到去从于]|\b(?:at|in|from|to|near)) ?$")
+_SAYING_WHERE = re.compile(
+    r"(?:[在到去从于往]|\b(?:at|in|inside|into|on|onto|under|behind|beside|above|below|near|next to|from|to|during)) ?$"
+)
 _COUNTED = re.compile(r"[一两几这那](?P<classifier>[台部家本位款间辆首座所篇])$")
+_COMMA = re.compile(r"\s*[,，]\s*")
+_COUNT = 3  # characters before a description that may count it
+_SEVERAL = re.compile(
+    rf"[两三四五六七八九十几](?:{'|'.join(CLASSIFIERS)})|\b(?:two|three|four|five|six|seven|eight|nine|ten|both) \w"
+)
 _BARE = 0.8  # standing of a noun that nothing introduces
 _INTRODUCED = re.compile(
-    r"(?:[一两几这那某][个台部家本位款种只条间辆首张件项套座所名支篇场架把份]|[这那]|[我你他她它您咱]们?的?|新|买了?|养了?|有)$"
+    r"(?:[一两几这那某][个台部家本位款种只条间辆首张件项套座所名支篇场架把份]|[这那]|[我你他她它您咱]们?的?|新|买了?|养了?|有|[把将])$"
 )
 _ONE_OF_MANY = re.compile(r"(?:[一有][个位名]|有一[个位名]|^|[，,。！!？?；;\s]|[我你他她您]们?的?)$")
 
@@ -35,10 +43,10 @@ def standing(phrase: Phrase, before: str, *, subject: bool) -> float:
 
 
 def equated(text: str, found: list[Span]) -> list[Span]:
-    """Takes out descriptions that a name right behind them replaces: 供應商是宏康, "our vendor is Acme"."""
+    """Takes out descriptions that a name right behind them replaces: 供應商是宏康, "two servers, Atlas and Redis"."""
     kept: list[Span] = []
     for span in found:
-        if kept and span[2].named and not kept[-1][2].named and NAMED_BY.fullmatch(fold(text[kept[-1][1] : span[0]])):
+        if kept and span[2].named and _names(text, kept[-1], span):
             described_as = kept.pop()[2]
             name = span[2]
             if name.subtype is None and described_as.subtype:
@@ -48,9 +56,22 @@ def equated(text: str, found: list[Span]) -> list[Span]:
     return kept
 
 
+def _names(text: str, described: Span, name: Span) -> bool:
+    """Whether a name says which thing a description means, or is the first of those that it counts."""
+    between = fold(text[described[1] : name[0]])
+    if NAMED_BY.fullmatch(between):
+        return not described[2].named
+    return bool(_COMMA.fullmatch(between) and _SEVERAL.search(fold(text[max(0, described[0] - _COUNT) : described[1]])))
+
+
 def located(before: str) -> float:
     """The standing of a name by what stands before it (folded): 誠品 in 在誠品 says where something is."""
     return _LOCATION if _LOCATED.search(before) else 1.0
+
+
+def is_location(before: str) -> bool:
+    """Whether what stands before a mention (folded) makes it a place or a time of something else."""
+    return bool(_SAYING_WHERE.search(before))
 
 
 def of_a_kind(phrase: str, before: str) -> bool:

@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..dialogue import Turn
+from ..questions import is_question
 from ..text import has_han, normalise
 from .analysis import Analysis, Choices, Written, joined
+from .asked_for import asked_by, is_asked_for
 from .candidates import Candidate
 from .entity_lookup import EntityLookup
 from .named_together import has_peer
@@ -23,6 +25,8 @@ from .resolutions import Alternative, CoreferenceResolution, ReferenceSource, Re
 from .rewrites import Antecedent, Replacement, RewriteResult
 from .rewriting import Edit, edit, fitted
 from .standing_alone import has_look_alike, is_nobody, points, stands_alone
+from .values_said import time_of, times
+from .words import fold
 
 _OVERRIDE = 0.8
 """Confidence from which the rewriter's antecedent takes the place of another one that the rules found."""
@@ -173,10 +177,15 @@ class Joiner:
         if any(is_nobody(one.text) or _CLAUSE.search(one.text) for one in replacement.antecedents):
             return False
         if reference is None:
+            if times(fold(self._query)) and any(time_of(fold(one.text)) for one in replacement.antecedents):
+                return False  # it says when itself
             if points(self._query, replacement.start, replacement.end):
                 return sure >= _OVERRIDE
-            # where the rules have found what is meant little else is left out, and "the phone number" may need no owner
-            doubtful = self._analysis.written or replacement.text.startswith("of ")
+            if any(one.start == replacement.start == replacement.end for one in self._analysis.references):
+                return False  # 那是誰的: what refers already stands where the topic would
+            # where the rules have found what is meant, and in a statement, little else is left out; and "the phone
+            # number" may need no owner
+            doubtful = self._analysis.written or replacement.text.startswith("of ") or not is_question(self._query)
             if doubtful and sure < _OVERRIDE:
                 return False
             return not has_look_alike(self._query, self._analysis.references)  # which may have misled the rewriter
@@ -184,13 +193,23 @@ class Joiner:
             return False
         if reference.number is Number.PLURAL and len(self._lookup.ids(replacement.antecedents)) == 1:
             return False
+        if self._is_of_other_gender(replacement, reference):
+            return False
         meant = self._named(replacement)
         is_open = any(reference.start == one.start for one in self._analysis.result.unresolved)  # several would fit
         if (meant is None or is_open) and sure < _OVERRIDE:
             return False
         if meant and self._is_option(reference, meant) and (sure < _DECISIVE or self._has_peer(reference, meant)):
             return False
-        return meant is None or score(reference, meant) is not None
+        return meant is None or (score(reference, meant) is not None and not self._is_asked_for(reference, meant))
+
+    def _is_asked_for(self, reference: Reference, meant: Candidate) -> bool:
+        """Whether the question asks for such a thing, and the rules know another that it may be about."""
+        ranked = next((one.ranked for one in self._analysis.choices if one.reference == reference), ())
+        asked = asked_by(self._query, reference)
+        return (
+            asked is not None and is_asked_for(asked, meant) and bool(ranked) and ranked[0].candidate.key != meant.key
+        )
 
     def _is_option(self, reference: Reference, meant: Candidate) -> bool:
         """Whether the rules would ask if this or another is meant."""
@@ -202,6 +221,12 @@ class Joiner:
         """Whether it was named together with another that fits alike: then the rewriter guesses, however surely."""
         ranked = next((one.ranked for one in self._analysis.choices if one.reference == reference), ())
         return has_peer(meant.key, ranked, self._analysis.together)
+
+    def _is_of_other_gender(self, replacement: Replacement, reference: Reference) -> bool:
+        """Whether what the rewriter has copied is known as a man where the reference is to a woman, or vice versa."""
+        key = _plain(replacement.text)
+        genders = {one.gender for one in self._analysis.candidates if _plain(one.text) == key and one.gender}
+        return bool(reference.gender and genders) and reference.gender not in genders
 
     def _named(self, replacement: Replacement) -> Candidate | None:
         """The longest name in the rewriter's antecedent; of descriptions the rules know too little to refuse them."""

@@ -35,10 +35,11 @@ _FLOOR = re.compile(r"(?:地下)?[\d一二三四五六七八九十百零]+(?:楼
 _PERSONAL = "我你您他她它咱"  # heads of 我會, which jieba takes for a noun, and of 我哥, which is one
 _NAMING = frozenset({"nr", "nrt", "nrfg", "ns", "nt", "nz", "eng"})
 _SOUNDS = frozenset("恩嗯啊哦噢喔哈呵嘻嘿呜哎唉额诶呀哇")
-_OWNED = re.compile(r"[我你他她它您]们?的$")
+_OWNED = re.compile(r"(?:[我你他她它您]们?的|[把将])$")
 _JOINING = frozenset("和与跟、")
 _JOINED = frozenset({"eng", "nt", "ns", "nz"})
 _LISTED_NAME = "listed nz"  # 英語, 可口可樂: jieba has another tag for the names of persons that it lists
+_UNTAGGED = "zg"  # of single characters, among them 車: jieba's dictionary says nothing of what they are
 _CHAT_WORD = 2  # characters of a Latin word that is mostly slang
 _PERSON_TAGS = frozenset({"nr", "nrt", "nrfg"})
 
@@ -168,6 +169,8 @@ def _chinese(folded: str) -> Iterator[Phrase]:
 
     words = cut(folded)
     for place, word in enumerate(words):
+        if word.tag == _UNTAGGED and word.text in NOUNS:
+            word = replace(word, tag="n")
         adjacent = not run or word.start == run[-1].end
         latin = word.text.isascii() and (word.text in _STOP or len(word.text) == 1)
         nominal = _coordinated_name(words, place) or (

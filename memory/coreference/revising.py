@@ -1,5 +1,6 @@
 """Resolves an earlier query again with the antecedent that the user names: as a correction, or as an answer."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
@@ -8,14 +9,15 @@ from ..extraction.mentions import Mention, MentionLevel
 from ..questions import is_question
 from ..text import has_han, is_traditional, normalise, to_simplified
 from .analysis import Analysis, Choices, Written, written
-from .candidates import Candidate, described, is_person, join
+from .candidates import Candidate, described, join
 from .corrections import Choice, find_choice
+from .counterparts import counterpart
 from .discourse import Discourse
 from .history import TURNS
 from .phrases import noun_phrases
-from .placing import left_out_of
+from .placing import candidate, may_become, place, places_for, suits
 from .ranking import Ranked, score
-from .references import Kind, Number, Reference
+from .references import Number, Reference
 from .resolutions import (
     Alternative,
     CoreferenceResult,
@@ -24,10 +26,13 @@ from .resolutions import (
     Revision,
 )
 from .rewriting import Edit, apply
+from .standing_alone import is_nobody
+from .values_said import is_value
 
 _SAID = 0.95  # confidence where the user has said what was meant
 _SHORTEST_PART = 2  # characters of a name that stand for all of it
 _ENOUGH = 2
+_STATEMENTS = 2  # looked at before a question, which a correction may concern
 
 Analyse = Callable[[ResolutionRequest], Awaitable[Analysis]]
 Find = Callable[[str], Awaitable[tuple[Mention, ...]]]
@@ -36,29 +41,71 @@ Find = Callable[[str], Awaitable[tuple[Mention, ...]]]
 async def revise(request: ResolutionRequest, *, analyse: Analyse, find: Find) -> Analysis | None:
     """The user's last query as this one makes it clear; None where this one is no answer and no correction.
 
+    Where the last one was a question, what is corrected may be a statement before it that the reply has repeated; and
+    what is taken back by name is looked for before the last one, too.
+
     Args:
         request: What was asked now.
         analyse: Analyses the query before, in what had been said until then.
         find: Finds the names of a text.
     """
     choice = find_choice(request.query)
-    earlier = _earlier(request) if choice and _may_answer(choice, request) else None
-    if choice is None or earlier is None:
+    earlier = _earlier(request) if choice and _may_answer(choice, request) else []
+    if choice is None or not earlier:
         return None
+    last, *before = earlier
+    revised = await _revise(request, choice, last, analyse=analyse, find=find)
+    if revised is not None or not choice.denies or not (choice.wrong or is_question(last.query)):
+        return revised
+    replied = normalise(request.turns[-1].content)
+    for one in [statement for statement in before if not is_question(statement.query)][:_STATEMENTS]:
+        revised = await _revise(request, choice, one, analyse=analyse, find=find)
+        revision = revised.result.revision if revised else None
+        taken_back = normalise(revision.resolution.original_text) if revision else ""
+        if taken_back and (taken_back in replied or taken_back == normalise(choice.wrong)):
+            return revised
+    return None
+
+
+async def _revise(
+    request: ResolutionRequest, choice: Choice, earlier: ResolutionRequest, *, analyse: Analyse, find: Find
+) -> Analysis | None:
+    """One earlier message as this one makes it clear."""
     asked = await analyse(earlier)
     if not choice.firm and not choice.denies and not asked.questions:
         return None
-    meant = _of_options(choice, request, asked) if choice.all or choice.place is not None else None
     if choice.all or choice.place is not None:
-        return None if meant is None else _revised(request, asked, choice, meant)
+        meant = _of_options(choice, request, asked)
+        if meant is not None or not choice.denies:
+            return None if meant is None else _revised(request, asked, choice, meant)
+    said = asked.result.revision.query if asked.result.revision else asked.result.original_query
+    if choice.wrong and not is_nobody(choice.wrong) and not _holds(asked, said, choice.wrong):
+        return None
+    if choice.firm or choice.denies:
+        stands = await asyncio.to_thread(counterpart, said, choice)
+        if stands is not None:
+            there = replace(asked, questions=(), choices=(place(said, stands.start, stands.end),))
+            return _revised(request, there, choice, candidate(stands.text, None))
+        if is_value(choice.text):
+            return None
     meant = _known(choice, request, asked)
     if meant is None and (choice.firm or (choice.denies and _was_said(choice, request))):
         meant = _new(choice, request.query, await find(request.query))
     if meant is None:
         return None
-    if not asked.choices and choice.denies:
-        asked = replace(asked, choices=_places(choice, earlier.query, await find(earlier.query)))
+    asked = replace(asked, choices=tuple(one for one in asked.choices if may_become(said, one, meant)))
+    if choice.denies and not asked.questions and not any(suits(one.reference, meant) for one in asked.choices):
+        places = places_for(choice, meant, said, await find(said), referring=bool(asked.references))
+        asked = replace(asked, choices=places or asked.choices)
     return _revised(request, asked, choice, meant)
+
+
+def _holds(asked: Analysis, said: str, wrong: str) -> bool:
+    """Whether a message has said, or could have meant, what the user takes back."""
+    key = normalise(wrong)
+    texts = [said, *(one.candidate.text for each in asked.choices for one in each.ranked)]
+    texts += [one.resolution.resolved_text for one in asked.written]
+    return any(key in normalise(text) for text in texts)
 
 
 def _may_answer(choice: Choice, request: ResolutionRequest) -> bool:
@@ -73,30 +120,15 @@ def _was_said(choice: Choice, request: ResolutionRequest) -> bool:
     return any(key in normalise(turn.content) for turn in request.turns[-TURNS:])
 
 
-def _places(choice: Choice, query: str, mentions: Sequence[Mention]) -> tuple[Choices, ...]:
-    """What a query without references is corrected in: the name that the user takes back, or the only one; or a gap."""
-    named = [one for one in mentions if one.level is MentionLevel.LONG_TERM]
-    if not named:
-        gap = left_out_of(query)
-        return (Choices(gap, ()),) if gap else ()
-    taken_back = [one for one in named if choice.wrong and normalise(one.text) == normalise(choice.wrong)]
-    found = taken_back or (named if len(named) == 1 else [])
-    return tuple(
-        Choices(
-            Reference(one.start, one.end, query[one.start : one.end], Kind.NOUN_PHRASE, chinese=has_han(query)),
-            (Ranked(_candidate(one.text, one), one.confidence),),
-        )
-        for one in found[:1]
-    )
-
-
-def _earlier(request: ResolutionRequest) -> ResolutionRequest | None:
-    """What the user said before, as it was asked then."""
-    said = [at for at, turn in enumerate(request.turns) if turn.role is Role.USER]
-    if not said:
-        return None
-    turns = request.turns[: said[-1]]
-    return request.model_copy(update={"query": request.turns[said[-1]].content, "turns": turns})
+def _earlier(request: ResolutionRequest) -> list[ResolutionRequest]:
+    """What the user said before, as it was asked then, latest first."""
+    turns = request.turns[-TURNS:]
+    skipped = len(request.turns) - len(turns)
+    return [
+        request.model_copy(update={"query": turn.content, "turns": request.turns[: skipped + at]})
+        for at, turn in reversed(list(enumerate(turns)))
+        if turn.role is Role.USER
+    ]
 
 
 def _pool(asked: Analysis) -> list[Candidate]:
@@ -170,29 +202,19 @@ def _new(choice: Choice, message: str, mentions: Sequence[Mention]) -> Candidate
     for mention in mentions:
         whole = mention.start <= choice.start + _article(choice.text) and choice.end <= mention.end
         if whole and mention.level is MentionLevel.LONG_TERM:
-            return _candidate(mention.text, mention)
+            return candidate(mention.text, mention)
     for phrase in noun_phrases(message):
         if phrase.start <= choice.start + _article(choice.text) and phrase.end == choice.end:
             text = choice.text if phrase.named else described(choice.text, by_user=True)
-            found = _candidate(text, None)
-            return replace(found, subtype=phrase.subtype, person=phrase.person, number=phrase.number)
+            found = candidate(text, None)
+            return replace(
+                found, subtype=phrase.subtype, person=phrase.person, number=phrase.number, named=phrase.named
+            )
     return None
 
 
 def _article(text: str) -> int:
     return len("the ") if text.lower().startswith("the ") else 0
-
-
-def _candidate(text: str, mention: Mention | None) -> Candidate:
-    subtype = mention.subtype if mention else None
-    return Candidate(
-        text,
-        normalise(text),
-        ReferenceSource.SESSION,
-        entity_id=mention.entity_id if mention else None,
-        subtype=subtype,
-        person=is_person(subtype),
-    )
 
 
 def _revised(request: ResolutionRequest, asked: Analysis, choice: Choice, meant: Candidate) -> Analysis | None:

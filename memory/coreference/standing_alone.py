@@ -18,6 +18,7 @@ _REFERRING = re.compile(
     re.IGNORECASE,
 )
 _POINTING = re.compile(r"[這这那][個个]?")
+_CLAUSE_END = re.compile(r"[,，.。!！~～…;；\n]+")
 _NOTHING = frozenset({Junk.EMPTY, Junk.PRONOUN, Junk.GREETING, Junk.STOP_WORD})
 
 
@@ -25,7 +26,12 @@ def stands_alone(query: str) -> bool:
     """Whether a query is small talk, a question about the assistant itself, or takes back what was understood."""
     choice = find_choice(query)
     takes_back = choice is not None and (choice.firm or choice.denies)
-    return takes_back or junk_kind(query) is Junk.GREETING or bool(_TO_ASSISTANT.search(fold(query)))
+    return takes_back or _only_greets(query) or bool(_TO_ASSISTANT.search(fold(query)))
+
+
+def _only_greets(query: str) -> bool:
+    clauses = [clause for clause in _CLAUSE_END.split(query) if clause.strip()]
+    return bool(clauses) and all(junk_kind(clause) is Junk.GREETING for clause in clauses)
 
 
 def has_look_alike(query: str, references: Sequence[Reference]) -> bool:

@@ -53,11 +53,13 @@ class Hit(Value):
     `score` is the fused score in 0–1 (000 §6.3), lifted by what the conversation says besides (DESIGN §6). `parts`
     holds what it was made of: `vector`, `keyword`, `exact`, `freshness` (each 0–1, as they entered the formula),
     `beside`, `speaker`, `linked` and `alike` where they counted, and the raw `cosine` and `bm25` of those legs.
+    `resolved` is a memory's text as it was meant, where that is another (`Memory.resolved`).
     """
 
     kind: HitKind
     id: str
     text: str
+    resolved: str | None = None
     score: float
     parts: dict[str, float]
     role: Role | None = None

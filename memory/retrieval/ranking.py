@@ -136,6 +136,7 @@ class Ranking:
             kind=HitKind.MEMORY,
             id=memory.memory_id,
             text=memory.text,
+            resolved=memory.resolved,
             score=score,
             parts=self.parts[Key(HitKind.MEMORY, memory.memory_id)],
             role=memory.role,

@@ -226,6 +226,34 @@ async def test_a_correction_is_answered_learned_and_kept_in_the_session(world: W
     assert understood.resolution.resolved_query == "宏康 DXP 有保固嗎？"
 
 
+@pytest.mark.parametrize(
+    ("said", "correction", "asked", "meant"),
+    [
+        ("鑰匙放在二樓。", "不是，我是說一樓。", "鑰匙放在哪裡？", "鑰匙放在一樓。"),
+        ("会议在周三下午三点。", "不对，是周四。", "会议在什么时候？", "会议在周四下午三点。"),
+        (
+            "The key is on the second floor.",
+            "No, I meant the first.",
+            "Where is the key?",
+            "The key is on the first floor.",
+        ),
+    ],
+)
+async def test_a_corrected_statement_is_remembered_as_it_was_meant(
+    world: World, said: str, correction: str, asked: str, meant: str
+) -> None:
+    await world.say(said)
+    understood, _, _ = await world.say(correction)
+    assert understood.resolution.resolved_query == meant
+    _, replied, _ = await world.say(asked)
+    assert meant in replied.answer.text
+    assert said not in replied.answer.text
+    assert [hit.text for hit in replied.answer.sources] == [correction]
+    async with world.record.reading(user_id="ann") as unit:
+        logged = [one.content for one in await unit.log.session("s", limit=10)]
+    assert [one for one in logged if one in (said, correction)] == [said, correction]
+
+
 async def test_what_was_said_last_week_is_found_by_its_time(world: World) -> None:
     await world.say("我們在評估 AI-Box。", session="first")
     world.now += timedelta(days=6)

@@ -169,3 +169,30 @@ async def test_a_third_that_is_less_likely_is_not_asked_about(resolve: Resolve) 
 async def test_once_the_question_is_answered_the_pronoun_means_the_answer(resolve: Resolve) -> None:
     turns = ("AI-Box 跟 HCI-500 都要續約", "好", "它什麼時候到期？", "「它」是指 AI-Box 還是 HCI-500？", "前者", "好")
     assert (await resolve("它多少錢？", *turns)).resolved_query == "AI-Box 多少錢？"
+
+
+@pytest.mark.parametrize(
+    ("said", "asked", "expected"),
+    [
+        ("台積電在高雄，鴻海在台北。", ("前者在哪裡？", "那後者呢？"), ("台積電在哪裡？", "那鴻海呢？")),
+        ("Redis is fast. Qdrant is slow.", ("Is the latter old?", "Is the former?"), ("Is Qdrant old?", "Is Redis?")),
+    ],
+)
+async def test_two_names_of_which_something_is_told_are_the_former_and_the_latter(
+    resolve: Resolve, said: str, asked: tuple[str, str], expected: tuple[str, str]
+) -> None:
+    assert (await resolve(asked[0], said, "ok")).resolved_query == expected[0]
+    assert (await resolve(asked[1], said, "ok", asked[0], "ok")).resolved_query == expected[1]
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("我們公司有兩台伺服器，Redis 和 Qdrant。", "Redis 和 Qdrant 放在哪裡？"),
+        ("兩家供應商，台積電和鴻海，都來了。", "台積電和鴻海放在哪裡？"),
+    ],
+)
+async def test_what_tells_what_the_names_behind_it_are_is_not_named_with_them(
+    resolve: Resolve, said: str, expected: str
+) -> None:
+    assert (await resolve("它們放在哪裡？", said, "好")).resolved_query == expected

@@ -234,3 +234,26 @@ async def test_several_things_are_not_one_entity_of_long_term_memory(
     request = make_request("它們哪個比較貴？", [], long_term=(make_entity("云谷园区", subtype=EntitySubtype.PLACE),))
     result = await resolve(rules, ScriptedRewriter(("它們", "云谷园区")), request)
     assert result.resolved_query == request.query
+
+
+async def test_nothing_is_put_before_what_refers_itself(rules: RuleResolver, make_request: MakeRequest) -> None:
+    rewriter = ScriptedRewriter(("|", "座位在二樓"))
+    result = await resolve(rules, rewriter, make_request("那是誰的？", ["座位在二樓。", "好"]))
+    assert result.resolved_query == "那是誰的？"
+
+
+async def test_no_time_is_put_beside_another(rules: RuleResolver, make_request: MakeRequest) -> None:
+    rewriter = ScriptedRewriter(("|", "今天"))
+    assert (
+        await resolve(rules, rewriter, make_request("明天會下雨嗎？", ["今天天氣好。", "好"]))
+    ).resolved_query == "明天會下雨嗎？"
+
+
+@pytest.mark.parametrize(("confidence", "expected"), [(0.7, "很好用。"), (0.9, "AI-Box 很好用。")])
+async def test_a_statement_is_filled_only_by_a_sure_rewriter(
+    rules: RuleResolver, make_request: MakeRequest, confidence: float, expected: str
+) -> None:
+    rewriter = ScriptedRewriter(("|", "AI-Box"), confidence=confidence)
+    assert (
+        await resolve(rules, rewriter, make_request("很好用。", ["我們買了 AI-Box。", "好"]))
+    ).resolved_query == expected

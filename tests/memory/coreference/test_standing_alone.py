@@ -7,7 +7,18 @@ from memory.coreference.standing_alone import has_look_alike, is_nobody, points,
 
 
 @pytest.mark.parametrize(
-    "query", ["謝謝", "好的", "哈哈哈", "Thanks!", "你叫什麼名字？", "你是谁", "What is your name?", "How are you?"]
+    "query",
+    [
+        "謝謝",
+        "好的",
+        "哈哈哈",
+        "Thanks!",
+        "你叫什麼名字？",
+        "你是谁",
+        "What is your name?",
+        "How are you?",
+        "沒事了，謝謝。",
+    ],
 )
 def test_small_talk_and_questions_to_the_assistant_stand_alone(query: str) -> None:
     assert stands_alone(query)

@@ -50,7 +50,19 @@ JUNK = {
         "someone",
         "you're",
     ),
-    Junk.GREETING: ("你好", "您好啊", "謝謝", "哈哈哈", "hello", "Thanks", "OK", "good morning", "bye"),
+    Junk.GREETING: (
+        "你好",
+        "您好啊",
+        "謝謝",
+        "哈哈哈",
+        "hello",
+        "Thanks",
+        "OK",
+        "good morning",
+        "bye",
+        "沒事了",
+        "Never mind",
+    ),
     Junk.STOP_WORD: ("the", "because", "the who", "因為", "所以"),
 }
 
