@@ -81,19 +81,23 @@ class ModelArgs(_Section):
 
 
 class ReembeddingArgs(_Section):
-    """Embedding everything with another model, beside what serves people (DESIGN §8, docs/reembedding.md).
+    """Embedding much at once, beside what serves people: everything with another model, the index of `jiyi index
+    rebuild`, a corpus that was imported (DESIGN §8, docs/reembedding.md).
 
     Args:
         actors: Encoders in the pool, each with the model's weights in its memory.
         threads: Torch threads of one; half of the machine's cores where it is not given.
         gpus: Share of a GPU of one.
         niceness: How far each gives way to other processes for the CPU: 0 not at all, 19 as far as possible.
+        backlog: From how many turns and items that wait to be learned and indexed on the pool embeds them in place of
+            the Embedder, which serves people; 0 for never.
     """
 
     actors: int = Field(default=1, ge=1)
     threads: int | None = Field(default=None, ge=1)
     gpus: float = Field(default=0, ge=0, le=1)
     niceness: int = Field(default=10, ge=0, le=19)
+    backlog: int = Field(default=10_000, ge=0)
 
 
 class DeadlineArgs(_Section):

@@ -12,6 +12,7 @@ from memory.coreference.rewriting_resolver import RewritingResolver
 from memory.extraction.extractor import RuleExtractor
 from memory.extraction.remembered_tags import RememberingTagger
 from memory.extraction.trained_extractor import TrainedExtractor
+from memory.learning.bulk_indexing import BulkIndexing
 from memory.learning.index_keeper import IndexKeeper
 from memory.learning.index_maintenance import BackgroundMaintenance
 from memory.learning.learner import Learner
@@ -198,19 +199,30 @@ def make_learner(
         rechecks=PerSpace(spaces, lambda space: make_recheck(args, record=record, space=space.part(Collection.AAM))),
     )
     locks = open_locks(args)
+    bulk = RayEmbedder(args)
     keepers = PerSpace(spaces, lambda space: IndexKeeper(record=record, space=space, learner=learner))
+    worker = LearningWorker(learner=learner, record=record)
     return LearnerParts(
-        worker=LearningWorker(learner=learner, record=record),
-        maintenance=BackgroundMaintenance(keepers=keepers, locks=locks),
+        worker=worker,
+        maintenance=BackgroundMaintenance(keepers=keepers, embedder=bulk, locks=locks),
         reembedding=Reembedding(
             record=record,
             locks=locks,
             spaces=spaces,
             store=generations,
-            embedder=RayEmbedder(args),
+            embedder=bulk,
             learner=learner,
             prepare=partial(prepared_model, args),
             configured=model,
+        ),
+        bulk_indexing=BulkIndexing(
+            record=record,
+            locks=locks,
+            spaces=spaces,
+            embedder=bulk,
+            learner=learner,
+            worker=worker,
+            backlog=args.reembedding.backlog,
         ),
         reviews=make_review_job(args, record=record, locks=locks),
     )

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from memory.governance.review_job import ReviewJob
+from memory.learning.bulk_indexing import BulkIndexing
 from memory.learning.index_maintenance import BackgroundMaintenance
 from memory.learning.reembedding import Reembedding
 from memory.learning.worker import LearningWorker
@@ -20,6 +21,7 @@ class LearnerParts:
     worker: LearningWorker
     maintenance: BackgroundMaintenance
     reembedding: Reembedding
+    bulk_indexing: BulkIndexing
     reviews: ReviewJob
 
 
@@ -32,6 +34,8 @@ class LearnerDeployment:
         self._maintenance = made.maintenance
         self._reembedding = made.reembedding
         self._reembedding.begin()
+        self._bulk_indexing = made.bulk_indexing
+        self._bulk_indexing.begin()
         self._reviews = made.reviews
         self._reviews.begin()
         self._running = asyncio.get_running_loop().create_task(self._worker.run())
@@ -46,6 +50,7 @@ class LearnerDeployment:
 
     async def maintain_index(self, operation: IndexOperation) -> IndexRun:
         """See `IndexMaintenance.start`."""
+        await self._bulk_indexing.give_way()
         return await self._maintenance.start(operation)
 
     async def index_run(self) -> IndexRun | None:
@@ -54,14 +59,17 @@ class LearnerDeployment:
 
     async def reembed(self, model_id: str) -> PipelineRun:
         """See `ReembeddingService.start`."""
+        await self._bulk_indexing.give_way()
         return await self._reembedding.start(model_id)
 
     async def roll_reembedding_back(self) -> PipelineRun:
         """See `ReembeddingService.rollback`."""
+        await self._bulk_indexing.give_way()
         return await self._reembedding.rollback()
 
     async def finish_reembedding(self) -> PipelineRun:
         """See `ReembeddingService.finish`."""
+        await self._bulk_indexing.give_way()
         return await self._reembedding.finish()
 
     async def reembedding_run(self) -> PipelineRun | None:
@@ -89,6 +97,7 @@ class LearnerDeployment:
             "requeued": self._worker.requeued,
             **self._maintenance.figures(),
             **self._reembedding.figures(),
+            **self._bulk_indexing.figures(),
             **self._reviews.figures(),
         }
 
@@ -100,6 +109,7 @@ class LearnerDeployment:
     async def __del__(self) -> None:
         if hasattr(self, "_running"):  # the constructor may have failed
             self._worker.close()
+            await self._bulk_indexing.close()
             await self._reembedding.close()
             await self._maintenance.close()
             await self._reviews.close()

@@ -10,10 +10,9 @@ import numpy as np
 import structlog
 
 from memory.errors import JiyiError, Unavailable
-from memory.learning.walking import Page, Position, walk
-from memory.ports.generations import BulkEmbedder, EmbeddedItem, VectorModel
+from memory.learning.walking import Page, Position, walk_selected
+from memory.ports.generations import BulkEmbedder, EmbeddedItem, Selection, VectorModel
 from memory.ports.language import Priority, TextKind
-from memory.ports.vectors import Collection
 
 from .config import AppArgs
 from .stores import open_record
@@ -38,11 +37,13 @@ class RayEmbedder(BulkEmbedder):
     def __init__(self, args: AppArgs) -> None:
         self._args = args
 
-    async def embed(self, model: VectorModel, *, after: str | None) -> AsyncGenerator[Sequence[EmbeddedItem], None]:
+    async def embed(
+        self, model: VectorModel, selection: Selection, *, after: str | None
+    ) -> AsyncGenerator[Sequence[EmbeddedItem], None]:
         """See `BulkEmbedder.embed`."""
         thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="reembedding")
         loop = asyncio.get_running_loop()
-        batches: Iterator[Batch] = await loop.run_in_executor(thread, _batches, self._args, model, after)
+        batches: Iterator[Batch] = await loop.run_in_executor(thread, _batches, self._args, model, selection, after)
         try:
             while batch := await loop.run_in_executor(thread, _next, batches):
                 yield _items(batch)
@@ -76,22 +77,17 @@ class EmbedActor:
         return {"place": batch["place"], "fingerprint": batch["fingerprint"], "vector": vectors}
 
 
-def read_texts(begin: Batch, args: AppArgs, model_id: str) -> Iterator[Batch]:
-    """Reads the record behind a cursor, page by page, in a process of its own."""
+def read_texts(begin: Batch, args: AppArgs, model_id: str, selection: Selection) -> Iterator[Batch]:
+    """Reads what is selected of the record behind a cursor, page by page, in a process of its own."""
     [cursor] = begin["cursor"]
     with asyncio.Runner() as runner:
         record = open_record(args, durable=False)
-        pages = aiter(walk(record, after=cursor or None, collections=_walked(args)))
+        pages = aiter(walk_selected(record, selection, after=cursor or None))
         try:
             while (page := runner.run(_page(pages))) is not None:
                 yield _columns(page, model_id)
         finally:
             runner.run(record.close())
-
-
-def _walked(args: AppArgs) -> Sequence[Collection]:
-    """All but those that have a model of their own."""
-    return [one for one in Collection if one is not Collection.AAM or args.aam.model is None]
 
 
 async def _page(pages: Any) -> Page | None:
@@ -108,7 +104,7 @@ def _columns(page: Page, model_id: str) -> Batch:
     }
 
 
-def _batches(args: AppArgs, model: VectorModel, after: str | None) -> Iterator[Batch]:
+def _batches(args: AppArgs, model: VectorModel, selection: Selection, after: str | None) -> Iterator[Batch]:
     """The pass as an iterator; nothing runs before its first batch is asked for."""
     import ray.data
 
@@ -120,7 +116,7 @@ def _batches(args: AppArgs, model: VectorModel, after: str | None) -> Iterator[B
     reader: Any = read_texts  # Ray's types know no further arguments
     texts = ray.data.from_items([{"cursor": after or ""}]).map_batches(
         reader,
-        fn_args=(args, model.model_id),
+        fn_args=(args, model.model_id, selection),
         batch_size=None,
         compute=ray.data.TaskPoolStrategy(size=1),
         num_cpus=0,

@@ -5,21 +5,17 @@ counted as done that is not.
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from functools import partial
-from itertools import islice
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
 
-from ..ports.generations import VectorSpace
+from ..ports.generations import BulkEmbedder, Selection, VectorSpace
 from ..ports.maintenance import CollectionReport, IndexReport
 from ..ports.record import SystemOfRecord
 from ..ports.vectors import Collection, VectorIndex
+from .bulk_passes import whole_pass
 from .learner import Learner
 from .projection import Projection
-from .sources import all_users, count_items, project_all, project_items, project_page, waiting
-
-_ITEMS_AT_ONCE = 256
-_LookAt = Callable[[str, Collection, "_Tally"], AsyncIterator[None]]
-"""What is done with one user's part of a collection; yields now and then."""
+from .sources import ITEMS_A_PAGE, all_users, chunks, count_items, project_all, project_items, project_page, waiting
 
 
 class IndexKeeper:
@@ -29,12 +25,14 @@ class IndexKeeper:
         record: What is right.
         space: What is compared with it: the indexes of one generation.
         learner: The one that projects: while it holds a user, that user's part of the index does not move.
+        retry_s: How long a rebuild waits before it goes on after it was broken off.
     """
 
-    def __init__(self, *, record: SystemOfRecord, space: VectorSpace, learner: Learner) -> None:
+    def __init__(self, *, record: SystemOfRecord, space: VectorSpace, learner: Learner, retry_s: float = 2.0) -> None:
         self._record = record
         self._space = space
         self._learner = learner
+        self._retry_s = retry_s
 
     async def total(self) -> int:
         """How many items there are to look at."""
@@ -49,27 +47,41 @@ class IndexKeeper:
         Raises:
             Unavailable: A store is down; with `mend`, also the encoder.
         """
-        return self._walk(partial(self._verify, mend=mend), mend=mend)
+        return self._walk(_Tally(), mend=mend)
 
-    def rebuild(self) -> AsyncIterator[IndexReport]:
+    async def rebuild(self, embedder: BulkEmbedder) -> AsyncIterator[IndexReport]:
         """Makes every point of the index again, vectors included; yields how far it is.
 
-        Page by page, so that at no time much is missing from what can be found, and nobody's news wait for long.
+        Points are replaced where they are, so that at no time anything is missing from what can be found, and nobody's
+        news wait. Mending then makes what the embedder did not meet, and takes out what is orphaned.
+
+        Args:
+            embedder: Embeds in bulk, with the model of each collection.
 
         Raises:
-            Unavailable: A store or the encoder is down.
+            Unavailable: A store, a model or a worker is gone, and was so when it was tried again.
         """
-        return self._walk(self._rebuild, mend=True)
-
-    async def _walk(self, look_at: _LookAt, *, mend: bool) -> AsyncIterator[IndexReport]:
-        """Goes through everybody's collections, then through the points of those whom the record does not know."""
         tally = _Tally()
+        for part, collections in self._space.parts():
+            selection = Selection(collections=collections)
+            steps = whole_pass(embedder, self._learner, part, selection, retry_s=self._retry_s)
+            async with aclosing(steps):
+                async for step in steps:
+                    tally.embedded += step.embedded
+                    for collection, written in step.written.items():
+                        tally.add(collection, mended=written)
+                    yield tally.report()
+        async for report in self._walk(tally, mend=True):
+            yield report
+
+    async def _walk(self, tally: "_Tally", *, mend: bool) -> AsyncIterator[IndexReport]:
+        """Goes through everybody's collections, then through the points of those whom the record does not know."""
         unknown = await self._indexed()
         async for user_id in all_users(self._record):
             unknown.discard(user_id)
             tally.users += 1
             for collection in Collection:
-                async for _ in look_at(user_id, collection, tally):
+                async for _ in self._verify(user_id, collection, tally, mend=mend):
                     yield tally.report()
         for user_id in sorted(unknown):
             await self._clear_unknown(user_id, tally, mend=mend)
@@ -96,7 +108,7 @@ class IndexKeeper:
             pending = await waiting(self._record, user_id, collection)
             tally.add(collection, pending=len(pending.intersection(suspects)))
             suspects = [id_ for id_ in suspects if id_ not in pending]
-        for ids in _chunks(suspects, _ITEMS_AT_ONCE):
+        for ids in chunks(suspects, ITEMS_A_PAGE):
             wrong = await self._judge(user_id, collection, ids, tally)
             if mend and wrong:
                 await self._learner.project_anew(collection, wrong, user_id=user_id)
@@ -121,20 +133,6 @@ class IndexKeeper:
             stale=sum(id_ in found and wanted.get(id_) is not None for id_ in wrong),
         )
         return wrong
-
-    async def _rebuild(self, user_id: str, collection: Collection, tally: "_Tally") -> AsyncIterator[None]:
-        stored = await self._stored(user_id, collection)
-        async for page in project_all(self._record, user_id, collection):
-            await self._learner.project_anew(collection, [*page], user_id=user_id)
-            indexed = sum(item is not None for item in page.values())
-            tally.add(collection, checked=len(page), mended=indexed)
-            for id_ in page:
-                stored.pop(id_, None)
-            yield
-        for ids in _chunks(stored, _ITEMS_AT_ONCE):
-            await self._learner.project_anew(collection, ids, user_id=user_id)
-            tally.add(collection, orphaned=len(ids), mended=len(ids))
-            yield
 
     async def _clear_unknown(self, user_id: str, tally: "_Tally", *, mend: bool) -> None:
         """Deals with points of somebody whom the record did not know when the users were listed."""
@@ -168,10 +166,14 @@ class IndexKeeper:
 
 
 class _Tally:
-    """Counts while it goes."""
+    """Counts while it goes.
+
+    `embedded` are the items that were embedded before they are compared: they count as looked at, once.
+    """
 
     def __init__(self) -> None:
         self.users = 0
+        self.embedded: Counter[Collection] = Counter()
         self._counts: dict[Collection, Counter[str]] = {collection: Counter() for collection in Collection}
 
     def add(self, collection: Collection, **counts: int) -> None:
@@ -182,11 +184,9 @@ class _Tally:
         """The counts so far."""
         return IndexReport(
             users=self.users,
-            collections={collection: CollectionReport(**counts) for collection, counts in self._counts.items()},
+            collections={collection: self._report(collection) for collection in Collection},
         )
 
-
-def _chunks(ids: Iterable[str], size: int) -> Iterator[list[str]]:
-    rest = iter(ids)
-    while chunk := [*islice(rest, size)]:
-        yield chunk
+    def _report(self, collection: Collection) -> CollectionReport:
+        counts = self._counts[collection]
+        return CollectionReport(**counts | {"checked": max(counts["checked"], self.embedded[collection])})

@@ -10,13 +10,14 @@ import structlog
 from ..errors import Conflict, JiyiError
 from ..identity import new_id
 from ..ports.coordination import Locks
+from ..ports.generations import BulkEmbedder
 from ..ports.maintenance import IndexMaintenance, IndexOperation, IndexRun, RunState
 from ..values import utc_now
 from .index_keeper import IndexKeeper
 from .spaces import PerSpace
 
 LOCK = "index-maintenance"
-"""Whoever works on the index as a whole holds it: here, and where the model is changed."""
+"""Whoever works on the index as a whole holds it: here, where the model is changed, and where much is indexed."""
 _log = structlog.get_logger("entity_memory")
 
 
@@ -25,12 +26,21 @@ class BackgroundMaintenance(IndexMaintenance):
 
     Args:
         keepers: What does the work, for each space; an operation keeps to the one that is live when it begins.
+        embedder: Embeds in bulk, for a rebuild.
         locks: Says whether another process is at it.
         now: The clock.
     """
 
-    def __init__(self, *, keepers: PerSpace[IndexKeeper], locks: Locks, now: Callable[[], datetime] = utc_now) -> None:
+    def __init__(
+        self,
+        *,
+        keepers: PerSpace[IndexKeeper],
+        embedder: BulkEmbedder,
+        locks: Locks,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
         self._keepers = keepers
+        self._embedder = embedder
         self._locks = locks
         self._now = now
         self._run: IndexRun | None = None
@@ -76,7 +86,7 @@ class BackgroundMaintenance(IndexMaintenance):
     async def _hold_and_work(self, operation: IndexOperation, started: "asyncio.Future[IndexRun]") -> None:
         async with self._locks.held(LOCK) as ours:
             if not ours:
-                raise Conflict("the index is being verified, rebuilt or moved to another model already")
+                raise Conflict("the index is being verified, rebuilt, filled or moved to another model already")
             keeper = await self._keepers.current()
             self._run = IndexRun(
                 run_id=new_id(), operation=operation, total=await keeper.total(), started_at=self._now()
@@ -94,12 +104,13 @@ class BackgroundMaintenance(IndexMaintenance):
 
     async def _work(self, keeper: IndexKeeper, operation: IndexOperation) -> None:
         reports = (
-            keeper.rebuild()
+            keeper.rebuild(self._embedder)
             if operation is IndexOperation.REBUILD
             else keeper.verify(mend=operation is IndexOperation.MEND)
         )
         async for report in reports:
-            self._change(report=report)
+            assert self._run is not None  # noqa: S101 - a run is under way
+            self._change(report=report, total=max(self._run.total, report.checked))
 
     def _end(self, state: RunState, error: str | None = None) -> None:
         self._change(state=state, error=error, ended_at=self._now())

@@ -10,7 +10,7 @@ from ..ports.record import OutboxEntry, SystemOfRecord
 from ..ports.vectors import Collection, FloatVector
 from ..retrieval.analysis import KeywordAnalyzer
 from .projection import Projection, has_same_vector
-from .sources import project_items
+from .sources import WHOLE_OUTBOX, chunks, project_items
 from .spaces import PerSpace
 
 INDEX_BATCH = 64
@@ -62,17 +62,62 @@ class Indexer:
             for collection, group in groupby(sorted(entries, key=_collection), key=_collection):
                 batch = list(group)
                 await self._index_batch(user_id, collection, batch, priority, anew=anew)
-                if self._rechecks and collection is Collection.AAM:
-                    recheck = await self._rechecks.current()
-                    await recheck.check([entry.item_id for entry in batch], user_id=user_id)
-                await self._record.backlog.acknowledge(batch)
+                await self._end(user_id, collection, batch)
             indexed += len(entries)
             done += 1
         return indexed
 
+    async def settle(self, user_id: str) -> int:
+        """Indexes what waits for this user and needs no encoding; returns how many items that was.
+
+        That is what has its vector in every space already, and what is gone; the rest stays in the outbox.
+
+        Raises:
+            Unavailable: A store is down; what was not done stays in the outbox.
+        """
+        entries = await self._record.backlog.outbox(limit=WHOLE_OUTBOX, user_id=user_id)
+        settled = 0
+        for collection, group in groupby(sorted(entries, key=_collection), key=_collection):
+            for batch in chunks(group, INDEX_BATCH):
+                done = await self._settle_batch(user_id, collection, batch)
+                await self._end(user_id, collection, done)
+                settled += len(done)
+        return settled
+
+    async def _end(self, user_id: str, collection: Collection, entries: Sequence[OutboxEntry]) -> None:
+        """Takes entries off the outbox, once conflicts are looked for that could not be before."""
+        if not entries:
+            return
+        if self._rechecks and collection is Collection.AAM:
+            recheck = await self._rechecks.current()
+            await recheck.check([entry.item_id for entry in entries], user_id=user_id)
+        await self._record.backlog.acknowledge(entries)
+
     async def _index_batch(
         self, user_id: str, collection: Collection, entries: Sequence[OutboxEntry], priority: Priority, *, anew: bool
     ) -> None:
+        spaces, wanted, gone = await self._look_up(user_id, collection, entries)
+        for space in spaces:
+            vectors = {} if anew else await _kept(space, user_id, collection, wanted)
+            vectors |= await _encoded(space, [item for item in wanted if item.item_id not in vectors], priority)
+            await self._write_and_delete(space, collection, wanted, vectors, gone, user_id)
+
+    async def _settle_batch(
+        self, user_id: str, collection: Collection, entries: Sequence[OutboxEntry]
+    ) -> list[OutboxEntry]:
+        """Returns the entries that needed no encoding."""
+        spaces, wanted, gone = await self._look_up(user_id, collection, entries)
+        kept = [await _kept(space, user_id, collection, wanted) for space in spaces]
+        ready = [item for item in wanted if all(item.item_id in vectors for vectors in kept)]
+        for space, vectors in zip(spaces, kept, strict=True):
+            await self._write_and_delete(space, collection, ready, vectors, gone, user_id)
+        done = {item.item_id for item in ready}.union(gone)
+        return [entry for entry in entries if entry.item_id in done]
+
+    async def _look_up(
+        self, user_id: str, collection: Collection, entries: Sequence[OutboxEntry]
+    ) -> tuple[list[VectorSpace], list[Projection], list[str]]:
+        """Where a collection is kept, which items of the entries belong there, and the ids of those that do not."""
         spaces = await self._spaces.written()  # before the record is read: see memory.learning.reembedding
         parts = [space.part(collection) for space in spaces]
         ids = [entry.item_id for entry in entries]
@@ -80,12 +125,20 @@ class Indexer:
             found = await project_items(unit, collection, ids)
         wanted = [projection for projection in found.values() if projection is not None]
         gone = sorted(set(ids) - {item.item_id for item in wanted})
-        for space in (part for place, part in enumerate(parts) if part not in parts[:place]):
-            vectors = {} if anew else await _kept(space, user_id, collection, wanted)
-            vectors |= await _encoded(space, [item for item in wanted if item.item_id not in vectors], priority)
-            await self.write(space, collection, wanted, vectors, user_id=user_id)
-            if gone:
-                await space.index.delete(collection, gone, user_id=user_id)
+        return [part for place, part in enumerate(parts) if part not in parts[:place]], wanted, gone
+
+    async def _write_and_delete(
+        self,
+        space: VectorSpace,
+        collection: Collection,
+        items: Sequence[Projection],
+        vectors: Mapping[str, FloatVector],
+        gone: Sequence[str],
+        user_id: str,
+    ) -> None:
+        await self.write(space, collection, items, vectors, user_id=user_id)
+        if gone:
+            await space.index.delete(collection, gone, user_id=user_id)
 
     async def write(
         self,

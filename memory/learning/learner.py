@@ -6,7 +6,8 @@ nothing or all of it; the index follows through the outbox.
 
 import asyncio
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from weakref import WeakValueDictionary
 
 from ..entities import Entity
@@ -61,17 +62,34 @@ class Learner:
         self.requeued = 0
 
     async def learn(
-        self, *, user_id: str, priority: Priority = Priority.BATCH, batches: int | None = None
+        self, *, user_id: str, priority: Priority = Priority.BATCH, batches: int | None = None, index: bool = True
     ) -> LearnReport:
         """Learns and indexes what waits for this user: all of it, or so many batches of each at most.
+
+        Args:
+            user_id: Whose turns.
+            priority: How the encoder should take them.
+            batches: How many batches of each at most; all where it is not given.
+            index: False leaves what is learned in the outbox, for somebody else to index.
 
         Raises:
             Unavailable: A store or model is down; what was not done stays on the backlog.
         """
         async with self.holding(user_id):
             learned = await self._learn(user_id, batches)
-            indexed = await self._project(user_id, priority, batches=batches)
+            indexed = await self._project(user_id, priority, batches=batches) if index else 0
         return learned.model_copy(update={"indexed": indexed})
+
+    async def settle(self, *, user_id: str) -> int:
+        """Indexes what waits for this user and needs no encoding; returns how many items that was.
+
+        Raises:
+            Unavailable: See `learn`.
+        """
+        async with self.holding(user_id):
+            await self.look_for_loss()
+            with self._looking_again():
+                return await self._indexer.settle(user_id)
 
     async def look_for_loss(self) -> None:
         """Queues what the live index has lost; looks once, and again after an outage or a change of it.
@@ -105,16 +123,20 @@ class Learner:
 
     async def write_embedded(
         self, space: VectorSpace, collection: Collection, items: Sequence[EmbeddedItem], *, user_id: str
-    ) -> None:
+    ) -> int:
         """Writes vectors that were made a while ago to one space, of items that still read as they did then.
 
         It does not wait for the user's turn, which may be as long as the encoder is away. So the items are looked at
         again afterwards: one that has changed or gone since they were read goes on the outbox once more, because it may
         have been indexed between; one that changes later is on the outbox already.
 
+        Returns:
+            How many were written.
+
         Raises:
             StoreUnavailable: A store is down; it can be repeated.
         """
+        await self.look_for_loss()
         made = {item.item_id: item for item in items}
         fresh = {
             id_: item
@@ -122,10 +144,12 @@ class Learner:
             if item and has_same_vector(item.fingerprint(space.encoder.model_id), made[id_].fingerprint)
         }
         vectors = {id_: made[id_].vector for id_ in fresh}
-        await self._indexer.write(space, collection, [*fresh.values()], vectors, user_id=user_id)
+        with self._looking_again():
+            await self._indexer.write(space, collection, [*fresh.values()], vectors, user_id=user_id)
         now = await self._read(collection, [*fresh], user_id)
         if moved := [id_ for id_, item in fresh.items() if now.get(id_) != item]:
             await self._record.backlog.requeue(collection, moved, user_id=user_id)
+        return len(fresh)
 
     async def _read(self, collection: Collection, item_ids: Sequence[str], user_id: str) -> Projections:
         async with self._record.reading(user_id=user_id) as unit:
@@ -135,10 +159,16 @@ class Learner:
         self, user_id: str, priority: Priority, *, batches: int | None = None, anew: bool = False
     ) -> int:
         await self.look_for_loss()
-        try:
+        with self._looking_again():
             return await self._indexer.drain(user_id, priority, batches=batches, anew=anew)
+
+    @contextmanager
+    def _looking_again(self) -> Iterator[None]:
+        """Has a loss looked for once more after an outage: who knows how the index comes back."""
+        try:
+            yield
         except StoreUnavailable:
-            self._looked_at = None  # who knows how it comes back
+            self._looked_at = None
             raise
 
     async def _learn(self, user_id: str, batches: int | None) -> LearnReport:

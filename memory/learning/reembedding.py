@@ -8,10 +8,9 @@ read before the run was recorded, and the walk comes later. At the end all of it
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
 from datetime import datetime, timedelta
-from itertools import groupby
 from typing import Any
 
 import structlog
@@ -20,17 +19,16 @@ from ..errors import Conflict, InvalidField, JiyiError, Overloaded, StoreUnavail
 from ..ports.coordination import Locks
 from ..ports.generations import (
     BulkEmbedder,
-    EmbeddedItem,
     GenerationStore,
     ReembeddingService,
+    Selection,
     VectorModel,
-    VectorSpace,
 )
 from ..ports.maintenance import RunState
 from ..ports.record import SystemOfRecord
 from ..ports.runs import PipelineRun
-from ..ports.vectors import Collection
 from ..values import utc_now
+from .bulk_passes import bulk_pass
 from .generation_checks import check_generation
 from .index_maintenance import LOCK
 from .learner import Learner
@@ -47,7 +45,6 @@ from .reembedding_state import (
 )
 from .sources import count_items
 from .spaces import RecordedSpaces
-from .walking import Position
 
 _LOCK_TTL_S = 10.0
 _log = structlog.get_logger("entity_memory")
@@ -188,7 +185,7 @@ class Reembedding(ReembeddingService):
     ) -> None:
         async with self._locks.held(LOCK, ttl_s=_LOCK_TTL_S) as ours:
             if not ours:
-                raise Conflict("the index is being verified, rebuilt or moved to another model by another process")
+                raise Conflict("the index is being verified, rebuilt, filled or moved to another model by others")
             run = await decide(await latest_run(self._record.runs))
             await self._save(run)
             started.set_result(run)
@@ -272,27 +269,17 @@ class Reembedding(ReembeddingService):
         """Embeds everything behind the cursor; what is written is recorded batch by batch."""
         assert self._run is not None  # noqa: S101 - a run is under way
         space = self._spaces.of(target)
-        async with aclosing(self._embedder.embed(target, after=self._run.cursor)) as batches:
-            async for batch in batches:
-                for (user_id, collection), group in groupby(batch, key=_owner):
-                    await self._write(space, collection, list(group), user_id)
-                last = batch[-1]
-                cursor = Position(last.user_id, last.collection, last.item_id).written()
-                await self._change(cursor=cursor, done=self._run.done + len(batch), error=None)
-
-    async def _write(
-        self, space: VectorSpace, collection: Collection, items: Sequence[EmbeddedItem], user_id: str
-    ) -> None:
-        """Writes vectors; waits for a store that is away, as what they cost to compute is not to be lost."""
-        if collection in space.own:
-            return
-        while True:
-            try:
-                await self._learner.write_embedded(space, collection, items, user_id=user_id)
-                return
-            except StoreUnavailable as error:
-                _log.warning("reembedding_waits", component=error.component, error=error.message)
-                await asyncio.sleep(self._retry_s)
+        steps = bulk_pass(
+            self._embedder,
+            self._learner,
+            space,
+            Selection(collections=space.shared),
+            after=self._run.cursor,
+            retry_s=self._retry_s,
+        )
+        async with aclosing(steps):
+            async for step in steps:
+                await self._change(cursor=step.cursor, done=self._run.done + step.embedded.total(), error=None)
 
     async def _verify(self, target: VectorModel) -> Mapping[str, int | float]:
         found = await check_generation(self._record, self._spaces.of(target), self._learner)
@@ -355,10 +342,6 @@ class Reembedding(ReembeddingService):
             await self._record.runs.save(run)
         await self._store.make_live(generations_of(run).live)
         self._run = run
-
-
-def _owner(item: EmbeddedItem) -> tuple[str, Collection]:
-    return item.user_id, item.collection
 
 
 async def _end(task: "asyncio.Task[None] | None") -> None:

@@ -1,12 +1,15 @@
 """Reads what the vector index is a projection of, the same way for every collection."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TypeVar
 
 from ..ports.record import SystemOfRecord, UnitOfWork
 from ..ports.vectors import Collection
 from ..records import Memory
 from .projection import Projection, project_aam, project_entity, project_fact, project_memory
 
+T = TypeVar("T")
 Projections = dict[str, Projection | None]
 """Items that exist, by id, in the order in which they were read; None for one that does not belong in the index."""
 
@@ -19,8 +22,8 @@ COUNTED_AS = {
 """What `Backlog.counts` calls the items of a collection."""
 
 _USERS_A_PAGE = 256
-_ITEMS_A_PAGE = 256
-_WHOLE_OUTBOX = 2**31 - 1
+ITEMS_A_PAGE = 256
+WHOLE_OUTBOX = 2**31 - 1
 
 
 async def count_items(record: SystemOfRecord) -> int:
@@ -62,7 +65,7 @@ async def project_all(
     """All items of a user, or those with ids greater than `after`, page by page; no page is empty."""
     while True:
         async with record.reading(user_id=user_id) as unit:
-            page = await project_page(unit, collection, after=after, limit=_ITEMS_A_PAGE)
+            page = await project_page(unit, collection, after=after, limit=ITEMS_A_PAGE)
         if not page:
             return
         yield page
@@ -71,7 +74,7 @@ async def project_all(
 
 async def waiting(record: SystemOfRecord, user_id: str, collection: Collection) -> set[str]:
     """Ids of a user's items that are in the outbox: the index is about to hear of them anyway."""
-    entries = await record.backlog.outbox(limit=_WHOLE_OUTBOX, user_id=user_id)
+    entries = await record.backlog.outbox(limit=WHOLE_OUTBOX, user_id=user_id)
     return {entry.item_id for entry in entries if entry.collection is collection}
 
 
@@ -81,6 +84,13 @@ async def all_users(record: SystemOfRecord, *, after: str | None = None) -> Asyn
         for user_id in users:
             yield user_id
         after = users[-1]
+
+
+def chunks(ids: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Lists of at most so many, in order."""
+    rest = iter(ids)
+    while chunk := [*islice(rest, size)]:
+        yield chunk
 
 
 async def _memories(unit: UnitOfWork, memories: Sequence[Memory]) -> Projections:

@@ -3,11 +3,13 @@
 import json
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
+from ..ports.generations import Selection
 from ..ports.record import SystemOfRecord
 from ..ports.vectors import Collection
 from .projection import Projection
-from .sources import all_users, project_all
+from .sources import ITEMS_A_PAGE, Projections, all_users, chunks, project_all, project_items
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,17 @@ class Page:
     items: tuple[Projection, ...]
 
 
+def walk_selected(record: SystemOfRecord, selection: Selection, *, after: str | None = None) -> AsyncIterator[Page]:
+    """All pages of what is selected, or those behind a cursor.
+
+    Raises:
+        StoreUnavailable: The record cannot be read.
+    """
+    if selection.waiting is None:
+        return walk(record, after=after, collections=selection.collections)
+    return _walk_waiting(record, selection.waiting, selection.collections, after=after)
+
+
 async def walk(
     record: SystemOfRecord, *, after: str | None = None, collections: Sequence[Collection] = tuple(Collection)
 ) -> AsyncIterator[Page]:
@@ -66,5 +79,32 @@ async def _pages(
     record: SystemOfRecord, user_id: str, collection: Collection, after: str | None
 ) -> AsyncIterator[Page]:
     async for page in project_all(record, user_id, collection, after=after):
-        if items := tuple(item for item in page.values() if item is not None):
+        if items := _indexable(page):
             yield Page(user_id, collection, items)
+
+
+async def _walk_waiting(
+    record: SystemOfRecord, limit: int, collections: Sequence[Collection], *, after: str | None
+) -> AsyncIterator[Page]:
+    places = {collection: place for place, collection in enumerate(Collection)}
+
+    def order(position: Position) -> tuple[str, int, str]:
+        return position.user_id, places[position.collection], position.item_id
+
+    entries = await record.backlog.outbox(limit=limit)
+    waiting = [Position(one.user_id, one.collection, one.item_id) for one in entries if one.collection in collections]
+    if after is not None:
+        begin = order(Position.read(after))
+        waiting = [position for position in waiting if order(position) > begin]
+    for (user_id, collection), group in groupby(
+        sorted(waiting, key=order), key=lambda one: (one.user_id, one.collection)
+    ):
+        for some in chunks([position.item_id for position in group], ITEMS_A_PAGE):
+            async with record.reading(user_id=user_id) as unit:
+                found = await project_items(unit, collection, some)
+            if items := _indexable({item_id: found[item_id] for item_id in some if item_id in found}):
+                yield Page(user_id, collection, items)
+
+
+def _indexable(page: Projections) -> tuple[Projection, ...]:
+    return tuple(item for item in page.values() if item is not None)

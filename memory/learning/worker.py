@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections.abc import Set as AbstractSet
 
 import structlog
 
@@ -10,6 +11,7 @@ from ..ports.language import Priority
 from ..ports.learning import LearningService, LearnReport
 from ..ports.record import SystemOfRecord
 from .learner import Learner
+from .sources import WHOLE_OUTBOX
 
 _log = structlog.get_logger("entity_memory")
 _USERS_A_ROUND = 256
@@ -25,6 +27,9 @@ class LearningWorker(LearningService):
     Args:
         poll_s: How long to sleep without a notification: what is found then was left by a crash or a restart.
         retry_s: How long to wait after a store or model was found down.
+
+    Attributes:
+        claimed: Users whose outbox somebody else sees to, so that only their turns are learned here.
     """
 
     def __init__(self, *, learner: Learner, record: SystemOfRecord, poll_s: float = 2.0, retry_s: float = 1.0) -> None:
@@ -33,13 +38,20 @@ class LearningWorker(LearningService):
         self._poll_s = poll_s
         self._retry_s = retry_s
         self._wake = asyncio.Event()
+        self._notified: dict[str, None] = {}
         self._closing = False
+        self.claimed: AbstractSet[str] = frozenset()
         self.failures = 0
         self.waits_for = ""
         self.learned = LearnReport()
 
     def notify(self, *, user_id: str) -> None:
-        """See `LearningService.notify`; the backlog itself says whose work waits."""
+        """See `LearningService.notify`; after a crash, the backlog itself says whose work waits."""
+        self._notified[user_id] = None
+        self.wake()
+
+    def wake(self) -> None:
+        """Has it look at the backlog at once."""
         self._wake.set()
 
     async def learn(self, *, user_id: str) -> LearnReport:
@@ -78,13 +90,18 @@ class LearningWorker(LearningService):
         await self._learner.look_for_loss()
         while not self._closing and (users := await self._users_waiting()):
             for user_id in users:
-                self._count(await self._learner.learn(user_id=user_id, batches=_BATCHES_A_TURN))
+                index = user_id not in self.claimed
+                self._count(await self._learner.learn(user_id=user_id, batches=_BATCHES_A_TURN, index=index))
 
     async def _users_waiting(self) -> list[str]:
+        """Those who have just said something first: of a log that is long, only its beginning is looked at."""
+        notified, self._notified = self._notified, {}
         backlog = self._record.backlog
         unlearned = await backlog.unlearned(limit=_USERS_A_ROUND)
-        waiting = await backlog.outbox(limit=_USERS_A_ROUND)
-        return list(dict.fromkeys([*(item.user_id for item in unlearned), *(item.user_id for item in waiting)]))
+        # What claimed users have there is older than most: the others' entries stand behind it.
+        entries = await backlog.outbox(limit=WHOLE_OUTBOX if self.claimed else _USERS_A_ROUND)
+        waiting = [entry.user_id for entry in entries if entry.user_id not in self.claimed]
+        return list(dict.fromkeys([*notified, *(resource.user_id for resource in unlearned), *waiting]))
 
     def _count(self, report: LearnReport) -> None:
         self.learned = LearnReport(

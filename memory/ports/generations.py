@@ -48,9 +48,29 @@ class VectorSpace:
     index: VectorIndex
     own: Mapping[Collection, "VectorSpace"] = field(default_factory=dict)
 
+    @property
+    def model(self) -> VectorModel:
+        """What its encoder's vectors are."""
+        return VectorModel(model_id=self.encoder.model_id, dimension=self.encoder.dimension)
+
+    @property
+    def shared(self) -> tuple[Collection, ...]:
+        """Collections without a model of their own."""
+        return tuple(collection for collection in Collection if collection not in self.own)
+
     def part(self, collection: Collection) -> "VectorSpace":
         """Where the vectors of a collection are."""
         return self.own.get(collection, self)
+
+    def parts(self) -> list[tuple["VectorSpace", tuple[Collection, ...]]]:
+        """Each space that has a part of the collections with those that it has, this one first."""
+        owners = [self, *self.own.values()]
+        parts = [
+            (space, tuple(collection for collection in Collection if self.part(collection) == space))
+            for place, space in enumerate(owners)
+            if space not in owners[:place]
+        ]
+        return [(space, collections) for space, collections in parts if collections]
 
 
 class VectorSpaces(ABC):
@@ -113,15 +133,31 @@ class EmbeddedItem:
     vector: FloatVector
 
 
+class Selection(Value):
+    """What of the system of record is to be embedded.
+
+    Args:
+        collections: Items of these.
+        waiting: Only items of so many oldest entries of the outbox, as it is when the pass begins; everything where it
+            is not given.
+    """
+
+    collections: tuple[Collection, ...] = tuple(Collection)
+    waiting: int | None = None
+
+
 class BulkEmbedder(ABC):
-    """Embeds everything in the system of record, apart from the path that serves people."""
+    """Embeds much of what is in the system of record, apart from the path that serves people."""
 
     @abstractmethod
-    def embed(self, model: VectorModel, *, after: str | None) -> AsyncGenerator[Sequence[EmbeddedItem], None]:
-        """All items in the order of `memory.learning.walking`, in batches; close it to stop early.
+    def embed(
+        self, model: VectorModel, selection: Selection, *, after: str | None
+    ) -> AsyncGenerator[Sequence[EmbeddedItem], None]:
+        """What is selected in the order of `memory.learning.walking`, in batches; close it to stop early.
 
         Args:
             model: Which model.
+            selection: What is embedded.
             after: Position of the last item that is done; None for the beginning.
 
         Raises:

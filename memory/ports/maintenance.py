@@ -68,7 +68,8 @@ class RunState(StrEnum):
 class IndexRun(Value):
     """One run of an operation: it goes on by itself, whoever watches.
 
-    `total` is how many items the record held when it began, `report.checked` how many of them are done.
+    `total` is how many items the record held when it began, or as many as were looked at where that is more by now;
+    `report.checked` is how many of them are done.
     """
 
     run_id: str

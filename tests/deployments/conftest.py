@@ -82,12 +82,13 @@ async def services() -> AsyncIterator[Services]:
     async def healthy() -> dict[str, float]:
         return {"figure": 1.0}
 
+    bulk = WalkingEmbedder(record, lambda name: FakeEncoder(dimension=DIMENSION, model_id=name))
     reembedding = Reembedding(
         record=record,
         locks=InMemoryLocks(),
         spaces=spaces,
         store=store,
-        embedder=WalkingEmbedder(record, lambda name: FakeEncoder(dimension=DIMENSION, model_id=name)),
+        embedder=bulk,
         learner=learner,
         prepare=prepare,
         configured=model,
@@ -110,7 +111,7 @@ async def services() -> AsyncIterator[Services]:
         extractor=extractor,
         resolver=resolver,
         retriever=retriever,
-        index=BackgroundMaintenance(keepers=keepers, locks=InMemoryLocks()),
+        index=BackgroundMaintenance(keepers=keepers, embedder=bulk, locks=InMemoryLocks()),
         governance=Governance(
             protections=PerSpace(spaces, protection_in),
             reviews=ReviewJob(record=record, locks=InMemoryLocks(), rules=ReviewRules(), schedule=None),

@@ -9,6 +9,7 @@ from memory.errors import Conflict, InvalidField
 from memory.extraction.extractor import RuleExtractor
 from memory.governance.review_job import ReviewJob
 from memory.governance.rules import ReviewRules
+from memory.learning.bulk_indexing import BulkIndexing
 from memory.learning.index_keeper import IndexKeeper
 from memory.learning.index_maintenance import BackgroundMaintenance
 from memory.learning.learner import Learner
@@ -55,18 +56,30 @@ async def test_it_learns_verifies_tells_how_it_is_and_ends() -> None:
         )
         learner = Learner(record=record, extractor=RuleExtractor(), spaces=spaces, analyzer=KeywordAnalyzer())
         keepers = PerSpace(spaces, lambda space: IndexKeeper(record=record, space=space, learner=learner))
+        bulk = WalkingEmbedder(record, lambda _: encoder)
+        locks = InMemoryLocks()
+        worker = LearningWorker(learner=learner, record=record)
         return LearnerParts(
-            worker=LearningWorker(learner=learner, record=record),
-            maintenance=BackgroundMaintenance(keepers=keepers, locks=InMemoryLocks()),
+            worker=worker,
+            maintenance=BackgroundMaintenance(keepers=keepers, embedder=bulk, locks=locks),
             reembedding=Reembedding(
                 record=record,
-                locks=InMemoryLocks(),
+                locks=locks,
                 spaces=spaces,
                 store=store,
-                embedder=WalkingEmbedder(record, lambda _: encoder),
+                embedder=bulk,
                 learner=learner,
                 prepare=prepare,
                 configured=model,
+            ),
+            bulk_indexing=BulkIndexing(
+                record=record,
+                locks=locks,
+                spaces=spaces,
+                embedder=bulk,
+                learner=learner,
+                worker=worker,
+                backlog=10_000,
             ),
             reviews=ReviewJob(record=record, locks=InMemoryLocks(), rules=ReviewRules(), schedule=None),
         )

@@ -2,8 +2,8 @@
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 
-from memory.learning.walking import walk
-from memory.ports.generations import BulkEmbedder, EmbeddedItem, VectorModel
+from memory.learning.walking import walk_selected
+from memory.ports.generations import BulkEmbedder, EmbeddedItem, Selection, VectorModel
 from memory.ports.language import Encoder, Priority, TextKind
 from memory.ports.record import SystemOfRecord
 
@@ -16,9 +16,11 @@ class WalkingEmbedder(BulkEmbedder):
         self._encoder_of = encoder_of
         self._batch = batch
 
-    async def embed(self, model: VectorModel, *, after: str | None) -> AsyncGenerator[Sequence[EmbeddedItem], None]:
+    async def embed(
+        self, model: VectorModel, selection: Selection, *, after: str | None
+    ) -> AsyncGenerator[Sequence[EmbeddedItem], None]:
         """See `BulkEmbedder.embed`."""
-        async for page in walk(self._record, after=after):
+        async for page in walk_selected(self._record, selection, after=after):
             for begin in range(0, len(page.items), self._batch):
                 items = page.items[begin : begin + self._batch]
                 texts = [item.dense_text for item in items]

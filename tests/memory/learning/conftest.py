@@ -12,7 +12,7 @@ from memory.governance.aam import NewAamMemory
 from memory.learning.index_keeper import IndexKeeper
 from memory.learning.learner import Learner
 from memory.learning.spaces import OneSpace, PerSpace
-from memory.ports.generations import VectorSpace
+from memory.ports.generations import BulkEmbedder, VectorSpace
 from memory.ports.language import Encoder, FloatMatrix, Priority, TextKind
 from memory.ports.maintenance import CollectionReport, IndexReport
 from memory.ports.vectors import Collection, IndexPoint
@@ -22,6 +22,8 @@ from models.batched_encoder import BatchedEncoder
 from models.fake_encoder import FakeEncoderEngine
 from storage.memory_record import InMemoryRecord
 from storage.memory_vectors import InMemoryVectors
+
+from .bulk import WalkingEmbedder
 
 DIMENSION = 32
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -56,6 +58,7 @@ class Bench:
     record: InMemoryRecord
     index: InMemoryVectors
     encoder: ListeningEncoder
+    embedder: BulkEmbedder = field(init=False)
     learner: Learner = field(init=False)
     spaces: OneSpace = field(init=False)
     keepers: PerSpace[IndexKeeper] = field(init=False)
@@ -63,6 +66,7 @@ class Bench:
     said: int = 0
 
     def __post_init__(self) -> None:
+        self.embedder = WalkingEmbedder(self.record, lambda _: self.encoder, batch=2)
         self.start()
 
     def start(self) -> None:
@@ -75,7 +79,7 @@ class Bench:
             analyzer=KeywordAnalyzer(),
         )
         self.keepers = PerSpace(
-            self.spaces, lambda space: IndexKeeper(record=self.record, space=space, learner=self.learner)
+            self.spaces, lambda space: IndexKeeper(record=self.record, space=space, learner=self.learner, retry_s=0)
         )
         self.keeper = self.keepers.of(VectorSpace(self.encoder, self.index))
 
@@ -136,7 +140,7 @@ class Bench:
 
     async def rebuild(self) -> IndexReport:
         """The last report of a rebuild."""
-        return [report async for report in self.keeper.rebuild()][-1]
+        return [report async for report in self.keeper.rebuild(self.embedder)][-1]
 
 
 def total(report: IndexReport, name: str) -> int:

@@ -16,7 +16,7 @@ from .conftest import Bench
 
 
 def _maintenance(bench: Bench, locks: Locks | None = None) -> BackgroundMaintenance:
-    return BackgroundMaintenance(keepers=bench.keepers, locks=locks or InMemoryLocks())
+    return BackgroundMaintenance(keepers=bench.keepers, embedder=bench.embedder, locks=locks or InMemoryLocks())
 
 
 async def _ended(maintenance: BackgroundMaintenance) -> IndexRun:

@@ -18,7 +18,7 @@ from memory.learning.learner import Learner
 from memory.learning.reembedding import Reembedding
 from memory.learning.reembedding_state import Phase, latest_run, phase_of, source_of
 from memory.learning.spaces import LiveRetriever, PerSpace, RecordedSpaces
-from memory.ports.generations import BulkEmbedder, EmbeddedItem, VectorModel, VectorSpace
+from memory.ports.generations import BulkEmbedder, EmbeddedItem, Selection, VectorModel, VectorSpace
 from memory.ports.language import Encoder, FloatMatrix, Priority, TextKind
 from memory.ports.maintenance import RunState
 from memory.ports.retrieval import Retriever
@@ -253,9 +253,11 @@ class Stuck(BulkEmbedder):
         self.go = asyncio.Event()
         self.behind: list[str | None] = []
 
-    async def embed(self, model: VectorModel, *, after: str | None) -> AsyncGenerator[Sequence[EmbeddedItem], None]:
+    async def embed(
+        self, model: VectorModel, selection: Selection, *, after: str | None
+    ) -> AsyncGenerator[Sequence[EmbeddedItem], None]:
         self.behind.append(after)
-        async for batch in self.inner.embed(model, after=after):
+        async for batch in self.inner.embed(model, selection, after=after):
             self.asked.set()
             await self.go.wait()
             yield batch
@@ -315,8 +317,10 @@ class Confused(BulkEmbedder):
     def __init__(self, inner: BulkEmbedder) -> None:
         self.inner = inner
 
-    async def embed(self, model: VectorModel, *, after: str | None) -> AsyncGenerator[Sequence[EmbeddedItem], None]:
-        async for batch in self.inner.embed(model, after=after):
+    async def embed(
+        self, model: VectorModel, selection: Selection, *, after: str | None
+    ) -> AsyncGenerator[Sequence[EmbeddedItem], None]:
+        async for batch in self.inner.embed(model, selection, after=after):
             turned = np.roll(np.stack([item.vector for item in batch]), 1, axis=1)
             yield [
                 EmbeddedItem(item.user_id, item.collection, item.item_id, item.fingerprint, vector)

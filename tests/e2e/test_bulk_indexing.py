@@ -1,0 +1,96 @@
+"""A corpus embedded by the pool on real Ray: a reader in a process of its own, an actor with real weights."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+import ray
+
+from deployments.config import AppArgs, ReembeddingArgs
+from deployments.reembedding import RayEmbedder
+from deployments.stores import open_record
+from memory.extraction.extractor import RuleExtractor
+from memory.learning.bulk_indexing import BulkIndexing
+from memory.learning.index_keeper import IndexKeeper
+from memory.learning.learner import Learner
+from memory.learning.spaces import OneSpace
+from memory.learning.worker import LearningWorker
+from memory.ports.language import Encoder, FloatMatrix, Priority, TextKind
+from memory.ports.vectors import Collection
+from memory.records import Resource
+from memory.retrieval.analysis import KeywordAnalyzer
+from memory.values import utc_now
+from storage.memory_coordination import InMemoryLocks
+from storage.memory_vectors import InMemoryVectors
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning:ray.data"),  # of its own defaults
+    pytest.mark.filterwarnings("ignore:`ray_remote_args`:DeprecationWarning"),  # max_retries has no other name yet
+]
+
+MODEL, DIMENSION, BACKLOG = "multilingual-e5-small", 384, 60
+
+
+class Unused(Encoder):
+    """The Embedder's place: whoever asks it has not left the work to the pool."""
+
+    @property
+    def model_id(self) -> str:
+        return MODEL
+
+    @property
+    def dimension(self) -> int:
+        return DIMENSION
+
+    async def encode(
+        self, texts: Sequence[str], *, kind: TextKind, priority: Priority = Priority.INTERACTIVE
+    ) -> FloatMatrix:
+        raise AssertionError(f"encoded apart from the pool: {texts}")
+
+
+@pytest.fixture
+def cluster() -> Iterator[None]:
+    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
+    yield
+    ray.shutdown()
+
+
+@pytest.mark.usefixtures("cluster")
+async def test_a_corpus_is_embedded_by_a_pool_of_actors_with_the_models_weights(tmp_path: Path) -> None:
+    args = AppArgs(home=tmp_path, model=MODEL, reembedding=ReembeddingArgs(backlog=BACKLOG, threads=1))
+    record = open_record(args, durable=False)
+    index = InMemoryVectors(dimension=DIMENSION)
+    spaces = OneSpace(encoder=Unused(), index=index)
+    learner = Learner(record=record, extractor=RuleExtractor(), spaces=spaces, analyzer=KeywordAnalyzer())
+    for user in ("ann", "zoë"):
+        said = [
+            Resource(
+                resource_id=f"{user}-{number}",
+                user_id=user,
+                session_id="s",
+                content=f"Part ZX{number:04d}-77 放在 {number} 號機房。",
+                created_at=utc_now(),
+            )
+            for number in range(BACKLOG)
+        ]
+        await record.append(said, user_id=user)
+        await learner.learn(user_id=user, index=False)
+    job = BulkIndexing(
+        record=record,
+        locks=InMemoryLocks(),
+        spaces=spaces,
+        embedder=RayEmbedder(args),
+        learner=learner,
+        worker=LearningWorker(learner=learner, record=record),
+        backlog=BACKLOG,
+    )
+    await job.run_if_due()
+    figures = job.figures()
+    assert (figures["bulk_indexing_run"], figures["bulk_indexing_done"]) == ("done", figures["bulk_indexing_total"])
+    assert await record.backlog.outbox(limit=1) == []
+    keeper = IndexKeeper(record=record, space=await spaces.live(), learner=learner)
+    report = [report async for report in keeper.verify(mend=False)][-1]
+    assert (report.wrong, report.users) == (0, 2)
+    assert await index.count(Collection.MEMORIES, user_id="zoë") == BACKLOG
+    await record.close()
