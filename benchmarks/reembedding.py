@@ -37,10 +37,7 @@ from memory.learning.walking import walk
 from models.catalog import DEFAULT_MODEL
 from storage.sqlite_record import SqliteRecord
 
-from .load.closed_loop import run_closed_loop
-from .load.http import HttpCaller
-from .load.open_loop import poisson_schedule, run_open_loop
-from .workload import QUERIES
+from .chatting import chat_p95_ms
 
 VICTIMS = {"driver": "Learner", "actor": "EmbedActor", "store": "VectorShard", "embedder": "Embedder"}
 LATE_VICTIMS = ("store", "driver")
@@ -49,7 +46,6 @@ _WHOLE_S = 900.0
 _POLL_S = 0.2
 _LOOKS = 5
 _RAW_BATCH = 256
-_CHATS_PER_S = 2.0
 _LEARNED = "user "
 """How those are called whose texts the rate is measured with."""
 
@@ -93,11 +89,11 @@ def main() -> None:
     endpoint = service.start(settings, host="127.0.0.1", port=arguments.port, timeout_s=600, on_wait=lambda _: None)
     with JiyiClient(endpoint.url, patience_s=_WHOLE_S, timeout_s=60) as client:
         _learn(client, arguments.users, arguments.turns)
-        idle = _chat_p95_ms(endpoint.url, arguments.chat)
+        idle = chat_p95_ms(endpoint.url, arguments.chat)
         client.reembed(arguments.to)
         with ThreadPoolExecutor(1) as beside:
             _until(client, lambda run: run["done"] > 0 or run["state"] != "running")
-            chatting = beside.submit(_chat_p95_ms, endpoint.url, arguments.chat)
+            chatting = beside.submit(chat_p95_ms, endpoint.url, arguments.chat)
             rate = _undisturbed(client)
             meanwhile = chatting.result()
         _rest(client, "rollback")
@@ -156,25 +152,6 @@ def _learn(client: JiyiClient, users: int, turns: int) -> None:
         ]
         for begin in range(0, turns, 64):
             client.add(said[begin : begin + 64], user_id=f"{_LEARNED}{user:04d}", wait=True)
-
-
-def _chat_p95_ms(url: str, seconds: float) -> float:
-    """95th percentile of turns that come at random, two a second, from when each was due."""
-    bodies = [json.dumps({"user_id": "chatter", "session_id": "s", "message": query}).encode() for query in QUERIES]
-
-    async def measure() -> float:
-        async with HttpCaller(url) as http:
-
-            async def chat(index: int) -> str:
-                return await http.send("POST", "/chat", bodies[index % len(bodies)])
-
-            await run_closed_loop(chat, callers=1, requests=2 * len(bodies), timeout_s=_WHOLE_S)
-            run = await run_open_loop(
-                chat, poisson_schedule(_CHATS_PER_S, seconds, seed=7), seconds=seconds, timeout_s=_WHOLE_S
-            )
-        return run.summary().p95_ms
-
-    return asyncio.run(measure())
 
 
 def _until(client: JiyiClient, holds: Any) -> dict[str, Any]:
