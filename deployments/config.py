@@ -90,14 +90,14 @@ class ReembeddingArgs(_Section):
         gpus: Share of a GPU of one.
         niceness: How far each gives way to other processes for the CPU: 0 not at all, 19 as far as possible.
         backlog: From how many turns and items that wait to be learned and indexed on the pool embeds them in place of
-            the Embedder, which serves people; 0 for never.
+            the Embedder, which serves people; 0 for never. Worth it where the pool has cores or GPUs of its own.
     """
 
     actors: int = Field(default=1, ge=1)
     threads: int | None = Field(default=None, ge=1)
     gpus: float = Field(default=0, ge=0, le=1)
     niceness: int = Field(default=10, ge=0, le=19)
-    backlog: int = Field(default=10_000, ge=0)
+    backlog: int = Field(default=0, ge=0)
 
 
 class DeadlineArgs(_Section):

@@ -66,7 +66,9 @@ class EmbedActor:
         settings = args.reembedding
         os.nice(settings.niceness)
         threads = settings.threads or max(1, (os.cpu_count() or 1) // 2)
-        embedder = args.embedder.model_copy(update={"threads": threads, "max_waiting_tokens": None})
+        device = args.embedder.device if settings.gpus else "cpu"  # Ray hides all GPUs from who has no share of one
+        update = {"device": device, "threads": threads, "max_waiting_tokens": None}
+        embedder = args.embedder.model_copy(update=update)
         self._encoder = make_encoder(args.model_copy(update={"model": model_id, "embedder": embedder}))
         self._runner = asyncio.Runner()
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import ray
 
-from deployments.config import AppArgs, ReembeddingArgs
+from deployments.config import AppArgs, EmbedderArgs, ReembeddingArgs
 from deployments.reembedding import RayEmbedder
 from deployments.stores import open_record
 from memory.extraction.extractor import RuleExtractor
@@ -58,7 +58,9 @@ def cluster() -> Iterator[None]:
 
 @pytest.mark.usefixtures("cluster")
 async def test_a_corpus_is_embedded_by_a_pool_of_actors_with_the_models_weights(tmp_path: Path) -> None:
-    args = AppArgs(home=tmp_path, model=MODEL, reembedding=ReembeddingArgs(backlog=BACKLOG, threads=1))
+    embedder = EmbedderArgs(device="cuda")  # as on a machine whose GPU the pool has no share of
+    pool = ReembeddingArgs(backlog=BACKLOG, threads=1)
+    args = AppArgs(home=tmp_path, model=MODEL, embedder=embedder, reembedding=pool)
     record = open_record(args, durable=False)
     index = InMemoryVectors(dimension=DIMENSION)
     spaces = OneSpace(encoder=Unused(), index=index)
