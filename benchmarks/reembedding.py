@@ -45,6 +45,7 @@ LATE_VICTIMS = ("store", "driver")
 _WHOLE_S = 900.0
 _POLL_S = 0.2
 _LOOKS = 5
+_SHORTEST_S = 5.0
 _RAW_BATCH = 256
 _LEARNED = "user "
 """How those are called whose texts the rate is measured with."""
@@ -177,7 +178,7 @@ def _undisturbed(client: JiyiClient) -> float:
         elif now["output"]["phase"] != "filling":
             break
     _until(client, lambda run: run["state"] != "running")
-    if at == begin:
+    if at - begin < _SHORTEST_S:
         raise SystemExit("too little to measure: give more --users or --turns")
     return float((last["done"] - before) / (at - begin))
 
