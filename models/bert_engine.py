@@ -30,7 +30,8 @@ class BertEngine(PreparedEngine):
         entry: The catalogue entry.
         folder: Its prepared folder.
         layout: What `sentence_layout.read_layout` says of that folder.
-        device: `cpu`, `cuda` or `cuda:N`. CUDA computes in bf16; that path is written and has not run on a GPU yet.
+        device: `cpu`, `cuda` or `cuda:N`. CUDA computes in bf16, small batches as recorded graphs; that path is written
+            and has not run on a GPU yet.
         threads: CPU threads for one forward pass, in the whole process; None leaves torch as it is.
         is_exact: Compute in fp32 in any case; otherwise in bf16 where that is fast and the gate lets it (DESIGN §5).
 

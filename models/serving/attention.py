@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from .unpadded import Padding, Unpadded
+from .unpadded import Layout, Padding
 
 
-def attend(qkv: Tensor, layout: Unpadded, heads: int) -> Tensor:
+def attend(qkv: Tensor, layout: Layout, heads: int) -> Tensor:
     """What each token takes from the others of its text.
 
     In bf16 a CPU multiplies batches of small matrices at full speed, where torch's own attention takes twice as long
@@ -61,11 +61,10 @@ def _products(qkv: Tensor, padding: Padding | None) -> Tensor:
     return torch.bmm(scores.softmax(-1), value).view(texts, heads, length, width)
 
 
-def _unpadded(qkv: Tensor, layout: Unpadded, heads: int) -> Tensor:
+def _unpadded(qkv: Tensor, layout: Layout, heads: int) -> Tensor:
     from torch.nn.attention.varlen import varlen_attn
 
     query, key, value = qkv[: layout.tokens].view(layout.tokens, 3, heads, -1).unbind(1)
-    longest = max(layout.lengths)
-    mixed = varlen_attn(query, key, value, layout.starts, layout.starts, longest, longest)
+    mixed = varlen_attn(query, key, value, layout.starts, layout.starts, layout.longest, layout.longest)
     assert isinstance(mixed, Tensor)  # noqa: S101 - nothing else was asked for
     return functional.pad(mixed.flatten(1), (0, 0, 0, len(qkv) - layout.tokens))

@@ -18,7 +18,7 @@ from typing_extensions import override
 
 from .attention import attend
 from .product import Product
-from .unpadded import Unpadded
+from .unpadded import Layout, Unpadded
 
 WORDS = "embeddings.word_embeddings.weight"
 """The word embeddings in a body's state: never trained, so every model on one body shares them."""
@@ -114,7 +114,7 @@ class ServingBody(nn.Module):
         padded = states.new_zeros(batch * longest, states.shape[1]).index_copy_(0, taken, states)
         return BodyOutput(padded.view(batch, longest, -1))
 
-    def states(self, words: Tensor, positions: Tensor, layout: Unpadded, types: Tensor | None = None) -> Tensor:
+    def states(self, words: Tensor, positions: Tensor, layout: Layout, types: Tensor | None = None) -> Tensor:
         """Runs the body on texts that lie end to end.
 
         Args:
@@ -187,7 +187,7 @@ class _Layer(nn.Module):
         self.narrow_norm = nn.LayerNorm(shape.hidden, eps=shape.epsilon)
 
     @override
-    def forward(self, states: Tensor, layout: Unpadded) -> Tensor:
+    def forward(self, states: Tensor, layout: Layout) -> Tensor:
         mixed = attend(self.qkv(states), layout, self.heads)
         states = self.mix_norm(self.mix.plus(mixed, states))
         result: Tensor = self.narrow_norm(self.narrow.plus(self.widen.gelu(states), states))

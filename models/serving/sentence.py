@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
@@ -18,9 +17,8 @@ from typing_extensions import override
 from ..catalog import Pooling
 from .body import WORDS, BodyShape, ServingBody, serving_state
 from .gate import has_fast_bf16, passes_gate
-from .unpadded import Unpadded
-
-TokenIds = npt.NDArray[np.int64]
+from .recorded import Record, RecordedBatches, TokenIds
+from .unpadded import Layout, Unpadded
 
 
 class SentenceNetwork(nn.Module):
@@ -35,6 +33,18 @@ class SentenceNetwork(nn.Module):
         super().__init__()
         self.body = body
         self.pooling = pooling
+        self._recorded: RecordedBatches | None = None
+
+    def record_small_batches(self, record: Record | None = None) -> None:
+        """Has small batches computed by recordings, which the first batch of each shape makes (`recorded`).
+
+        Args:
+            record: Records a computation; a CUDA graph where it is not given.
+        """
+        device = self.body.embeddings.word_embeddings.weight.device
+        self._recorded = RecordedBatches(
+            lambda batch: self._vectors(batch.ids, batch.positions, batch), device, record=record
+        )
 
     @override
     def forward(self, texts: Sequence[TokenIds]) -> Tensor:
@@ -46,12 +56,19 @@ class SentenceNetwork(nn.Module):
         Returns:
             Shape (texts, hidden), float32, rows of length 1.
         """
-        words = self.body.embeddings.word_embeddings
-        layout = Unpadded([len(ids) for ids in texts], words.weight.device)
-        ids = torch.from_numpy(np.concatenate(texts)).to(words.weight.device)  # (tokens,)
-        positions = torch.from_numpy(np.concatenate([np.arange(len(ids)) for ids in texts])).to(ids.device)
-        states = self.body.states(words(ids), positions, layout)  # (tokens, hidden)
-        pooled = layout.mean(states) if self.pooling is Pooling.MEAN else states[layout.starts[:-1]]
+        if self._recorded is not None and self._recorded.takes(texts):
+            return self._recorded.run(texts)
+        device = self.body.embeddings.word_embeddings.weight.device
+        ids = torch.from_numpy(np.concatenate(texts)).to(device)  # (tokens,)
+        positions = torch.from_numpy(np.concatenate([np.arange(len(ids)) for ids in texts])).to(device)
+        return self._vectors(ids, positions, Unpadded([len(ids) for ids in texts], device))
+
+    def _vectors(self, ids: Tensor, positions: Tensor, layout: Layout) -> Tensor:
+        states = self.body.states(self.body.embeddings.word_embeddings(ids), positions, layout)  # (tokens, hidden)
+        if self.pooling is Pooling.MEAN:
+            pooled = layout.mean(states)
+        else:
+            pooled = states[layout.starts[:-1].clamp(max=layout.tokens - 1)]  # behind the end there are no texts
         return functional.normalize(pooled, dim=-1)
 
 
@@ -66,8 +83,8 @@ def load_sentence_network(
     """The network of a prepared folder, ready to compute.
 
     On a CPU it computes in bf16 where the CPU multiplies bf16 quickly and the gate lets it, else in fp32; on CUDA in
-    bf16 where the gate lets it (that path has not run on a GPU yet). The word embeddings stay mapped; the layers are a
-    copy of this process, laid out for oneDNN.
+    bf16 where the gate lets it, small batches as recorded graphs (that path has not run on a GPU yet). The word
+    embeddings stay mapped; the layers are a copy of this process, laid out for oneDNN.
 
     Args:
         folder: Holds `config.json` and `model.safetensors`.
@@ -96,4 +113,6 @@ def load_sentence_network(
             network = fast
     if torch.device(device).type == "cpu":
         network.body.pack()
+    elif network.body.dtype is torch.bfloat16:
+        network.record_small_batches()
     return network

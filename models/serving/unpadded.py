@@ -6,10 +6,12 @@ This module needs torch: it is loaded by what builds a network, never by importi
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
+from typing_extensions import override
 
 from ..length_buckets import length_buckets
 
@@ -54,7 +56,34 @@ class Group:
     padding: Padding | None
 
 
-class Unpadded:
+class Layout(Protocol):
+    """How the texts of a batch lie in its rows, end to end."""
+
+    @property
+    def tokens(self) -> int:
+        """How many rows belong to texts."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows are computed."""
+
+    @property
+    def groups(self) -> list[Group]:
+        """The texts by length, where attention pads."""
+
+    @property
+    def starts(self) -> Tensor:
+        """Shape (texts + 1,), int32: the first row of each text, and the end."""
+
+    @property
+    def longest(self) -> int:
+        """No text is longer."""
+
+    def mean(self, states: Tensor) -> Tensor:
+        """The mean over the rows of each text: (tokens, hidden) gives (texts, hidden)."""
+
+
+class Unpadded(Layout):
     """How the texts of a batch lie in its rows.
 
     Args:
@@ -65,17 +94,27 @@ class Unpadded:
     def __init__(self, lengths: Sequence[int], device: torch.device | str = "cpu") -> None:
         self.lengths = lengths
         self._device = device
-        self.tokens = sum(lengths)
+
+    @cached_property
+    @override
+    def tokens(self) -> int:
+        return sum(self.lengths)
 
     @property
+    @override
+    def longest(self) -> int:
+        return max(self.lengths)
+
+    @property
+    @override
     def rows(self) -> int:
         """Rows that are computed: a little more than there are tokens, so that there are 16 row counts an octave."""
         step = 1 << max(self.tokens.bit_length() - 5, 0)
         return -(-self.tokens // step) * step
 
     @cached_property
+    @override
     def groups(self) -> list[Group]:
-        """The texts by length, where attention pads."""
         groups: list[Group] = []
         first = 0
         for bucket in length_buckets([length * length for length in self.lengths], _GROUP_OVERHEAD):
@@ -88,12 +127,12 @@ class Unpadded:
         return groups
 
     @cached_property
+    @override
     def starts(self) -> Tensor:
-        """Shape (texts + 1,), int32: the first row of each text, and the end."""
         return torch.tensor([0, *np.cumsum(self.lengths)], dtype=torch.int32, device=self._device)
 
+    @override
     def mean(self, states: Tensor) -> Tensor:
-        """The mean over the rows of each text: (tokens, hidden) gives (texts, hidden)."""
         return torch.stack([text.mean(0) for text in torch.split(states, list(self.lengths))])
 
     def _padding(self, lengths: np.ndarray[tuple[int], np.dtype[np.int64]], length: int) -> Padding:
