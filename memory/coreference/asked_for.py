@@ -31,6 +31,11 @@ _IS_WHO = re.compile(r"(?:现在|还|就|到底|究竟)*(?:是(?:谁|哪位|什�
 _BY_SORT = frozenset({Kind.PERSONAL, Kind.DEMONSTRATIVE})
 
 
+def asks_when(text: str) -> bool:
+    """Whether a question asks for a time."""
+    return bool(_TIME.search(fold(text)))
+
+
 def asked_by(text: str, reference: Reference) -> Asked | None:
     """What a question about a reference asks for; None where that excludes nothing.
 
@@ -45,7 +50,7 @@ def asked_by(text: str, reference: Reference) -> Asked | None:
         return Asked.PERSON
     if _PLACE.search(folded):
         return Asked.PLACE
-    return Asked.TIME if _TIME.search(folded) else None
+    return Asked.TIME if asks_when(text) else None
 
 
 def is_asked_for(asked: Asked, candidate: Candidate) -> bool:

@@ -14,7 +14,7 @@ from ..dialogue import Turn
 from ..questions import is_question
 from ..text import has_han, normalise
 from .analysis import Analysis, Choices, Written, joined
-from .asked_for import asked_by, is_asked_for
+from .asked_for import asked_by, asks_when, is_asked_for
 from .candidates import Candidate
 from .entity_lookup import EntityLookup
 from .named_together import has_peer
@@ -177,8 +177,8 @@ class Joiner:
         if any(is_nobody(one.text) or _CLAUSE.search(one.text) for one in replacement.antecedents):
             return False
         if reference is None:
-            if times(fold(self._query)) and any(time_of(fold(one.text)) for one in replacement.antecedents):
-                return False  # it says when itself
+            if self._has_time(replacement):
+                return False
             if points(self._query, replacement.start, replacement.end):
                 return sure >= _OVERRIDE
             if any(one.start == replacement.start == replacement.end for one in self._analysis.references):
@@ -202,6 +202,13 @@ class Joiner:
         if meant and self._is_option(reference, meant) and (sure < _DECISIVE or self._has_peer(reference, meant)):
             return False
         return meant is None or (score(reference, meant) is not None and not self._is_asked_for(reference, meant))
+
+    def _has_time(self, replacement: Replacement) -> bool:
+        """Whether it would tell a query when that says so itself, or asks for it."""
+        texts = [fold(one.text) for one in replacement.antecedents]
+        if asks_when(self._query):
+            return any(map(times, texts))
+        return bool(times(fold(self._query))) and any(map(time_of, texts))
 
     def _is_asked_for(self, reference: Reference, meant: Candidate) -> bool:
         """Whether the question asks for such a thing, and the rules know another that it may be about."""

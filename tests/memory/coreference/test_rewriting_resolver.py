@@ -242,6 +242,20 @@ async def test_nothing_is_put_before_what_refers_itself(rules: RuleResolver, mak
     assert result.resolved_query == "那是誰的？"
 
 
+@pytest.mark.parametrize(
+    ("query", "said", "script"),
+    [
+        ("會議是什麼時候？", "我們的會議改到週五下午三點。", ("|", "改到週五下午三點")),
+        ("When is the meeting?", "We moved the meeting to Friday.", ("|", "on Friday")),
+    ],
+)
+async def test_a_question_for_the_time_is_not_told_it(
+    rules: RuleResolver, make_request: MakeRequest, query: str, said: str, script: tuple[str, str]
+) -> None:
+    resolved = await resolve(rules, ScriptedRewriter(script), make_request(query, [said, "好"]))
+    assert resolved.resolved_query == query
+
+
 async def test_no_time_is_put_beside_another(rules: RuleResolver, make_request: MakeRequest) -> None:
     rewriter = ScriptedRewriter(("|", "今天"))
     assert (
