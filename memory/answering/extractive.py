@@ -61,20 +61,25 @@ class ExtractiveAnswerer(Answerer):
 
     def _quote(self, request: AnswerRequest, phrases: Phrases) -> Answer:
         terms = self._analyzer.content_terms(request.resolved)
-        relevant = [hit for hit in still_said(request.hits) if self._is_evidence(hit, request.resolved, terms)]
-        if request.clarification and all(_speaks_of(hit.text, request.clarification) for hit in relevant):
+        stated = [(hit, as_meant(hit)) for hit in still_said(request.hits) if hit.kind is HitKind.MEMORY]
+        relevant = [
+            (hit, text)
+            for hit, text in stated
+            if text is not None and self._is_evidence(hit, text, request.resolved, terms)
+        ]
+        if request.clarification and all(_speaks_of(hit.text, request.clarification) for hit, _ in relevant):
             return Answer(text=request.clarification.question, answered_by=AnsweredBy.EXTRACTIVE)
         if not relevant:
             return Answer(text=phrases.nothing_found, answered_by=AnsweredBy.EXTRACTIVE)
-        best = max(hit.score for hit in relevant)
-        quoted = [hit for hit in relevant if hit.score >= self._min_share * best][:_MAX_QUOTES]
-        lines = [_attribute(hit, self._best_sentences(as_meant(hit) or "", terms), phrases) for hit in quoted]
-        return Answer(text="\n".join(dict.fromkeys(lines)), answered_by=AnsweredBy.EXTRACTIVE, sources=tuple(quoted))
+        best = max(hit.score for hit, _ in relevant)
+        quoted = [(hit, text) for hit, text in relevant if hit.score >= self._min_share * best][:_MAX_QUOTES]
+        lines = [_attribute(hit, self._best_sentences(text, terms), phrases) for hit, text in quoted]
+        sources = tuple(hit for hit, _ in quoted)
+        return Answer(text="\n".join(dict.fromkeys(lines)), answered_by=AnsweredBy.EXTRACTIVE, sources=sources)
 
-    def _is_evidence(self, hit: Hit, question: str, terms: set[str]) -> bool:
-        """A memory that states something, as it was meant, and has to do with the question."""
-        stated = as_meant(hit) if hit.kind is HitKind.MEMORY else None
-        if stated is None or is_question(stated) or junk_kind(stated) in _SAYING_NOTHING:
+    def _is_evidence(self, hit: Hit, stated: str, question: str, terms: set[str]) -> bool:
+        """Whether a memory states something, which is what was meant by it, and has to do with the question."""
+        if is_question(stated) or junk_kind(stated) in _SAYING_NOTHING:
             return False
         shared = len(terms & self._analyzer.content_terms(stated))
         near = self._min_cosine.are_met(hit.parts.get("cosine", 0.0), question, stated)

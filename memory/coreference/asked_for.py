@@ -31,9 +31,9 @@ _IS_WHO = re.compile(r"(?:现在|还|就|到底|究竟)*(?:是(?:谁|哪位|什�
 _BY_SORT = frozenset({Kind.PERSONAL, Kind.DEMONSTRATIVE})
 
 
-def asks_when(text: str) -> bool:
-    """Whether a question asks for a time."""
-    return bool(_TIME.search(fold(text)))
+def asks_when(folded: str) -> bool:
+    """Whether a folded question asks for a time."""
+    return bool(_TIME.search(folded))
 
 
 def asked_by(text: str, reference: Reference) -> Asked | None:
@@ -50,7 +50,7 @@ def asked_by(text: str, reference: Reference) -> Asked | None:
         return Asked.PERSON
     if _PLACE.search(folded):
         return Asked.PLACE
-    return Asked.TIME if asks_when(text) else None
+    return Asked.TIME if asks_when(folded) else None
 
 
 def is_asked_for(asked: Asked, candidate: Candidate) -> bool:

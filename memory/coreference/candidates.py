@@ -22,10 +22,8 @@ _BETWEEN = re.compile(
     re.IGNORECASE,
 )
 _DETERMINER = re.compile(r"(?:an?|another|one|this|that|some|these|those|new)\s+", re.IGNORECASE)
-_CHINESE_DETERMINER = re.compile(
-    r"(?:[这那][一几]?|[一几](?=[些个台部家本位款种只条间辆首张件项套座所名支篇场架把份]))"
-    r"(?:些|[个台部家本位款种只条间辆首张件项套座所名支篇场架把份])?"
-)
+_MEASURE = "[些个台部家本位款种只条间辆首张件项套座所名支篇场架把份]"
+_CHINESE_DETERMINER = re.compile(rf"(?:[这那][一几]?|[一几](?={_MEASURE})){_MEASURE}?")
 PERSON_SURE = 0.7  # titles of books look like names of persons
 TYPE_SURE = 0.6  # a mention below this names something, but its type proves nothing
 GUESSED = "tagger."  # sources of mentions whose type a model has guessed

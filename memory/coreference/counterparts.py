@@ -6,13 +6,12 @@ or behind a preposition of place. Where several have it, or none, nobody can tel
 """
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..text import has_han
 from .corrections import Choice
 from .lexicon import NOUNS
-from .values_said import HAN_NUMERAL, same_number, same_time, time_of
+from .values_said import HAN_NUMERAL, TIME_PREPOSITION, only, same_number, same_time, time_of
 from .words import Word, cut, fold
 
 Span = tuple[int, int]
@@ -65,14 +64,14 @@ def _taken_back(folded: str, wrong: str) -> Span | None:
     """Where it says what the user says was not meant."""
     edge = r"\b" if wrong.isascii() else ""
     whole = rf"(?<!{HAN_NUMERAL})" if re.match(HAN_NUMERAL, wrong) else ""  # no 一樓 in 十一樓
-    return _only(re.finditer(f"{edge}{whole}{re.escape(wrong)}{edge}", folded))
+    return only(re.finditer(f"{edge}{whole}{re.escape(wrong)}{edge}", folded))
 
 
 def _with_preposition(folded: str, span: Span, thing: str) -> Span:
     """With the preposition before a time where the correction has one of its own: "in May" for "in June"."""
-    if re.match(r"(?:at|on|in|by|until|till|from|to|for|在|到)(?:\b| )", thing) is None:
+    if re.match(rf"(?:{TIME_PREPOSITION}|在|到)(?:\b| )", thing) is None:
         return span
-    before = re.search(r"\b(?:at|on|in|by|until|till|from|to|for) $|[在到]$", folded[: span[0]])
+    before = re.search(rf"\b(?:{TIME_PREPOSITION}) $|[在到]$", folded[: span[0]])
     return (before.start(), span[1]) if before else span
 
 
@@ -84,7 +83,7 @@ def _with_same_head(folded: str, thing: str) -> Span | None:
     if len(words) < 2 or not words[-1].isalpha() or _AT.match(thing):
         return None
     head = re.escape(words[-1])
-    return _only(re.finditer(rf"\b{_DETERMINER}(?:[\w'-]+ ){{0,3}}?{head}\b", folded))
+    return only(re.finditer(rf"\b{_DETERMINER}(?:[\w'-]+ ){{0,3}}?{head}\b", folded))
 
 
 def _with_same_head_in_chinese(folded: str, thing: str) -> Span | None:
@@ -114,13 +113,8 @@ def _modifies(word: Word) -> bool:
 def _placed(folded: str, thing: str) -> Span | None:
     """The place that a clause closes with, for another: 在抽屜裡 for 在冰箱上, "in the drawer" for "on the fridge"."""
     if thing.startswith("在"):
-        return _only(_PLACED_HAN.finditer(folded))
-    return _only(_PLACED.finditer(folded)) if _AT.match(thing) else None
-
-
-def _only(found: Iterable[re.Match[str]]) -> Span | None:
-    spans = [match.span() for match in found]
-    return spans[0] if len(spans) == 1 else None
+        return only(_PLACED_HAN.finditer(folded))
+    return only(_PLACED.finditer(folded)) if _AT.match(thing) else None
 
 
 def _fitted(message: str, span: Span, text: str) -> Counterpart:

@@ -205,14 +205,14 @@ class Joiner:
 
     def _has_time(self, replacement: Replacement) -> bool:
         """Whether it would tell a query when that says so itself, or asks for it."""
-        texts = [fold(one.text) for one in replacement.antecedents]
-        if asks_when(self._query):
+        query, texts = fold(self._query), [fold(one.text) for one in replacement.antecedents]
+        if asks_when(query):
             return any(map(times, texts))
-        return bool(times(fold(self._query))) and any(map(time_of, texts))
+        return bool(times(query)) and any(map(time_of, texts))
 
     def _is_asked_for(self, reference: Reference, meant: Candidate) -> bool:
         """Whether the question asks for such a thing, and the rules know another that it may be about."""
-        ranked = next((one.ranked for one in self._analysis.choices if one.reference == reference), ())
+        ranked = self._ranked(reference)
         asked = asked_by(self._query, reference)
         return (
             asked is not None and is_asked_for(asked, meant) and bool(ranked) and ranked[0].candidate.key != meant.key
@@ -226,8 +226,11 @@ class Joiner:
 
     def _has_peer(self, reference: Reference, meant: Candidate) -> bool:
         """Whether it was named together with another that fits alike: then the rewriter guesses, however surely."""
-        ranked = next((one.ranked for one in self._analysis.choices if one.reference == reference), ())
-        return has_peer(meant.key, ranked, self._analysis.together)
+        return has_peer(meant.key, self._ranked(reference), self._analysis.together)
+
+    def _ranked(self, reference: Reference) -> Sequence[Ranked]:
+        """What the rules have ranked for a reference, best first."""
+        return next((one.ranked for one in self._analysis.choices if one.reference == reference), ())
 
     def _is_of_other_gender(self, replacement: Replacement, reference: Reference) -> bool:
         """Whether what the rewriter has copied is known as a man where the reference is to a woman, or vice versa."""

@@ -5,7 +5,7 @@ All patterns are over folded text.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -54,7 +54,9 @@ _UNITS = {
 }
 _TIME = re.compile("|".join(f"(?P<{unit.name}>{pattern})" for unit, pattern in _UNITS.items()))
 _BETWEEN = re.compile(r"[\s的,，]*(?:(?:at|on|in|of) )?")
-_LEADING = re.compile(r"(?:at|on|in|by|until|till|from|to|for|在|到) ?(?=\S)")
+TIME_PREPOSITION = "at|on|in|by|until|till|from|to|for"
+"""What stands before a time in English, as alternatives of a pattern."""
+_LEADING = re.compile(rf"(?:{TIME_PREPOSITION}|在|到) ?(?=\S)")
 
 _TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
 _TEENS = "thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen"
@@ -124,8 +126,7 @@ def same_number(folded: str, meant: str) -> tuple[int, int] | None:
     if not (before or after) and kind == "han":
         return None
     edge = r"(?!\w)" if after.isascii() else ""
-    found = [one.span() for one in re.finditer(before + number + after + edge, folded)]
-    return found[0] if len(found) == 1 else None
+    return only(re.finditer(before + number + after + edge, folded))
 
 
 def _same_code(folded: str, meant: str) -> tuple[int, int] | None:
@@ -133,8 +134,13 @@ def _same_code(folded: str, meant: str) -> tuple[int, int] | None:
     if not _CODE.fullmatch(meant):
         return None
     make = "".join(r"\d+" if one.isdigit() else re.escape(one) for one in re.split(r"(\d+)", meant))
-    found = [one.span() for one in re.finditer(rf"(?<![\w-]){make}(?![\w-])", folded, re.ASCII)]
-    return found[0] if len(found) == 1 else None
+    return only(re.finditer(rf"(?<![\w-]){make}(?![\w-])", folded, re.ASCII))
+
+
+def only(found: Iterable[re.Match[str]]) -> tuple[int, int] | None:
+    """Where the only match is; None where there are several, or none."""
+    spans = [match.span() for match in found]
+    return spans[0] if len(spans) == 1 else None
 
 
 def _runs(folded: str, found: Sequence[Said]) -> list[list[Said]]:

@@ -15,6 +15,7 @@ from ..ports.maintenance import RunState
 from ..ports.record import SystemOfRecord
 from ..ports.reviews import ReviewService
 from ..ports.runs import PipelineRun
+from ..tasks import end, logs_defect
 from ..values import utc_now
 from .cron import Schedule
 from .review import ReviewReport, review_user
@@ -74,7 +75,7 @@ class ReviewJob(ReviewService):
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if not started.done():
             await self._task  # raises what kept it from starting
-        self._task.add_done_callback(_log_defect)
+        self._task.add_done_callback(logs_defect("review_broke"))
         return started.result()
 
     async def last_run(self) -> PipelineRun | None:
@@ -121,10 +122,8 @@ class ReviewJob(ReviewService):
 
     async def close(self) -> None:
         """Ends what is under way; the next look at the schedule goes on with it."""
-        for task in (self._looking, self._task):
-            if task and not task.done():
-                task.cancel()
-                await asyncio.wait([task])
+        await end(self._looking)
+        await end(self._task)
 
     async def _look_forever(self) -> None:
         while True:
@@ -220,9 +219,3 @@ class ReviewJob(ReviewService):
         self._run = self._run.model_copy(update={**fields, "updated_at": self._now()})
         if keep:
             await self._record.runs.save(self._run)
-
-
-def _log_defect(task: "asyncio.Task[None]") -> None:
-    """An error that is no outage: it ended the run, and nobody waits for it."""
-    if not task.cancelled() and (error := task.exception()):
-        _log.error("review_broke", exc_info=error)

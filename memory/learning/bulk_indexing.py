@@ -16,11 +16,12 @@ import structlog
 from ..errors import JiyiError, StoreUnavailable
 from ..identity import new_id
 from ..ports.coordination import Locks
-from ..ports.generations import BulkEmbedder, Selection, VectorSpace, VectorSpaces
+from ..ports.generations import BulkEmbedder, Selection, VectorSpace, VectorSpaces, each_once
 from ..ports.maintenance import RunState
 from ..ports.record import OutboxEntry, SystemOfRecord
 from ..ports.runs import PipelineRun
 from ..ports.vectors import Collection
+from ..tasks import end, logs_defect
 from ..values import utc_now
 from .bulk_passes import whole_pass
 from .index_maintenance import LOCK
@@ -91,7 +92,7 @@ class BulkIndexing:
         """Begins to look at the backlog, in the background."""
         if self._backlog:
             self._task = asyncio.get_running_loop().create_task(self._look_forever())
-            self._task.add_done_callback(_log_defect)
+            self._task.add_done_callback(logs_defect("bulk_indexing_broke"))
 
     async def give_way(self) -> None:
         """Ends what is under way, so that the index is free; looks again after `look_s`."""
@@ -100,9 +101,7 @@ class BulkIndexing:
 
     async def close(self) -> None:
         """Ends what is under way; what is not done still waits in the outbox."""
-        if self._task and not self._task.done():
-            self._task.cancel()
-            await asyncio.wait([self._task])
+        await end(self._task)
 
     async def run_if_due(self) -> None:
         """Embeds what waits until it is little, if it is much and nobody else works on the index.
@@ -237,16 +236,9 @@ class BulkIndexing:
 
 def _parts(spaces: Sequence[VectorSpace]) -> list[tuple[VectorSpace, tuple[Collection, ...]]]:
     """Each space that is written with its collections; what several spaces share is there once."""
-    every = [part for space in spaces for part in space.parts()]
-    return [part for place, part in enumerate(every) if part not in every[:place]]
+    return each_once(part for space in spaces for part in space.parts())
 
 
 def _count(entries: Sequence[OutboxEntry], collections: Sequence[Collection]) -> int:
     counted = Counter(entry.collection for entry in entries)
     return sum(counted[collection] for collection in collections)
-
-
-def _log_defect(task: "asyncio.Task[None]") -> None:
-    """An error that is no outage: nobody waits for it."""
-    if not task.cancelled() and (error := task.exception()):
-        _log.error("bulk_indexing_broke", exc_info=error)

@@ -12,6 +12,7 @@ from ..identity import new_id
 from ..ports.coordination import Locks
 from ..ports.generations import BulkEmbedder
 from ..ports.maintenance import IndexMaintenance, IndexOperation, IndexRun, RunState
+from ..tasks import end, logs_defect
 from ..values import utc_now
 from .index_keeper import IndexKeeper
 from .spaces import PerSpace
@@ -56,7 +57,7 @@ class BackgroundMaintenance(IndexMaintenance):
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if not started.done():
             await self._task  # raises what kept it from starting
-        self._task.add_done_callback(_log_defect)
+        self._task.add_done_callback(logs_defect("index_operation_broke"))
         return started.result()
 
     async def last_run(self) -> IndexRun | None:
@@ -65,9 +66,7 @@ class BackgroundMaintenance(IndexMaintenance):
 
     async def close(self) -> None:
         """Ends a run that is under way; what it has not done can be done again."""
-        if self._task and not self._task.done():
-            self._task.cancel()
-            await asyncio.wait([self._task])
+        await end(self._task)
 
     def figures(self) -> dict[str, float | str]:
         """For `/health/detailed` and the metrics."""
@@ -118,9 +117,3 @@ class BackgroundMaintenance(IndexMaintenance):
     def _change(self, **fields: object) -> None:
         assert self._run is not None  # noqa: S101 - a run is under way
         self._run = self._run.model_copy(update=fields)
-
-
-def _log_defect(task: "asyncio.Task[None]") -> None:
-    """An error that is no outage: it ended the run, and nobody waits for it."""
-    if not task.cancelled() and (error := task.exception()):
-        _log.error("index_operation_broke", exc_info=error)

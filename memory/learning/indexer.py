@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from ..governance.rechecking import ConflictRecheck
-from ..ports.generations import VectorSpace, VectorSpaces
+from ..ports.generations import VectorSpace, VectorSpaces, each_once
 from ..ports.language import Priority, TextKind
 from ..ports.record import OutboxEntry, SystemOfRecord
 from ..ports.vectors import Collection, FloatVector
@@ -125,7 +125,7 @@ class Indexer:
             found = await project_items(unit, collection, ids)
         wanted = [projection for projection in found.values() if projection is not None]
         gone = sorted(set(ids) - {item.item_id for item in wanted})
-        return [part for place, part in enumerate(parts) if part not in parts[:place]], wanted, gone
+        return each_once(parts), wanted, gone
 
     async def _write_and_delete(
         self,

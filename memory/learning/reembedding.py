@@ -27,6 +27,7 @@ from ..ports.generations import (
 from ..ports.maintenance import RunState
 from ..ports.record import SystemOfRecord
 from ..ports.runs import PipelineRun
+from ..tasks import end
 from ..values import utc_now
 from .bulk_passes import bulk_pass
 from .generation_checks import check_generation
@@ -157,7 +158,7 @@ class Reembedding(ReembeddingService):
 
     async def close(self) -> None:
         """Ends what is under way; the next process goes on with it."""
-        await _end(self._looking)
+        await end(self._looking)
         await self._stop()
 
     @property
@@ -165,7 +166,7 @@ class Reembedding(ReembeddingService):
         return self._task is not None and not self._task.done()
 
     async def _stop(self) -> None:
-        await _end(self._task)
+        await end(self._task)
 
     async def _begin(self, decide: Callable[[PipelineRun | None], Awaitable[PipelineRun]]) -> PipelineRun:
         """Takes the lock, records what a person wants, and works on it in the background."""
@@ -342,12 +343,6 @@ class Reembedding(ReembeddingService):
             await self._record.runs.save(run)
         await self._store.make_live(generations_of(run).live)
         self._run = run
-
-
-async def _end(task: "asyncio.Task[None] | None") -> None:
-    if task and not task.done():
-        task.cancel()
-        await asyncio.wait([task])
 
 
 def _log_defect(task: "asyncio.Task[None]") -> None:

@@ -1,13 +1,16 @@
 """Generations: the vectors of everything by one model, and the roles that make, keep and change them (DESIGN §8)."""
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from ..values import Value
 from .language import Encoder
 from .runs import PipelineRun
 from .vectors import Collection, FloatVector, VectorIndex
+
+T = TypeVar("T")
 
 
 class VectorModel(Value):
@@ -67,10 +70,18 @@ class VectorSpace:
         owners = [self, *self.own.values()]
         parts = [
             (space, tuple(collection for collection in Collection if self.part(collection) == space))
-            for place, space in enumerate(owners)
-            if space not in owners[:place]
+            for space in each_once(owners)
         ]
         return [(space, collections) for space, collections in parts if collections]
+
+
+def each_once(items: Iterable[T]) -> list[T]:
+    """The items without repetitions, in order: spaces and what holds them are compared, as they have no hash."""
+    kept: list[T] = []
+    for item in items:
+        if item not in kept:
+            kept.append(item)
+    return kept
 
 
 class VectorSpaces(ABC):

@@ -46,7 +46,7 @@ class SmallBatch:
         self.starts = torch.zeros(texts + 1, dtype=torch.int32, device=device)
         self._owners = torch.zeros(rows, dtype=torch.int64, device=device)
         self._texts = texts
-        self._lengths: list[int] = [rows]
+        self.fill([])
 
     def fill(self, texts: Sequence[TokenIds]) -> None:
         """Writes texts, shape (tokens,) each, and behind them the padding; fewer rows and texts than there may be."""
@@ -106,7 +106,6 @@ class RecordedBatches:
         with self._lock:
             if shape not in self._recorded:
                 batch = SmallBatch(*shape, self._device)
-                batch.fill(texts)
                 self._recorded[shape] = batch, self._record(partial(self._compute, batch))
             batch, compute = self._recorded[shape]
             batch.fill(texts)
