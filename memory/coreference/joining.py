@@ -181,7 +181,7 @@ class Joiner:
                 return False
             if points(self._query, replacement.start, replacement.end):
                 return sure >= _OVERRIDE
-            if any(one.start == replacement.start == replacement.end for one in self._analysis.references):
+            if any(one.start == replacement.start == replacement.end < one.end for one in self._analysis.references):
                 return False  # 那是誰的: what refers already stands where the topic would
             # where the rules have found what is meant, and in a statement, little else is left out; and "the phone
             # number" may need no owner

@@ -243,6 +243,20 @@ async def test_nothing_is_put_before_what_refers_itself(rules: RuleResolver, mak
 
 
 @pytest.mark.parametrize(
+    ("query", "said", "left_out", "expected"),
+    [
+        ("是什麼品種？", "布偶貓很可愛。", "布偶貓", "布偶貓是什麼品種？"),
+        ("有什么特色？", "鸡笼顶怎么样", "鸡笼顶", "鸡笼顶有什么特色？"),
+    ],
+)
+async def test_the_rewriter_fills_the_gap_that_the_rules_only_see(
+    rules: RuleResolver, make_request: MakeRequest, query: str, said: str, left_out: str, expected: str
+) -> None:
+    result = await resolve(rules, ScriptedRewriter(("|", left_out)), make_request(query, [said, "好"]))
+    assert result.resolved_query == expected
+
+
+@pytest.mark.parametrize(
     ("query", "said", "script"),
     [
         ("會議是什麼時候？", "我們的會議改到週五下午三點。", ("|", "改到週五下午三點")),
