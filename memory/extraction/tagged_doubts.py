@@ -34,8 +34,11 @@ _EVERYDAY = 200
 """How often the dictionary's corpus holds a noun that is rather not a name."""
 _MAY_NAME = ("n", "j")
 """jieba's parts of speech of rare words that may be names: nouns; abbreviations (東盟) are names however frequent."""
+_DESCRIBED = re.compile(r"(?:是|一?[家间])$")
+"""Behind it stands what somebody is: 台積電是半導體公司."""
 _PAIRS = ("()", "[]", "《》", "〈〉", "「」", "『』", "【】", "“”")
 _SIZES = "小大新老旧"
+_COMPANIES = ("公司", "企业", "厂商", "工厂", "商店")
 
 
 def is_doubtful(folded: str, words: Words, span: TaggedSpan) -> bool:
@@ -49,7 +52,12 @@ def is_doubtful(folded: str, words: Words, span: TaggedSpan) -> bool:
         return True  # Glad y, of "Glad y'all"; Things" Museum, of 'the "Making Things" Museum'
     if text.endswith("人") and text[:-1] in han_words.PLACES:
         return True  # 瀋陽人
-    if span.score < _SPEAKING_OF_A_WORD and _is_verb_with_object(_inside(words, span)):
+    inside = _inside(words, span)
+    if _is_kind_of_company(inside) and _DESCRIBED.search(folded, 0, span.start):
+        return True
+    if span.score < _SPEAKING_OF_A_WORD and (_is_verb_with_object(inside) or _is_kind_of_company(inside)):
+        return True
+    if span.subtype is EntitySubtype.PERSON and span.score < SURE_OF_A_PERSON and _ends_in_adverb(inside):
         return True
     lists = (latin_words.COMMON, latin_words.GENERIC, han_words.STOP_NAMES)
     names_nothing = any(text.lower() in one for one in lists)
@@ -57,7 +65,7 @@ def is_doubtful(folded: str, words: Words, span: TaggedSpan) -> bool:
         return True
     if span.subtype is not EntitySubtype.PRODUCT:
         return False
-    if names_nothing or _is_one_word(_inside(words, span)):
+    if names_nothing or _is_one_word(inside):
         return span.score < _PRODUCT_OF_A_WORD
     is_lower_case = text.isascii() and text.islower() and text.replace(" ", "").isalpha()
     return is_lower_case and span.score < _PRODUCT_IN_LOWER_CASE
@@ -129,3 +137,13 @@ def _is_verb_with_object(inside: list[Word]) -> bool:
         return False
     done = inside[1]
     return _is_ordinary(done) and (done.text in han_words.STOP_NAMES or frequency(done.text) >= _EVERYDAY)
+
+
+def _is_kind_of_company(inside: list[Word]) -> bool:
+    """Whether it says what a company does, not what it is called: 半導體·公司; not 鴻海·公司."""
+    return len(inside) == 2 and inside[1].text in _COMPANIES and _is_ordinary(inside[0])
+
+
+def _ends_in_adverb(inside: list[Word]) -> bool:
+    """Whether its last word belongs to what is said: 陳列·也 (明智)."""
+    return len(inside) > 1 and inside[-1].tag == "d" and len(inside[-1].text) == 1

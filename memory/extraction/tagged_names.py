@@ -36,8 +36,10 @@ _BEHIND_A_VERB = (EntitySubtype.PLACE, EntitySubtype.ORGANISATION, EntitySubtype
 """What begins with no verb or preposition; works and events do."""
 _BEFORE_A_NUMBER = (EntitySubtype.PLACE, EntitySubtype.ORGANISATION, EntitySubtype.PERSON)
 """What is counted by a number behind it; products are named by it."""
+_MARKS = ",;:?、。"
+"""What ends a clause, and no name; a full stop (Inc.) and an exclamation mark (Yahoo!) may."""
 _TYPE = 0.8
-"""Below it the type of a list or of an organisation's form (Johnson & Johnson) wins; above it the sentence decides."""
+"""Below it the type of a list or of an organisation's form wins; above it the sentence decides."""
 
 
 def join_names(
@@ -60,7 +62,7 @@ def join_names(
         ruled: What the rules for names found in it.
     """
     organisations = {(one.start, one.end) for one in ruled if one.subtype is EntitySubtype.ORGANISATION}
-    for span in (_without_opening(words, one) for one in tagged):
+    for span in (_without_opening(words, _without_marks(folded, one)) for one in tagged):
         if span.subtype in (None, EntitySubtype.CODE) or is_doubtful(folded, words, span):
             continue
         if any(_bounds(rule, span) for rule in ruled):
@@ -95,6 +97,12 @@ def _title_length(folded: str, span: TaggedSpan) -> int:
     return len(title + space) if is_titled else 0
 
 
+def _without_marks(folded: str, span: TaggedSpan) -> TaggedSpan:
+    """The span without a comma or a stop at its end that no name has: 華為, not 華為，."""
+    text = folded[span.start : span.end]
+    return span.model_copy(update={"end": span.start + len(text.rstrip(_MARKS))})
+
+
 def _without_opening(words: Words, span: TaggedSpan) -> TaggedSpan:
     """The span without a verb or a preposition at its head: 君悅酒店 of 住君悅酒店."""
     place = words.at(span.start)
@@ -110,6 +118,11 @@ def _type(text: str, span: TaggedSpan, *, has_form: bool) -> EntitySubtype | Non
     listed = listed_types().get(text) or listed_types().get(text.lower())
     if listed and span.subtype is EntitySubtype.PERSON and (not text.isascii() or span.score < SURE_OF_A_PERSON):
         return listed  # nobody is called 鴻海
+    if listed is EntitySubtype.PLACE and span.subtype in (EntitySubtype.ORGANISATION, EntitySubtype.PRODUCT):
+        return listed  # who speaks for a city is still called by it: "We visited Kyoto"
+    is_person = span.subtype is EntitySubtype.PERSON and span.score < SURE_OF_A_PERSON
+    if has_form and (is_person or span.subtype is EntitySubtype.PRODUCT):
+        return EntitySubtype.ORGANISATION  # Johnson & Johnson, 國泰醫院
     if span.score >= _TYPE:
         return span.subtype
     return listed or (EntitySubtype.ORGANISATION if has_form else span.subtype)

@@ -99,7 +99,10 @@ def test_any_other_word_does_not(name: str) -> None:
         ("五角大廈", PLACE, 0.9, PLACE),
         ("Jordan", PERSON, 0.7, PERSON),
         ("Johnson & Johnson", PERSON, 0.72, ORGANISATION),
-        ("Johnson & Johnson", PERSON, 0.9, PERSON),
+        ("Johnson & Johnson", PERSON, 0.9, ORGANISATION),
+        ("Johnson & Johnson", PERSON, 0.96, PERSON),
+        ("國泰醫院", PRODUCT, 0.99, ORGANISATION),
+        ("Kyoto", ORGANISATION, 0.97, PLACE),
     ],
 )
 def test_a_listed_type_or_an_organisations_form_wins_over_an_unsure_tagger(
@@ -193,6 +196,31 @@ def test_a_work_may_begin_with_a_preposition() -> None:
 )
 def test_a_verb_with_its_object_is_no_name(text: str, phrase: str, kind: EntitySubtype) -> None:
     assert joined(text, (phrase, kind, 0.95)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase", "score"),
+    [
+        ("台積電是半導體公司", "半導體公司", 0.99),
+        ("他在一家建築公司上班", "建築公司", 0.99),
+        ("半導體公司都在漲", "半導體公司", 0.95),
+    ],
+)
+def test_what_a_company_does_is_not_its_name(text: str, phrase: str, score: float) -> None:
+    assert phrase not in [name for name, _ in joined(text, (phrase, ORGANISATION, score))]
+
+
+def test_a_company_may_be_called_by_a_word() -> None:
+    assert joined("我喜歡蘋果公司", ("蘋果公司", ORGANISATION, 0.99)) == [("蘋果公司", ORGANISATION)]
+
+
+def test_a_person_does_not_end_in_an_adverb() -> None:
+    assert joined("陳列也明智", ("陳列也", PERSON, 0.9)) == []
+
+
+def test_a_name_ends_before_a_comma() -> None:
+    assert joined("下午拜访了华为，晚上住酒店", ("华为，", ORGANISATION, 0.98)) == [("华为", ORGANISATION)]
+    assert joined("We like Yahoo! a lot", ("Yahoo!", ORGANISATION, 0.98)) == [("Yahoo!", ORGANISATION)]
 
 
 def test_who_comes_from_a_place_is_not_named_by_it() -> None:
