@@ -181,12 +181,7 @@ class Joiner:
                 return False
             if points(self._query, replacement.start, replacement.end):
                 return sure >= _OVERRIDE
-            if any(one.start == replacement.start == replacement.end < one.end for one in self._analysis.references):
-                return False  # 那是誰的: what refers already stands where the topic would
-            # where the rules have found what is meant, and in a statement, little else is left out; and "the phone
-            # number" may need no owner
-            doubtful = self._analysis.written or replacement.text.startswith("of ") or not is_question(self._query)
-            if doubtful and sure < _OVERRIDE:
+            if self._is_misplaced(replacement) or sure < self._least(replacement):
                 return False
             return not has_look_alike(self._query, self._analysis.references)  # which may have misled the rewriter
         if reference in self._analysis.bound:
@@ -202,6 +197,21 @@ class Joiner:
         if meant and self._is_option(reference, meant) and (sure < _DECISIVE or self._has_peer(reference, meant)):
             return False
         return meant is None or (score(reference, meant) is not None and not self._is_asked_for(reference, meant))
+
+    def _is_misplaced(self, replacement: Replacement) -> bool:
+        """Whether a gap is filled that cannot be one: 那是誰的, "the restaurant installed Redis", AI-Box 是誰在用."""
+        is_gap = replacement.start == replacement.end
+        before = any(one.start == replacement.start < one.end for one in self._analysis.references)
+        behind = any(one.start < one.end == replacement.start for one in self._analysis.references)
+        stated = is_question(self._query) and replacement.text.endswith("是")
+        return is_gap and (before or stated or (behind and not replacement.text.startswith("of ")))
+
+    def _least(self, replacement: Replacement) -> float:
+        """How sure the rewriter must be of what was left out."""
+        if replacement.text.startswith("of "):
+            return _DECISIVE  # "the phone number" may need no owner
+        # where the rules have found what is meant, and in a statement, little else is left out
+        return _OVERRIDE if self._analysis.written or not is_question(self._query) else self._floor
 
     def _has_time(self, replacement: Replacement) -> bool:
         """Whether it would tell a query when that says so itself, or asks for it."""

@@ -243,6 +243,29 @@ async def test_nothing_is_put_before_what_refers_itself(rules: RuleResolver, mak
 
 
 @pytest.mark.parametrize(
+    ("query", "said", "script"),
+    [
+        ("Where is the restaurant?", "I installed Redis.", ("the restaurant|", "{installed Redis}")),
+        ("台積電在哪裡？", "AI-Box 是什麼？", ("|", "{AI-Box} 是")),
+    ],
+)
+async def test_no_gap_is_filled_that_cannot_be_one(
+    rules: RuleResolver, make_request: MakeRequest, query: str, said: str, script: tuple[str, str]
+) -> None:
+    result = await resolve(rules, ScriptedRewriter(script), make_request(query, [said, "好"]))
+    assert result.resolved_query == query
+
+
+@pytest.mark.parametrize(("confidence", "owner"), [(0.9, ""), (0.97, " of OpenAI")])
+async def test_an_attribute_gets_an_owner_only_from_a_very_sure_rewriter(
+    rules: RuleResolver, make_request: MakeRequest, confidence: float, owner: str
+) -> None:
+    rewriter = ScriptedRewriter(("number|", "of {OpenAI}"), confidence=confidence, keep=0.0)
+    result = await resolve(rules, rewriter, make_request("What is the phone number?", ["Tell me about OpenAI.", "ok"]))
+    assert result.resolved_query == f"What is the phone number{owner}?"
+
+
+@pytest.mark.parametrize(
     ("query", "said", "left_out", "expected"),
     [
         ("是什麼品種？", "布偶貓很可愛。", "布偶貓", "布偶貓是什麼品種？"),
