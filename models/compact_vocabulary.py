@@ -24,6 +24,8 @@ _FORMAT = 1
 
 _ARRAYS = ("slots", "starts", "scores", "pieces")
 _SPACE = "▁"
+_LONGEST_IN_RUN = 6
+"""Characters of the longest piece inside a run: what is longer in the vocabulary is no word."""
 _UNKNOWN_PENALTY = 10.0
 """As in SentencePiece and in `tokenizers`: an unknown character scores so much less than the rarest piece."""
 
@@ -100,15 +102,19 @@ class CompactVocabulary:
         if not written:
             return PieceIds([])
         words = (_SPACE + written.replace(" ", _SPACE).removeprefix(_SPACE)).split(_SPACE)[1:]
-        return PieceIds([number for word in words for number in self._best(_SPACE + word)])
+        return PieceIds([number for word in words for number in self._fused(_SPACE + word)])
 
-    def _best(self, word: str) -> list[int]:
-        """The most probable pieces of a word; unknown characters beside each other are one."""
+    def segment(self, run: str) -> list[tuple[int, int]]:
+        """The most probable pieces inside a text without spaces: the id and the length of each, in characters."""
+        return [(number, end - start) for start, end, number in self._best(run, _LONGEST_IN_RUN)]
+
+    def _best(self, word: str, longest: int) -> list[tuple[int, int, int]]:
+        """The most probable pieces in order: start, end and id."""
         scores = [0.0, *[-math.inf] * len(word)]
         last: list[tuple[int, int]] = [(0, self._unknown_id)] * (len(word) + 1)  # start and id of the piece that ends
         for start in range(len(word)):
             is_known = False
-            for end in range(start + 1, min(len(word), start + self._longest) + 1):
+            for end in range(start + 1, min(len(word), start + longest) + 1):
                 number = self.token_to_id(word[start:end])
                 if number is None:
                     continue
@@ -117,21 +123,23 @@ class CompactVocabulary:
                     scores[end], last[end] = score, (start, number)
             if not is_known and (score := scores[start] + self._unknown_score) > scores[start + 1]:
                 scores[start + 1], last[start + 1] = score, (start, self._unknown_id)
-        return self._fused(_backwards(last))
+        return list(_backwards(last))[::-1]
 
-    def _fused(self, backwards: Iterator[int]) -> list[int]:
+    def _fused(self, word: str) -> list[int]:
+        """The most probable pieces of a word; unknown characters beside each other are one."""
         numbers: list[int] = []
-        for number in backwards:
+        for _, _, number in self._best(word, self._longest):
             if number != self._unknown_id or numbers[-1:] != [self._unknown_id]:
                 numbers.append(number)
-        return numbers[::-1]
+        return numbers
 
 
-def _backwards(last: list[tuple[int, int]]) -> Iterator[int]:
+def _backwards(last: list[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
     end = len(last) - 1
     while end:
-        end, number = last[end]
-        yield number
+        start, number = last[end]
+        yield start, end, number
+        end = start
 
 
 def _write(source: Path, folder: Path) -> None:

@@ -7,7 +7,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from enum import IntEnum
+from typing import NamedTuple, Protocol
 
 from memory.text import to_simplified
 
@@ -21,6 +22,7 @@ _UNIT = re.compile(
     re.IGNORECASE,
 )
 _HAN_CHARACTER = re.compile(rf"[{_HAN}]")
+_HAN_RUN = re.compile(rf"[{_HAN}]{{2,}}")
 _MAX_PIECES = 8
 """Tokens of one unit that the model reads: a word of more is a code or a link, which its head identifies."""
 
@@ -50,20 +52,48 @@ def fold_unit(surface: str) -> str:
     return to_simplified(unicodedata.normalize("NFKC", surface)).casefold().replace("’", "'")
 
 
+class Place(IntEnum):
+    """Where in its word a unit stands."""
+
+    ALONE = 0
+    FIRST = 1
+    INSIDE = 2
+    LAST = 3
+
+
+class Cover(NamedTuple):
+    """The piece of the vocabulary that a unit is a character of, in the most probable segmentation of its run.
+
+    Attributes:
+        piece: Token id; of no meaning for a unit that stands alone.
+        place: Of the unit in the piece.
+    """
+
+    piece: int
+    place: Place
+
+
+ALONE = Cover(0, Place.ALONE)
+
+
 class Vocabulary(Protocol):
-    """What a `tokenizers.Tokenizer` offers here."""
+    """What a `compact_vocabulary.CompactVocabulary` offers here."""
 
     def token_to_id(self, token: str) -> int | None:
         """The id of a piece."""
         ...
 
-    def encode(self, sequence: str, *, add_special_tokens: bool = True) -> "Encoding":
-        """Tokenises a text."""
+    def encode(self, sequence: str, *, add_special_tokens: bool = False) -> "Encoding":
+        """Tokenises a word."""
+        ...
+
+    def segment(self, run: str) -> Sequence[tuple[int, int]]:
+        """The most probable pieces inside a text without spaces: the id and the length of each, in characters."""
         ...
 
 
 class Encoding(Protocol):
-    """What `tokenizers.Encoding` offers here."""
+    """What `compact_vocabulary.PieceIds` offers here."""
 
     @property
     def ids(self) -> list[int]:
@@ -76,12 +106,14 @@ class UnitTokenizer:
 
     Args:
         tokenizer: The body's tokenizer.
+        simplified: Whether Traditional characters are read as Simplified ones.
     """
 
     _REMEMBERED = 100_000
 
-    def __init__(self, tokenizer: Vocabulary) -> None:
+    def __init__(self, tokenizer: Vocabulary, *, simplified: bool = False) -> None:
         self._tokenizer = tokenizer
+        self._simplified = simplified
         self._ids: dict[str, tuple[int, ...]] = {}
         self.start_id = self._special("<s>")
         self.pad_id = self._special("<pad>")
@@ -96,7 +128,24 @@ class UnitTokenizer:
 
     def ids(self, text: str, units: Sequence[Unit]) -> list[tuple[int, ...]]:
         """The token ids of each unit; never empty."""
+        text = self._read(text)
         return [self._of(text[unit.start : unit.end]) for unit in units]
+
+    def covers(self, text: str, units: Sequence[Unit]) -> list[Cover]:
+        """What covers each unit: a piece of two Han characters or more, or nothing."""
+        covering: dict[int, Cover] = {}
+        for run in _HAN_RUN.finditer(self._read(text)):
+            start = run.start()
+            for piece, length in self._tokenizer.segment(run.group()):
+                if length > 1:
+                    last = start + length - 1
+                    covering |= {at: Cover(piece, Place.INSIDE) for at in range(start, last)}
+                    covering[start], covering[last] = Cover(piece, Place.FIRST), Cover(piece, Place.LAST)
+                start += length
+        return [covering.get(unit.start, ALONE) for unit in units]
+
+    def _read(self, text: str) -> str:
+        return to_simplified(text) if self._simplified else text
 
     def _of(self, surface: str) -> tuple[int, ...]:
         known = self._ids.get(surface)

@@ -52,11 +52,9 @@ class RewriteResult(Value):
 
     `replacements` are in order and do not touch; there are none where the query is left as it is. `keep_probability` is
     the calibrated probability that the query needs no edit, `confidence` that `text` is right; both lie in 0 to 1.
-    `best_edit` is how the query would read edited, whatever was decided.
     """
 
     text: str
     replacements: tuple[Replacement, ...] = ()
     keep_probability: float
     confidence: float
-    best_edit: str

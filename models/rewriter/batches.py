@@ -23,6 +23,7 @@ def collate(features: Sequence[Features], *, pad_id: int, span: int, device: str
     units = max(1, *(len(one.context_tokens) for one in features))
     gaps = max(len(one.query_tokens) for one in features) + 1
     input_ids = np.full((count, tokens), pad_id, np.int64)
+    covers = np.zeros((count, tokens, 2), np.int64)
     mask = np.zeros((count, tokens), np.int64)
     types = np.zeros((count, tokens), np.int64)
     context = np.zeros((count, units, 2), np.int64)
@@ -30,6 +31,7 @@ def collate(features: Sequence[Features], *, pad_id: int, span: int, device: str
     spans = np.zeros((count, units, span), np.bool_)
     for row, one in enumerate(features):
         input_ids[row, : one.token_count] = one.input_ids
+        covers[row, : one.token_count] = one.covers
         mask[row, : one.token_count] = 1
         types[row, one.query_start : one.token_count] = 1
         mine = len(one.context_tokens)
@@ -40,6 +42,7 @@ def collate(features: Sequence[Features], *, pad_id: int, span: int, device: str
         gap_tokens[row, : len(words) + 1, 1] = [*words[:, 0], one.token_count - 1]
     arrays = {
         "input_ids": input_ids,
+        "covers": covers,
         "attention_mask": mask,
         "token_type_ids": types,
         "context_tokens": context,

@@ -18,19 +18,21 @@ class KeepRule:
 
     Attributes:
         threshold: Keep from this probability on that the query needs no edit.
-        keep_logit: Weight of the network's log-odds that it needs none.
-        keep_edit: Weight of the log-probability of the best edits: doubt about how to edit speaks for keeping.
-        keep_offset: What is added to both.
+        keep_logit: Weight of the network's log-odds that it needs none; positive.
+        keep_offset: What is added to it.
         right_logit: Weight of the network's log-odds of an edit.
         right_offset: What is added to it.
     """
 
     threshold: float = 0.5
     keep_logit: float = 1.0
-    keep_edit: float = 0.0
     keep_offset: float = 0.0
     right_logit: float = 1.0
     right_offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.keep_logit <= 0:
+            raise ValueError(f"keep_logit is {self.keep_logit}, and must be positive")
 
     def keeps(self, rewrite: Rewrite) -> bool:
         """Whether the query stays as it is."""
@@ -38,10 +40,12 @@ class KeepRule:
 
     def keep_probability(self, rewrite: Rewrite) -> float:
         """That the query needs no edit, 0 to 1."""
-        if not rewrite.edits:
-            return 1.0
-        said = self.keep_logit * logit(rewrite.keep_probability) + self.keep_edit * rewrite.log_probability
-        return sigmoid(said + self.keep_offset)
+        return sigmoid(self.keep_logit * logit(rewrite.keep_probability) + self.keep_offset)
+
+    @property
+    def keep_from(self) -> float:
+        """The network's own probability from which on a query is kept."""
+        return sigmoid((logit(self.threshold) - self.keep_offset) / self.keep_logit)
 
     def right_probability(self, log_probability: float) -> float:
         """That an edit of this log-probability restores what was meant, given that the query needs one; 0 to 1."""

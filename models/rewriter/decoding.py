@@ -24,11 +24,13 @@ class DecodingLimits:
         beam: Chains kept for each query.
         edits: Edits of a rewrite, at most.
         segments: Segments of an edit, at most.
+        keep_from: No edit is looked for where the network is so sure, or surer, that the query needs none.
     """
 
     beam: int = 4
     edits: int = 4
     segments: int = 6
+    keep_from: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ class Rewrite:
     """How a query would best be rewritten, and whether it should be.
 
     Attributes:
-        edits: In order; none where no edit is possible.
+        edits: In order; none where no edit is possible, or none was looked for.
         log_probability: Of all edits together, given that there are any.
         edit_log_probabilities: Of each edit, its place and its segments together.
         keep_probability: That the query needs no edit, as the network says it.
@@ -139,6 +141,9 @@ def _place(
             grown.append(replace(chain, score=chain.score + stop_score, is_done=True))
         else:  # whether to edit at all is decided apart from how
             keep[chain.row] = math.exp(stop_score)
+            if keep[chain.row] >= limits.keep_from:
+                grown.append(replace(chain, is_done=True))
+                continue
             given_edit = -_log(-math.expm1(stop_score))
         if len(chain.edits) == limits.edits:
             continue

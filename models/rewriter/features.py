@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..units import Unit, UnitTokenizer, split_units
+from ..units import ALONE, Unit, UnitTokenizer, split_units
 from .edits import Source
 
 Indices = npt.NDArray[np.int64]
@@ -25,6 +25,7 @@ class Features:
         units: Its units; behind `MAX_QUERY_UNITS` the text stays as it is.
         source: The context that was kept, with its words.
         input_ids: Shape (tokens,).
+        covers: Shape (tokens, 2): the piece that covers each token and its place in it (`units.Cover`).
         query_start: Position of the first token of the query; the one before it separates it from the context.
         context_tokens: Shape (context units, 2), positions of the first and the last token of each.
         query_tokens: Shape (query units, 2), likewise.
@@ -34,6 +35,7 @@ class Features:
     units: tuple[Unit, ...]
     source: Source
     input_ids: Indices
+    covers: Indices
     query_start: int
     context_tokens: Indices
     query_tokens: Indices
@@ -65,24 +67,30 @@ class FeatureReader:
         source = Source.of(self._fitting([turn for turn in turns if turn]), self._words)
         units = split_units(query)[:MAX_QUERY_UNITS]
         ids = [tokenizer.start_id]
+        covers = [ALONE]
+
+        def add(text: str, units: Sequence[Unit]) -> list[tuple[int, int]]:
+            """Appends a text and its separator; gives the first and the last token of each unit."""
+            places = []
+            for pieces, cover in zip(tokenizer.ids(text, units), tokenizer.covers(text, units), strict=True):
+                places.append((len(ids), len(ids) + len(pieces) - 1))
+                ids.extend(pieces)
+                covers.extend([cover] * len(pieces))
+            ids.append(tokenizer.separator_id)
+            covers.append(ALONE)
+            return places
+
         context: list[tuple[int, int]] = []
         for number, turn in enumerate(source.turns):
-            mine = [unit for unit, of in zip(source.units, source.turn_of, strict=True) if of == number]
-            for pieces in tokenizer.ids(turn, mine):
-                context.append((len(ids), len(ids) + len(pieces) - 1))
-                ids += pieces
-            ids.append(tokenizer.separator_id)
+            context += add(turn, [unit for unit, of in zip(source.units, source.turn_of, strict=True) if of == number])
         query_start = len(ids)
-        places: list[tuple[int, int]] = []
-        for pieces in tokenizer.ids(query, units):
-            places.append((len(ids), len(ids) + len(pieces) - 1))
-            ids += pieces
-        ids.append(tokenizer.separator_id)
+        places = add(query, units)
         return Features(
             query=query,
             units=tuple(units),
             source=source,
             input_ids=np.array(ids, np.int64),
+            covers=np.array(covers, np.int64),
             query_start=query_start,
             context_tokens=np.array(context, np.int64).reshape(-1, 2),
             query_tokens=np.array(places, np.int64).reshape(-1, 2),

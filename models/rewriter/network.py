@@ -15,6 +15,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ..serving.word_embedding import WordEmbedding
+
 NOWHERE = -1
 _MASKED = -1e9
 
@@ -91,6 +93,7 @@ class RewriterNetwork(nn.Module):
         self.shape = shape
         hidden, place, pointer = shape.hidden, shape.place, shape.pointer
         self.dropout = nn.Dropout(0.1)
+        self.read_words = WordEmbedding(hidden)
         # where: an edit is the pair of gaps around what it deletes
         self.place_left = nn.Linear(2 * hidden, place)
         self.place_right = nn.Linear(2 * hidden, place, bias=False)
@@ -123,11 +126,12 @@ class RewriterNetwork(nn.Module):
         """Runs the body.
 
         Args:
-            batch: `input_ids`, `attention_mask`, `token_type_ids`, each (batch, tokens); `gap_tokens`
-                (batch, gaps, 2); `gaps` (batch,); `context_tokens` (batch, context units, 2); `spans`.
+            batch: `input_ids`, `attention_mask`, `token_type_ids`, each (batch, tokens); `covers`
+                (batch, tokens, 2); `gap_tokens` (batch, gaps, 2); `gaps` (batch,); `context_tokens`
+                (batch, context units, 2); `spans`.
         """
         states = self.body(
-            input_ids=batch["input_ids"],
+            inputs_embeds=self.read_words(self.body, batch["input_ids"], batch["covers"]),
             attention_mask=batch["attention_mask"],
             token_type_ids=batch["token_type_ids"],
         ).last_hidden_state.float()  # (batch, tokens, hidden)

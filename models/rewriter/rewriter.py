@@ -70,11 +70,13 @@ class Rewriter(WeightFileModel[_Loaded]):
         Raises:
             ModelUnavailable: See `load`.
         """
+        from .decoding import DecodingLimits
         from .inference import rewrite_all
 
         loaded = self.parts()
+        limits = DecodingLimits(keep_from=loaded.rule.keep_from)
         with self._lock:
-            found = rewrite_all(loaded.network, [one.features for one in prepared], pad_id=loaded.pad_id)
+            found = rewrite_all(loaded.network, [one.features for one in prepared], pad_id=loaded.pad_id, limits=limits)
         return [result_of(one.request, each, loaded.rule) for one, each in zip(prepared, found, strict=True)]
 
     def rewrite(self, requests: Sequence[RewriteRequest]) -> list[RewriteResult]:
@@ -95,7 +97,7 @@ class Rewriter(WeightFileModel[_Loaded]):
 
         settings = read_settings(self._weights)
         network, body = self._load_network(lambda body: RewriterNetwork(body, settings.shape), body=settings.body)
-        tokenizer = UnitTokenizer(open_vocabulary(body, self._cache))
+        tokenizer = UnitTokenizer(open_vocabulary(body, self._cache), simplified=True)
         return _Loaded(network, FeatureReader(tokenizer, settings.words), tokenizer.pad_id, settings.rule)
 
 
@@ -120,7 +122,6 @@ def result_of(request: RewriteRequest, found: "Rewritten", rule: "KeepRule") -> 
         replacements=replacements,
         keep_probability=keep,
         confidence=keep if kept else (1.0 - keep) * min(one.confidence for one in replacements),
-        best_edit=found.edited(),
     )
 
 

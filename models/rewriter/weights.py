@@ -9,7 +9,7 @@ from ..delta_weights import load_delta, read_metadata, save_delta, unreadable
 from .decisions import KeepRule
 from .network import NetworkShape, RewriterNetwork
 
-_FORMAT = 1
+_FORMAT = 2
 _COMPONENT = "rewriter"
 
 
@@ -53,7 +53,7 @@ def read_settings(path: Path) -> RewriterSettings:
             rule=KeepRule(**metadata["rule"]),
             body=metadata["body"],
         )
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise unreadable(path, error, component=_COMPONENT) from error
 
 

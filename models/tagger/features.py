@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..units import Unit, UnitTokenizer, split_units
+from ..units import ALONE, Unit, UnitTokenizer, split_units
 
 Indices = npt.NDArray[np.int64]
 
@@ -24,11 +24,13 @@ class Window:
     Attributes:
         units: Its units, with offsets into the whole text; at least one.
         input_ids: Shape (tokens,).
+        covers: Shape (tokens, 2): the piece that covers each token and its place in it (`units.Cover`).
         unit_tokens: Shape (units, 2): positions of the first and the last token of each.
     """
 
     units: tuple[Unit, ...]
     input_ids: Indices
+    covers: Indices
     unit_tokens: Indices
 
     @property
@@ -51,15 +53,26 @@ class WindowReader:
         """The windows of a text in order; none where nothing is in it but white space."""
         units = split_units(text)
         pieces = self._tokenizer.ids(text, units)
+        covers = self._tokenizer.covers(text, units)
         windows = []
         for start, stop in _cut(text, units, [len(one) for one in pieces], MAX_TOKENS - 2):
             ids = [self._tokenizer.start_id]
+            covering = [ALONE]
             places = []
-            for one in pieces[start:stop]:
+            for one, cover in zip(pieces[start:stop], covers[start:stop], strict=True):
                 places.append((len(ids), len(ids) + len(one) - 1))
                 ids += one
+                covering += [cover] * len(one)
             ids.append(self._tokenizer.separator_id)
-            windows.append(Window(tuple(units[start:stop]), np.array(ids, np.int64), np.array(places, np.int64)))
+            covering.append(ALONE)
+            windows.append(
+                Window(
+                    units=tuple(units[start:stop]),
+                    input_ids=np.array(ids, np.int64),
+                    covers=np.array(covering, np.int64),
+                    unit_tokens=np.array(places, np.int64),
+                )
+            )
         return windows
 
 

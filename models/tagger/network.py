@@ -15,7 +15,8 @@ from dataclasses import asdict, dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
+
+from ..serving.word_embedding import WordEmbedding
 
 NO_SOURCE = 0
 MASKED = -1e4
@@ -68,6 +69,7 @@ class TaggerNetwork(nn.Module):
         self.start_score = nn.Linear(shape.hidden, shape.labels)
         self.end_score = nn.Linear(shape.hidden, shape.labels, bias=False)
         self.width_score = nn.Embedding(shape.span, shape.labels)
+        self.words = WordEmbedding(shape.hidden)
         nn.init.normal_(self.sources.weight, std=0.02)
         # The body's states are small and alike (what differs between tokens is a third of their length). Without wider
         # products, and a start from "no span is a name", the first steps are spent on pushing all scores down, through
@@ -82,16 +84,15 @@ class TaggerNetwork(nn.Module):
         """Scores.
 
         Args:
-            batch: `input_ids` and `attention_mask` (batch, tokens); `sources` (batch,); `unit_tokens`
-                (batch, units, 2); `unit_counts` (batch,).
+            batch: `input_ids` and `attention_mask` (batch, tokens); `covers` (batch, tokens, 2); `sources` (batch,);
+                `unit_tokens` (batch, units, 2); `unit_counts` (batch,).
 
         Returns:
             Shape (batch, units, span, labels), float32, by first unit and width; `MASKED` where a span ends behind
             the text.
         """
         sources = batch["sources"]
-        words = self.body.get_parameter("embeddings.word_embeddings.weight")
-        embedded = functional.embedding(batch["input_ids"], words)  # (batch, tokens, hidden)
+        embedded = self.words(self.body, batch["input_ids"], batch["covers"])  # (batch, tokens, hidden)
         told = self.sources(sources) * (sources != NO_SOURCE)[:, None]  # (batch, hidden)
         states = self.body(
             inputs_embeds=embedded + told.to(embedded.dtype)[:, None], attention_mask=batch["attention_mask"]

@@ -95,5 +95,5 @@ class Tagger(WeightFileModel[_Loaded]):
 
         settings = read_settings(self._weights)
         network, body = self._load_network(lambda body: TaggerNetwork(body, settings.shape), body=settings.body)
-        tokenizer = UnitTokenizer(open_vocabulary(body, self._cache))
+        tokenizer = UnitTokenizer(open_vocabulary(body, self._cache), simplified=True)
         return _Loaded(network, WindowReader(tokenizer), tokenizer.pad_id, settings.thresholds)

@@ -11,7 +11,7 @@ from ..delta_weights import load_delta, read_metadata, save_delta, unreadable
 from .labels import LABELS
 from .network import TaggerNetwork, TaggerShape
 
-_FORMAT = 1
+_FORMAT = 2
 _COMPONENT = "tagger"
 
 

@@ -48,7 +48,7 @@ def load_checkpoint(path: Path, cache: Path) -> tuple[RewriterNetwork, FeatureRe
     words = json.loads((path.parent / "words.json").read_text(encoding="utf-8"))
 
     state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-    network, reader, tokenizer = build(cache, words, NetworkShape(**state["shape"]))
+    network, reader, tokenizer = build(cache, words, NetworkShape(**state["shape"]), simplified=True)
     named = list(network.named_parameters())
     body = [parameter for name, parameter in named if name.startswith("body.") and "word_embeddings" not in name]
     heads = [parameter for name, parameter in named if not name.startswith("body.")]

@@ -102,40 +102,31 @@ def deciding(rows: Sequence[RewritingRow]) -> Iterator[int]:
 def _calibrated(rows: Sequence[RewritingRow], found: Sequence[Rewritten]) -> KeepRule:
     complete = is_complete(rows)
     decided = [number for number in deciding(rows) if found[number].rewrite.edits]
-    keep = _fit(
-        decided,
-        complete,
-        lambda number: (
-            logit(found[number].rewrite.keep_probability),
-            found[number].rewrite.log_probability,
-        ),
-    )
+    keep = _fit(decided, complete, lambda number: logit(found[number].rewrite.keep_probability))
     edited = [number for number in range(len(rows)) if found[number].rewrite.edits and not complete[number]]
     right = _fit(
         edited,
         is_restored(rows, found),
-        lambda number: (logit(float(np.exp(edit_log_probability(found[number])))),),
+        lambda number: logit(float(np.exp(edit_log_probability(found[number])))),
     )
     rule = KeepRule()
     if keep is not None:
-        rule = replace(rule, keep_logit=keep[0], keep_edit=keep[1], keep_offset=keep[2])
+        rule = replace(rule, keep_logit=keep[0], keep_offset=keep[1])
     if right is not None:
         rule = replace(rule, right_logit=right[0], right_offset=right[1])
     return rule
 
 
-def _fit(
-    numbers: Sequence[int], truth: npt.NDArray[np.bool_], features: Callable[[int], tuple[float, ...]]
-) -> list[float] | None:
-    """Weights of the features and, last, the offset of a logistic regression; None where all rows are alike."""
+def _fit(numbers: Sequence[int], truth: npt.NDArray[np.bool_], said_of: Callable[[int], float]) -> list[float] | None:
+    """Weight and offset of a logistic regression on one number; None where all rows are alike."""
     wanted = truth[list(numbers)].astype(np.float64)
     if not len(numbers) or wanted.min() == wanted.max():
         return None
-    inputs = np.array([(*features(number), 1.0) for number in numbers])
-    weights: Floats = np.zeros(inputs.shape[1])
+    inputs = np.array([(said_of(number), 1.0) for number in numbers])
+    weights: Floats = np.zeros(2)
     for _ in range(_STEPS):  # Newton's method
         said = 1.0 / (1.0 + np.exp(-np.clip(inputs @ weights, -30, 30)))
         slope = inputs.T @ (said - wanted) + _RIDGE * weights
-        curvature = (inputs * (said * (1 - said))[:, None]).T @ inputs + _RIDGE * np.eye(len(weights))
+        curvature = (inputs * (said * (1 - said))[:, None]).T @ inputs + _RIDGE * np.eye(2)
         weights = weights - np.linalg.solve(curvature, slope)
     return [round(float(weight), 4) for weight in weights]

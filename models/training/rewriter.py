@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from models.catalog import DEFAULT_MODEL
+from models.compact_vocabulary import open_vocabulary
 from models.e5_body import load_body
 from models.prepare import prepare_model
 from models.rewriter.decisions import KeepRule
@@ -88,7 +89,7 @@ def _tune(
 
 
 def build(
-    cache: Path, words: list[str], shape: NetworkShape, *, attention: str = "sdpa"
+    cache: Path, words: list[str], shape: NetworkShape, *, attention: str = "sdpa", simplified: bool = False
 ) -> tuple[RewriterNetwork, FeatureReader, UnitTokenizer]:
     """An untrained network on the prepared body, and what reads text for it.
 
@@ -97,14 +98,13 @@ def build(
         words: Function words.
         shape: Of the heads.
         attention: See `load_body`.
+        simplified: See `UnitTokenizer`; a training reads both scripts, what ships only this one.
 
     Raises:
         ModelUnavailable: The body cannot be prepared.
     """
-    from tokenizers import Tokenizer
-
     folder = prepare_model(DEFAULT_MODEL, cache)
-    tokenizer = UnitTokenizer(Tokenizer.from_file(str(folder / "tokenizer.json")))
+    tokenizer = UnitTokenizer(open_vocabulary(folder, cache), simplified=simplified)
     body = load_body(str(folder), attention=attention)
     for layer in body.encoder.layer:
         layer.attention.self.dropout.p = 0.0  # of little use in fine-tuning, and dear on a CPU

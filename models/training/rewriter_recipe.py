@@ -9,12 +9,12 @@ model card beside the weights. With `--sets open` only data sets are read whose 
 
 import argparse
 import json
-import subprocess
-import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .recipes import recipe_parser, run_module
 from .rewriter import choose_words
 from .rewriting_data import Part, find_sets, load_rows
 
@@ -45,12 +45,12 @@ STAGES = (
         (
             ("rewrite", 0.5),
             ("restoration", 1.0),
-            ("canard", 0.35),
-            ("camrest", 0.4),
-            ("followup", 0.4),
-            ("mudoco", 0.4),
+            ("canard", 0.5),
+            ("camrest", 0.8),
+            ("followup", 0.6),
+            ("mudoco", 0.6),
         ),
-        ("--epochs", "9", "--cooldown", "0.35", "--foreign", "0", "--lost", "0", "--renamed", "0"),
+        ("--epochs", "5", "--cooldown", "0.35", "--foreign", "0", "--lost", "0", "--renamed", "0"),
         start=(("rewrite", 1.0),),
     ),
     Stage(
@@ -59,61 +59,59 @@ STAGES = (
             ("rewrite", 0.5),
             ("restoration", 1.0),
             ("canard", 0.5),
-            ("camrest", 0.4),
-            ("followup", 0.4),
-            ("mudoco", 0.4),
+            ("camrest", 0.8),
+            ("followup", 0.6),
+            ("mudoco", 0.6),
         ),
         (
-            *("--epochs", "3", "--cooldown", "0.5", "--body-rate", "1e-4", "--head-rate", "5e-4"),
+            *("--epochs", "2", "--cooldown", "0.5", "--body-rate", "1e-4", "--head-rate", "5e-4"),
             *("--complete", "0.15", "--foreign", "0.15", "--lost", "0.05", "--renamed", "0.25"),
         ),
         start=(("rewrite", 0.25), ("mixed", 0.75)),
     ),
 )
+SHIPPED = (("mixed", 0.5), ("negatives", 0.5))
+"""The stages whose weights are averaged in the file: the last knows what to leave, and forgets some of the rest."""
 
 
 def main() -> None:
-    """Trains every stage and exports the last."""
-    parser = argparse.ArgumentParser(description="Trains the rewriter that ships.")
-    parser.add_argument("data", type=Path, help="folder of the query-rewriting data sets")
-    parser.add_argument("--out", type=Path, required=True, help="gets a folder for each stage")
-    parser.add_argument("--cache", type=Path, required=True, help="folder in which prepared models are kept")
-    parser.add_argument("--weights", type=Path, required=True, help="the weight file to write")
-    parser.add_argument("--sets", choices=("all", "open"), default="all")
-    parser.add_argument("--device", default="cpu")
-    arguments = parser.parse_args()
+    """Trains every stage and exports the blend of the last two."""
+    arguments = recipe_parser("Trains the rewriter that ships.", "query-rewriting data sets").parse_args()
     sets = find_sets(arguments.sets)
     allowed = {one.name for one in sets}
     arguments.out.mkdir(parents=True, exist_ok=True)
     words = choose_words([(load_rows(arguments.data, one)[Part.TRAIN], one.chinese) for one in sets])
     (arguments.out / "words.json").write_text(json.dumps(words, ensure_ascii=False), encoding="utf-8")
-    last: Path | None = None
     for stage in STAGES:
         read = [f"{name}:{weight:g}" for name, weight in stage.sets if name in allowed]
         if read:
-            last = _train(stage, ",".join(read), arguments)
-    _run(
-        "export_rewriter", arguments.data, "--checkpoint", f"{last}/checkpoint.pt", "--cache", arguments.cache,
+            _train(stage, ",".join(read), arguments)
+    shipped = blended(_checkpoints(arguments.out, SHIPPED), arguments.out / "shipped.pt")
+    run_module(
+        "export_rewriter", arguments.data, "--checkpoint", shipped, "--cache", arguments.cache,
         "--sets", arguments.sets, "--out", arguments.weights,
     )  # fmt: skip
 
 
-def _train(stage: Stage, sets: str, arguments: argparse.Namespace) -> Path:
+def _train(stage: Stage, sets: str, arguments: argparse.Namespace) -> None:
     folder: Path = arguments.out / stage.name
     given: list[Any] = ["--out", folder, "--cache", arguments.cache, "--sets", sets, *stage.options]
     given += ["--words", arguments.out / "words.json", "--resume"]
-    parts = [(arguments.out / name / "checkpoint.pt", share) for name, share in stage.start]
-    parts = [part for part in parts if part[0].exists()]  # with open sets there may be fewer
-    if parts:
+    if parts := _checkpoints(arguments.out, stage.start):
         given += ["--start", blended(parts, arguments.out / f"{stage.name}-start.pt")]
     if arguments.device != "cpu":
         given += ["--device", arguments.device, *_ON_GPU]
-    _run("rewriter", arguments.data, *given)
-    return folder
+    run_module("rewriter", arguments.data, *given)
+
+
+def _checkpoints(out: Path, parts: Sequence[tuple[str, float]]) -> list[tuple[Path, float]]:
+    """Those of stages that were trained: with open sets there may be fewer."""
+    paths = [(out / name / "checkpoint.pt", share) for name, share in parts]
+    return [part for part in paths if part[0].exists()]
 
 
 def blended(parts: list[tuple[Path, float]], out: Path) -> Path:
-    """One checkpoint from the averaged weights of several."""
+    """One checkpoint from the averaged weights of several; of one shape."""
     import torch
 
     total = sum(share for _, share in parts)
@@ -122,13 +120,10 @@ def blended(parts: list[tuple[Path, float]], out: Path) -> Path:
         state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
         mine = [value * (share / total) for value in state["average"]]
         blend["average"] = [a + b for a, b in zip(blend["average"], mine, strict=True)] if blend else mine
+        blend["shape"] = state["shape"]
     blend["masters"] = blend["average"]
     torch.save(blend, out)
     return out
-
-
-def _run(module: str, *given: Any) -> None:
-    subprocess.run([sys.executable, "-m", f"models.training.{module}", *map(str, given)], check=True)  # noqa: S603
 
 
 if __name__ == "__main__":

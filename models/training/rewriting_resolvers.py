@@ -70,4 +70,4 @@ def request_of(row: RewritingRow) -> ResolutionRequest:
 
 
 def _unchanged(query: str) -> RewriteResult:
-    return RewriteResult(text=query, keep_probability=1.0, confidence=1.0, best_edit=query)
+    return RewriteResult(text=query, keep_probability=1.0, confidence=1.0)

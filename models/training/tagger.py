@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from models.catalog import DEFAULT_MODEL
+from models.compact_vocabulary import open_vocabulary
 from models.e5_body import load_body
 from models.prepare import prepare_model
 from models.tagger.decoding import decode_labels, decode_names
@@ -117,7 +118,7 @@ def tagging_task(mix: TaggingMix, shape: TaggerShape, pad_id: int) -> Task[Tagge
 
 
 def build(
-    cache: Path, shape: TaggerShape, *, attention: str = "sdpa"
+    cache: Path, shape: TaggerShape, *, attention: str = "sdpa", simplified: bool = False
 ) -> tuple[TaggerNetwork, WindowReader, UnitTokenizer]:
     """An untrained network on the prepared body, and what reads text for it.
 
@@ -125,14 +126,13 @@ def build(
         cache: Where prepared models are kept.
         shape: Of the head.
         attention: See `load_body`.
+        simplified: See `UnitTokenizer`; a training reads both scripts, what ships only this one.
 
     Raises:
         ModelUnavailable: The body cannot be prepared.
     """
-    from tokenizers import Tokenizer
-
     folder = prepare_model(DEFAULT_MODEL, cache)
-    tokenizer = UnitTokenizer(Tokenizer.from_file(str(folder / "tokenizer.json")))
+    tokenizer = UnitTokenizer(open_vocabulary(folder, cache), simplified=simplified)
     body = load_body(str(folder), attention=attention)
     for layer in body.encoder.layer:
         layer.attention.self.dropout.p = 0.0  # of little use in fine-tuning, and dear on a CPU

@@ -73,14 +73,14 @@ def load_tagger(path: Path, cache: Path) -> LoadedTagger:
     """
     if path.suffix == ".safetensors":
         settings = read_settings(path)
-        network, reader, tokenizer = build(cache, settings.shape)
+        network, reader, tokenizer = build(cache, settings.shape, simplified=True)
         load_weights(path, network)
         return LoadedTagger(network.eval(), reader, tokenizer.pad_id, settings.sources, dict(settings.thresholds))
     import torch
 
     sources = tuple(json.loads((path.parent / "sources.json").read_text(encoding="utf-8")))
     state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-    network, reader, tokenizer = build(cache, TaggerShape(**state["shape"]))
+    network, reader, tokenizer = build(cache, TaggerShape(**state["shape"]), simplified=True)
     load_average(network, state["average"])
     return LoadedTagger(network.eval(), reader, tokenizer.pad_id, sources, dict(HALVES))
 

@@ -44,6 +44,22 @@ def test_any_text_has_the_same_pieces(both: Any, word: str) -> None:
     assert compact.encode(word).ids == real.encode(word, add_special_tokens=False).ids
 
 
+def test_inside_a_text_no_piece_begins_a_word(both: Any) -> None:
+    compact, real = both
+    run = "我女朋友不喜欢下午的天氣預報"
+    pieces = compact.segment(run)
+    assert "".join(real.id_to_token(number) for number, _ in pieces) == run
+    assert [length for _, length in pieces] == [len(real.id_to_token(number)) for number, _ in pieces]
+    assert real.token_to_id("女朋友") in dict(pieces)
+
+
+@given(run=st.text("我女朋友喜歡天氣預報a株式会社龘", min_size=1, max_size=20))
+@settings(deadline=None)
+def test_pieces_cover_any_run_once(both: Any, run: str) -> None:
+    compact, _ = both
+    assert sum(length for _, length in compact.segment(run)) == len(run)
+
+
 def test_pieces_have_the_same_ids(both: Any) -> None:
     compact, real = both
     for token in ("<s>", "<pad>", "</s>", "<unk>", "▁the", "的", "是", "ing", "▁", "no such piece", ""):

@@ -103,9 +103,8 @@ def test_the_rewriter_says_what_it_copied_and_from_where(weights: Path, e5_folde
             assert 0 <= replacement.start <= replacement.end <= len(request.query)
 
 
-def test_copied_spans_have_offsets_into_their_turns(e5_folder: Path) -> None:
-    from tokenizers import Tokenizer
-
+def test_copied_spans_have_offsets_into_their_turns(e5_folder: Path, tmp_path: Path) -> None:
+    from models.compact_vocabulary import open_vocabulary
     from models.rewriter.decisions import KeepRule
     from models.rewriter.decoding import Filling, Rewrite
     from models.rewriter.edits import Edit, Segment
@@ -115,7 +114,7 @@ def test_copied_spans_have_offsets_into_their_turns(e5_folder: Path) -> None:
     from models.units import UnitTokenizer
 
     request = RewriteRequest(query="它多少錢？", turns=("我想買 AI-Box", "", "好的"), names=("宏康",))
-    reader = FeatureReader(UnitTokenizer(Tokenizer.from_file(str(e5_folder / "tokenizer.json"))), ["的"])
+    reader = FeatureReader(UnitTokenizer(open_vocabulary(e5_folder, tmp_path)), ["的"])
     features = reader.read(["宏康", *request.turns], request.query)
     edits = (Edit(0, 1, (Segment(0, 2), Segment(5, 8))), Edit(5, 5, (Segment(8, 10),)))
     fillings = Filling((0.9, 0.8), ((Segment(5, 8), 0.1),)), Filling((0.7,))
@@ -135,4 +134,4 @@ def test_copied_spans_have_offsets_into_their_turns(e5_folder: Path) -> None:
     assert whole.confidence == pytest.approx(0.9 * math.exp(-0.3))
     kept = result_of(request, found, KeepRule(threshold=0.0))
     assert (kept.text, kept.replacements) == (request.query, ())
-    assert (kept.confidence, kept.best_edit) == (pytest.approx(0.1), whole.text)
+    assert kept.confidence == pytest.approx(0.1)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.rewriter.edits import Edit, Segment, Source, apply_edits, joined, written
-from models.units import UnitTokenizer, split_units
+from models.units import ALONE, Cover, Place, UnitTokenizer, split_units
 
 TEXTS = st.text(alphabet="他喜欢蘋果 abcXYZ12.,'’s？!　é\t〒", max_size=30)
 
@@ -51,8 +51,13 @@ class LetterVocabulary:
             return special[token]
         return None if len(token) > 1 or token == "蘋" else ord(token)
 
-    def encode(self, sequence: str, *, add_special_tokens: bool = True) -> Ids:
+    def encode(self, sequence: str, *, add_special_tokens: bool = False) -> Ids:
         return Ids([ord(letter) for letter in sequence])
+
+    def segment(self, run: str) -> list[tuple[int, int]]:
+        """One piece, 天氣預報, and characters."""
+        before, found, behind = run.partition("天氣預報")
+        return [*((ord(one), 1) for one in before), *([(7, 4)] if found else []), *((ord(one), 1) for one in behind)]
 
 
 def ids(text: str) -> Sequence[tuple[int, ...]]:
@@ -66,6 +71,13 @@ def test_every_unit_has_token_ids_and_a_long_word_has_its_head() -> None:
 
 def test_a_traditional_character_that_the_vocabulary_lacks_is_read_as_its_simplified_one() -> None:
     assert ids("蘋") == [(ord("苹"),)]
+
+
+def test_a_han_character_is_covered_by_the_piece_that_it_is_part_of() -> None:
+    text = "西安天氣預報 a天"
+    covers = UnitTokenizer(LetterVocabulary()).covers(text, split_units(text))
+    inside = Cover(7, Place.INSIDE)
+    assert covers == [ALONE, ALONE, Cover(7, Place.FIRST), inside, inside, Cover(7, Place.LAST), ALONE, ALONE]
 
 
 def test_texts_are_joined_as_their_script_writes_them() -> None:

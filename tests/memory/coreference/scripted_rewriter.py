@@ -43,7 +43,6 @@ class ScriptedRewriter(QueryRewriter):
             replacements=tuple(replacements),
             keep_probability=self._keep,
             confidence=self._confidence,
-            best_edit=request.query,
         )
 
     def _replacement(self, request: RewriteRequest, start: int, end: int, text: str) -> Replacement:

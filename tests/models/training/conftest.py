@@ -19,8 +19,12 @@ class ToyVocabulary:
         special = {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3}
         return special.get(token, 4 + ord(token) % 56 if len(token) == 1 else None)
 
-    def encode(self, sequence: str, *, add_special_tokens: bool = True) -> ToyIds:
+    def encode(self, sequence: str, *, add_special_tokens: bool = False) -> ToyIds:
         return ToyIds([4 + sum(map(ord, sequence)) % 56])
+
+    def segment(self, run: str) -> list[tuple[int, int]]:
+        """Pairs of characters are pieces."""
+        return [(4 + sum(map(ord, run[at : at + 2])) % 56, len(run[at : at + 2])) for at in range(0, len(run), 2)]
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from models.rewriter.decisions import KeepRule, sigmoid
 from models.rewriter.decoding import Rewrite
@@ -18,19 +20,37 @@ def row(target: str, data_set: str = "toy") -> RewritingRow:
     return RewritingRow(("西安",), "好", target, data_set)
 
 
-def test_doubt_about_the_edits_speaks_for_keeping_as_far_as_the_rule_says() -> None:
+def test_a_rule_scales_what_the_network_says() -> None:
     rewrite = Rewrite(_EDITS, math.log(0.25), (math.log(0.25),), keep_probability=0.4)
     assert KeepRule().keep_probability(rewrite) == pytest.approx(0.4)
     assert not KeepRule().keeps(rewrite)
-    doubtful = KeepRule(keep_edit=-1.0)
-    assert doubtful.keep_probability(rewrite) == pytest.approx(1 / (1 + (0.6 / 0.4) * 0.25))
-    assert doubtful.keeps(rewrite)
+    leaning = KeepRule(keep_logit=2.0, keep_offset=math.log(9))
+    assert leaning.keep_probability(rewrite) == pytest.approx(1 / (1 + (0.6 / 0.4) ** 2 / 9))
+    assert leaning.keeps(rewrite)
+
+
+@given(
+    said=st.floats(0.001, 0.999),
+    threshold=st.floats(0.05, 0.95),
+    weight=st.floats(0.2, 3.0),
+    offset=st.floats(-3.0, 3.0),
+)
+def test_where_the_network_is_sure_enough_no_edit_could_change_the_decision(
+    said: float, threshold: float, weight: float, offset: float
+) -> None:
+    rule = KeepRule(threshold=threshold, keep_logit=weight, keep_offset=offset)
+    assume(abs(said - rule.keep_from) > 1e-6)
+    rewrite = Rewrite(_EDITS, 0.0, (0.0,), said)
+    assert rule.keeps(rewrite) == (said > rule.keep_from)
+
+
+def test_a_rule_that_turns_the_network_round_is_refused() -> None:
+    with pytest.raises(ValueError, match="positive"):
+        KeepRule(keep_logit=-0.5)
 
 
 def test_a_query_that_cannot_be_edited_is_kept() -> None:
-    nothing = Rewrite((), 0.0, (), keep_probability=0.0)
-    assert KeepRule().keeps(nothing)
-    assert KeepRule().keep_probability(nothing) == 1.0
+    assert KeepRule().keeps(Rewrite((), 0.0, (), keep_probability=0.0))
 
 
 @pytest.mark.parametrize(("slope", "offset"), [(1.0, 0.0), (0.5, 1.0), (2.0, -1.0)])

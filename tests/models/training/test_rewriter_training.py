@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from models.rewriter.decisions import KeepRule
+from models.rewriter.decoding import DecodingLimits
 from models.rewriter.edits import Segment
 from models.rewriter.features import MAX_CONTEXT_TOKENS, FeatureReader
 from models.rewriter.inference import rewrite_all
@@ -93,8 +94,12 @@ def test_a_network_learns_a_few_rows_and_decodes_them(
         losses += [step["place"] + step["segment"] for step in run.train_epoch()]
     assert losses[-1] < losses[0] / 10
     with run.averaged():
-        found = rewrite_all(toy_network, [reader.read(row.turns, row.query) for row in ROWS], pad_id=1)
+        features = [reader.read(row.turns, row.query) for row in ROWS]
+        found = rewrite_all(toy_network, features, pad_id=1)
+        quick = rewrite_all(toy_network, features, pad_id=1, limits=DecodingLimits(keep_from=KeepRule().keep_from))
     assert [one.text(KeepRule()) for one in found] == [row.target for row in ROWS]
+    assert [one.text(KeepRule()) for one in quick] == [row.target for row in ROWS]
+    assert [bool(one.rewrite.edits) for one in quick] == [row.query != row.target for row in ROWS]
     assert choose_rule(ROWS, found).keeps(found[2].rewrite)
 
 
