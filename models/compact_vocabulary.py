@@ -2,7 +2,8 @@
 
 The library's own object takes 290 MB of every process for a vocabulary of 250,000 pieces. Here the pieces lie in one
 hash table on disk, made once, whose pages all processes share; in return a whole text would take a hundred times as
-long, so this is for words that are remembered (`units.UnitTokenizer`).
+long, so this is for words that are remembered and for runs of Han characters, of which few pieces begin at any
+(`units.UnitTokenizer`).
 """
 
 import json

@@ -9,6 +9,7 @@ import pytest
 from memory.extraction.extractor import RuleExtractor
 from memory.extraction.mentions import EntitySubtype, Extraction, MentionLevel
 from memory.extraction.trained_extractor import TrainedExtractor
+from memory.text import to_simplified
 from models.batched_tagger import BatchedTagger
 from models.shipped_weights import weight_file
 from models.tagger.tagger import Tagger
@@ -28,6 +29,16 @@ place, types that the rules do not know."""
 _WRONG: dict[str, Names] = {"please call ibm and Foxconn": [("ibm", _ORGANISATION), ("Foxconn", _PERSON)]}
 """What it gets wrong: who is called is mostly a person, and nothing but the name says that Foxconn is none."""
 _EXPECTED = {**dict(TRADITIONAL + SIMPLIFIED + ENGLISH), **dict.fromkeys(NOTHING, ()), **_OTHERWISE, **_WRONG}
+
+
+def test_both_scripts_are_read_alike(e5_folder: Path) -> None:
+    text = "王小明說台積電的廠房在高雄橋頭，訂了《百年孤寂》。"
+    tagger = Tagger(weight_file("tagger"), e5_folder.parent, threads=1)
+    traditional, simplified = tagger.tag([text, to_simplified(text)])
+    assert [text[one.start : one.end] for one in traditional][:2] == ["王小明", "台積電"]
+    assert [(one.start, one.end, one.label) for one in traditional] == [
+        (one.start, one.end, one.label) for one in simplified
+    ]
 
 
 @pytest.fixture(scope="module")

@@ -73,6 +73,12 @@ def test_a_traditional_character_that_the_vocabulary_lacks_is_read_as_its_simpli
     assert ids("蘋") == [(ord("苹"),)]
 
 
+def test_traditional_characters_can_be_read_as_simplified_ones() -> None:
+    read = UnitTokenizer(LetterVocabulary(), simplified=True)
+    assert read.ids("氣a", split_units("氣a")) == ids("气a")
+    assert read.covers("天氣預報", split_units("天氣預報"))[0].place is Place.ALONE  # the vocabulary has 天氣預報 only
+
+
 def test_a_han_character_is_covered_by_the_piece_that_it_is_part_of() -> None:
     text = "西安天氣預報 a天"
     covers = UnitTokenizer(LetterVocabulary()).covers(text, split_units(text))
