@@ -57,6 +57,8 @@ def is_doubtful(folded: str, words: Words, span: TaggedSpan) -> bool:
         return True
     if span.score < _SPEAKING_OF_A_WORD and (_is_verb_with_object(inside) or _is_kind_of_company(inside)):
         return True
+    if span.subtype is EntitySubtype.PERSON and inside and inside[0].tag == "r":
+        return True  # 我表妹
     if span.subtype is EntitySubtype.PERSON and span.score < SURE_OF_A_PERSON and _ends_in_adverb(inside):
         return True
     lists = (latin_words.COMMON, latin_words.GENERIC, han_words.STOP_NAMES)

@@ -3,6 +3,7 @@
 The thresholds were set on tuning rows (UNER, CLUENER, MSRA, Weibo, e-commerce) and on hand-written chat.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 from . import latin_words
@@ -36,6 +37,7 @@ _BEHIND_A_VERB = (EntitySubtype.PLACE, EntitySubtype.ORGANISATION, EntitySubtype
 """What begins with no verb or preposition; works and events do."""
 _BEFORE_A_NUMBER = (EntitySubtype.PLACE, EntitySubtype.ORGANISATION, EntitySubtype.PERSON)
 """What is counted by a number behind it; products are named by it."""
+_HAN_COMMA = re.compile(r"(?<=[\u4e00-\u9fff]),(?=[\u4e00-\u9fff])")
 _MARKS = ",;:?、。"
 """What ends a clause, and no name; a full stop (Inc.) and an exclamation mark (Yahoo!) may."""
 _TYPE = 0.8
@@ -98,8 +100,8 @@ def _title_length(folded: str, span: TaggedSpan) -> int:
 
 
 def _without_marks(folded: str, span: TaggedSpan) -> TaggedSpan:
-    """The span without a comma or a stop at its end that no name has: 華為, not 華為，."""
-    text = folded[span.start : span.end]
+    """The span up to a comma that no name has: 華為, not 華為，; 深圳, not 深圳，廣東."""
+    text = _HAN_COMMA.split(folded[span.start : span.end])[0]
     return span.model_copy(update={"end": span.start + len(text.rstrip(_MARKS))})
 
 

@@ -214,12 +214,17 @@ def test_a_company_may_be_called_by_a_word() -> None:
     assert joined("我喜歡蘋果公司", ("蘋果公司", ORGANISATION, 0.99)) == [("蘋果公司", ORGANISATION)]
 
 
+def test_whose_relative_somebody_is_is_no_name() -> None:
+    assert joined("我表妹很忙", ("我表妹", PERSON, 0.99)) == []
+
+
 def test_a_person_does_not_end_in_an_adverb() -> None:
     assert joined("陳列也明智", ("陳列也", PERSON, 0.9)) == []
 
 
 def test_a_name_ends_before_a_comma() -> None:
     assert joined("下午拜访了华为，晚上住酒店", ("华为，", ORGANISATION, 0.98)) == [("华为", ORGANISATION)]
+    assert joined("他住在深圳，廣東", ("深圳，廣東", PLACE, 0.98)) == [("深圳", PLACE), ("廣東", PLACE)]
     assert joined("We like Yahoo! a lot", ("Yahoo!", ORGANISATION, 0.98)) == [("Yahoo!", ORGANISATION)]
 
 
