@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from ..text import normalise
 from .asked_for import without_asked_for
 from .candidates import Candidate, join
 from .discourse import Discourse
@@ -81,6 +82,14 @@ def _many(reference: Reference, ranked: list[Ranked]) -> list[Ranked]:
     return [one for one in ranked if one.candidate.number is Number.PLURAL or one.candidate.subtype]
 
 
+def _said_before(reference: Reference, ranked: list[Ranked], session: Sequence[Candidate]) -> list[Ranked]:
+    """What a phrase may mean that was said before, as "the car" of "I parked the car": no name of no known type."""
+    phrase = normalise(reference.text)
+    if reference.kind is not Kind.NOUN_PHRASE or all(one.named or one.key != phrase for one in session):
+        return ranked
+    return [one for one in ranked if one.candidate.subtype]
+
+
 def antecedents(
     text: str, reference: Reference, discourse: Discourse, *, now: datetime, last_referred: str | None = None
 ) -> list[Ranked]:
@@ -108,6 +117,7 @@ def antecedents(
     if reference.across:
         return recalled(reference, session, discourse.long_term, last_referred=last_referred, lifts=lifts, now=now)
     ranked = _many(reference, rank(reference, session, last_referred=last_referred, lifts=lifts))
+    ranked = _said_before(reference, ranked, session)
     ranked = without_asked_for(text, reference, evened(ranked, discourse.together))
     if not ranked and reference.number is Number.PLURAL:
         ranked = _implied_groups(reference, session)

@@ -9,6 +9,7 @@ from memory.coreference.resolutions import CoreferenceResult, ReferenceSource, R
 from memory.coreference.resolver import RuleResolver
 from memory.entities import Entity, EntityStatus
 from memory.errors import InvalidField, Overloaded
+from memory.extraction.extractor import RuleExtractor
 from memory.extraction.mentions import EntitySubtype
 from memory.ports.language import Encoder, Extractor, FloatMatrix, Priority, TextKind
 
@@ -188,3 +189,12 @@ async def test_the_confidence_is_that_of_the_least_certain(resolve: Resolve) -> 
 async def test_nothing_to_resolve_is_certain(resolve: Resolve) -> None:
     result = await resolve("今天天氣如何？", "AI-Box 是什麼？", "平台")
     assert (result.resolved_query, result.confidence, result.unresolved) == ("今天天氣如何？", 1.0, ())
+
+
+async def test_a_phrase_that_was_said_before_is_no_name_of_no_known_type(
+    make_request: Callable[..., ResolutionRequest],
+) -> None:
+    resolver = RuleResolver(extractor=RuleExtractor())
+    turns = ["I parked the car in Hamburg.", "Understood.", "Where is it?", "In Hamburg.", "No, I meant Bremen", "ok"]
+    for query in ("Where did I park the car?", "Is the car new?"):
+        assert (await resolver.resolve(make_request(query, turns))).resolved_query == query
