@@ -5,7 +5,7 @@ import pytest
 
 from models.training.evaluate_rewriter import measure
 from models.training.labels import Limits
-from models.training.learning_curve import Curve, draw_curve
+from models.training.learning_curve import Curve, by_step, draw_curve
 from models.training.rewriting_ceiling import ceiling
 from models.training.rewriting_data import RewritingRow
 from models.training.rewriting_resolvers import resolve_rows, rules
@@ -58,3 +58,8 @@ def test_the_checkpoint_of_the_best_epoch_is_kept(tmp_path: Path) -> None:
         kept.append(keep_best(tmp_path, "EM"))
     assert kept == [True, True, False]
     assert (tmp_path / "best.pt").read_text() == "60.0"
+
+
+def test_a_step_that_a_resumed_run_repeats_is_drawn_once() -> None:
+    first, second, again = {"step": 20, "place": 2.0}, {"step": 40, "place": 1.5}, {"step": 40, "place": 1.0}
+    assert by_step([first, second, again]) == [first, again]
