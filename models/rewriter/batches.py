@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..token_rows import padded
 from .features import Features
 
 
@@ -19,20 +20,14 @@ def collate(features: Sequence[Features], *, pad_id: int, span: int, device: str
         device: Where the tensors are put.
     """
     count = len(features)
-    tokens = max(one.token_count for one in features)
     units = max(1, *(len(one.context_tokens) for one in features))
     gaps = max(len(one.query_tokens) for one in features) + 1
-    input_ids = np.full((count, tokens), pad_id, np.int64)
-    covers = np.zeros((count, tokens, 2), np.int64)
-    mask = np.zeros((count, tokens), np.int64)
+    tokens = max(one.token_count for one in features)
     types = np.zeros((count, tokens), np.int64)
     context = np.zeros((count, units, 2), np.int64)
     gap_tokens = np.zeros((count, gaps, 2), np.int64)
     spans = np.zeros((count, units, span), np.bool_)
     for row, one in enumerate(features):
-        input_ids[row, : one.token_count] = one.input_ids
-        covers[row, : one.token_count] = one.covers
-        mask[row, : one.token_count] = 1
         types[row, one.query_start : one.token_count] = 1
         mine = len(one.context_tokens)
         context[row, :mine] = one.context_tokens
@@ -41,9 +36,7 @@ def collate(features: Sequence[Features], *, pad_id: int, span: int, device: str
         gap_tokens[row, : len(words) + 1, 0] = [one.query_start - 1, *words[:, 1]]
         gap_tokens[row, : len(words) + 1, 1] = [*words[:, 0], one.token_count - 1]
     arrays = {
-        "input_ids": input_ids,
-        "covers": covers,
-        "attention_mask": mask,
+        **padded(features, pad_id=pad_id),
         "token_type_ids": types,
         "context_tokens": context,
         "gap_tokens": gap_tokens,

@@ -4,12 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from ..units import ALONE, Unit, UnitTokenizer, split_units
+from ..token_rows import Indices, RowBuilder
+from ..units import Unit, UnitTokenizer, split_units
 from .edits import Source
-
-Indices = npt.NDArray[np.int64]
 
 MAX_CONTEXT_TOKENS = 192
 MAX_QUERY_UNITS = 96
@@ -66,34 +64,22 @@ class FeatureReader:
         tokenizer = self._tokenizer
         source = Source.of(self._fitting([turn for turn in turns if turn]), self._words)
         units = split_units(query)[:MAX_QUERY_UNITS]
-        ids = [tokenizer.start_id]
-        covers = [ALONE]
-
-        def add(text: str, units: Sequence[Unit]) -> list[tuple[int, int]]:
-            """Appends a text and its separator; gives the first and the last token of each unit."""
-            places = []
-            for pieces, cover in zip(tokenizer.ids(text, units), tokenizer.covers(text, units), strict=True):
-                places.append((len(ids), len(ids) + len(pieces) - 1))
-                ids.extend(pieces)
-                covers.extend([cover] * len(pieces))
-            ids.append(tokenizer.separator_id)
-            covers.append(ALONE)
-            return places
-
-        context: list[tuple[int, int]] = []
+        row = RowBuilder(tokenizer)
+        context = [np.empty((0, 2), np.int64)]
         for number, turn in enumerate(source.turns):
-            context += add(turn, [unit for unit, of in zip(source.units, source.turn_of, strict=True) if of == number])
-        query_start = len(ids)
-        places = add(query, units)
+            mine = [unit for unit, of in zip(source.units, source.turn_of, strict=True) if of == number]
+            context.append(row.add(tokenizer.ids(turn, mine), tokenizer.covers(turn, mine)))
+        query_start = len(row)
+        places = row.add(tokenizer.ids(query, units), tokenizer.covers(query, units))
         return Features(
             query=query,
             units=tuple(units),
             source=source,
-            input_ids=np.array(ids, np.int64),
-            covers=np.array(covers, np.int64),
+            input_ids=row.input_ids,
+            covers=row.covers,
             query_start=query_start,
-            context_tokens=np.array(context, np.int64).reshape(-1, 2),
-            query_tokens=np.array(places, np.int64).reshape(-1, 2),
+            context_tokens=np.concatenate(context),
+            query_tokens=places,
         )
 
     def _fitting(self, turns: list[str]) -> list[str]:

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..token_rows import padded
 from .features import Window
 
 
@@ -18,21 +19,12 @@ def collate(windows: Sequence[Window], sources: Sequence[int], *, pad_id: int) -
         pad_id: Token id of padding.
     """
     count = len(windows)
-    tokens = max(one.token_count for one in windows)
     units = max(len(one.units) for one in windows)
-    input_ids = np.full((count, tokens), pad_id, np.int64)
-    covers = np.zeros((count, tokens, 2), np.int64)
-    mask = np.zeros((count, tokens), np.int64)
     unit_tokens = np.zeros((count, units, 2), np.int64)
     for row, one in enumerate(windows):
-        input_ids[row, : one.token_count] = one.input_ids
-        covers[row, : one.token_count] = one.covers
-        mask[row, : one.token_count] = 1
         unit_tokens[row, : len(one.units)] = one.unit_tokens
     arrays = {
-        "input_ids": input_ids,
-        "covers": covers,
-        "attention_mask": mask,
+        **padded(windows, pad_id=pad_id),
         "unit_tokens": unit_tokens,
         "unit_counts": np.array([len(one.units) for one in windows], np.int64),
         "sources": np.array(sources, np.int64),

@@ -3,12 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
-from ..units import ALONE, Unit, UnitTokenizer, split_units
-
-Indices = npt.NDArray[np.int64]
+from ..token_rows import Indices, RowBuilder
+from ..units import Unit, UnitTokenizer, split_units
 
 MAX_TOKENS = 256
 """Tokens of a window; the body would read 512, but what training saw is shorter."""
@@ -56,23 +52,9 @@ class WindowReader:
         covers = self._tokenizer.covers(text, units)
         windows = []
         for start, stop in _cut(text, units, [len(one) for one in pieces], MAX_TOKENS - 2):
-            ids = [self._tokenizer.start_id]
-            covering = [ALONE]
-            places = []
-            for one, cover in zip(pieces[start:stop], covers[start:stop], strict=True):
-                places.append((len(ids), len(ids) + len(one) - 1))
-                ids += one
-                covering += [cover] * len(one)
-            ids.append(self._tokenizer.separator_id)
-            covering.append(ALONE)
-            windows.append(
-                Window(
-                    units=tuple(units[start:stop]),
-                    input_ids=np.array(ids, np.int64),
-                    covers=np.array(covering, np.int64),
-                    unit_tokens=np.array(places, np.int64),
-                )
-            )
+            row = RowBuilder(self._tokenizer)
+            places = row.add(pieces[start:stop], covers[start:stop])
+            windows.append(Window(tuple(units[start:stop]), row.input_ids, row.covers, places))
         return windows
 
 
