@@ -53,14 +53,16 @@ def is_doubtful(folded: str, words: Words, span: TaggedSpan) -> bool:
     if text.endswith("人") and text[:-1] in han_words.PLACES:
         return True  # 瀋陽人
     inside = _inside(words, span)
-    if _is_kind_of_company(inside) and _DESCRIBED.search(folded, 0, span.start):
+    is_unsure = span.score < _SPEAKING_OF_A_WORD
+    if is_unsure and _is_verb_with_object(inside):
         return True
-    if span.score < _SPEAKING_OF_A_WORD and (_is_verb_with_object(inside) or _is_kind_of_company(inside)):
+    if _is_kind_of_company(inside) and (is_unsure or _DESCRIBED.search(folded, 0, span.start)):
         return True
-    if span.subtype is EntitySubtype.PERSON and inside and inside[0].tag == "r":
-        return True  # 我表妹
-    if span.subtype is EntitySubtype.PERSON and span.score < SURE_OF_A_PERSON and _ends_in_adverb(inside):
-        return True
+    if span.subtype is EntitySubtype.PERSON and inside:
+        if inside[0].tag == "r":
+            return True  # 我表妹
+        if span.score < SURE_OF_A_PERSON and _ends_in_adverb(inside):
+            return True
     lists = (latin_words.COMMON, latin_words.GENERIC, han_words.STOP_NAMES)
     names_nothing = any(text.lower() in one for one in lists)
     if names_nothing and span.score < (SURE_OF_A_PERSON if span.subtype is EntitySubtype.PERSON else _NAMING_NOTHING):
