@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.load.capacity import CostModel, check, cost_model, erlang_c, plan, wait_percentile_s
@@ -30,7 +30,6 @@ def test_on_one_core_the_wait_is_that_of_m_m_1() -> None:
     assert wait_percentile_s(per_s, service_s, 1) == pytest.approx(expected)
 
 
-@settings(deadline=None)
 @given(st.floats(0.1, 30), st.floats(0.1, 30), st.floats(0.3, 16))
 def test_more_load_never_waits_less(one: float, other: float, cores: float) -> None:
     low, high = sorted((one, other))

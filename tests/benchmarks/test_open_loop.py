@@ -4,7 +4,7 @@ import asyncio
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.load.closed_loop import run_closed_loop
@@ -14,7 +14,6 @@ from benchmarks.load.samples import TIMEOUT, Run, Sample, percentile
 _RATES = st.floats(min_value=0.1, max_value=500)
 
 
-@settings(deadline=None)
 @given(rate=_RATES, seconds=st.floats(min_value=0.1, max_value=10), seed=st.integers(0, 99))
 def test_a_schedule_rises_within_its_time_and_is_the_same_for_the_same_seed(
     rate: float, seconds: float, seed: int
@@ -98,7 +97,6 @@ async def test_a_closed_loop_needs_an_end() -> None:
         await run_closed_loop(send, callers=1, timeout_s=1)
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(0, 1e6), min_size=1), st.floats(0.1, 100))
 def test_a_percentile_is_a_value_that_so_many_do_not_exceed(values: list[float], percent: float) -> None:
     ordered = sorted(values)

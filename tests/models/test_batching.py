@@ -9,7 +9,7 @@ from typing import Any, Never
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.errors import InvalidField, ModelUnavailable, Overloaded
@@ -93,7 +93,7 @@ async def test_what_arrives_during_a_batch_makes_the_next_one(engine: Any, start
     ride_along=st.integers(0, 64),
     own_lanes=st.booleans(),
 )
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 def test_any_mix_of_requests_comes_back_complete_and_in_order(
     requests: Any, batch_tokens: int, ride_along: int, own_lanes: bool
 ) -> None:

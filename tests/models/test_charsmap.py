@@ -1,4 +1,4 @@
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers.normalizers import Precompiled
 
@@ -11,7 +11,6 @@ texts = st.text(characters, max_size=20)
 
 @given(st.dictionaries(characters, st.text(characters, max_size=4), max_size=40), texts)
 @example({"Ａ": "A", "㍿": "株式会社", "é": ""}, "Ａé㍿x")
-@settings(deadline=None)
 def test_a_compiled_map_replaces_as_the_map_says(replacements: dict[str, str], text: str) -> None:
     text += "".join(replacements)
     expected = "".join(replacements.get(character, character) for character in text)

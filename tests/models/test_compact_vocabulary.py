@@ -38,7 +38,7 @@ def test_units_of_many_scripts_have_the_same_pieces(both: Any) -> None:
 @given(
     word=st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.text("abst ▁'的中é㍿\u0301", max_size=12)
 )
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 def test_any_text_has_the_same_pieces(both: Any, word: str) -> None:
     compact, real = both
     assert compact.encode(word).ids == real.encode(word, add_special_tokens=False).ids
@@ -54,7 +54,6 @@ def test_inside_a_text_no_piece_begins_a_word(both: Any) -> None:
 
 
 @given(run=st.text("我女朋友喜歡天氣預報a株式会社龘", min_size=1, max_size=20))
-@settings(deadline=None)
 def test_pieces_cover_any_run_once(both: Any, run: str) -> None:
     compact, _ = both
     assert sum(length for _, length in compact.segment(run)) == len(run)

@@ -38,7 +38,7 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 
 
 @given(share=st.floats(0, 1, exclude_max=True))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_a_file_cut_short_anywhere_is_refused(tiny_bundle: Path, share: float) -> None:
     cut = tiny_bundle.with_name("cut.bin")
     whole = tiny_bundle.read_bytes()
@@ -49,7 +49,7 @@ def test_a_file_cut_short_anywhere_is_refused(tiny_bundle: Path, share: float) -
 
 @given(position=st.integers(0, 700), value=st.integers(0, 255))
 @example(position=313, value=111)  # a tensor that begins elsewhere, among scales that are no numbers
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=300)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=300)
 def test_a_damaged_head_is_read_or_refused_but_never_breaks_the_reader(
     tiny_bundle: Path, position: int, value: int
 ) -> None:

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.ports.language import TextKind
@@ -62,7 +62,6 @@ def test_half_a_surrogate_pair_is_read_as_a_replacement_character(any_engine: En
     np.testing.assert_allclose(broken, replaced, atol=tolerance(any_engine))
 
 
-@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_any_text_has_a_vector_from_the_fake(text: str) -> None:
     from models.fake_encoder import FakeEncoderEngine

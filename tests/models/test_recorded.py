@@ -52,7 +52,7 @@ def computed(model: Callable[[Sequence[TokenIds]], Tensor], texts: Sequence[Toke
 
 
 @pytest.mark.parametrize("pooling", Pooling)
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.lists(LENGTHS, min_size=1, max_size=4))
 def test_a_recorded_batch_gives_the_vectors_of_its_texts_alone(pooling: Pooling, batches: list[list[int]]) -> None:
     plain, recorded = network(pooling), network(pooling)

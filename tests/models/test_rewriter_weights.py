@@ -16,7 +16,7 @@ _LIMIT_BYTES = 15_000_000
 
 @pytest.mark.parametrize("bits", [4, 8])
 @given(rows=st.integers(1, 5), columns=st.integers(1, 2 * GROUP), seed=st.integers(0, 99))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_packed_values_come_back_close(bits: Bits, rows: int, columns: int, seed: int) -> None:
     values = np.random.default_rng(seed).normal(size=(rows, columns)).astype(np.float32)
     packed, scales = pack(values, bits)

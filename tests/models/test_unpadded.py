@@ -26,7 +26,7 @@ def own_attention(qkv: Tensor, lengths: list[int]) -> Tensor:
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.bfloat16, 0.05)])
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(LENGTHS)
 def test_a_token_attends_to_its_own_text_only(dtype: torch.dtype, tolerance: float, lengths: list[int]) -> None:
     layout = Unpadded(lengths)
@@ -36,7 +36,7 @@ def test_a_token_attends_to_its_own_text_only(dtype: torch.dtype, tolerance: flo
     assert (mixed[: layout.tokens].float() - own_attention(qkv[: layout.tokens], lengths)).abs().max() < tolerance
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(LENGTHS)
 def test_groups_hold_every_row_once_in_order(lengths: list[int]) -> None:
     layout = Unpadded(lengths)
@@ -46,7 +46,6 @@ def test_groups_hold_every_row_once_in_order(lengths: list[int]) -> None:
     assert sum(group.texts for group in layout.groups) == len(lengths)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 100_000))
 def test_few_rows_are_computed_that_hold_no_token(tokens: int) -> None:
     layout = Unpadded([tokens])
@@ -58,7 +57,7 @@ def test_texts_of_one_length_are_not_padded() -> None:
     assert (group.texts, group.length, group.padding) == (3, 7, None)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(LENGTHS)
 def test_the_mean_of_a_text_is_over_its_own_rows(lengths: list[int]) -> None:
     states = torch.randn(sum(lengths), 4, generator=torch.Generator().manual_seed(0))

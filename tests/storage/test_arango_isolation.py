@@ -37,7 +37,7 @@ def server() -> Iterator[ArangoStandIn]:
         yield running
 
 
-@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(steps=steps_of_all)
 def test_each_users_record_is_as_if_the_others_were_not_there(
     make: SimpleNamespace, server: ArangoStandIn, steps: Any

@@ -14,7 +14,6 @@ from benchmarks.durability.zygote import Zygote
 
 # No shrinking: where a process dies is never the same twice. Examples are drawn the same in every run.
 killing = settings(
-    deadline=None,
     derandomize=True,
     database=None,
     phases=(Phase.explicit, Phase.generate),

@@ -28,7 +28,7 @@ from tests.storage.record_steps import BACKLOG_ACTIONS, CREATING, REPOSITORIES, 
 USERS = ("ann", "bob", 'ann"} OR *')
 users = st.sampled_from(USERS)
 ids = st.sampled_from("abc")
-slow = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+slow = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 vector_steps = st.lists(
     st.tuples(

@@ -39,7 +39,7 @@ class TestHistories:
 
         await self.live(history, reopen, batch, make)
 
-    @settings(max_examples=5, deadline=None)
+    @settings(max_examples=5)
     @given(history=st.lists(STEPS, min_size=20, max_size=40))
     async def test_in_a_file(
         self, history: list[tuple[object, ...]], make: SimpleNamespace, tmp_path_factory: pytest.TempPathFactory

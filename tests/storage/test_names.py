@@ -88,7 +88,7 @@ async def test_broken_text_is_searched_all_the_same(
 names = st.text(LETTERS, min_size=1, max_size=40).filter(lambda name: name.strip() != "")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     names=st.lists(names, min_size=1, max_size=12, unique=True),
     fillers=st.lists(st.text(LETTERS, max_size=6), min_size=1, max_size=5),

@@ -127,7 +127,6 @@ def test_each_users_vectors_are_as_if_the_others_were_not_there(
         shared = runner.run(opened.__aenter__())
         examples = settings(
             max_examples=25 if backend == "edge" else 12,
-            deadline=None,
             suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
         )
 

@@ -28,7 +28,7 @@ _WORDS = (
 _PIECES = st.lists(st.sampled_from(_WORDS.split(" ")), max_size=10)
 _REFERRING = st.lists(st.sampled_from("它 她 it its they 嗎 呢 is ? ？ 好".split(" ")), max_size=8)  # noqa: SIM905
 _TEXTS = st.one_of(st.text(max_size=40), _PIECES.map(" ".join), _PIECES.map("".join))
-_QUIET = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+_QUIET = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 @given(text=_TEXTS)

@@ -67,7 +67,7 @@ TEXTS = st.one_of(
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=40)  # lone surrogates too
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(TEXTS, st.lists(st.one_of(PIECES, st.text(max_size=4)), max_size=3))
 def test_mentions_are_exact_ordered_and_never_overlap(text: str, known: list[str]) -> None:
     extraction = EXTRACTOR.extract_one(text, known)
@@ -89,21 +89,21 @@ NAMES = st.text("宏康臺灣王小明ABab12ＡＢａ１-. \u3000", min_size=1, 
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(NAMES)
 def test_a_name_is_found_in_itself_and_in_its_normalised_form(name: str) -> None:
     for text in (name, normalise(name), f"，{name}。"):
         assert [normalise(text[start:end]) for start, end in ComparableText(text).find(name)] == [normalise(name)]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(ANY_TEXT)
 def test_no_text_at_all_makes_it_raise_and_folding_keeps_the_length(text: str) -> None:
     EXTRACTOR.extract_one(text)
     assert len(fold(text)) == len(text)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(TEXTS)
 def test_words_cover_a_text_without_gaps(text: str) -> None:
     words = list(Words(fold(text)))

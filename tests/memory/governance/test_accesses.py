@@ -55,7 +55,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(taken=steps)
 def test_every_access_is_counted_once_whenever_it_is_written(taken: Any) -> None:
     async def run() -> None:

@@ -64,7 +64,7 @@ def test_an_unknown_zone_is_refused(zone: str) -> None:
         Schedule.parse("0 2 * * 0", timezone=zone)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     minute=st.integers(0, 59),
     hour=st.integers(0, 23),

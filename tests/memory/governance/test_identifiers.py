@@ -1,7 +1,7 @@
 """Values that are told apart by a number or a letter merge only where they are equal (DESIGN §6)."""
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from memory.governance.aam import NewAamMemory
@@ -90,7 +90,6 @@ def _codes() -> st.SearchStrategy[str]:
     return st.one_of(part, room, floor, version, phone, date, plan)
 
 
-@settings(deadline=None)
 @given(left=_codes(), right=_codes(), kind=st.sampled_from(["part_number", "preference"]))
 def test_no_two_identifiers_ever_conflict_however_close_their_vectors(left: str, right: str, kind: str) -> None:
     assume(normalise(left) != normalise(right))
@@ -102,7 +101,6 @@ def test_no_two_identifiers_ever_conflict_however_close_their_vectors(left: str,
     assert new.memory_id != old.memory_id
 
 
-@settings(deadline=None)
 @given(value=_codes())
 def test_an_identifier_in_another_width_case_or_script_is_the_same_memory(value: str) -> None:
     wide = "".join(chr(ord(one) + 0xFEE0) if "!" <= one <= "~" else one for one in value)

@@ -346,7 +346,7 @@ async def _do(house: House, what: str, names: Sequence[str]) -> str | None:
     return change.change_id if change else None
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(said=_conversation, deeds=st.lists(_deed, min_size=1, max_size=5))
 def test_undoing_in_reverse_puts_every_row_back(said: list[str], deeds: list[tuple[str, list[str]]]) -> None:
     async def play() -> None:
@@ -367,7 +367,7 @@ def test_undoing_in_reverse_puts_every_row_back(said: list[str], deeds: list[tup
     asyncio.run(play())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(said=_conversation, later=_conversation, deeds=st.lists(_deed, min_size=1, max_size=3))
 def test_no_mention_is_lost_or_doubled_whatever_is_merged_and_split(
     said: list[str], later: list[str], deeds: list[tuple[str, list[str]]]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.errors import Conflict, InvalidField, StoreUnavailable
@@ -407,7 +407,7 @@ async def _kill_and_resume(fuses: Sequence[int], *, then: str) -> None:
     await world.job.close()
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30)
 @given(
     fuses=st.lists(st.integers(1, 160), min_size=1, max_size=4),
     then=st.sampled_from(["", "finish", "rollback"]),

@@ -4,7 +4,7 @@ import math
 import threading
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.retrieval.analysis import AVERAGE_LENGTH, K1, B, KeywordAnalyzer, term_id
@@ -91,20 +91,17 @@ MIXED = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(HAN)
 def test_both_scripts_have_the_same_terms(text: str) -> None:
     assert ANALYZER.terms(text) == ANALYZER.terms(to_simplified(text))
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E), max_size=30))
 def test_both_widths_and_both_cases_have_the_same_terms(text: str) -> None:
     wide = "".join(chr(ord(character) + 0xFEE0) for character in text)
     assert ANALYZER.terms(text) == ANALYZER.terms(wide) == ANALYZER.terms(text.upper())
 
 
-@settings(deadline=None)
 @given(MIXED)
 def test_a_document_is_found_by_its_own_words_with_each_term_once(text: str) -> None:
     document, query = ANALYZER.document_vector(text), ANALYZER.query_vector(text)
@@ -115,13 +112,11 @@ def test_a_document_is_found_by_its_own_words_with_each_term_once(text: str) -> 
     assert all(weight >= 1 for weight in query.values)
 
 
-@settings(deadline=None)
 @given(MIXED)
 def test_another_analyzer_gives_the_same_vector(text: str) -> None:
     assert KeywordAnalyzer().document_vector(text) == ANALYZER.document_vector(text)
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=()), max_size=30))
 def test_no_text_makes_it_raise(text: str) -> None:
     ANALYZER.document_vector(text)

@@ -2,7 +2,7 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.extraction.mentions import EntitySubtype
@@ -91,7 +91,6 @@ def test_sets_are_chosen_by_name_weight_and_licence() -> None:
 
 @pytest.mark.parametrize("form", [in_traditional, in_lower_case, in_full_width])
 @given(text=st.text(max_size=40))
-@settings(deadline=None)
 def test_a_form_keeps_every_offset(form: object, text: str) -> None:
     row = MarkedText(text, ())
     assert callable(form)
