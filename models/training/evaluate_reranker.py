@@ -30,6 +30,7 @@ from models.reranker.scorer import QueryPassage, probability
 from models.reranker.scoring import TokenVectors, score_all
 from models.serving.gate import has_fast_bf16
 
+from .checkpoints import load_average, read_checkpoint
 from .reranker import SETS, build
 from .reranking_metrics import MEASURES, Interval, interval, perfect, reordered
 from .reranking_pools import SHARES, Part, Pool, read_pools
@@ -223,16 +224,9 @@ def _scorer(arguments: argparse.Namespace) -> Scorer | None:
 
 def load_checkpoint(path: Path, cache: Path) -> tuple[RerankerNetwork, PairReader, int]:
     """A network with a checkpoint's averaged weights, in fp32; its reader and the id of padding."""
-    import torch
-
-    state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+    state = read_checkpoint(path)
     network, reader, pad_id = build(cache, RerankerShape(**state["shape"]))
-    named = list(network.named_parameters())
-    body = [parameter for name, parameter in named if name.startswith("body.") and "word_embeddings" not in name]
-    heads = [parameter for name, parameter in named if not name.startswith("body.")]
-    with torch.no_grad():
-        for parameter, value in zip([*body, *heads], state["average"], strict=True):
-            parameter.copy_(value)
+    load_average(network, state)
     return network.eval(), reader, pad_id
 
 

@@ -26,6 +26,7 @@ from models.rewriter.inference import Rewritten, rewrite_all
 from models.rewriter.network import NetworkShape, RewriterNetwork
 from models.rewriter.rewriter import Rewriter, result_of, turns_of
 
+from .checkpoints import load_average, read_checkpoint
 from .keeping import choose_rule, deciding, edit_log_probability, is_complete, is_restored, reliability
 from .rewriter import build
 from .rewriting_data import Part, RewritingRow, as_traditional, find_sets, load_rows
@@ -43,18 +44,10 @@ def load_shipped(path: Path, cache: Path, device: str) -> tuple[RewriterNetwork,
 
 def load_checkpoint(path: Path, cache: Path) -> tuple[RewriterNetwork, FeatureReader, int]:
     """A network with a checkpoint's averaged weights, in fp32; its reader and the id of padding."""
-    import torch
-
     words = json.loads((path.parent / "words.json").read_text(encoding="utf-8"))
-
-    state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+    state = read_checkpoint(path)
     network, reader, tokenizer = build(cache, words, NetworkShape(**state["shape"]), simplified=True)
-    named = list(network.named_parameters())
-    body = [parameter for name, parameter in named if name.startswith("body.") and "word_embeddings" not in name]
-    heads = [parameter for name, parameter in named if not name.startswith("body.")]
-    with torch.no_grad():
-        for parameter, value in zip([*body, *heads], state["average"], strict=True):
-            parameter.copy_(value)
+    load_average(network, state)
     return network.eval(), reader, tokenizer.pad_id
 
 

@@ -24,6 +24,18 @@ def recipe_parser(description: str, data: str) -> argparse.ArgumentParser:
     return parser
 
 
+def device_options(device: str, *, batch_rows: int) -> list[str]:
+    """Options of a training for a device: one worker and large batches on a GPU.
+
+    Args:
+        device: As torch names it.
+        batch_rows: Rows of a batch on a GPU, at most.
+    """
+    if device == "cpu":
+        return []
+    return ["--device", device, "--workers", "1", "--batch-tokens", "16384", "--batch-rows", str(batch_rows)]
+
+
 def run_module(module: str, *given: Any) -> None:
     """Runs a command of this package in a process of its own.
 

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .recipes import recipe_parser, run_module
+from .checkpoints import blended
+from .recipes import device_options, recipe_parser, run_module
 from .rewriter import choose_words
 from .rewriting_data import Part, find_sets, load_rows
-
-_ON_GPU = ("--workers", "1", "--batch-tokens", "16384", "--batch-rows", "64")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +98,7 @@ def _train(stage: Stage, sets: str, arguments: argparse.Namespace) -> None:
     given += ["--words", arguments.out / "words.json", "--resume"]
     if parts := _checkpoints(arguments.out, stage.start):
         given += ["--start", blended(parts, arguments.out / f"{stage.name}-start.pt")]
-    if arguments.device != "cpu":
-        given += ["--device", arguments.device, *_ON_GPU]
+    given += device_options(arguments.device, batch_rows=64)
     run_module("rewriter", arguments.data, *given)
 
 
@@ -108,22 +106,6 @@ def _checkpoints(out: Path, parts: Sequence[tuple[str, float]]) -> list[tuple[Pa
     """Those of stages that were trained: with open sets there may be fewer."""
     paths = [(out / name / "checkpoint.pt", share) for name, share in parts]
     return [part for part in paths if part[0].exists()]
-
-
-def blended(parts: list[tuple[Path, float]], out: Path) -> Path:
-    """One checkpoint from the averaged weights of several; of one shape."""
-    import torch
-
-    total = sum(share for _, share in parts)
-    blend: dict[str, Any] = {}
-    for path, share in parts:
-        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-        mine = [value * (share / total) for value in state["average"]]
-        blend["average"] = [a + b for a, b in zip(blend["average"], mine, strict=True)] if blend else mine
-        blend["shape"] = state["shape"]
-    blend["masters"] = blend["average"]
-    torch.save(blend, out)
-    return out
 
 
 if __name__ == "__main__":

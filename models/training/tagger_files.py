@@ -3,7 +3,6 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from memory.extraction.mentions import EntitySubtype
 from models.tagger.decoding import TaggedSpan, decode_labels, decode_names
@@ -13,6 +12,7 @@ from models.tagger.labels import LABELS
 from models.tagger.network import NO_SOURCE, TaggerNetwork, TaggerShape
 from models.tagger.weights import load_weights, read_settings
 
+from .checkpoints import load_average, read_checkpoint
 from .tagger import HALVES, build
 
 
@@ -76,24 +76,8 @@ def load_tagger(path: Path, cache: Path) -> LoadedTagger:
         network, reader, tokenizer = build(cache, settings.shape, simplified=True)
         load_weights(path, network)
         return LoadedTagger(network.eval(), reader, tokenizer.pad_id, settings.sources, dict(settings.thresholds))
-    import torch
-
     sources = tuple(json.loads((path.parent / "sources.json").read_text(encoding="utf-8")))
-    state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+    state = read_checkpoint(path)
     network, reader, tokenizer = build(cache, TaggerShape(**state["shape"]), simplified=True)
-    load_average(network, state["average"])
+    load_average(network, state)
     return LoadedTagger(network.eval(), reader, tokenizer.pad_id, sources, dict(HALVES))
-
-
-def load_average(network: TaggerNetwork, average: list[Any]) -> None:
-    """Puts a checkpoint's averaged weights into a network, in the order in which training keeps them."""
-    import torch
-
-    from models.delta_weights import FROZEN
-
-    named = list(network.named_parameters())
-    body = [parameter for name, parameter in named if name.startswith("body.") and FROZEN not in name]
-    heads = [parameter for name, parameter in named if not name.startswith("body.")]
-    with torch.no_grad():
-        for parameter, value in zip([*body, *heads], average, strict=True):
-            parameter.copy_(value)

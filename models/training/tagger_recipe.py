@@ -9,10 +9,9 @@ With `--sets open` only data sets are read whose licence allows any use.
 from pathlib import Path
 from typing import Any
 
-from .recipes import recipe_parser, run_module
+from .recipes import device_options, recipe_parser, run_module
 
 _OPTIONS = ("--epochs", "3.5", "--body-rate", "2.5e-4")
-_ON_GPU = ("--workers", "1", "--batch-tokens", "16384", "--batch-rows", "256")
 
 
 def main() -> None:
@@ -22,8 +21,7 @@ def main() -> None:
     arguments = parser.parse_args()
     shared: list[Any] = ["--cache", arguments.cache, "--chat-names", arguments.chat_names]
     given = [*shared, "--out", arguments.out, "--sets", arguments.sets, *_OPTIONS, "--resume"]
-    if arguments.device != "cpu":
-        given += ["--device", arguments.device, *_ON_GPU]
+    given += device_options(arguments.device, batch_rows=256)
     run_module("tagger", arguments.data, *given)
     checkpoint = arguments.out / "checkpoint.pt"
     run_module("export_tagger", arguments.data, *shared, "--checkpoint", checkpoint, "--out", arguments.weights)

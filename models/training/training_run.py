@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from models.delta_weights import FROZEN
 
 from .averaging import MixedWeights
+from .checkpoints import read_checkpoint
 from .dropout import pool_dropouts
 
 _MOST_NORM = 1.0
@@ -221,7 +222,7 @@ class TrainingRun(Generic[NetworkT, ExampleT]):
 
     def resume(self, path: Path, *, weights_only: bool = False) -> None:
         """Goes on from a checkpoint; with `weights_only` a new run starts from its averaged weights."""
-        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+        state = read_checkpoint(path)
         masters = state["average"] if weights_only else state["masters"]
         with torch.no_grad():
             for mine, read in zip(self.weights.masters, masters, strict=True):
