@@ -52,6 +52,8 @@ _PLEONASTIC = re.compile(
     r"right)\b(?= *[.!,?]|$)"
     r"|\bit(?:'s| is| was)(?: \w+){1,4} (?:that|who)\b"
 )
+_GOVERNED = re.compile(r"\b(?:of|for|about|with|from|on|to|in) \Z")
+"""Before an "it" that is no subject: "the phone number of it is fine"."""
 _PERSONAL = re.compile(r"\b(?:it|its|they|them|their|theirs|he|him|his|she|her|hers)\b(?!-)")
 _GENERIC_THEY = re.compile(
     r"\bthey (?:say|said) (?:that|it)\b|\bas they say\b|\b(?:he|she) or (?:he|she)\b|\bhis or her\b"
@@ -170,7 +172,12 @@ def singular(noun: str) -> tuple[str, Number]:
 
 
 def _pronouns(text: str, folded: str) -> Iterator[Reference]:
-    barred = [match.span() for pattern in (_PLEONASTIC, _GENERIC_THEY) for match in pattern.finditer(folded)]
+    barred = [
+        match.span()
+        for pattern in (_PLEONASTIC, _GENERIC_THEY)
+        for match in pattern.finditer(folded)
+        if not (match[0].startswith("it") and _GOVERNED.search(folded, 0, match.start()))
+    ]
     for match in _PERSONAL.finditer(folded):
         start, end = match.span()
         if any(first <= start < last for first, last in barred):

@@ -3,7 +3,8 @@
 Each knows what the other does not. The rules know agreement, plurals, chains, what memory holds from other sessions,
 and what only looks like a reference; the rewriter knows what is left out, and which words of a conversation are one
 thing. So the rewriter decides where it replaces a reference that the rules see too, unless they can tell that its
-antecedent is not meant; it alone decides about what was left out; and nothing else of a query is ever replaced.
+antecedent is not meant, and where it is sure that nothing of what it has read is meant; it alone decides about what was
+left out; and nothing else of a query is ever replaced.
 """
 
 import re
@@ -17,6 +18,7 @@ from .analysis import Analysis, Choices, Written, joined
 from .asked_for import asked_by, asks_when, is_asked_for
 from .candidates import Candidate
 from .entity_lookup import EntityLookup
+from .lexicon import ATTRIBUTES
 from .named_together import has_peer
 from .ranking import Ranked, score
 from .reasons import copy_reason
@@ -29,7 +31,7 @@ from .values_said import time_of, times
 from .words import fold
 
 _OVERRIDE = 0.8
-"""Confidence from which the rewriter's antecedent takes the place of another one that the rules found."""
+"""Confidence from which what the rewriter says, be it to leave the query alone, goes before what the rules found."""
 
 _DECISIVE = 0.95
 """Confidence from which it chooses among things of which the rules would ask the user which one is meant."""
@@ -41,8 +43,12 @@ _OUTSIDE_NAME = re.compile(
     r"^(?:(?:the|an?|my|your|our) |[我你您咱](?:们|們)?的)|(?:的|['’]s?)$|[《》「」『』“”\"]", re.IGNORECASE
 )
 _CLAUSE = re.compile(r"[，。！？；]|[,.!?;](?:\s|$)")
-"""Between clauses: what holds one is more than the thing that is meant."""
+"""Between clauses."""
+_FROM_TO = re.compile(r"\s(?:to|from|into|than|versus|vs\.?)\s")
 
+_ATTRIBUTE_BEFORE = re.compile(
+    r"(?P<owner>(?:'s|s'|\b(?:my|your|our|its|his|her|their)) (?:\w+ ){0,2})?(?P<noun>\b[a-z]+)\W*\Z"
+)
 _POSSESSIVE = re.compile(r"(?:的|['’]s?)$")
 
 
@@ -69,6 +75,8 @@ class Joiner:
         ruled = self._analysis.written
         copied = any(one.antecedents for one in rewrite.replacements)
         by_rules = any(one.kind in _BY_RULES for one in self._analysis.references)
+        if not copied and not by_rules and rewrite.keep_probability >= _OVERRIDE:
+            return self._joined([one for one in ruled if not self._is_read(one)])
         if not copied or by_rules or stands_alone(self._query):
             return self._analysis
         needed = 1.0 - rewrite.keep_probability
@@ -148,6 +156,11 @@ class Joiner:
         names = [_plain(one.resolution.resolved_text) for one in self._analysis.written]
         return all(any(_plain(one.text) in name for name in names) for one in replacement.antecedents)
 
+    def _is_read(self, written: Written) -> bool:
+        """Whether the rewriter has read of what the rules write."""
+        name = _plain(written.resolution.resolved_text)
+        return any(name in normalise(turn.content) for turn in self._turns)
+
     def _is_followed(self, replacement: Replacement, sure: float) -> bool:
         reference = self._reference_at(replacement)
         instead_of = next((one for one in self._analysis.written if _touch(one.edit, replacement)), None)
@@ -174,7 +187,7 @@ class Joiner:
         return None
 
     def _can_be_meant(self, replacement: Replacement, reference: Reference | None, sure: float) -> bool:
-        if any(is_nobody(one.text) or _CLAUSE.search(one.text) for one in replacement.antecedents):
+        if any(is_nobody(one.text) or self._is_more(one) for one in replacement.antecedents):
             return False
         if reference is None:
             if self._has_time(replacement):
@@ -198,20 +211,44 @@ class Joiner:
             return False
         return meant is None or (score(reference, meant) is not None and not self._is_asked_for(reference, meant))
 
+    def _is_more(self, antecedent: Antecedent) -> bool:
+        """Whether it is more than one thing: what holds the end of a clause, or "Slack to Teams"."""
+        apart = _CLAUSE.search(antecedent.text) or _FROM_TO.search(antecedent.text)
+        return apart is not None and not any(
+            one.named and _plain(one.text) == _plain(antecedent.text) for one in self._analysis.candidates
+        )
+
     def _is_misplaced(self, replacement: Replacement) -> bool:
-        """Whether a gap is filled that cannot be one: 那是誰的, "the restaurant installed Redis", AI-Box 是誰在用."""
-        is_gap = replacement.start == replacement.end
+        """Whether it fills what can be no gap: 那是誰的, "the restaurant installed Redis", AI-Box 是誰在用, or a word.
+
+        The article alone gives way, to an owner.
+        """
+        if fold(self._query[replacement.start : replacement.end]) not in ("", "the"):
+            return True
         before = any(one.start == replacement.start < one.end for one in self._analysis.references)
         behind = any(one.start < one.end == replacement.start for one in self._analysis.references)
         stated = is_question(self._query) and replacement.text.endswith("是")
-        return is_gap and (before or stated or (behind and not replacement.text.startswith("of ")))
+        return before or stated or (behind and not replacement.text.startswith("of "))
 
     def _least(self, replacement: Replacement) -> float:
         """How sure the rewriter must be of what was left out."""
-        if replacement.text.startswith("of "):
-            return _DECISIVE  # "the phone number" may need no owner
+        if replacement.text.startswith("of ") and not self._lacks_owner(replacement):
+            return _DECISIVE
         # where the rules have found what is meant, and in a statement, little else is left out
         return _OVERRIDE if self._analysis.written or not is_question(self._query) else self._floor
+
+    def _lacks_owner(self, replacement: Replacement) -> bool:
+        """Whether the gap is behind something of which one asks "of what?", and its filling is nothing of that sort.
+
+        So behind "the phone number"; not behind "the plan" or "her phone number", and "the price range" owns nothing.
+        """
+        before = _ATTRIBUTE_BEFORE.search(fold(self._query[: replacement.start]))
+        return (
+            before is not None
+            and before["owner"] is None
+            and _is_attribute(before["noun"])
+            and not any(_is_attribute(word) for one in replacement.antecedents for word in fold(one.text).split())
+        )
 
     def _has_time(self, replacement: Replacement) -> bool:
         """Whether it would tell a query when that says so itself, or asks for it."""
@@ -276,7 +313,7 @@ class Joiner:
 
     def _edit(self, replacement: Replacement, reference: Reference | None) -> Edit:
         start, end, text = replacement.start, replacement.end, replacement.text
-        if reference is None or (start, end) != (reference.start, reference.end):
+        if reference is None or not replacement.antecedents or (start, end) != (reference.start, reference.end):
             return fitted(self._query, start, end, text, spaces=self._analysis.spaces)
         if reference.form is Form.POSSESSIVE:
             text = _POSSESSIVE.sub("", text)
@@ -292,6 +329,10 @@ def _surer(one: Written, sure: float) -> Written:
     resolution = one.resolution
     sure = max(sure, resolution.confidence)
     return Written(resolution.model_copy(update={"confidence": sure}), one.edit, one.entity_ids)
+
+
+def _is_attribute(word: str) -> bool:
+    return not ATTRIBUTES.isdisjoint((word, word.removesuffix("s"), word.removesuffix("es")))
 
 
 def _source(antecedents: Sequence[Antecedent], *, left_out: bool) -> ReferenceSource:

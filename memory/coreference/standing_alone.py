@@ -14,7 +14,8 @@ _TO_ASSISTANT = re.compile(
 )
 _REFERRING = re.compile(
     r"[他她它牠祂這这那其此該该本]|哪怕|[你您][說说講讲提](?:到)?的"
-    r"|\b(?:it|its|this|that|these|those|he|him|his|she|hers?|they|them|theirs?|there|here|one|ones|both|either)\b",
+    r"|\b(?:it|its|this|that|these|those|he|him|his|she|hers?|they|them|theirs?|here|one|ones|both|either)\b"
+    r"|\b(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )there\b(?!'s| (?:is|are|was|were)\b)",  # not "is there a …?"
     re.IGNORECASE,
 )
 _POINTING = re.compile(r"[這这那][個个]?")
@@ -47,8 +48,8 @@ def has_look_alike(query: str, references: Sequence[Reference]) -> bool:
 
 
 def points(query: str, start: int, end: int) -> bool:
-    """Whether a span is a bare demonstrative that points as 它 does, though the rules leave it: 那是我的家鄉."""
-    return bool(_POINTING.fullmatch(query, start, end)) and query.startswith("是", end)
+    """Whether a span is a bare demonstrative that points as 它 does, which the rules leave: 那是我的家鄉, 那有什麼."""
+    return bool(_POINTING.fullmatch(query, start, end)) and query.startswith(("是", "有"), end)
 
 
 def is_nobody(text: str) -> bool:

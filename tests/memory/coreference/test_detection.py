@@ -33,6 +33,7 @@ def _only(text: str) -> Reference:
         ("Compare the former with the latter", ["the former", "the latter"]),
         ("吉他、其他、應該、維他命、因此、其實", []),
         ("it is raining and it's 5 o'clock", []),
+        ("the price of it is fine.", ["it"]),
     ],
 )
 def test_references_are_found_in_text_order(text: str, expected: list[str]) -> None:

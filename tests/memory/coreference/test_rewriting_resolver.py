@@ -254,26 +254,63 @@ async def test_nothing_is_put_where_nothing_can_be_left_out(
     assert result.resolved_query == query
 
 
-@pytest.mark.parametrize(("confidence", "owner"), [(0.9, ""), (0.97, " of OpenAI")])
-async def test_an_attribute_gets_an_owner_only_from_a_very_sure_rewriter(
-    rules: RuleResolver, make_request: MakeRequest, confidence: float, owner: str
+@pytest.mark.parametrize(
+    ("query", "place", "owner", "confidence", "expected"),
+    [
+        ("What is the phone number?", "number|", "of {OpenAI}", 0.7, "What is the phone number of OpenAI?"),
+        ("Can I have the addresses?", "addresses|", "of {OpenAI}", 0.7, "Can I have the addresses of OpenAI?"),
+        ("The phone number is fine.", "number|", "of {OpenAI}", 0.7, None),  # a statement says less often too little
+        ("What is the plan?", "plan|", "of {OpenAI}", 0.9, None),  # which nobody has to own
+        ("What is the plan?", "plan|", "of {OpenAI}", 0.97, "What is the plan of OpenAI?"),
+        ("What is Alice's phone number?", "number|", "of {OpenAI}", 0.9, None),
+        ("What is my phone number?", "number|", "of {OpenAI}", 0.9, None),
+        ("What is the phone number?", "number|", "of {the price}", 0.9, None),
+    ],
+)
+async def test_what_one_asks_of_something_gets_its_owner(
+    rules: RuleResolver, make_request: MakeRequest, query: str, place: str, owner: str, confidence: float,
+    expected: str | None,
+) -> None:  # fmt: skip
+    rewriter = ScriptedRewriter((place, owner), confidence=confidence, keep=0.0)
+    result = await resolve(rules, rewriter, make_request(query, ["Tell me about OpenAI and the price.", "ok"]))
+    assert result.resolved_query == (expected or query)
+
+
+async def test_two_names_and_the_way_between_them_are_no_antecedent(
+    rules: RuleResolver, make_request: MakeRequest
 ) -> None:
-    rewriter = ScriptedRewriter(("number|", "of {OpenAI}"), confidence=confidence, keep=0.0)
-    result = await resolve(rules, rewriter, make_request("What is the phone number?", ["Tell me about OpenAI.", "ok"]))
-    assert result.resolved_query == f"What is the phone number{owner}?"
+    request = make_request("What is the monthly price?", ["We moved from Slack to Teams.", "ok"])
+    result = await resolve(rules, ScriptedRewriter(("price|", "of {Slack to Teams}")), request)
+    assert result.resolved_query == request.query
+
+
+@pytest.mark.parametrize(("keep", "expected"), [(0.7, "AI-Box 很貴嗎？"), (0.9, "它很貴嗎？")])
+async def test_a_rewriter_that_is_sure_to_leave_a_query_alone_goes_before_the_rules(
+    rules: RuleResolver, make_request: MakeRequest, keep: float, expected: str
+) -> None:
+    result = await resolve(rules, ScriptedRewriter(keep=keep), make_request("它很貴嗎？", ["我們買了 AI-Box。", "好"]))
+    assert result.resolved_query == expected
+
+
+async def test_words_that_refer_to_nothing_are_never_replaced(rules: RuleResolver, make_request: MakeRequest) -> None:
+    request = make_request("Is anything else open?", ["We went to the Blue Door.", "ok"])
+    result = await resolve(rules, ScriptedRewriter(("anything", "the Blue Door")), request)
+    assert result.resolved_query == request.query
 
 
 @pytest.mark.parametrize(
-    ("query", "said", "left_out", "expected"),
+    ("query", "said", "script", "expected"),
     [
-        ("是什麼品種？", "布偶貓很可愛。", "布偶貓", "布偶貓是什麼品種？"),
-        ("有什么特色？", "鸡笼顶怎么样", "鸡笼顶", "鸡笼顶有什么特色？"),
+        ("是什麼品種？", "布偶貓很可愛。", ("|", "布偶貓"), "布偶貓是什麼品種？"),
+        ("有什么特色？", "鸡笼顶怎么样", ("|", "鸡笼顶"), "鸡笼顶有什么特色？"),
+        ("Is there a museum?", "I am in Hamburg.", ("museum|", "in {Hamburg}"), "Is there a museum in Hamburg?"),
+        ("那有什麼好吃的？", "寧波有什麼好玩的？", ("那", "寧波"), "寧波有什麼好吃的？"),
     ],
 )
 async def test_the_rewriter_fills_the_gap_that_the_rules_only_see(
-    rules: RuleResolver, make_request: MakeRequest, query: str, said: str, left_out: str, expected: str
+    rules: RuleResolver, make_request: MakeRequest, query: str, said: str, script: tuple[str, str], expected: str
 ) -> None:
-    result = await resolve(rules, ScriptedRewriter(("|", left_out)), make_request(query, [said, "好"]))
+    result = await resolve(rules, ScriptedRewriter(script), make_request(query, [said, "好"]))
     assert result.resolved_query == expected
 
 

@@ -34,7 +34,9 @@ def test_what_only_looks_like_a_reference_is_seen(query: str) -> None:
     assert has_look_alike(query, find_references(query))
 
 
-@pytest.mark.parametrize("query", ["它多少錢？", "為什麼喜歡？", "他叫什麼", "How much is it?", "Why?"])
+@pytest.mark.parametrize(
+    "query", ["它多少錢？", "為什麼喜歡？", "他叫什麼", "How much is it?", "Why?", "Is there a museum?"]
+)
 def test_a_reference_is_no_look_alike(query: str) -> None:
     assert not has_look_alike(query, find_references(query))
 
@@ -42,6 +44,7 @@ def test_a_reference_is_no_look_alike(query: str) -> None:
 def test_a_demonstrative_before_the_verb_to_be_points() -> None:
     assert points("那是我的家鄉", 0, 1)
     assert points("這個是什麼歌", 0, 2)
+    assert points("那有什麼好吃的嗎？", 0, 1)
     assert not points("那怎麼辦", 0, 1)
     assert not points("我的是", 0, 1)
 
