@@ -33,7 +33,7 @@ from .words import fold
 _OVERRIDE = 0.8
 """Confidence from which what the rewriter says, be it to leave the query alone, goes before what the rules found."""
 
-_DECISIVE = 0.95
+_DECISIVE = 0.9
 """Confidence from which it chooses among things of which the rules would ask the user which one is meant."""
 
 _BY_RULES = frozenset({Kind.FORMER, Kind.LATTER, Kind.BOTH, Kind.RECALL, Kind.TIME})
@@ -46,9 +46,8 @@ _CLAUSE = re.compile(r"[，。！？；]|[,.!?;](?:\s|$)")
 """Between clauses."""
 _FROM_TO = re.compile(r"\s(?:to|from|into|than|versus|vs\.?)\s")
 
-_ATTRIBUTE_BEFORE = re.compile(
-    r"(?P<owner>(?:'s|s'|\b(?:my|your|our|its|his|her|their)) (?:\w+ ){0,2})?(?P<noun>\b[a-z]+)\W*\Z"
-)
+_LAST_WORD = re.compile(r"\b[a-z]+(?=\W*\Z)")
+_OWNED = re.compile(r"(?:'s|s'|\b(?:my|your|our|its|his|her|their)) (?:\w+ ){0,2}\w+\W*\Z")
 _POSSESSIVE = re.compile(r"(?:的|['’]s?)$")
 
 
@@ -228,7 +227,9 @@ class Joiner:
         before = any(one.start == replacement.start < one.end for one in self._analysis.references)
         behind = any(one.start < one.end == replacement.start for one in self._analysis.references)
         stated = is_question(self._query) and replacement.text.endswith("是")
-        return before or stated or (behind and not replacement.text.startswith("of "))
+        if replacement.text.startswith("of "):
+            return before or _OWNED.search(self._before(replacement)) is not None
+        return before or behind or stated
 
     def _least(self, replacement: Replacement) -> float:
         """How sure the rewriter must be of what was left out."""
@@ -240,15 +241,14 @@ class Joiner:
     def _lacks_owner(self, replacement: Replacement) -> bool:
         """Whether the gap is behind something of which one asks "of what?", and its filling is nothing of that sort.
 
-        So behind "the phone number"; not behind "the plan" or "her phone number", and "the price range" owns nothing.
+        So behind "the phone number", not behind "the plan"; and "the price range" owns nothing.
         """
-        before = _ATTRIBUTE_BEFORE.search(fold(self._query[: replacement.start]))
-        return (
-            before is not None
-            and before["owner"] is None
-            and _is_attribute(before["noun"])
-            and not any(_is_attribute(word) for one in replacement.antecedents for word in fold(one.text).split())
-        )
+        noun = _LAST_WORD.search(self._before(replacement))
+        owner = [word for one in replacement.antecedents for word in fold(one.text).split()]
+        return noun is not None and _is_attribute(noun[0]) and not any(map(_is_attribute, owner))
+
+    def _before(self, replacement: Replacement) -> str:
+        return fold(self._query[: replacement.start])
 
     def _has_time(self, replacement: Replacement) -> bool:
         """Whether it would tell a query when that says so itself, or asks for it."""
