@@ -2,6 +2,8 @@
 # The first of these that runs: a name on PATH may be a shim without the version behind it.
 PYTHON ?= $(shell for p in python3.11 python3.12 python3; do \
 	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 13))' 2>/dev/null && echo $$p && break; done)
+# Processes of the unit tests; each loads torch.
+WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -23,7 +25,7 @@ check: $(READY)
 	$(BIN)/lint-imports
 
 unit: $(READY)
-	$(BIN)/pytest -m "not e2e"
+	$(BIN)/pytest -m "not e2e" --numprocesses $(WORKERS) --dist loadfile
 
 e2e: $(READY)
 	$(BIN)/pytest -m e2e
