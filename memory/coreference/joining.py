@@ -46,7 +46,7 @@ _CLAUSE = re.compile(r"[，。！？；]|[,.!?;](?:\s|$)")
 """Between clauses."""
 _FROM_TO = re.compile(r"\s(?:to|from|into|than|versus|vs\.?)\s")
 
-_LAST_WORD = re.compile(r"\b[a-z]+(?=\W*\Z)")
+_NOUN_BEFORE = re.compile(r"\b(?:(?:phone|post|postal|area|zip|serial) (?P<unit>numbers?|codes?)|[a-z]+)(?=\W*\Z)")
 _OWNED = re.compile(r"(?:'s|s'|\b(?:my|your|our|its|his|her|their)) (?:\w+ ){0,2}\w+\W*\Z")
 _POSSESSIVE = re.compile(r"(?:的|['’]s?)$")
 
@@ -243,9 +243,9 @@ class Joiner:
 
         So behind "the phone number", not behind "the plan"; and "the price range" owns nothing.
         """
-        noun = _LAST_WORD.search(self._before(replacement))
+        noun = _NOUN_BEFORE.search(self._before(replacement))
         owner = [word for one in replacement.antecedents for word in fold(one.text).split()]
-        return noun is not None and _is_attribute(noun[0]) and not any(map(_is_attribute, owner))
+        return noun is not None and bool(noun["unit"] or _is_attribute(noun[0])) and not any(map(_is_attribute, owner))
 
     def _before(self, replacement: Replacement) -> str:
         return fold(self._query[: replacement.start])

@@ -188,7 +188,7 @@ ATTRIBUTES = word_set(
     "老板 创办人 创始人 总部 员工 股价 年龄 身高 生日 职业 官网 网站 版本 授权 许可证 售后 交期 库存 "
     "price cost size weight color colour battery screen display specs specification specifications performance "
     "capacity "
-    "memory storage author director cast address phone number code postcode location menu warranty lifespan speed "
+    "memory storage author director cast address phone postcode location menu warranty lifespan speed "
     "history population area capital owner founder ceo headquarters website license licence version delivery stock "
     "rating reviews quality age height birthday birthplace plot ending soundtrack"
 )
