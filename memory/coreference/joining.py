@@ -12,13 +12,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..dialogue import Turn
-from ..questions import is_question
 from ..text import has_han, normalise
 from .analysis import Analysis, Choices, Written, joined
-from .asked_for import asked_by, asks_when, is_asked_for
+from .asked_for import asked_by, is_asked_for
 from .candidates import Candidate
 from .entity_lookup import EntityLookup
-from .lexicon import ATTRIBUTES
+from .gaps import DECISIVE, OVERRIDE, Gaps
 from .named_together import has_peer
 from .ranking import Ranked, score
 from .reasons import copy_reason
@@ -26,15 +25,7 @@ from .references import Form, Kind, Number, Reference
 from .resolutions import Alternative, CoreferenceResolution, ReferenceSource, ResolutionRequest
 from .rewrites import Antecedent, Replacement, RewriteResult
 from .rewriting import Edit, edit, fitted
-from .standing_alone import has_look_alike, is_nobody, points, stands_alone
-from .values_said import time_of, times
-from .words import fold
-
-_OVERRIDE = 0.8
-"""Confidence from which what the rewriter says, be it to leave the query alone, goes before what the rules found."""
-
-_DECISIVE = 0.9
-"""Confidence from which it chooses among things of which the rules would ask the user which one is meant."""
+from .standing_alone import is_nobody, stands_alone
 
 _BY_RULES = frozenset({Kind.FORMER, Kind.LATTER, Kind.BOTH, Kind.RECALL, Kind.TIME})
 """References whose antecedent follows from what they say."""
@@ -46,8 +37,6 @@ _CLAUSE = re.compile(r"[，。！？；]|[,.!?;](?:\s|$)")
 """Between clauses."""
 _FROM_TO = re.compile(r"\s(?:to|from|into|than|versus|vs\.?)\s")
 
-_NOUN_BEFORE = re.compile(r"\b(?:(?:phone|post|postal|area|zip|serial) (?P<unit>numbers?|codes?)|[a-z]+)(?=\W*\Z)")
-_OWNED = re.compile(r"(?:'s|s'|\b(?:my|your|our|its|his|her|their)) (?:\w+ ){0,2}\w+\W*\Z")
 _POSSESSIVE = re.compile(r"(?:的|['’]s?)$")
 
 
@@ -66,6 +55,7 @@ class Joiner:
         self._turns = turns
         self._analysis = analysis
         self._floor = floor
+        self._gaps = Gaps(request.query, analysis, floor=floor)
         self._lookup = EntityLookup(request.long_term, turns)
 
     def join(self, rewrite: RewriteResult) -> Analysis:
@@ -74,7 +64,7 @@ class Joiner:
         ruled = self._analysis.written
         copied = any(one.antecedents for one in rewrite.replacements)
         by_rules = any(one.kind in _BY_RULES for one in self._analysis.references)
-        if not copied and not by_rules and rewrite.keep_probability >= _OVERRIDE:
+        if not copied and not by_rules and rewrite.keep_probability >= OVERRIDE:
             return self._joined([one for one in ruled if not self._is_read(one)])
         if not copied or by_rules or stands_alone(self._query):
             return self._analysis
@@ -101,7 +91,7 @@ class Joiner:
             text = replacement.text
             for one, other in zip(replacement.antecedents, whole, strict=True):
                 text = text if one == other else text.replace(one.text, other.text, 1)
-            completed.append(replacement.model_copy(update={"text": text, "antecedents": whole}))
+            completed.append(self._gaps.placed(replacement.model_copy(update={"text": text, "antecedents": whole})))
         return rewrite.model_copy(update={"replacements": tuple(completed)})
 
     def _confirmed(self, rewrite: RewriteResult, needed: float) -> Analysis:
@@ -169,7 +159,7 @@ class Joiner:
         else:
             known = instead_of.entity_ids or instead_of.resolution.source is ReferenceSource.LONG_TERM
             same_gap = (replacement.start, replacement.end) == (instead_of.edit.start, instead_of.edit.end)
-            if known or sure < _OVERRIDE or self._is_part(replacement, instead_of) or not (reference or same_gap):
+            if known or sure < OVERRIDE or self._is_part(replacement, instead_of) or not (reference or same_gap):
                 return False
         return sure >= self._floor and self._can_be_meant(replacement, reference, sure)
 
@@ -189,13 +179,7 @@ class Joiner:
         if any(is_nobody(one.text) or self._is_more(one) for one in replacement.antecedents):
             return False
         if reference is None:
-            if self._has_time(replacement):
-                return False
-            if points(self._query, replacement.start, replacement.end):
-                return sure >= _OVERRIDE
-            if self._is_misplaced(replacement) or sure < self._least(replacement):
-                return False
-            return not has_look_alike(self._query, self._analysis.references)  # which may have misled the rewriter
+            return self._gaps.is_filled(replacement, sure)
         if reference in self._analysis.bound:
             return False
         if reference.number is Number.PLURAL and len(self._lookup.ids(replacement.antecedents)) == 1:
@@ -204,9 +188,9 @@ class Joiner:
             return False
         meant = self._named(replacement)
         is_open = any(reference.start == one.start for one in self._analysis.result.unresolved)  # several would fit
-        if (meant is None or is_open) and sure < _OVERRIDE:
+        if (meant is None or is_open) and sure < OVERRIDE:
             return False
-        if meant and self._is_option(reference, meant) and (sure < _DECISIVE or self._has_peer(reference, meant)):
+        if meant and self._is_option(reference, meant) and (sure < DECISIVE or self._has_peer(reference, meant)):
             return False
         return meant is None or (score(reference, meant) is not None and not self._is_asked_for(reference, meant))
 
@@ -216,46 +200,6 @@ class Joiner:
         return apart is not None and not any(
             one.named and _plain(one.text) == _plain(antecedent.text) for one in self._analysis.candidates
         )
-
-    def _is_misplaced(self, replacement: Replacement) -> bool:
-        """Whether it fills what can be no gap: 那是誰的, "the restaurant installed Redis", AI-Box 是誰在用, or a word.
-
-        The article alone gives way, to an owner.
-        """
-        if fold(self._query[replacement.start : replacement.end]) not in ("", "the"):
-            return True
-        before = any(one.start == replacement.start < one.end for one in self._analysis.references)
-        behind = any(one.start < one.end == replacement.start for one in self._analysis.references)
-        stated = is_question(self._query) and replacement.text.endswith("是")
-        if replacement.text.startswith("of "):
-            return before or _OWNED.search(self._before(replacement)) is not None
-        return before or behind or stated
-
-    def _least(self, replacement: Replacement) -> float:
-        """How sure the rewriter must be of what was left out."""
-        if replacement.text.startswith("of ") and not self._lacks_owner(replacement):
-            return _DECISIVE
-        # where the rules have found what is meant, and in a statement, little else is left out
-        return _OVERRIDE if self._analysis.written or not is_question(self._query) else self._floor
-
-    def _lacks_owner(self, replacement: Replacement) -> bool:
-        """Whether the gap is behind something of which one asks "of what?", and its filling is nothing of that sort.
-
-        So behind "the phone number", not behind "the plan"; and "the price range" owns nothing.
-        """
-        noun = _NOUN_BEFORE.search(self._before(replacement))
-        owner = [word for one in replacement.antecedents for word in fold(one.text).split()]
-        return noun is not None and bool(noun["unit"] or _is_attribute(noun[0])) and not any(map(_is_attribute, owner))
-
-    def _before(self, replacement: Replacement) -> str:
-        return fold(self._query[: replacement.start])
-
-    def _has_time(self, replacement: Replacement) -> bool:
-        """Whether it would tell a query when that says so itself, or asks for it."""
-        query, texts = fold(self._query), [fold(one.text) for one in replacement.antecedents]
-        if asks_when(query):
-            return any(map(times, texts))
-        return bool(times(query)) and any(map(time_of, texts))
 
     def _is_asked_for(self, reference: Reference, meant: Candidate) -> bool:
         """Whether the question asks for such a thing, and the rules know another that it may be about."""
@@ -329,10 +273,6 @@ def _surer(one: Written, sure: float) -> Written:
     resolution = one.resolution
     sure = max(sure, resolution.confidence)
     return Written(resolution.model_copy(update={"confidence": sure}), one.edit, one.entity_ids)
-
-
-def _is_attribute(word: str) -> bool:
-    return not ATTRIBUTES.isdisjoint((word, word.removesuffix("s"), word.removesuffix("es")))
 
 
 def _source(antecedents: Sequence[Antecedent], *, left_out: bool) -> ReferenceSource:

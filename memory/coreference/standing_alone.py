@@ -12,6 +12,10 @@ _TO_ASSISTANT = re.compile(
     r"你(?:叫(?:什么|啥)|是(?:谁|什么|啥|哪位|人|机器人)|几岁|多大|会(?:什么|做什么|些什么)|能做什么|好吗|在吗|还在吗)"
     r"|\b(?:your name|who are you|what are you|how are you|how old are you|what can you do|can you help)\b"
 )
+_CALENDAR = re.compile(
+    r"^(?:[请請]问|那)?(?:今天|明天|后天|昨天|前天|现在)是?(?:星期几|礼拜几|周几|几月几[号日]|几[号点]|什么日子)"
+    r"|\bwhat (?:day|date|time) is it\b|\bwhat(?:'s| is) (?:today's date|the (?:date|time)(?= (?:now|today)|\W*$))"
+)
 _REFERRING = re.compile(
     r"[他她它牠祂這这那其此該该本]|哪怕|[你您][說说講讲提](?:到)?的"
     r"|\b(?:it|its|this|that|these|those|he|him|his|she|hers?|they|them|theirs?|here|one|ones|both|either)\b"
@@ -24,10 +28,12 @@ _NOTHING = frozenset({Junk.EMPTY, Junk.PRONOUN, Junk.GREETING, Junk.STOP_WORD})
 
 
 def stands_alone(query: str) -> bool:
-    """Whether a query is small talk, a question about the assistant itself, or takes back what was understood."""
+    """Whether a query is small talk, about the assistant itself or the calendar, or takes back what was understood."""
     choice = find_choice(query)
     takes_back = choice is not None and (choice.firm or choice.denies)
-    return takes_back or _only_greets(query) or bool(_TO_ASSISTANT.search(fold(query)))
+    folded = fold(query)
+    about_nothing_said = _TO_ASSISTANT.search(folded) or _CALENDAR.search(folded)
+    return takes_back or _only_greets(query) or about_nothing_said is not None
 
 
 def _only_greets(query: str) -> bool:

@@ -245,6 +245,7 @@ async def test_several_things_are_not_one_entity_of_long_term_memory(
         ("會議是什麼時候？", "我們的會議改到週五下午三點。", ("|", "改到週五下午三點")),  # the time that is asked for
         ("When is the meeting?", "We moved the meeting to Friday.", ("|", "on Friday")),
         ("明天會下雨嗎？", "今天天氣好。", ("|", "今天")),  # a time beside another
+        ("今天星期幾？", "我買了一台 ThinkPad X1。", ("|", "ThinkPad X1")),
     ],
 )
 async def test_nothing_is_put_where_nothing_can_be_left_out(
@@ -263,6 +264,7 @@ async def test_nothing_is_put_where_nothing_can_be_left_out(
         ("What is the plan?", "plan|", "of {OpenAI}", 0.8, None),  # which nobody has to own
         ("What is the plan?", "plan|", "of {OpenAI}", 0.97, "What is the plan of OpenAI?"),
         ("What is Alice's phone number?", "number|", "of {OpenAI}", 0.97, None),
+        ("How is the weather?", "weather|", "{to Lyon}", 0.7, None),  # its preposition belongs to another sentence
         ("What is my phone number?", "number|", "of {OpenAI}", 0.97, None),
         ("What is the phone number?", "number|", "of {the price}", 0.8, None),
     ],
@@ -272,7 +274,9 @@ async def test_what_one_asks_of_something_gets_its_owner(
     expected: str | None,
 ) -> None:  # fmt: skip
     rewriter = ScriptedRewriter((place, owner), confidence=confidence, keep=0.0)
-    result = await resolve(rules, rewriter, make_request(query, ["Tell me about OpenAI and the price.", "ok"]))
+    result = await resolve(
+        rules, rewriter, make_request(query, ["Tell me about OpenAI and the price. We move to Lyon.", "ok"])
+    )
     assert result.resolved_query == (expected or query)
 
 
@@ -305,6 +309,8 @@ async def test_words_that_refer_to_nothing_are_never_replaced(rules: RuleResolve
         ("有什么特色？", "鸡笼顶怎么样", ("|", "鸡笼顶"), "鸡笼顶有什么特色？"),
         ("Is there a museum?", "I am in Hamburg.", ("museum|", "in {Hamburg}"), "Is there a museum in Hamburg?"),
         ("那有什麼好吃的？", "寧波有什麼好玩的？", ("那", "寧波"), "寧波有什麼好吃的？"),
+        ("有停車場嗎？", "我訂了漢來大飯店。", ("有|", "漢來大飯店"), "漢來大飯店有停車場嗎？"),
+        ("附近有車站嗎？", "我訂了漢來大飯店。", ("附近有|", "漢來大飯店"), "漢來大飯店附近有車站嗎？"),
     ],
 )
 async def test_the_rewriter_fills_the_gap_that_the_rules_only_see(

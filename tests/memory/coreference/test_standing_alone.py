@@ -18,13 +18,28 @@ from memory.coreference.standing_alone import has_look_alike, is_nobody, points,
         "What is your name?",
         "How are you?",
         "沒事了，謝謝。",
+        "今天星期幾？",
+        "请问现在几点？",
+        "What time is it?",
+        "What's today's date?",
     ],
 )
-def test_small_talk_and_questions_to_the_assistant_stand_alone(query: str) -> None:
+def test_small_talk_and_questions_to_the_assistant_or_the_calendar_stand_alone(query: str) -> None:
     assert stands_alone(query)
 
 
-@pytest.mark.parametrize("query", ["多少錢？", "為什麼喜歡？", "你喜歡嗎", "Why?", "謝謝，那價格呢？"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "多少錢？",
+        "為什麼喜歡？",
+        "你喜歡嗎",
+        "Why?",
+        "謝謝，那價格呢？",
+        "今天開到幾點？",
+        "What is the date of the fair?",
+    ],
+)
 def test_others_may_lean_on_what_was_said(query: str) -> None:
     assert not stands_alone(query)
 

@@ -1,0 +1,113 @@
+"""What a rewriter may put where the rules see no reference: where a gap can be, and how sure it must be to fill it."""
+
+import re
+from collections.abc import Sequence
+
+from ..questions import is_question
+from .analysis import Analysis
+from .asked_for import asks_when
+from .lexicon import ATTRIBUTES
+from .rewrites import Replacement
+from .standing_alone import has_look_alike, points
+from .values_said import time_of, times
+from .words import fold
+
+OVERRIDE = 0.8
+"""Confidence from which what the rewriter says, be it to leave the query alone, goes before what the rules found."""
+
+DECISIVE = 0.9
+"""Confidence from which it chooses among things of which the rules would ask the user which one is meant."""
+
+_NOUN_BEFORE = re.compile(r"\b(?:(?:phone|post|postal|area|zip|serial) (?P<unit>numbers?|codes?)|[a-z]+)(?=\W*\Z)")
+_OWNED = re.compile(r"(?:'s|s'|\b(?:my|your|our|its|his|her|their)) (?:\w+ ){0,2}\w+\W*\Z")
+_HAS = re.compile(r"(?:附近|旁边|周围|里面|那边)?(?:还|也)?有(?:没有)?")
+_MOVES = re.compile(r"(?:to|from|into) ")
+
+
+class Gaps:
+    """Judges what would be put into one query.
+
+    Args:
+        query: As it was asked.
+        analysis: Of the rules.
+        floor: Confidence below which the rewriter is not followed, 0–1.
+    """
+
+    def __init__(self, query: str, analysis: Analysis, *, floor: float) -> None:
+        self._query = query
+        self._references = analysis.references
+        self._is_found = bool(analysis.written)
+        self._asks = is_question(query)
+        self._floor = floor
+
+    def placed(self, replacement: Replacement) -> Replacement:
+        """In a question what has something stands before 有: X 有停車場嗎, X 附近有車站嗎."""
+        is_gap = replacement.start == replacement.end
+        if not (self._asks and is_gap and _HAS.fullmatch(self._before(replacement))):
+            return replacement
+        return replacement.model_copy(update={"start": 0, "end": 0})
+
+    def is_filled(self, replacement: Replacement, sure: float) -> bool:
+        """Whether a replacement of no reference is followed.
+
+        Args:
+            replacement: Of the rewriter.
+            sure: How sure it is of it, 0–1.
+        """
+        if self._tells_time(replacement):
+            return False
+        if points(self._query, replacement.start, replacement.end):
+            return sure >= OVERRIDE
+        if self._is_misplaced(replacement) or sure < self._least(replacement):
+            return False
+        return not has_look_alike(self._query, self._references)  # which may have misled the rewriter
+
+    def _tells_time(self, replacement: Replacement) -> bool:
+        """Whether it would tell a query when that says so itself, or asks for it."""
+        query, texts = fold(self._query), _antecedents(replacement)
+        if asks_when(query):
+            return any(map(times, texts))
+        return bool(times(query)) and any(map(time_of, texts))
+
+    def _is_misplaced(self, replacement: Replacement) -> bool:
+        """Whether it fills what can be no gap: 那是誰的, "the restaurant installed Redis", AI-Box 是誰在用, or a word.
+
+        The article alone gives way, to an owner.
+        """
+        if fold(self._query[replacement.start : replacement.end]) not in ("", "the"):
+            return True
+        before = any(one.start == replacement.start < one.end for one in self._references)
+        behind = any(one.start < one.end == replacement.start for one in self._references)
+        if replacement.text.startswith("of "):
+            return before or _OWNED.search(self._before(replacement)) is not None
+        return before or behind or (self._asks and replacement.text.endswith("是"))
+
+    def _least(self, replacement: Replacement) -> float:
+        """How sure the rewriter must be: surer where the rules have found what is meant, and in a statement.
+
+        Likewise of what comes with the preposition of another sentence: "I moved to Lyon. How is the weather?".
+        """
+        if replacement.text.startswith("of ") and not self._lacks_owner(replacement):
+            return DECISIVE
+        moved = any(map(_MOVES.match, _antecedents(replacement)))
+        return OVERRIDE if moved or self._is_found or not self._asks else self._floor
+
+    def _lacks_owner(self, replacement: Replacement) -> bool:
+        """Whether the gap is behind something of which one asks "of what?", and its filling is nothing of that sort.
+
+        So behind "the phone number", not behind "the plan"; and "the price range" owns nothing.
+        """
+        noun = _NOUN_BEFORE.search(self._before(replacement))
+        owner = [word for text in _antecedents(replacement) for word in text.split()]
+        return noun is not None and bool(noun["unit"] or _is_attribute(noun[0])) and not any(map(_is_attribute, owner))
+
+    def _before(self, replacement: Replacement) -> str:
+        return fold(self._query[: replacement.start])
+
+
+def _antecedents(replacement: Replacement) -> Sequence[str]:
+    return [fold(one.text) for one in replacement.antecedents]
+
+
+def _is_attribute(word: str) -> bool:
+    return not ATTRIBUTES.isdisjoint((word, word.removesuffix("s"), word.removesuffix("es")))
