@@ -42,7 +42,10 @@ PREDICATED = re.compile(
     r"(?:\b(?:is|was|are|were|be|as|called)|'s)(?: not| also| still| actually| the only)? $|(?:是|属于|"
     r"作为)(?:一[个台部家本位款种只条间辆首张件项套座所名]|一)?[^，,。！？!?；;是]{0,8}$"
 )
-_IS_A = re.compile(r",? (?:is|was)(?: also| the only)? (?:an?|the) (?P<what>(?:[a-z-]+ ){0,4}[a-z-]+)")
+_IS_A = re.compile(
+    r"(?:,? (?:is|was)(?: also| the only)? (?:an?|the)|,? as (?:an?|the|my|our)|, (?:my|our)) "
+    r"(?P<what>(?:[a-z-]+ ){0,4}[a-z-]+)"
+)
 _IS_A_CHINESE = re.compile(
     r"\s*是(?:一[个台部家本位款种只间首套座所名])?(?P<what>[^，,。！？!?；;的了吗呢]{1,12})(?=[，,。！？!?；;了]|$)"
 )

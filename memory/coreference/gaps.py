@@ -3,7 +3,9 @@
 import re
 from collections.abc import Sequence
 
+from ..extraction.mentions import EntitySubtype
 from ..questions import is_question
+from ..text import normalise
 from .analysis import Analysis
 from .asked_for import asks_when
 from .lexicon import ATTRIBUTES
@@ -15,12 +17,16 @@ from .words import fold
 OVERRIDE = 0.8
 """Confidence from which what the rewriter says, be it to leave the query alone, goes before what the rules found."""
 
+_NEEDED = 0.75
+"""Probability that the query lacks anything at all from which a gap is filled."""
+
 DECISIVE = 0.9
 """Confidence from which it chooses among things of which the rules would ask the user which one is meant."""
 
 _NOUN_BEFORE = re.compile(r"\b(?:(?:phone|post|postal|area|zip|serial) (?P<unit>numbers?|codes?)|[a-z]+)(?=\W*\Z)")
 _OWNED = re.compile(r"(?:'s|s'|\b(?:my|your|our|its|his|her|their)) (?:\w+ ){0,2}\w+\W*\Z")
-_HAS = re.compile(r"(?:附近|旁边|周围|里面|那边)?(?:还|也)?有(?:没有)?")
+_OF_A_PLACE = re.compile(r"天气|气温|(?:会|在)下[雨雪]|去哪(?:里|儿|边)?(?:玩|逛)|\bweather\b|\brain(?:ing)?\b")
+_BEHIND_A_SUBJECT = re.compile(r"(?:附近|旁边|周围|里面|那边)?(?:还|也)?有(?:没有)?|哪一?[个台家种款]")
 _MOVES = re.compile(r"(?:to|from|into) ")
 
 
@@ -36,25 +42,31 @@ class Gaps:
     def __init__(self, query: str, analysis: Analysis, *, floor: float) -> None:
         self._query = query
         self._references = analysis.references
+        self._places = {one.key for one in analysis.candidates if one.subtype is EntitySubtype.PLACE}
         self._is_found = bool(analysis.written)
         self._asks = is_question(query)
         self._floor = floor
 
     def placed(self, replacement: Replacement) -> Replacement:
-        """In a question what has something stands before 有: X 有停車場嗎, X 附近有車站嗎."""
-        is_gap = replacement.start == replacement.end
-        if not (self._asks and is_gap and _HAS.fullmatch(self._before(replacement))):
+        """In a question its subject stands in front (X 附近有車站嗎, X 和 Y 哪個快), and as no object (把 X)."""
+        start, text = replacement.start, replacement.text
+        if not self._asks or start < replacement.end:
             return replacement
-        return replacement.model_copy(update={"start": 0, "end": 0})
+        if _BEHIND_A_SUBJECT.fullmatch(self._before(replacement)):
+            start, text = 0, text.removesuffix("的")
+        if start == 0:
+            text = text.removeprefix("把")
+        return replacement.model_copy(update={"start": start, "end": start, "text": text})
 
-    def is_filled(self, replacement: Replacement, sure: float) -> bool:
+    def is_filled(self, replacement: Replacement, *, needed: float) -> bool:
         """Whether a replacement of no reference is followed.
 
         Args:
             replacement: Of the rewriter.
-            sure: How sure it is of it, 0–1.
+            needed: Probability that the query lacks anything, 0–1.
         """
-        if self._tells_time(replacement):
+        sure = needed * replacement.confidence
+        if needed < _NEEDED or self._tells_time(replacement) or self._needs_place(replacement):
             return False
         if points(self._query, replacement.start, replacement.end):
             return sure >= OVERRIDE
@@ -68,6 +80,12 @@ class Gaps:
         if asks_when(query):
             return any(map(times, texts))
         return bool(times(query)) and any(map(time_of, texts))
+
+    def _needs_place(self, replacement: Replacement) -> bool:
+        """Whether one asks so of places only, and it puts in none."""
+        if not _OF_A_PLACE.search(fold(self._query)):
+            return False
+        return not any(place in normalise(text) for place in self._places for text in _antecedents(replacement))
 
     def _is_misplaced(self, replacement: Replacement) -> bool:
         """Whether it fills what can be no gap: 那是誰的, "the restaurant installed Redis", AI-Box 是誰在用, or a word.

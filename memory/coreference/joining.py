@@ -75,12 +75,14 @@ class Joiner:
         choices: list[Choices] = []
         for replacement in rewrite.replacements:
             sure = needed * replacement.confidence
-            if self._is_followed(replacement, sure):
+            if self._is_followed(replacement, needed):
                 followed.append(self._written(replacement, sure, rewrite))
                 choices += self._choices(replacement, sure)
             elif any(not one.antecedents for one in rewrite.replacements):
                 return self._analysis  # its edits make sense together only
-        kept = [one for one in ruled if not any(_touch(one.edit, other.edit) for other in followed)]
+        kept = [
+            one for one in ruled if not any(_touch(one.edit, other.edit) or _repeats(other, one) for other in followed)
+        ]
         return self._joined([*kept, *followed], choices)
 
     def _completed(self, rewrite: RewriteResult) -> RewriteResult:
@@ -150,7 +152,8 @@ class Joiner:
         name = _plain(written.resolution.resolved_text)
         return any(name in normalise(turn.content) for turn in self._turns)
 
-    def _is_followed(self, replacement: Replacement, sure: float) -> bool:
+    def _is_followed(self, replacement: Replacement, needed: float) -> bool:
+        sure = needed * replacement.confidence
         reference = self._reference_at(replacement)
         instead_of = next((one for one in self._analysis.written if _touch(one.edit, replacement)), None)
         if instead_of is None:
@@ -161,7 +164,7 @@ class Joiner:
             same_gap = (replacement.start, replacement.end) == (instead_of.edit.start, instead_of.edit.end)
             if known or sure < OVERRIDE or self._is_part(replacement, instead_of) or not (reference or same_gap):
                 return False
-        return sure >= self._floor and self._can_be_meant(replacement, reference, sure)
+        return sure >= self._floor and self._can_be_meant(replacement, reference, needed)
 
     @staticmethod
     def _is_part(replacement: Replacement, instead_of: Written) -> bool:
@@ -175,11 +178,12 @@ class Joiner:
                 return reference
         return None
 
-    def _can_be_meant(self, replacement: Replacement, reference: Reference | None, sure: float) -> bool:
+    def _can_be_meant(self, replacement: Replacement, reference: Reference | None, needed: float) -> bool:
+        sure = needed * replacement.confidence
         if any(is_nobody(one.text) or self._is_more(one) for one in replacement.antecedents):
             return False
         if reference is None:
-            return self._gaps.is_filled(replacement, sure)
+            return self._gaps.is_filled(replacement, needed=needed)
         if reference in self._analysis.bound:
             return False
         if reference.number is Number.PLURAL and len(self._lookup.ids(replacement.antecedents)) == 1:
@@ -284,6 +288,12 @@ def _source(antecedents: Sequence[Antecedent], *, left_out: bool) -> ReferenceSo
 def _touch(one: Edit, other: Edit | Replacement) -> bool:
     """Whether two edits overlap or stand side by side."""
     return one.start <= other.end and other.start <= one.end
+
+
+def _repeats(longer: Written, one: Written) -> bool:
+    """Whether both fill gaps, and the first with what the other says too: 怎麼去台大面試 says 台大."""
+    names = [_plain(each.resolution.resolved_text) for each in (longer, one)]
+    return not longer.resolution.original_text and not one.resolution.original_text and names[1] in names[0]
 
 
 def _plain(text: str) -> str:

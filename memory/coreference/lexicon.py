@@ -96,7 +96,7 @@ _NOUNS_BY_TYPE: tuple[tuple[str, tuple[EntitySubtype, ...]], ...] = (
     ("event meeting match exhibition ceremony concert conference project course festival", (_EVENT, _WORK, _PRODUCT)),
     ("version code part room", (_CODE, _PRODUCT)),
     ("person teacher doctor actor singer author writer director colleague friend professor manager boss student "
-        "kid child", (_PERSON,)),
+        "kid child designer engineer developer accountant intern", (_PERSON,)),
 )  # fmt: skip
 
 _GENDERED = {

@@ -8,12 +8,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ..extraction.listed_types import listed_types
 from ..extraction.mentions import EntitySubtype
 from ..text import normalise
 from .candidates import Candidate, unreadable
 from .references import Kind, Number, Reference
 from .resolutions import ReferenceSource
-from .words import cut
+from .words import cut, fold
 
 WEIGHTS: Mapping[str, float] = {
     "agreement": 0.34,
@@ -110,13 +111,19 @@ def _type_fits(reference: Reference, candidate: Candidate, same_head: bool) -> f
             return None
         return 1.0 if same_head else 0.75 if candidate.named else 0.55
     if candidate.subtype in reference.subtypes:
-        return 1.0
+        is_house = reference.kind is Kind.NOUN_PHRASE and reference.subtypes == _HOLDERS
+        return None if is_house and _is_city(candidate) else 1.0
     model_number = candidate.subtype is EntitySubtype.CODE and EntitySubtype.PRODUCT in reference.subtypes
     if same_head or model_number:
         return 0.8
     # what says of a name that it is a person, of a company that it is a product: only the context, as a model read it
     by_noun = reference.kind in (Kind.NOUN_PHRASE, Kind.RECALL) and candidate.named
     return None if candidate.proved or not by_noun else _GUESSED_TYPE
+
+
+def _is_city(candidate: Candidate) -> bool:
+    """Whether it is a well-known city, region or country, in which houses stand."""
+    return listed_types().get(fold(candidate.text)) is EntitySubtype.PLACE
 
 
 def _agreement(reference: Reference, candidate: Candidate, same_head: bool) -> float | None:

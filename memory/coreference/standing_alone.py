@@ -12,8 +12,9 @@ _TO_ASSISTANT = re.compile(
     r"你(?:叫(?:什么|啥)|是(?:谁|什么|啥|哪位|人|机器人)|几岁|多大|会(?:什么|做什么|些什么)|能做什么|好吗|在吗|还在吗)"
     r"|\b(?:your name|who are you|what are you|how are you|how old are you|what can you do|can you help)\b"
 )
-_CALENDAR = re.compile(
+_OF_ALL = re.compile(
     r"^(?:[请請]问|那)?(?:今天|明天|后天|昨天|前天|现在)是?(?:星期几|礼拜几|周几|几月几[号日]|几[号点]|什么日子)"
+    r"|(?:股市|大盘|汇率|油价)(?:怎么样|如何|涨了吗|跌了吗|(?:是)?多少)[？?]?$"
     r"|\bwhat (?:day|date|time) is it\b|\bwhat(?:'s| is) (?:today's date|the (?:date|time)(?= (?:now|today)|\W*$))"
 )
 _REFERRING = re.compile(
@@ -28,11 +29,11 @@ _NOTHING = frozenset({Junk.EMPTY, Junk.PRONOUN, Junk.GREETING, Junk.STOP_WORD})
 
 
 def stands_alone(query: str) -> bool:
-    """Whether a query is small talk, about the assistant itself or the calendar, or takes back what was understood."""
+    """Whether a query is small talk, about the assistant or what all share (今天星期幾), or takes something back."""
     choice = find_choice(query)
     takes_back = choice is not None and (choice.firm or choice.denies)
     folded = fold(query)
-    about_nothing_said = _TO_ASSISTANT.search(folded) or _CALENDAR.search(folded)
+    about_nothing_said = _TO_ASSISTANT.search(folded) or _OF_ALL.search(folded)
     return takes_back or _only_greets(query) or about_nothing_said is not None
 
 

@@ -9,6 +9,15 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(name.strip() for name in text.split(","))
 
 
+OCCUPATIONS = _words(
+    """
+    accountant analyst architect boss ceo cfo chef cleaner colleague consultant cook coo cto dentist designer
+    developer director doctor electrician engineer intern lawyer lead leader manager nanny nurse plumber
+    receptionist recruiter researcher scientist secretary supervisor teacher trainer
+    """
+)
+"""What people are; not what software is called, too (assistant, editor)."""
+
 COMMON = _words(
     """
     engineer developer designer senior junior analyst consultant assistant vice intern

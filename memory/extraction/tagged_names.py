@@ -38,6 +38,7 @@ _BEHIND_A_VERB = (EntitySubtype.PLACE, EntitySubtype.ORGANISATION, EntitySubtype
 _BEFORE_A_NUMBER = (EntitySubtype.PLACE, EntitySubtype.ORGANISATION, EntitySubtype.PERSON)
 """What is counted by a number behind it; products are named by it."""
 _HAN_COMMA = re.compile(r"(?<=[\u4e00-\u9fff]),(?=[\u4e00-\u9fff])")
+_AS_A_POST = re.compile(r" as (?:an?|the|my|our|your|his|her|their)(?: [a-z-]+){1,4}", re.IGNORECASE)
 _MARKS = ",;:?、。"
 """What ends a clause, and no name; a full stop (Inc.) and an exclamation mark (Yahoo!) may."""
 _TYPE = 0.8
@@ -55,6 +56,7 @@ def join_names(
     - A rule that reads a form of address says where that name ends (陳先生, not 陳; 陳怡君, not 陳怡君教授; Smith, not
       Dr. Smith), and an introduction says where it begins (旺財, not 狗叫旺財). A listed name is not cut (華 in 華為).
     - No place, organisation or product begins with a verb of going there or a preposition (君悅酒店, not 住君悅酒店).
+    - Who is employed as something is a person.
     - A type that is listed, or an organisation's form, wins over a type that the tagger is not sure of.
 
     Args:
@@ -71,6 +73,8 @@ def join_names(
             continue
         start = span.start + _title_length(folded, span)
         subtype = _type(folded[start : span.end], span, has_form=(start, span.end) in organisations)
+        if _is_employed(folded, span):
+            subtype = EntitySubtype.PERSON
         sure = span.score if not is_for_the_session(folded, words, span) else min(span.score, _FOR_THE_SESSION)
         yield Candidate(start, span.end, Layer.TAGGED, f"tagger.{span.label}", round(sure, 3), subtype)
     yield from (one for one in ruled if one.source in _COMPLEMENTARY)
@@ -113,6 +117,12 @@ def _without_opening(words: Words, span: TaggedSpan) -> TaggedSpan:
     word = words[place]
     opens = word.start == span.start and word.text in OPENING and span.end - word.end > 1
     return span.model_copy(update={"start": word.end}) if opens else span
+
+
+def _is_employed(folded: str, span: TaggedSpan) -> bool:
+    """Whether it is said whose post it has: "we hired Priya as our new designer"."""
+    post = _AS_A_POST.match(folded, span.end)
+    return post is not None and not latin_words.OCCUPATIONS.isdisjoint(post[0].lower().split())
 
 
 def _type(text: str, span: TaggedSpan, *, has_form: bool) -> EntitySubtype | None:

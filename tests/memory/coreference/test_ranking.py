@@ -33,6 +33,16 @@ def test_certain_disagreement_drops_a_candidate() -> None:
     assert score(_IT, replace(_THING, number=Number.PLURAL)) is None
 
 
+def test_a_well_known_city_is_no_house() -> None:
+    (hotel,), (there,) = find_references("How far is the hotel?"), find_references("How do I get there?")
+    osaka, hilton = (
+        replace(_THING, text=name, key=name.lower(), subtype=EntitySubtype.PLACE) for name in ("Osaka", "Hilton")
+    )
+    assert score(hotel, osaka) is None
+    assert score(hotel, hilton) is not None
+    assert score(there, osaka) is not None
+
+
 def test_a_noun_is_not_replaced_by_itself() -> None:
     assert score(_COMPANY, replace(_THING, text="公司", key="公司", subtype=EntitySubtype.ORGANISATION)) is None
 

@@ -128,11 +128,17 @@ async def test_former_and_latter_are_left_to_the_rules(rules: RuleResolver, make
 
 async def test_below_the_floor_nothing_is_rewritten(rules: RuleResolver, make_request: MakeRequest) -> None:
     request = make_request("為什麼喜歡？", ["我喜歡 AI-Box", "我也是"])
-    unsure = ScriptedRewriter(("喜歡|", "AI-Box"), confidence=0.9, keep=0.45)
+    unsure = ScriptedRewriter(("喜歡|", "AI-Box"), confidence=0.45)
     result = await resolve(rules, unsure, request)
     assert (result.resolved_query, result.confidence) == (request.query, 1.0)
     daring = await RewritingResolver(rules, rewriter=unsure, floor=0.4).resolve(request)
     assert daring.resolved_query == "為什麼喜歡 AI-Box？"
+
+
+async def test_a_query_that_may_well_be_complete_is_not_filled(rules: RuleResolver, make_request: MakeRequest) -> None:
+    request = make_request("為什麼喜歡？", ["我喜歡 AI-Box", "我也是"])
+    result = await resolve(rules, ScriptedRewriter(("喜歡|", "AI-Box"), confidence=1.0, keep=0.3), request)
+    assert result.resolved_query == request.query
 
 
 async def test_a_copied_name_has_the_id_of_its_mention(rules: RuleResolver, make_request: MakeRequest) -> None:
@@ -246,6 +252,7 @@ async def test_several_things_are_not_one_entity_of_long_term_memory(
         ("When is the meeting?", "We moved the meeting to Friday.", ("|", "on Friday")),
         ("明天會下雨嗎？", "今天天氣好。", ("|", "今天")),  # a time beside another
         ("今天星期幾？", "我買了一台 ThinkPad X1。", ("|", "ThinkPad X1")),
+        ("今天天氣怎麼樣？", "我買了一台 ThinkPad X1。", ("|", "ThinkPad X1")),  # only places have weather
     ],
 )
 async def test_nothing_is_put_where_nothing_can_be_left_out(
@@ -310,7 +317,16 @@ async def test_words_that_refer_to_nothing_are_never_replaced(rules: RuleResolve
         ("Is there a museum?", "I am in Hamburg.", ("museum|", "in {Hamburg}"), "Is there a museum in Hamburg?"),
         ("那有什麼好吃的？", "寧波有什麼好玩的？", ("那", "寧波"), "寧波有什麼好吃的？"),
         ("有停車場嗎？", "我訂了漢來大飯店。", ("有|", "漢來大飯店"), "漢來大飯店有停車場嗎？"),
-        ("附近有車站嗎？", "我訂了漢來大飯店。", ("附近有|", "漢來大飯店"), "漢來大飯店附近有車站嗎？"),
+        ("附近有車站嗎？", "我訂了漢來大飯店。", ("附近有|", "{漢來大飯店}的"), "漢來大飯店附近有車站嗎？"),
+        ("需要多少錢？", "我們要把倉庫搬到桃園。", ("|", "把倉庫"), "倉庫需要多少錢？"),
+        ("哪個更難？", "我在學 Rust 和 Go。", ("哪個|", "Rust 和 Go"), "Rust 和 Go 哪個更難？"),
+        (
+            "電池耐用嗎？",
+            "我買了 AI-Box 的電池。",
+            ("|", "AI-Box 的"),
+            "AI-Box 的電池耐用嗎？",
+        ),  # what both find is said once
+        ("為什麼？", "我們要把倉庫搬到桃園。", ("為什麼|", "把倉庫搬到桃園"), "為什麼把倉庫搬到桃園？"),
     ],
 )
 async def test_the_rewriter_fills_the_gap_that_the_rules_only_see(

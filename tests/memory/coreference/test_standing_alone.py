@@ -21,6 +21,8 @@ from memory.coreference.standing_alone import has_look_alike, is_nobody, points,
         "今天星期幾？",
         "请问现在几点？",
         "What time is it?",
+        "今天股市怎么样？",
+        "匯率多少？",
         "What's today's date?",
     ],
 )

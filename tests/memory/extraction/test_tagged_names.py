@@ -36,6 +36,19 @@ def test_a_form_of_address_says_where_the_name_ends(text: str, tagged: str, name
     assert joined(text, (tagged, PERSON, 0.99)) == [(name, PERSON)]
 
 
+@pytest.mark.parametrize(
+    ("text", "subtype"),
+    [
+        ("We hired Priya as our new designer.", PERSON),
+        ("We use Notion as our new wiki.", PRODUCT),
+        ("We use Notion as our coding assistant.", PRODUCT),
+    ],
+)
+def test_who_is_employed_as_something_is_a_person(text: str, subtype: EntitySubtype) -> None:
+    name = text.split()[2]
+    assert joined(text, (name, PRODUCT, 0.99)) == [(name, subtype)]
+
+
 def test_an_introduction_says_where_the_name_begins() -> None:
     assert joined("養了一隻狗叫旺財", ("狗叫旺財", PRODUCT, 0.99)) == [("旺財", None)]
 
