@@ -20,6 +20,9 @@ OVERRIDE = 0.8
 _NEEDED = 0.75
 """Probability that the query lacks anything at all from which a gap is filled."""
 
+_MORE = 0.1
+"""How much surer than of a reference it must be of what was left out."""
+
 DECISIVE = 0.9
 """Confidence from which it chooses among things of which the rules would ask the user which one is meant."""
 
@@ -43,9 +46,10 @@ class Gaps:
         self._query = query
         self._references = analysis.references
         self._places = {one.key for one in analysis.candidates if one.subtype is EntitySubtype.PLACE}
+        self._says_where = any(place in normalise(query) for place in self._places)
         self._is_found = bool(analysis.written)
         self._asks = is_question(query)
-        self._floor = floor
+        self._floor = floor + _MORE
 
     def placed(self, replacement: Replacement) -> Replacement:
         """In a question its subject stands in front (X 附近有車站嗎, X 和 Y 哪個快), and as no object (把 X)."""
@@ -83,9 +87,10 @@ class Gaps:
 
     def _needs_place(self, replacement: Replacement) -> bool:
         """Whether one asks so of places only, and it puts in none."""
-        if not _OF_A_PLACE.search(fold(self._query)):
-            return False
-        return not any(place in normalise(text) for place in self._places for text in _antecedents(replacement))
+        return bool(_OF_A_PLACE.search(fold(self._query))) and not self._puts_place(replacement)
+
+    def _puts_place(self, replacement: Replacement) -> bool:
+        return any(place in normalise(text) for place in self._places for text in _antecedents(replacement))
 
     def _is_misplaced(self, replacement: Replacement) -> bool:
         """Whether it fills what can be no gap: 那是誰的, "the restaurant installed Redis", AI-Box 是誰在用, or a word.
@@ -103,11 +108,14 @@ class Gaps:
     def _least(self, replacement: Replacement) -> float:
         """How sure the rewriter must be: surer where the rules have found what is meant, and in a statement.
 
-        Likewise of what comes with the preposition of another sentence: "I moved to Lyon. How is the weather?".
+        Likewise of a place in a query that names another, and of what comes with the preposition of another sentence:
+        "I moved to Lyon. How is the weather?".
         """
         if replacement.text.startswith("of ") and not self._lacks_owner(replacement):
             return DECISIVE
-        moved = any(map(_MOVES.match, _antecedents(replacement)))
+        moved = any(map(_MOVES.match, _antecedents(replacement))) or (
+            self._says_where and self._puts_place(replacement)
+        )
         return OVERRIDE if moved or self._is_found or not self._asks else self._floor
 
     def _lacks_owner(self, replacement: Replacement) -> bool:

@@ -35,7 +35,7 @@ _OUTSIDE_NAME = re.compile(
 )
 _CLAUSE = re.compile(r"[，。！？；]|[,.!?;](?:\s|$)")
 """Between clauses."""
-_FROM_TO = re.compile(r"\s(?:to|from|into|than|versus|vs\.?)\s")
+_FROM_TO = re.compile(r"\s(?:to|from|into|than|versus|vs\.?)\s|[我你您他她们]把.")
 
 _POSSESSIVE = re.compile(r"(?:的|['’]s?)$")
 
@@ -199,7 +199,7 @@ class Joiner:
         return meant is None or (score(reference, meant) is not None and not self._is_asked_for(reference, meant))
 
     def _is_more(self, antecedent: Antecedent) -> bool:
-        """Whether it is more than one thing: what holds the end of a clause, or "Slack to Teams"."""
+        """Whether it is more than one thing: what holds the end of a clause, "Slack to Teams", 我把車."""
         apart = _CLAUSE.search(antecedent.text) or _FROM_TO.search(antecedent.text)
         return apart is not None and not any(
             one.named and _plain(one.text) == _plain(antecedent.text) for one in self._analysis.candidates

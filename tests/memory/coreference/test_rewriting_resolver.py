@@ -131,7 +131,7 @@ async def test_below_the_floor_nothing_is_rewritten(rules: RuleResolver, make_re
     unsure = ScriptedRewriter(("喜歡|", "AI-Box"), confidence=0.45)
     result = await resolve(rules, unsure, request)
     assert (result.resolved_query, result.confidence) == (request.query, 1.0)
-    daring = await RewritingResolver(rules, rewriter=unsure, floor=0.4).resolve(request)
+    daring = await RewritingResolver(rules, rewriter=unsure, floor=0.3).resolve(request)
     assert daring.resolved_query == "為什麼喜歡 AI-Box？"
 
 
