@@ -7,6 +7,8 @@ from ..entities import Entity
 from ..text import normalise
 from .rewrites import Antecedent
 
+_CLOSING = {"《": "》", "〈": "〉", "「": "」", "『": "』", "（": "）", "(": ")", "“": "”"}
+
 
 class EntityLookup:
     """Entities by the names that long-term memory holds, and by what turns mention.
@@ -29,7 +31,7 @@ class EntityLookup:
         }
 
     def whole(self, one: Antecedent) -> Antecedent:
-        """The known name that a span was cut out of: 京 of 京都; the span itself where it cuts none."""
+        """The known name that a span was cut out of (京 of 京都), or the span, with the bracket that it lacks (活著》)."""
         if one.turn is None:
             return one
         said = self._turns[one.turn].content
@@ -39,9 +41,11 @@ class EntityLookup:
             for at in range(max(0, one.end - len(name)), one.start + 1)
             if said.startswith(name, at) and len(name) > one.end - one.start
         ]
-        if not spans:
-            return one
-        start, end = max(spans, key=lambda span: span[1] - span[0])
+        start, end = max(spans, key=lambda span: span[1] - span[0], default=(one.start, one.end))
+        if start and _CLOSING.get(said[start - 1], " ") in said[start:end]:
+            start -= 1
+        elif any(opening in said[start:end] for opening, closing in _CLOSING.items() if said.startswith(closing, end)):
+            end += 1
         return one.model_copy(update={"text": said[start:end], "start": start, "end": end})
 
     def ids(self, antecedents: Sequence[Antecedent]) -> tuple[str, ...]:

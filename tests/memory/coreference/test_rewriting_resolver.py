@@ -326,6 +326,8 @@ async def test_words_that_refer_to_nothing_are_never_replaced(rules: RuleResolve
             ("|", "AI-Box 的"),
             "AI-Box 的電池耐用嗎？",
         ),  # what both find is said once
+        ("能退嗎？", "我訂了《哈利波特》首映票。", ("|", "哈利波特》首映票"), "《哈利波特》首映票能退嗎？"),
+        ("誰寫的？", "我在讀《某年某月》。", ("|", "《某年某月"), "《某年某月》誰寫的？"),
         ("為什麼？", "我們要把倉庫搬到桃園。", ("為什麼|", "把倉庫搬到桃園"), "為什麼把倉庫搬到桃園？"),
     ],
 )
