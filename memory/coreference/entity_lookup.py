@@ -7,7 +7,7 @@ from ..entities import Entity
 from ..text import normalise
 from .rewrites import Antecedent
 
-_CLOSING = {"《": "》", "〈": "〉", "「": "」", "『": "』", "（": "）", "(": ")", "“": "”"}
+_BRACKETS = tuple(zip("《〈「『（(“", "》〉」』）)”", strict=True))
 
 
 class EntityLookup:
@@ -31,7 +31,7 @@ class EntityLookup:
         }
 
     def whole(self, one: Antecedent) -> Antecedent:
-        """The known name that a span was cut out of (京 of 京都), or the span, with the bracket that it lacks (活著》)."""
+        """The known name that a span was cut out of (京 of 京都), or the span with a bracket that it lacks (活著》)."""
         if one.turn is None:
             return one
         said = self._turns[one.turn].content
@@ -42,10 +42,11 @@ class EntityLookup:
             if said.startswith(name, at) and len(name) > one.end - one.start
         ]
         start, end = max(spans, key=lambda span: span[1] - span[0], default=(one.start, one.end))
-        if start and _CLOSING.get(said[start - 1], " ") in said[start:end]:
-            start -= 1
-        elif any(opening in said[start:end] for opening, closing in _CLOSING.items() if said.startswith(closing, end)):
-            end += 1
+        for opening, closing in _BRACKETS:
+            if closing in said[start:end] and said.endswith(opening, 0, start):
+                start -= 1
+            elif opening in said[start:end] and said.startswith(closing, end):
+                end += 1
         return one.model_copy(update={"text": said[start:end], "start": start, "end": end})
 
     def ids(self, antecedents: Sequence[Antecedent]) -> tuple[str, ...]:
