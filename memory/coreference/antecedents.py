@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from ..extraction.mentions import EntitySubtype
 from ..text import normalise
 from .asked_for import without_asked_for
 from .candidates import Candidate, join
@@ -83,11 +84,11 @@ def _many(reference: Reference, ranked: list[Ranked]) -> list[Ranked]:
 
 
 def _said_before(reference: Reference, ranked: list[Ranked], session: Sequence[Candidate]) -> list[Ranked]:
-    """What a phrase may mean that was said before, as "the car" of "I parked the car": no name of no known type."""
+    """What a phrase may mean that was said before, as "the car" of "I parked the car": names of that type only."""
     phrase = normalise(reference.text)
     if reference.kind is not Kind.NOUN_PHRASE or all(one.named or one.key != phrase for one in session):
         return ranked
-    return [one for one in ranked if one.candidate.subtype]
+    return [one for one in ranked if one.candidate.subtype in (reference.subtypes or EntitySubtype)]
 
 
 def antecedents(

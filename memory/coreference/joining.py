@@ -37,6 +37,7 @@ _CLAUSE = re.compile(r"[，。！？；]|[,.!?;](?:\s|$)")
 """Between clauses."""
 _FROM_TO = re.compile(r"\s(?:to|from|into|than|versus|vs\.?)\s|[我你您他她们]把.")
 
+_OPENS_A_SENTENCE = re.compile(r"(?:My|Our|Your|The|This|That|An?) ")
 _POSSESSIVE = re.compile(r"(?:的|['’]s?)$")
 
 
@@ -263,6 +264,8 @@ class Joiner:
         start, end, text = replacement.start, replacement.end, replacement.text
         if reference is None or not replacement.antecedents or (start, end) != (reference.start, reference.end):
             return fitted(self._query, start, end, text, spaces=self._analysis.spaces)
+        if start and _OPENS_A_SENTENCE.match(text):
+            text = text[0].lower() + text[1:]
         if reference.form is Form.POSSESSIVE:
             text = _POSSESSIVE.sub("", text)
         return edit(self._query, reference, text, spaces=self._analysis.spaces)

@@ -99,16 +99,13 @@ async def recent_memories(request: SearchRequest, record: SystemOfRecord) -> lis
 
 
 def overlap(request: SearchRequest, memories: Iterable[Memory], analyzer: KeywordAnalyzer) -> Scores:
-    """The share of the query's distinct terms that each memory holds, where it holds any."""
+    """The share of the query's distinct terms that each memory holds as it was meant, where it holds any."""
     terms = set(analyzer.terms(request.query))
     if not terms:
         return {}
-    scores = {
-        Key(HitKind.MEMORY, memory.memory_id): len(terms & set(analyzer.terms(memory.text))) / len(terms)
-        for memory in memories
-        if matches(memory, request.filters)
-    }
-    return {key: score for key, score in scores.items() if score > 0}
+    wanted = [memory for memory in memories if matches(memory, request.filters)]
+    held = {memory.memory_id: terms & set(analyzer.terms(memory.resolved or memory.text)) for memory in wanted}
+    return {Key(HitKind.MEMORY, id_): len(found) / len(terms) for id_, found in held.items() if found}
 
 
 def matches(memory: Memory, wanted: SearchFilter) -> bool:

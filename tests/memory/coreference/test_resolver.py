@@ -10,7 +10,7 @@ from memory.coreference.resolver import RuleResolver
 from memory.entities import Entity, EntityStatus
 from memory.errors import InvalidField, Overloaded
 from memory.extraction.extractor import RuleExtractor
-from memory.extraction.mentions import EntitySubtype
+from memory.extraction.mentions import EntitySubtype, Mention
 from memory.ports.language import Encoder, Extractor, FloatMatrix, Priority, TextKind
 
 Resolve = Callable[..., Awaitable[CoreferenceResult]]
@@ -191,10 +191,15 @@ async def test_nothing_to_resolve_is_certain(resolve: Resolve) -> None:
     assert (result.resolved_query, result.confidence, result.unresolved) == ("今天天氣如何？", 1.0, ())
 
 
-async def test_a_phrase_that_was_said_before_is_no_name_of_no_known_type(
-    make_request: Callable[..., ResolutionRequest],
+@pytest.mark.parametrize("read_as", [None, EntitySubtype.ORGANISATION])
+async def test_a_phrase_that_was_said_before_is_no_name_of_another_type(
+    make_request: Callable[..., ResolutionRequest], read_as: EntitySubtype | None
 ) -> None:
     resolver = RuleResolver(extractor=RuleExtractor())
-    turns = ["I parked the car in Hamburg.", "Understood.", "Where is it?", "In Hamburg.", "No, I meant Bremen", "ok"]
+    said = ["I parked the car in Hamburg.", "Understood.", "Where is it?", "In Hamburg.", "No, I meant Bremen", "ok"]
+    bremen = Mention(text="Bremen", start=12, end=18, subtype=read_as, confidence=0.9, source="tagger.group")
     for query in ("Where did I park the car?", "Is the car new?"):
-        assert (await resolver.resolve(make_request(query, turns))).resolved_query == query
+        request = make_request(query, said)
+        turns = list(request.turns)
+        turns[4] = turns[4].model_copy(update={"mentions": (bremen,)})
+        assert (await resolver.resolve(request.model_copy(update={"turns": tuple(turns)}))).resolved_query == query

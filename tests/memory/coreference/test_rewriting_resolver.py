@@ -287,6 +287,14 @@ async def test_what_one_asks_of_something_gets_its_owner(
     assert result.resolved_query == (expected or query)
 
 
+async def test_what_opened_a_sentence_is_not_capitalised_inside_one(
+    rules: RuleResolver, make_request: MakeRequest
+) -> None:
+    request = make_request("Does she like it?", ["My sister moved to Lyon.", "ok"])
+    result = await resolve(rules, ScriptedRewriter(("she", "My sister"), confidence=0.95), request)
+    assert result.resolved_query.startswith("Does my sister like")
+
+
 async def test_two_names_and_the_way_between_them_are_no_antecedent(
     rules: RuleResolver, make_request: MakeRequest
 ) -> None:

@@ -11,6 +11,7 @@ from memory.errors import StoreUnavailable
 from memory.learning.lost_index import requeue_lost
 from memory.ports.generations import VectorSpace
 from memory.ports.vectors import Collection, IndexQuery, ScoredPoint
+from memory.records import Resource
 from memory.retrieval import graph
 from memory.retrieval.analysis import KeywordAnalyzer
 from memory.retrieval.fusion import CONVERSATION, ENTITY_MEMORY, fused_score, lifted_score
@@ -70,6 +71,20 @@ async def test_what_was_just_written_is_found_before_it_is_learned(world: World)
     [added], _ = await world.additions.add([note], user_id="ann", session_id="s", wait=False)
     hits = (await world.find("車位")).hits
     assert [hit.id for hit in hits] == [added.id]
+
+
+async def test_a_correction_is_found_as_it_was_meant_before_it_is_learned(world: World) -> None:
+    said = Resource(
+        resource_id="r",
+        user_id="ann",
+        session_id="s",
+        content="不是，我是說一樓",
+        resolved="鑰匙放在一樓的抽屜裡。",
+        created_at=world.now,
+    )
+    await world.record.append([said], user_id="ann")
+    [hit] = (await world.find("鑰匙在哪裡？")).hits
+    assert hit.resolved == said.resolved
 
 
 async def test_while_the_index_is_down_recent_memories_are_found_and_the_result_says_so(
