@@ -17,20 +17,20 @@ from .words import fold
 OVERRIDE = 0.8
 """Confidence from which what the rewriter says, be it to leave the query alone, goes before what the rules found."""
 
+DECISIVE = 0.9
+"""Confidence from which it chooses among things of which the rules would ask the user which one is meant."""
+
 _NEEDED = 0.75
 """Probability that the query lacks anything at all from which a gap is filled."""
 
 _MORE = 0.1
 """How much surer than of a reference it must be of what was left out."""
 
-DECISIVE = 0.9
-"""Confidence from which it chooses among things of which the rules would ask the user which one is meant."""
-
 _NOUN_BEFORE = re.compile(r"\b(?:(?:phone|post|postal|area|zip|serial) (?P<unit>numbers?|codes?)|[a-z]+)(?=\W*\Z)")
 _OWNED = re.compile(r"(?:'s|s'|\b(?:my|your|our|its|his|her|their)) (?:\w+ ){0,2}\w+\W*\Z")
 _OF_A_PLACE = re.compile(r"天气|气温|(?:会|在)下[雨雪]|去哪(?:里|儿|边)?(?:玩|逛)|\bweather\b|\brain(?:ing)?\b")
 _BEHIND_A_SUBJECT = re.compile(r"(?:附近|旁边|周围|里面|那边)?(?:还|也)?有(?:没有)?|哪一?[个台家种款]")
-_MOVES = re.compile(r"(?:to|from|into) ")
+_MOVES = re.compile(r"(?:to|from|into) ")  # what is copied with it was the goal of another sentence
 
 
 class Gaps:
@@ -113,10 +113,10 @@ class Gaps:
         """
         if replacement.text.startswith("of ") and not self._lacks_owner(replacement):
             return DECISIVE
-        moved = any(map(_MOVES.match, _antecedents(replacement))) or (
-            self._says_where and self._puts_place(replacement)
-        )
-        return OVERRIDE if moved or self._is_found or not self._asks else self._floor
+        is_second_place = self._says_where and self._puts_place(replacement)
+        is_moved = any(map(_MOVES.match, _antecedents(replacement)))
+        is_unlikely = self._is_found or not self._asks or is_second_place or is_moved
+        return OVERRIDE if is_unlikely else self._floor
 
     def _lacks_owner(self, replacement: Replacement) -> bool:
         """Whether the gap is behind something of which one asks "of what?", and its filling is nothing of that sort.
