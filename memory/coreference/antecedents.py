@@ -88,7 +88,8 @@ def _said_before(reference: Reference, ranked: list[Ranked], session: Sequence[C
     phrase = normalise(reference.text)
     if reference.kind is not Kind.NOUN_PHRASE or all(one.named or one.key != phrase for one in session):
         return ranked
-    return [one for one in ranked if one.candidate.subtype in (reference.subtypes or EntitySubtype)]
+    types = reference.subtypes or frozenset(EntitySubtype)
+    return [one for one in ranked if one.candidate.subtype in types]
 
 
 def antecedents(
