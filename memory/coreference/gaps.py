@@ -44,9 +44,9 @@ class Gaps:
 
     def __init__(self, query: str, analysis: Analysis, *, floor: float) -> None:
         self._query = query
+        self._folded = fold(query)
         self._references = analysis.references
         self._places = {one.key for one in analysis.candidates if one.subtype is EntitySubtype.PLACE}
-        self._says_where = any(place in normalise(query) for place in self._places)
         self._is_found = bool(analysis.written)
         self._asks = is_question(query)
         self._floor = floor + _MORE
@@ -62,14 +62,14 @@ class Gaps:
             text = text.removeprefix("把")
         return replacement.model_copy(update={"start": start, "end": start, "text": text})
 
-    def is_filled(self, replacement: Replacement, *, needed: float) -> bool:
+    def is_filled(self, replacement: Replacement, sure: float, *, needed: float) -> bool:
         """Whether a replacement of no reference is followed.
 
         Args:
             replacement: Of the rewriter.
+            sure: Probability of it, the query's need included, 0–1.
             needed: Probability that the query lacks anything, 0–1.
         """
-        sure = needed * replacement.confidence
         if needed < _NEEDED or self._tells_time(replacement) or self._needs_place(replacement):
             return False
         if points(self._query, replacement.start, replacement.end):
@@ -80,24 +80,25 @@ class Gaps:
 
     def _tells_time(self, replacement: Replacement) -> bool:
         """Whether it would tell a query when that says so itself, or asks for it."""
-        query, texts = fold(self._query), _antecedents(replacement)
-        if asks_when(query):
+        texts = _antecedents(replacement)
+        if asks_when(self._folded):
             return any(map(times, texts))
-        return bool(times(query)) and any(map(time_of, texts))
+        return bool(times(self._folded)) and any(map(time_of, texts))
 
     def _needs_place(self, replacement: Replacement) -> bool:
         """Whether one asks so of places only, and it puts in none."""
-        return bool(_OF_A_PLACE.search(fold(self._query))) and not self._puts_place(replacement)
+        return bool(_OF_A_PLACE.search(self._folded)) and not any(map(self._holds_place, _antecedents(replacement)))
 
-    def _puts_place(self, replacement: Replacement) -> bool:
-        return any(place in normalise(text) for place in self._places for text in _antecedents(replacement))
+    def _holds_place(self, text: str) -> bool:
+        said = normalise(text)
+        return any(place in said for place in self._places)
 
     def _is_misplaced(self, replacement: Replacement) -> bool:
         """Whether it fills what can be no gap: 那是誰的, "the restaurant installed Redis", AI-Box 是誰在用, or a word.
 
         The article alone gives way, to an owner.
         """
-        if fold(self._query[replacement.start : replacement.end]) not in ("", "the"):
+        if self._folded[replacement.start : replacement.end] not in ("", "the"):
             return True
         before = any(one.start == replacement.start < one.end for one in self._references)
         behind = any(one.start < one.end == replacement.start for one in self._references)
@@ -113,8 +114,9 @@ class Gaps:
         """
         if replacement.text.startswith("of ") and not self._lacks_owner(replacement):
             return DECISIVE
-        is_second_place = self._says_where and self._puts_place(replacement)
-        is_moved = any(map(_MOVES.match, _antecedents(replacement)))
+        texts = _antecedents(replacement)
+        is_second_place = any(map(self._holds_place, texts)) and self._holds_place(self._query)
+        is_moved = any(map(_MOVES.match, texts))
         is_unlikely = self._is_found or not self._asks or is_second_place or is_moved
         return OVERRIDE if is_unlikely else self._floor
 
@@ -128,7 +130,7 @@ class Gaps:
         return noun is not None and bool(noun["unit"] or _is_attribute(noun[0])) and not any(map(_is_attribute, owner))
 
     def _before(self, replacement: Replacement) -> str:
-        return fold(self._query[: replacement.start])
+        return self._folded[: replacement.start]
 
 
 def _antecedents(replacement: Replacement) -> Sequence[str]:

@@ -76,7 +76,7 @@ class Joiner:
         choices: list[Choices] = []
         for replacement in rewrite.replacements:
             sure = needed * replacement.confidence
-            if self._is_followed(replacement, needed):
+            if self._is_followed(replacement, sure, needed=needed):
                 followed.append(self._written(replacement, sure, rewrite))
                 choices += self._choices(replacement, sure)
             elif any(not one.antecedents for one in rewrite.replacements):
@@ -153,8 +153,7 @@ class Joiner:
         name = _plain(written.resolution.resolved_text)
         return any(name in normalise(turn.content) for turn in self._turns)
 
-    def _is_followed(self, replacement: Replacement, needed: float) -> bool:
-        sure = needed * replacement.confidence
+    def _is_followed(self, replacement: Replacement, sure: float, *, needed: float) -> bool:
         reference = self._reference_at(replacement)
         instead_of = next((one for one in self._analysis.written if _touch(one.edit, replacement)), None)
         if instead_of is None:
@@ -165,7 +164,11 @@ class Joiner:
             same_gap = (replacement.start, replacement.end) == (instead_of.edit.start, instead_of.edit.end)
             if known or sure < OVERRIDE or self._is_part(replacement, instead_of) or not (reference or same_gap):
                 return False
-        return sure >= self._floor and self._can_be_meant(replacement, reference, needed)
+        if sure < self._floor or any(is_nobody(one.text) or self._is_more(one) for one in replacement.antecedents):
+            return False
+        if reference is None:
+            return self._gaps.is_filled(replacement, sure, needed=needed)
+        return self._can_be_meant(replacement, reference, sure)
 
     @staticmethod
     def _is_part(replacement: Replacement, instead_of: Written) -> bool:
@@ -179,12 +182,7 @@ class Joiner:
                 return reference
         return None
 
-    def _can_be_meant(self, replacement: Replacement, reference: Reference | None, needed: float) -> bool:
-        sure = needed * replacement.confidence
-        if any(is_nobody(one.text) or self._is_more(one) for one in replacement.antecedents):
-            return False
-        if reference is None:
-            return self._gaps.is_filled(replacement, needed=needed)
+    def _can_be_meant(self, replacement: Replacement, reference: Reference, sure: float) -> bool:
         if reference in self._analysis.bound:
             return False
         if reference.number is Number.PLURAL and len(self._lookup.ids(replacement.antecedents)) == 1:

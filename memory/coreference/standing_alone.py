@@ -13,7 +13,7 @@ _TO_ASSISTANT = re.compile(
     r"|\b(?:your name|who are you|what are you|how are you|how old are you|what can you do|can you help)\b"
 )
 _OF_ALL = re.compile(
-    r"^(?:[请請]问|那)?(?:今天|明天|后天|昨天|前天|现在)是?(?:星期几|礼拜几|周几|几月几[号日]|几[号点]|什么日子)"
+    r"^(?:请问|那)?(?:今天|明天|后天|昨天|前天|现在)是?(?:星期几|礼拜几|周几|几月几[号日]|几[号点]|什么日子)"
     r"|(?:股市|大盘|汇率|油价)(?:怎么样|如何|涨了吗|跌了吗|(?:是)?多少)[？?]?$"
     r"|\bwhat (?:day|date|time) is it\b|\bwhat(?:'s| is) (?:today's date|the (?:date|time)(?= (?:now|today)|\W*$))"
 )
