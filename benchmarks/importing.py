@@ -21,12 +21,11 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from benchmarks.load.chatting import chat_p95_ms
 from jiyi import service
 from jiyi.client import JiyiClient
 from jiyi.conversations import Conversation, read_conversations
 from jiyi.replay import replay
-
-from .chatting import chat_p95_ms
 
 _IDLE_S = 20.0
 _BATCH = 64

@@ -26,18 +26,17 @@ from typing import Any
 
 import numpy as np
 
-from memory.coreference.rewrites import RewriteRequest
-from models.catalog import DEFAULT_MODEL, get_model
-from models.model_facts import ModelFacts
-from models.prepare import prepare_model
+from benchmarks.common.workload import SENTENCES, seconds
+from memory.values.rewrites import RewriteRequest
+from models.assets.catalog import DEFAULT_MODEL, get_model
+from models.assets.model_facts import ModelFacts
+from models.assets.prepare import prepare_model
+from models.assets.shipped_weights import weight_file
+from models.encoder.sentence_transformer_engine import SentenceTransformerEngine
+from models.encoder.text_tokenizer import TokenizedText
 from models.reranker.late_interaction import LateInteraction
 from models.rewriter.rewriter import Rewriter
-from models.sentence_transformer_engine import SentenceTransformerEngine
-from models.shipped_weights import weight_file
 from models.tagger.tagger import Tagger
-from models.text_tokenizer import TokenizedText
-
-from .workload import SENTENCES, seconds
 
 _TURNS = ("我們公司上個月跟宏康訂了一台 AI-Box。", "好的，已經記下來了。", "她昨天去台中看了新的倉庫。", "了解。")
 _ASKED = ("它什麼時候會到？", "他说付款条件可以再谈吗？", "What did we agree on with them?", "那個倉庫有多大？")

@@ -28,16 +28,15 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.load.chatting import chat_p95_ms
 from benchmarks.survival import Replay
-from deployments.config import AppArgs
-from deployments.reembedding import EmbedActor
+from deployments.build.reembedding import EmbedActor
+from deployments.config.settings import AppArgs
 from jiyi import service
 from jiyi.client import JiyiClient
-from memory.learning.walking import walk
-from models.catalog import DEFAULT_MODEL
-from storage.sqlite_record import SqliteRecord
-
-from .chatting import chat_p95_ms
+from memory.indexing.walking import walk
+from models.assets.catalog import DEFAULT_MODEL
+from storage.sqlite.record import SqliteRecord
 
 VICTIMS = {"driver": "Learner", "actor": "EmbedActor", "store": "VectorShard", "embedder": "Embedder"}
 LATE_VICTIMS = ("store", "driver")

@@ -27,12 +27,11 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from deployments.config import AppArgs
+from benchmarks.common.workload import QUERIES
+from benchmarks.load.closed_loop import run_closed_loop
+from benchmarks.load.http import HttpCaller
+from deployments.config.settings import AppArgs
 from jiyi import service
-
-from .load.closed_loop import run_closed_loop
-from .load.http import HttpCaller
-from .workload import QUERIES
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Setting:
 
     Attributes:
         variables: Of the environment of the cluster and its drivers.
-        arguments: Of `deployments.config.AppArgs`.
+        arguments: Of `deployments.config.settings.AppArgs`.
     """
 
     variables: Mapping[str, str] = field(default_factory=dict)

@@ -30,13 +30,12 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from deployments.config import AppArgs
+from benchmarks.common.workload import QUERIES, ceiling_tokens_per_s, matmul_flops, mixed_texts, seconds
+from deployments.config.settings import AppArgs
 from memory.ports.language import TextKind
-from models.catalog import DEFAULT_MODEL, get_model
-from models.prepare import prepare_model
-from models.sentence_transformer_engine import SentenceTransformerEngine
-
-from .workload import QUERIES, ceiling_tokens_per_s, matmul_flops, mixed_texts, seconds
+from models.assets.catalog import DEFAULT_MODEL, get_model
+from models.assets.prepare import prepare_model
+from models.encoder.sentence_transformer_engine import SentenceTransformerEngine
 
 _HISTORY = [{"content": "我們公司上個月買了 AI-Box。"}, {"role": "assistant", "content": "了解。"}]
 _TEXTS_A_CALL = 64

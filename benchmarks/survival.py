@@ -26,7 +26,7 @@ from rich.table import Table
 
 from jiyi import service
 from jiyi.client import JiyiClient
-from storage.sqlite_record import SqliteRecord
+from storage.sqlite.record import SqliteRecord
 
 SESSION_SERVER = "redis"
 VICTIMS = (

@@ -7,21 +7,22 @@ from typing import Any
 from ray import serve
 from ray.serve import Application
 
-from . import engines
-from .config import AppArgs
-from .embedder import Embedder
-from .generations import settled, vector_model
-from .ingress import Ingress
-from .ingress_services import open_services
-from .language import ExtractorDeployment, RerankerDeployment, ResolverDeployment
-from .learner import LearnerDeployment
-from .models import runs
-from .placement import cluster_machines, place_embedder
-from .retriever import RetrieverDeployment
-from .scaling import TokenBacklogPolicy
-from .session_server import SessionServer
-from .stores import local_redis
-from .vector_shard import VectorShard
+from .build import engines
+from .build.encoders import make_encoders
+from .build.generations import settled, vector_model
+from .build.ingress_services import open_services
+from .build.models import runs
+from .build.placement import cluster_machines, place_embedder
+from .build.scaling import TokenBacklogPolicy
+from .build.stores import local_redis
+from .config.settings import AppArgs
+from .serve.embedder import Embedder
+from .serve.ingress import Ingress
+from .serve.language import ExtractorDeployment, RerankerDeployment, ResolverDeployment
+from .serve.learner import LearnerDeployment
+from .serve.retriever import RetrieverDeployment
+from .serve.session_server import SessionServer
+from .serve.vector_shard import VectorShard
 
 APP_NAME = "jiyi"
 _LIGHT: dict[str, Any] = {
@@ -137,5 +138,5 @@ def _embedder(args: AppArgs) -> Any:
             "autoscaling_config": scaling,
             "max_surge_percent": 1 if placement.surge else 0,
         },
-        encoders=partial(engines.make_encoders, args.model_copy(update={"embedder": settings})),
+        encoders=partial(make_encoders, args.model_copy(update={"embedder": settings})),
     )

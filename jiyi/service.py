@@ -16,8 +16,8 @@ from .client import JiyiClient
 from .processes import ProcessMemory, memory_of
 
 if TYPE_CHECKING:
-    from deployments.config import AppArgs
-    from deployments.supervisor import Endpoint
+    from deployments.config.settings import AppArgs
+    from deployments.host.supervisor import Endpoint
 
 _POLL_S = 0.3
 _TAIL_LINES = 20
@@ -29,29 +29,29 @@ class ServiceFailed(Exception):
 
 def load_settings(home: Path | None) -> "AppArgs":
     """The settings from the environment, with another home where one is given."""
-    from deployments.config import AppArgs
+    from deployments.config.settings import AppArgs
 
     return AppArgs(home=home) if home else AppArgs()
 
 
 def find(settings: "AppArgs") -> "Endpoint | None":
     """The running service of this home."""
-    from deployments.supervisor import read_endpoint
+    from deployments.host.supervisor import read_endpoint
 
     return read_endpoint(settings.data_home)
 
 
 def processes(settings: "AppArgs", endpoint: "Endpoint") -> list[ProcessMemory]:
     """The supervisor and every process of its cluster, with their memory."""
-    from deployments.cluster import members
+    from deployments.host.cluster import members
 
     return memory_of([psutil.Process(endpoint.pid), *members(settings.data_home)])
 
 
 def prepare(settings: "AppArgs", model: str | None = None) -> None:
     """Gets a model's weights ready, those that the service begins with where none is given; shows a progress bar."""
-    from deployments.generations import settled
-    from models.prepare import prepare_model
+    from deployments.build.generations import settled
+    from models.assets.prepare import prepare_model
 
     for one in [model] if model else filter(None, (settled(settings).model, settings.aam.model)):
         prepare_model(one, settings.model_cache)
@@ -70,7 +70,7 @@ def start(
     logs.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (logs / "supervisor.log").open("ab") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "deployments.supervisor"],
+            [sys.executable, "-m", "deployments.host.supervisor"],
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
@@ -117,8 +117,8 @@ def discard_index(settings: "AppArgs") -> list[Path]:
     Raises:
         ServiceFailed: The service is running, or the files cannot be set aside.
     """
-    from deployments.stores import discard_index as discard
-    from memory.errors import JiyiError
+    from deployments.build.stores import discard_index as discard
+    from memory.values.errors import JiyiError
 
     if find(settings):
         raise ServiceFailed("The service is running. End it first: jiyi down")

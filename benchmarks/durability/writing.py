@@ -7,15 +7,15 @@ from hashlib import blake2b
 
 import numpy as np
 
-from memory.entities import Entity, EntityRelation
-from memory.facts import Fact
-from memory.identity import derive_id, memory_id
+from benchmarks.durability.plans import Op, Step
 from memory.ports.record import OutboxEntry, SystemOfRecord, UnitOfWork
-from memory.ports.vectors import Collection, IndexPoint, SparseVector
-from memory.records import Memory, Resource
-from memory.text import normalise
-
-from .plans import Op, Step
+from memory.ports.vectors import Collection, IndexPoint
+from memory.values.entities import Entity, EntityRelation
+from memory.values.facts import Fact
+from memory.values.ids import derive_id, memory_id
+from memory.values.records import Memory, Resource
+from memory.values.text import normalise
+from memory.values.vectors import SparseVector
 
 DIMENSION = 4
 MODEL = "durability"

@@ -33,15 +33,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
 
+from benchmarks.embedding.environments import ensure, versions
+from benchmarks.embedding.peers import PEERS, SENTENCE_TRANSFORMERS
+from benchmarks.embedding.report import plot, show, summarise
+from benchmarks.embedding.rounds import Plan, Rounds
 from benchmarks.load.report import wide_console
-from deployments.config import AppArgs
-from models.catalog import DEFAULT_MODEL
-from models.prepare import prepare_model
-
-from .environments import ensure, versions
-from .peers import PEERS, SENTENCE_TRANSFORMERS
-from .report import plot, show, summarise
-from .rounds import Plan, Rounds
+from deployments.config.settings import AppArgs
+from models.assets.catalog import DEFAULT_MODEL
+from models.assets.prepare import prepare_model
 
 _QUICK_SCALE = 0.1
 _QUICK_SECONDS = 2.0

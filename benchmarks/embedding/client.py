@@ -13,11 +13,10 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
+from benchmarks.embedding.transports import InProcess, Transport, open_transport
+from benchmarks.embedding.workloads import WORKLOADS, Workload, checked_requests
 from benchmarks.load.closed_loop import run_closed_loop
 from benchmarks.load.open_loop import long_enough, poisson_schedule, run_open_loop
-
-from .transports import InProcess, Transport, open_transport
-from .workloads import WORKLOADS, Workload, checked_requests
 
 _TIMEOUT_S = 20.0
 _CLOSED_TIMEOUT_S = 300.0

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from .peers import TORCH, Environment
+from benchmarks.embedding.peers import TORCH, Environment
 
 _READY = "ready.json"
 

@@ -4,8 +4,8 @@ import statistics
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .peers import BASELINE, PEERS
-from .workloads import WORKLOADS
+from benchmarks.embedding.peers import BASELINE, PEERS
+from benchmarks.embedding.workloads import WORKLOADS
 
 Figures = dict[str, Any]
 _KEPT = ("completed_per_s", "p50_ms", "p95_ms", "p99_ms", "lag_p95_ms", "client_cpu", "server_cpu")

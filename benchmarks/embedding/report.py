@@ -8,11 +8,10 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.embedding.medians import best_peer_server, closed_medians, open_medians
+from benchmarks.embedding.peers import PEERS
+from benchmarks.embedding.workloads import WORKLOADS
 from benchmarks.load.samples import percentile
-
-from .medians import best_peer_server, closed_medians, open_medians
-from .peers import PEERS
-from .workloads import WORKLOADS
 
 Figures = dict[str, Any]
 

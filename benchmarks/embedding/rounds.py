@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deployments.cluster import RAY_ENVIRONMENT
-
-from .environments import ensure
-from .model_folders import plain_folder
-from .peers import BASELINE, PEERS, SENTENCE_TRANSFORMERS, Peer
-from .servers import Running, our_service, peer_server, thread_variables
-from .workloads import WORKLOADS
+from benchmarks.embedding.environments import ensure
+from benchmarks.embedding.model_folders import plain_folder
+from benchmarks.embedding.peers import BASELINE, PEERS, SENTENCE_TRANSFORMERS, Peer
+from benchmarks.embedding.servers import Running, our_service, peer_server, thread_variables
+from benchmarks.embedding.workloads import WORKLOADS
+from deployments.host.cluster import RAY_ENVIRONMENT
 
 _REPOSITORY = Path(__file__).parents[2]
 SHARES = (0.5, 0.7, 0.9)

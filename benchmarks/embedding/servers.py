@@ -15,11 +15,10 @@ from typing import Any
 
 import psutil
 
-from deployments.cluster import free_ports, members, running_address
-from deployments.config import AppArgs, EmbedderArgs
+from benchmarks.embedding.peers import Server
+from deployments.config.settings import AppArgs, EmbedderArgs
+from deployments.host.cluster import free_ports, members, running_address
 from jiyi import service
-
-from .peers import Server
 
 _START_S = 300.0
 _STOP_S = 20.0

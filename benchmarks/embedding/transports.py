@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from .workloads import EmbeddingRequest
+from benchmarks.embedding.workloads import EmbeddingRequest
 
 Vectors = npt.NDArray[np.float32]
 _DEADLINE_S = 60.0
@@ -125,10 +125,10 @@ class Handle(Transport):
         from ray import serve
 
         from deployments.app import APP_NAME
-        from deployments.remote import Remote
-        from deployments.remote_embedder import RemoteEmbedder, RemoteEncoder
+        from deployments.remote.embedder import RemoteEmbedder, RemoteEncoder
+        from deployments.remote.handles import Remote
         from memory.ports.language import Priority, TextKind
-        from models.catalog import DEFAULT_MODEL, get_model
+        from models.assets.catalog import DEFAULT_MODEL, get_model
 
         ray.init(address=address, log_to_driver=False)
         remote = Remote(serve.get_deployment_handle("Embedder", APP_NAME), component="embedder", deadline_s=_DEADLINE_S)
@@ -144,7 +144,7 @@ class Handle(Transport):
 
     @override
     async def send(self, index: int) -> str:
-        from memory.errors import JiyiError, Overloaded
+        from memory.values.errors import JiyiError, Overloaded
 
         try:
             await self._requests[index % len(self._requests)]()

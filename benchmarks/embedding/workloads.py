@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from benchmarks.workload import mixed_texts, short_queries
+from benchmarks.common.workload import mixed_texts, short_queries
 
 QUERY, PASSAGE = "query", "passage"
 

@@ -26,11 +26,11 @@ from typing import Any
 from rich.console import Console
 from rich.progress import Progress, TimeElapsedColumn
 
-from .http import HttpCaller
-from .report import plot_by_load, plot_timeline, show, wide_console
-from .scenarios import NAMES, Planner, load_scenario
-from .service_meter import ServiceMeter
-from .stages import SHARES, LoadRun, Stage
+from benchmarks.load.http import HttpCaller
+from benchmarks.load.report import plot_by_load, plot_timeline, show, wide_console
+from benchmarks.load.scenarios import NAMES, Planner, load_scenario
+from benchmarks.load.service_meter import ServiceMeter
+from benchmarks.load.stages import SHARES, LoadRun, Stage
 
 _QUICK_S = 5.0
 

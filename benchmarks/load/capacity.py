@@ -31,13 +31,14 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from .report import wide_console
-from .service_meter import OTHER
-from .stages import CLOSED
+from benchmarks.load.report import wide_console
+from benchmarks.load.service_meter import OTHER
+from benchmarks.load.stages import CLOSED
 
 EMBEDDER = "Embedder"
 _COMPUTING = ("Extractor", "Resolver", "Reranker")
-"""Deployments in which a trained model computes, on half of the cores (`deployments.config.ModelArgs.threads`)."""
+"""Deployments in which a trained model computes, on half of the cores
+(`deployments.config.settings.ModelArgs.threads`)."""
 _TAIL = 0.05
 
 Figures = dict[str, Any]

@@ -4,8 +4,8 @@ import asyncio
 import math
 import time
 
-from .open_loop import Send, sent
-from .samples import Run, Sample
+from benchmarks.load.open_loop import Send, sent
+from benchmarks.load.samples import Run, Sample
 
 
 async def run_closed_loop(

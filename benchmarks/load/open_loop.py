@@ -9,7 +9,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
 
-from .samples import TIMEOUT, Run, Sample
+from benchmarks.load.samples import TIMEOUT, Run, Sample
 
 _LEAST_REQUESTS = 20
 Send = Callable[[int], Awaitable[str]]

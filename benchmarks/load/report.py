@@ -8,8 +8,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from .samples import TIMEOUT
-from .stages import CLOSED, Stage
+from benchmarks.load.samples import TIMEOUT
+from benchmarks.load.stages import CLOSED, Stage
 
 Figures = dict[str, Any]
 _WIDTH = 140

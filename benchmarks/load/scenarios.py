@@ -10,7 +10,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-from benchmarks.workload import QUERIES, SENTENCES, mixed_texts, short_queries
+from benchmarks.common.workload import QUERIES, SENTENCES, mixed_texts, short_queries
 
 _FOLDER = Path(__file__).parent / "scenarios"
 _TEXTS = 512

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import psutil
 
-from deployments.cluster import members
-
-from .http import HttpCaller
+from benchmarks.load.http import HttpCaller
+from deployments.host.cluster import members
 
 _REPLICA = re.compile(r"ray::ServeReplica:[^:]+:(\w+)")
 _TOKENS = re.compile(r'^jiyi_part\{figure="tokens",part="embedder"\} (\S+)', re.MULTILINE)

@@ -5,12 +5,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .closed_loop import run_closed_loop
-from .http import HttpCaller
-from .open_loop import Send, long_enough, poisson_schedule, run_open_loop
-from .samples import Run
-from .scenarios import PlannedRequest, Planner
-from .service_meter import ServiceMeter, Spent, spent
+from benchmarks.load.closed_loop import run_closed_loop
+from benchmarks.load.http import HttpCaller
+from benchmarks.load.open_loop import Send, long_enough, poisson_schedule, run_open_loop
+from benchmarks.load.samples import Run
+from benchmarks.load.scenarios import PlannedRequest, Planner
+from benchmarks.load.service_meter import ServiceMeter, Spent, spent
 
 SHARES = (0.5, 0.7, 0.9)
 CLOSED = "closed"

@@ -31,18 +31,17 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from benchmarks.common.workload import mixed_texts, short_queries
 from benchmarks.embedding.environments import ensure, versions
 from benchmarks.embedding.peers import TORCH, Environment
+from benchmarks.retrieval.corpora import read_corpora
+from benchmarks.runtimes.contestant import RUNTIMES
 from memory.ports.language import TextKind
-from models.catalog import DEFAULT_MODEL, get_model
-from models.encoder import EncoderEngine
-from models.open_engine import open_engine
-from models.prepare import prepare_model
-from models.text_tokenizer import TokenizedText
-
-from ..reranking_corpora import read_corpora
-from ..workload import mixed_texts, short_queries
-from .contestant import RUNTIMES
+from models.assets.catalog import DEFAULT_MODEL, get_model
+from models.assets.prepare import prepare_model
+from models.encoder.encoder import EncoderEngine
+from models.encoder.open_engine import open_engine
+from models.encoder.text_tokenizer import TokenizedText
 
 PACKAGES = ("transformers", "onnx", "onnxscript", "onnxruntime", "openvino")
 ENVIRONMENT = Environment("runtimes", (TORCH, *PACKAGES), (*PACKAGES, "torch"))

@@ -7,10 +7,22 @@ from importlib.metadata import version
 from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 
-from . import chat, embeddings, entities, governance, hooks, index, language, memories, operations, relations, sessions
-from .limits import BodyLimit
-from .problems import install
-from .services import Services
+from .routes import (
+    chat,
+    embeddings,
+    entities,
+    governance,
+    hooks,
+    index,
+    language,
+    memories,
+    operations,
+    relations,
+    sessions,
+)
+from .support.limits import BodyLimit
+from .support.problems import install
+from .support.services import Services
 
 _DESCRIPTION = """\
 Memory for chat agents in Chinese and English. Send each user message to `POST /chat`: references are resolved, memory

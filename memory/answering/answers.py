@@ -3,11 +3,11 @@
 from abc import ABC, abstractmethod
 from enum import StrEnum
 
-from ..coreference.resolutions import Clarification
-from ..dialogue import Turn
-from ..extraction.mentions import Extraction
-from ..retrieval.hits import Hit
-from ..values import Timestamp, Value
+from ..values.base import Timestamp, Value
+from ..values.dialogue import Turn
+from ..values.hits import Hit
+from ..values.mentions import Extraction
+from ..values.resolutions import Clarification
 
 
 class AnsweredBy(StrEnum):

@@ -7,10 +7,10 @@ was resolved; quoted as it stands it answers no question, and the first turn wou
 import re
 from collections.abc import Sequence
 
-from ..coreference.corrections import Choice, find_choice
-from ..coreference.words import cut, fold
-from ..retrieval.hits import Hit
-from ..text import normalise
+from ..coreference.detect.corrections import Choice, find_choice
+from ..language.words import cut, fold
+from ..values.hits import Hit
+from ..values.text import normalise
 
 _CLAUSE = re.compile(
     r"^(?:i|you|he|she|it|we|they|that|this|there)\b|\b(?:is|was|are|were|has|had|have|will|can|could|did|does|do|\w+n't)\b"

@@ -2,8 +2,8 @@
 
 from pydantic import Field
 
-from ..text import has_han
-from ..values import Value
+from ..values.base import Value
+from ..values.text import has_han
 
 
 class CosineBounds(Value):

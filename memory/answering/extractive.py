@@ -2,17 +2,17 @@
 
 import re
 
-from ..coreference.resolutions import Clarification
-from ..dialogue import Role
-from ..extraction.junk import Junk, junk_kind
-from ..questions import is_question
-from ..retrieval.analysis import KeywordAnalyzer
-from ..retrieval.hits import Hit, HitKind
-from ..text import normalise
+from ..extraction.rules.junk import Junk, junk_kind
+from ..language.keywords import KeywordAnalyzer
+from ..language.phrases import Phrases, phrases_for
+from ..language.questions import is_question
+from ..values.dialogue import Role
+from ..values.hits import Hit, HitKind
+from ..values.resolutions import Clarification
+from ..values.text import normalise
 from .answers import Answer, AnsweredBy, Answerer, AnswerRequest
 from .corrected import as_meant, still_said
 from .cosine_bounds import CosineBounds
-from .phrases import Phrases, phrases_for
 
 _SENTENCE = re.compile(r"[^。！？!?\n]*[。！？!?\n]?")
 _MAX_QUOTES = 3

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import structlog
 
-from ..dialogue import Role
-from ..errors import Unavailable
-from ..identity import memory_id, new_id, resource_id
 from ..ports.learning import LearningService, LearnReport
 from ..ports.record import SystemOfRecord
 from ..ports.sessions import SessionStore
-from ..records import Resource, ResourceKind
-from ..values import Scalar, SessionId, Timestamp, UserId, Value
+from ..values.base import Scalar, SessionId, Timestamp, UserId, Value
+from ..values.dialogue import Role
+from ..values.errors import Unavailable
+from ..values.ids import memory_id, new_id, resource_id
+from ..values.records import Resource, ResourceKind
 
 _log = structlog.get_logger("entity_memory")
 

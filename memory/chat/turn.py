@@ -7,21 +7,21 @@ from typing import TypeVar
 import structlog
 
 from ..answering.answers import Answer, Answerer, AnswerRequest
-from ..coreference.resolutions import CoreferenceResult, ResolutionRequest
 from ..coreference.session_memory import meant_in, remember
-from ..dialogue import Role, Session
-from ..errors import StoreUnavailable, Unavailable
-from ..extraction.mentions import Extraction
 from ..extraction.recognition import recognise
-from ..identity import memory_id, new_id, resource_id
 from ..ports.language import Extractor, Resolver
 from ..ports.learning import LearningService, LearnReport
 from ..ports.record import SystemOfRecord
 from ..ports.retrieval import Retriever
 from ..ports.sessions import SessionStore
-from ..records import Resource
-from ..retrieval.hits import SearchRequest, SearchResult
-from ..values import Scalar, SessionId, Timestamp, UserId, Value
+from ..values.base import Scalar, SessionId, Timestamp, UserId, Value
+from ..values.dialogue import Role, Session
+from ..values.errors import StoreUnavailable, Unavailable
+from ..values.hits import SearchRequest, SearchResult
+from ..values.ids import memory_id, new_id, resource_id
+from ..values.mentions import Extraction
+from ..values.records import Resource
+from ..values.resolutions import CoreferenceResult, ResolutionRequest
 
 _log = structlog.get_logger("entity_memory")
 T = TypeVar("T")

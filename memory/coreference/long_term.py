@@ -5,14 +5,14 @@ from collections.abc import Sequence
 
 import structlog
 
-from ..entities import Entity
-from ..errors import Unavailable
+from ..language.words import fold
 from ..ports.language import Resolver
 from ..ports.record import SystemOfRecord, UnitOfWork
-from .detection import find_references
-from .resolutions import CoreferenceResult, Occasion, ResolutionRequest
-from .time_windows import TimeWindow, find_window
-from .words import fold
+from ..values.entities import Entity
+from ..values.errors import Unavailable
+from ..values.resolutions import CoreferenceResult, Occasion, ResolutionRequest
+from .detect.detection import find_references
+from .detect.time_windows import TimeWindow, find_window
 
 CANDIDATES = 50
 RECALLED = 500

@@ -5,24 +5,24 @@ from collections.abc import Sequence
 
 import structlog
 
-from ..dialogue import Role
-from ..errors import InvalidField, Overloaded, Unavailable
-from ..extraction.mentions import Mention
 from ..ports.language import Encoder, Extractor, Resolver
-from .analysis import Analysis, Reading
-from .antecedents import antecedents, is_bound
-from .candidates import GUESSED
-from .detection import find_references
-from .discourse import Discourse
-from .ellipsis import find_ellipsis
-from .history import REFERENCES, TURNS, HistoryReader
-from .named_together import evened
-from .ranking import WEIGHTS, Ranked, confidence, is_close
-from .references import Reference
-from .resolutions import CoreferenceResult, ResolutionRequest
-from .revising import revise
-from .rewriting import writes_spaces
-from .similarity import Similarity
+from ..values.dialogue import Role
+from ..values.errors import InvalidField, Overloaded, Unavailable
+from ..values.mentions import Mention
+from ..values.resolutions import CoreferenceResult, ResolutionRequest
+from .antecedents.candidates import GUESSED
+from .antecedents.choice import antecedents, is_bound
+from .antecedents.coordination import evened
+from .antecedents.discourse import Discourse
+from .antecedents.ranking import WEIGHTS, Ranked, confidence, is_close
+from .antecedents.similarity import Similarity
+from .detect.detection import find_references
+from .detect.ellipsis import find_ellipsis
+from .detect.references import Reference
+from .revise.history import REFERENCES, TURNS, HistoryReader
+from .revise.revising import revise
+from .write.analysis import Analysis, Reading
+from .write.rewriting import writes_spaces
 
 _log = structlog.get_logger(__name__)
 

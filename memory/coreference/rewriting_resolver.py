@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import structlog
 
-from ..dialogue import Role, Turn
-from ..errors import Overloaded, Unavailable
 from ..ports.language import QueryRewriter, Resolver
-from ..text import normalise
-from .analysis import Analysis
-from .joining import Joiner
-from .resolutions import CoreferenceResult, ResolutionRequest
+from ..values.dialogue import Role, Turn
+from ..values.errors import Overloaded, Unavailable
+from ..values.resolutions import CoreferenceResult, ResolutionRequest
+from ..values.rewrites import RewriteRequest, RewriteResult
+from ..values.text import normalise
 from .resolver import RuleResolver
-from .revising import revise
-from .rewrites import RewriteRequest, RewriteResult
+from .revise.revising import revise
+from .write.analysis import Analysis
+from .write.joining import Joiner
 
 _log = structlog.get_logger("entity_memory")
 

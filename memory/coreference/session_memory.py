@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from ..dialogue import Turn
-from ..extraction.mentions import Extraction, MentionLevel
 from ..ports.sessions import SessionStore
-from ..text import normalise
-from .resolutions import CoreferenceResult
+from ..values.dialogue import Turn
+from ..values.mentions import Extraction, MentionLevel
+from ..values.resolutions import CoreferenceResult
+from ..values.text import normalise
 
 
 def meant_in(result: CoreferenceResult, extraction: Extraction) -> CoreferenceResult:

@@ -4,24 +4,24 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from ..language.folding import fold
+from ..language.han_tokens import Words
+from ..language.latin_tokens import latin_tokens
+from ..language.sentences import Sentences
 from ..ports.language import Extractor
-from ..text import is_han
-from .candidates import Candidate, Layer, resolve_overlaps
-from .codes import find_codes
-from .deixis import find_deixis
-from .folding import fold
-from .han_tokens import Words
-from .intents import find_intents
-from .latin_tokens import latin_tokens
-from .lexicon import ComparableText, find_names
-from .mentions import KNOWN_NAME, EntitySubtype, Extraction, Mention, MentionLevel
-from .names_han import find_han_names
-from .names_latin import find_latin_names
-from .quoted import find_quoted
-from .seeds import SEEDS, Seed
-from .sentences import Sentences
-from .tagged_names import is_counted, join_names
-from .tagging import TaggedSpan
+from ..values.mentions import KNOWN_NAME, EntitySubtype, Extraction, Mention, MentionLevel
+from ..values.tagging import TaggedSpan
+from ..values.text import is_han
+from .rules.candidates import Candidate, Layer, resolve_overlaps
+from .rules.codes import find_codes
+from .rules.deixis import find_deixis
+from .rules.intents import find_intents
+from .rules.lexicon import ComparableText, find_names
+from .rules.names_han import find_han_names
+from .rules.names_latin import find_latin_names
+from .rules.quoted import find_quoted
+from .rules.seeds import SEEDS, Seed
+from .tagged.names import is_counted, join_names
 
 _IN_A_QUESTION = 0.8
 """What a found name keeps of its confidence in a question: who asks "誰是王小明" does not know him yet."""

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 
-from ..entities import Entity
-from ..identity import entity_id
 from ..ports.language import Extractor
 from ..ports.record import SystemOfRecord
-from ..text import normalise
-from .mentions import Extraction, Mention, MentionLevel
+from ..values.entities import Entity
+from ..values.ids import entity_id
+from ..values.mentions import Extraction, Mention, MentionLevel
+from ..values.text import normalise
 
 
 async def recognise(

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 import structlog
 from typing_extensions import override
 
-from ..errors import Overloaded, Unavailable
 from ..ports.language import Extractor, Priority, Tagger
+from ..values.errors import Overloaded, Unavailable
+from ..values.mentions import Extraction
+from ..values.tagging import TaggedSpan
 from .extractor import RuleExtractor
-from .mentions import Extraction
-from .tagging import TaggedSpan
 
 _log = structlog.get_logger("entity_memory")
 TAGGER = "tagger"

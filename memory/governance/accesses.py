@@ -7,10 +7,10 @@ from datetime import datetime
 
 import structlog
 
-from ..errors import Unavailable
 from ..ports.accesses import Access
 from ..ports.record import SystemOfRecord
-from .changes import ItemKind
+from ..values.changes import ItemKind
+from ..values.errors import Unavailable
 
 MAX_WAITING = 50_000
 """Items that may wait; what comes beyond while the record is away is not counted."""

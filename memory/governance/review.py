@@ -3,12 +3,12 @@
 from collections.abc import AsyncIterator
 from datetime import datetime
 
-from ..entities import Entity
+from ..entities.statuses import Keepable, KeepableKind, id_of, keepable, kind_of, set_status
 from ..ports.record import SystemOfRecord, UnitOfWork
-from ..values import UserId, Value
-from .changes import ChangeActor, ChangeKind
+from ..values.base import UserId, Value
+from ..values.changes import ChangeActor, ChangeKind
+from ..values.entities import Entity
 from .rules import LOW_HOTNESS, STALE, ReviewRules, Verdict
-from .statuses import Keepable, KeepableKind, id_of, keepable, kind_of, set_status
 
 _PAGE = 256
 _DEEDS = {Verdict.ARCHIVE: (ChangeKind.ARCHIVE, LOW_HOTNESS), Verdict.REVIEW: (ChangeKind.REVIEW, STALE)}

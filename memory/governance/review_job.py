@@ -8,16 +8,16 @@ from typing import Any
 
 import structlog
 
-from ..errors import Conflict, JiyiError, StoreUnavailable
-from ..identity import new_id
+from ..jobs.cron import Schedule
+from ..jobs.tasks import end, logs_defect
 from ..ports.coordination import Locks
 from ..ports.maintenance import RunState
 from ..ports.record import SystemOfRecord
 from ..ports.reviews import ReviewService
 from ..ports.runs import PipelineRun
-from ..tasks import end, logs_defect
-from ..values import utc_now
-from .cron import Schedule
+from ..values.base import utc_now
+from ..values.errors import Conflict, JiyiError, StoreUnavailable
+from ..values.ids import new_id
 from .review import ReviewReport, review_user
 from .rules import ReviewRules
 

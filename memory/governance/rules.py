@@ -5,9 +5,9 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from ..entities import Entity, EntityStatus
-from ..values import Value
-from .statuses import Keepable
+from ..entities.statuses import Keepable
+from ..values.base import Value
+from ..values.entities import Entity, EntityStatus
 
 LOW_HOTNESS = "低熱度 / rarely used"
 STALE = "長期未更新但持續訪問 / not updated for long, yet still used"

@@ -4,16 +4,16 @@ from collections.abc import Mapping, Sequence
 
 import structlog
 
-from ..entities import Entity
-from ..errors import BadRequest
-from ..extraction.alias_patterns import AliasClaim
-from ..extraction.mentions import EntitySubtype
-from ..governance.changes import ChangeActor
-from ..governance.identity import Deed, add_alias, merge
-from ..governance.names import owner_of
+from ..entities.identity import Deed, add_alias, merge
+from ..entities.names import owner_of
+from ..extraction.rules.alias_patterns import AliasClaim
 from ..ports.record import UnitOfWork
-from ..text import normalise
-from .lessons import Lesson
+from ..values.changes import ChangeActor
+from ..values.entities import Entity
+from ..values.errors import BadRequest
+from ..values.mentions import EntitySubtype
+from ..values.text import normalise
+from .learned_turns import Lesson
 
 _log = structlog.get_logger("entity_memory")
 

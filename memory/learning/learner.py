@@ -10,24 +10,24 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from weakref import WeakValueDictionary
 
-from ..entities import Entity
-from ..errors import StoreUnavailable
 from ..extraction.recognition import recognise
-from ..governance.rechecking import ConflictRecheck
+from ..indexing.indexer import Indexer
+from ..indexing.lost_index import requeue_lost
+from ..indexing.projection import has_same_vector
+from ..indexing.sources import Projections, project_items
+from ..indexing.spaces import PerSpace
+from ..language.keywords import KeywordAnalyzer
 from ..ports.generations import EmbeddedItem, VectorSpace, VectorSpaces
 from ..ports.language import Extractor, Priority
 from ..ports.learning import LearnReport
 from ..ports.record import SystemOfRecord
 from ..ports.vectors import Collection
-from ..records import Resource
-from ..retrieval.analysis import KeywordAnalyzer
-from .indexer import Indexer
+from ..typed_memories.rechecking import ConflictRecheck
+from ..values.entities import Entity
+from ..values.errors import StoreUnavailable
+from ..values.records import Resource
+from .learned_turns import Lesson
 from .learning import learn_from
-from .lessons import Lesson
-from .lost_index import requeue_lost
-from .projection import has_same_vector
-from .sources import Projections, project_items
-from .spaces import PerSpace
 
 LEARN_BATCH = 64
 

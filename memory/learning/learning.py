@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..entities import Entity
 from ..ports.record import UnitOfWork
+from ..values.entities import Entity
 from .learned_aliases import learn_aliases
-from .lessons import Lesson, save_entities, save_memories
+from .learned_turns import Lesson, save_entities, save_memories
 from .relations import save_relations
 
 

@@ -2,12 +2,12 @@
 
 from datetime import datetime
 
-from ..entities import Entity, EntitySource, EntityStatus
-from ..extraction.mentions import KNOWN_NAME, Mention
-from ..extraction.seeds import SEEDS
-from ..governance.confidence import agreed
-from ..identity import entity_id
-from ..text import normalise
+from ..extraction.rules.seeds import SEEDS
+from ..values.confidence import agreed
+from ..values.entities import Entity, EntitySource, EntityStatus
+from ..values.ids import entity_id
+from ..values.mentions import KNOWN_NAME, Mention
+from ..values.text import normalise
 
 
 def mention_again(entity: Entity, mention: Mention, *, at: datetime, remembered: bool) -> Entity:

@@ -3,15 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from ..entities import EntityRelation
-from ..extraction.assertions import assertions_of
-from ..extraction.mentions import Mention
-from ..identity import relation_id
+from ..extraction.rules.assertions import assertions_of
 from ..ports.record import UnitOfWork
-from ..records import Resource
-from .lessons import Lesson
-from .relation_patterns import RelationType, find_relations
-from .relation_weights import observed
+from ..relations.patterns import RelationType, find_relations
+from ..relations.weights import observed
+from ..values.entities import EntityRelation
+from ..values.ids import relation_id
+from ..values.mentions import Mention
+from ..values.records import Resource
+from .learned_turns import Lesson
 
 NEAR = 200
 """Characters between two names that may still be spoken of together."""

@@ -6,12 +6,12 @@ from collections.abc import Set as AbstractSet
 
 import structlog
 
-from ..errors import Unavailable
+from ..indexing.sources import WHOLE_OUTBOX
 from ..ports.language import Priority
 from ..ports.learning import LearningService, LearnReport
 from ..ports.record import SystemOfRecord
+from ..values.errors import Unavailable
 from .learner import Learner
-from .sources import WHOLE_OUTBOX
 
 _log = structlog.get_logger("entity_memory")
 _USERS_A_ROUND = 256

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from datetime import datetime
 
-from ..governance.changes import Change, ChangeKind
+from ..values.changes import Change, ChangeKind
 
 Changes = list[Change]  # a class with a method `list` cannot spell the type inside
 

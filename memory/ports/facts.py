@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from ..facts import Category, CategoryAccess, Fact, FactStatus, GraphEdge
+from ..values.facts import Category, CategoryAccess, Fact, FactStatus, GraphEdge
 
 MAX_DEPTH = 3
 """How far a graph may be walked."""

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from ..values import Value
+from ..values.base import Value
 from .language import Encoder
 from .runs import PipelineRun
 from .vectors import Collection, FloatVector, VectorIndex
@@ -133,7 +133,7 @@ class EmbeddedItem:
     """An item of the record and the vector that a model made of it.
 
     Args:
-        fingerprint: Of the projection that was embedded (`memory.learning.projection`).
+        fingerprint: Of the projection that was embedded (`memory.indexing.projection`).
         vector: Shape (dimension,), float32, unit length.
     """
 
@@ -164,7 +164,7 @@ class BulkEmbedder(ABC):
     def embed(
         self, model: VectorModel, selection: Selection, *, after: str | None
     ) -> AsyncGenerator[Sequence[EmbeddedItem], None]:
-        """What is selected in the order of `memory.learning.walking`, in batches; close it to stop early.
+        """What is selected in the order of `memory.indexing.walking`, in batches; close it to stop early.
 
         Args:
             model: Which model.

@@ -7,10 +7,11 @@ from enum import IntEnum, StrEnum
 import numpy as np
 import numpy.typing as npt
 
-from ..coreference.resolutions import CoreferenceResult, ResolutionRequest
-from ..coreference.rewrites import RewriteRequest, RewriteResult
-from ..extraction.mentions import Extraction
-from ..extraction.tagging import TaggedSpan
+from ..values.errors import InvalidField
+from ..values.mentions import Extraction
+from ..values.resolutions import CoreferenceResult, ResolutionRequest
+from ..values.rewrites import RewriteRequest, RewriteResult
+from ..values.tagging import TaggedSpan
 
 FloatMatrix = npt.NDArray[np.float32]
 """Embeddings: shape (texts, dimension), float32, rows of length 1."""
@@ -136,3 +137,17 @@ class Reranker(ABC):
             Overloaded: The queue is full.
             ModelUnavailable: The weights are missing or corrupt, or the engine is gone.
         """
+
+
+def check_reranked(passages: Sequence[str]) -> None:
+    """Refuses a list that is too long.
+
+    Raises:
+        InvalidField: It has more than `MAX_RERANKED` passages.
+    """
+    if len(passages) > MAX_RERANKED:
+        raise InvalidField(
+            f"{len(passages)} passages are too many to read again.",
+            field="passages",
+            allowed=f"at most {MAX_RERANKED}",
+        )

@@ -2,8 +2,8 @@
 
 from abc import ABC, abstractmethod
 
-from ..entities import Entity
-from ..values import Value
+from ..values.base import Value
+from ..values.entities import Entity
 
 
 class LearnReport(Value):

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from enum import StrEnum
 
-from ..values import Timestamp, Value
+from ..values.base import Timestamp, Value
 from .vectors import Collection
 
 

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
-from ..records import Resource
-from .aam import AamRepository
+from ..values.records import Resource
 from .changes import ChangeLog
 from .facts import CategoryAccessRepository, CategoryRepository, FactRepository, GraphRepository
 from .repositories import EntityRepository, MemoryRepository, RawLog, RelationRepository
 from .runs import RunLog
+from .typed_memories import AamRepository
 from .vectors import Collection
 
 

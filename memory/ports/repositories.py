@@ -7,8 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from ..entities import Entity, EntityRelation
-from ..records import Memory, Resource, ResourceKind
+from ..values.entities import Entity, EntityRelation
+from ..values.records import Memory, Resource, ResourceKind
 from .accesses import Access
 
 Resources = list[Resource]  # a class with a method `list` cannot spell the type inside
@@ -66,7 +66,7 @@ class EntityRepository(ABC):
 
     @abstractmethod
     async def get_by_value(self, value: str) -> Entity | None:
-        """The entity with this name or alias, compared by `memory.text.normalise`."""
+        """The entity with this name or alias, compared by `memory.values.text.normalise`."""
 
     @abstractmethod
     async def found_in(self, text: str) -> list[Entity]:

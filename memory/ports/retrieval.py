@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 
-from ..retrieval.hits import SearchRequest, SearchResult
+from ..values.hits import SearchRequest, SearchResult
 
 
 class Retriever(ABC):

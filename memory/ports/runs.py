@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 
 from pydantic import JsonValue
 
-from ..values import Timestamp, Value
+from ..values.base import Timestamp, Value
 from .maintenance import RunState
 
 

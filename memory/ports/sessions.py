@@ -4,8 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from datetime import timedelta
 
-from ..coreference.resolutions import CoreferenceResolution, Revision
-from ..dialogue import Session, SessionContext, Turn
+from ..values.dialogue import Session, SessionContext, Turn
+from ..values.resolutions import CoreferenceResolution, Revision
 
 CONTEXT_TTL = timedelta(hours=24)
 """000 §5.3."""

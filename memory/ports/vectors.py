@@ -9,7 +9,8 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
-from ..retrieval.hits import SearchFilter
+from ..values.hits import SearchFilter
+from ..values.vectors import SparseVector
 
 FloatVector = npt.NDArray[np.float32]
 """One embedding: shape (dimension,), float32, length 1."""
@@ -68,14 +69,6 @@ PAYLOAD_FIELDS: Mapping[Collection, Mapping[str, FieldKind]] = {
     },
 }
 """Indexed payload fields of each collection, besides the owner and what `SearchFilter` compares with."""
-
-
-@dataclass(frozen=True)
-class SparseVector:
-    """Term weights: distinct unsigned 32-bit term ids and their weights, of equal length."""
-
-    indices: tuple[int, ...]
-    values: tuple[float, ...]
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
-from ..dialogue import Role
-from ..extraction.lexicon import ComparableText
-from ..records import Memory
-from .hits import Hit, HitKind
+from ..extraction.rules.lexicon import ComparableText
+from ..values.dialogue import Role
+from ..values.hits import Hit, HitKind
+from ..values.records import Memory
 
 _FIRST = re.compile(r"我|\b(?:i|me|my|mine|we|us|our|ours)\b", re.IGNORECASE)
 _SECOND = re.compile(r"你|您|\b(?:you|your|yours)\b", re.IGNORECASE)

@@ -1,9 +1,9 @@
 """Retrieval that counts what it finds, apart from the search itself (001 §3.4)."""
 
 from ..governance.accesses import AccessTally
-from ..governance.changes import ItemKind
 from ..ports.retrieval import Retriever
-from .hits import HitKind, SearchRequest, SearchResult
+from ..values.changes import ItemKind
+from ..values.hits import HitKind, SearchRequest, SearchResult
 
 _KINDS = {HitKind.ENTITY: ItemKind.ENTITY, HitKind.MEMORY: ItemKind.MEMORY}
 

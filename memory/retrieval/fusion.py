@@ -41,7 +41,7 @@ ENTITY_MEMORY = FusionRecipe("000 §6.3", vector=0.4, exact=0.4, freshness=0.2, 
 CONVERSATION = replace(ENTITY_MEMORY, name="000 §6.3, in conversation", beside=0.5, speaker=0.3, linked=0.6, alike=0.2)
 """000's formula, and what a conversation says besides. `beside` is DESIGN §6's. The others are round numbers, looked at
 on the three LoCoMo conversations (`beside` and `speaker` chosen on two and measured on the third: 80.3) and on six
-trajectories of each MemDaily file, which `benchmarks.recall` leaves out."""
+trajectories of each MemDaily file, which `benchmarks.retrieval.recall` leaves out."""
 
 
 def freshness(last: datetime, now: datetime, *, horizon_hours: float) -> float:

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from ..entities import Entity, EntityRelation
-from ..identity import memory_id
-from ..learning.relation_weights import share
 from ..ports.record import SystemOfRecord, UnitOfWork
-from .hits import HitKind, SearchRequest
+from ..relations.weights import share
+from ..values.entities import Entity, EntityRelation
+from ..values.hits import HitKind, SearchRequest
+from ..values.ids import memory_id
 from .legs import Key, Scores
 
 MOST_NAMED = 8
@@ -21,7 +21,7 @@ FAR = 0.5
 async def graph_leg(request: SearchRequest, record: SystemOfRecord, *, hops: int = 2) -> Scores:
     """Scores neighbours of the entities that stand in the query, and the memories that are evidence of the relations.
 
-    A relation counts as much as `confidence · share` of its weight now (`memory.learning.relation_weights`), so that
+    A relation counts as much as `confidence · share` of its weight now (`memory.relations.weights`), so that
     what was said often and lately counts most; over two hops the product counts, halved. The best way to a thing is
     its score. What the query names itself is not among the entities.
     """

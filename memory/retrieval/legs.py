@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypedDict
 
-from ..entities import EntityStatus
+from ..language.keywords import KeywordAnalyzer
 from ..ports.language import Encoder, Priority, TextKind
 from ..ports.record import SystemOfRecord
-from ..ports.vectors import Collection, FloatVector, IndexQuery, SparseVector, VectorIndex
-from ..records import Memory
-from .analysis import KeywordAnalyzer
-from .hits import HitKind, SearchFilter, SearchRequest
+from ..ports.vectors import Collection, FloatVector, IndexQuery, VectorIndex
+from ..values.entities import EntityStatus
+from ..values.hits import HitKind, SearchFilter, SearchRequest
+from ..values.records import Memory
+from ..values.vectors import SparseVector
 
 _COLLECTIONS = {HitKind.ENTITY: Collection.ENTITIES, HitKind.MEMORY: Collection.MEMORIES}
 _WHERE = {HitKind.ENTITY: {"status": EntityStatus.ACTIVE.value}}

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from ..ports.vectors import Collection, IndexQuery, SparseVector, VectorIndex
-from ..records import Memory
-from .analysis import KeywordAnalyzer
-from .hits import HitKind, SearchRequest
+from ..language.keywords import KeywordAnalyzer
+from ..ports.vectors import Collection, IndexQuery, VectorIndex
+from ..values.hits import HitKind, SearchRequest
+from ..values.records import Memory
+from ..values.vectors import SparseVector
 from .legs import Key, Scores
 
 MOST_TERMS = 64

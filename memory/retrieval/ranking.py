@@ -4,11 +4,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..entities import Entity
-from ..records import Memory
+from ..values.entities import Entity
+from ..values.hits import Hit, HitKind, SearchRequest
+from ..values.records import Memory
 from .conversation import beside, spoken_by_named, unlike
 from .fusion import FusionRecipe, freshness, fused_score, lifted_score, min_max, share_of_best
-from .hits import Hit, HitKind, SearchRequest
 from .legs import Key, Scores
 
 

@@ -7,13 +7,13 @@ from typing import Final
 import structlog
 from typing_extensions import override
 
-from ..errors import Overloaded, Unavailable
 from ..ports.language import MAX_RERANKED, Reranker
 from ..ports.record import SystemOfRecord
 from ..ports.retrieval import Retriever
-from ..records import Memory
+from ..values.errors import Overloaded, Unavailable
+from ..values.hits import Hit, HitKind, SearchRequest, SearchResult
+from ..values.records import Memory
 from .fusion import min_max
-from .hits import Hit, HitKind, SearchRequest, SearchResult
 
 _log = structlog.get_logger("entity_memory")
 _PART = "rerank"
@@ -40,7 +40,7 @@ class RerankRecipe:
 
 RERANKING: Final = RerankRecipe(candidates=MAX_RERANKED, weight=0.3)
 """The weight is the one at which conversation memories gain most and paragraphs, where fused retrieval is near perfect
-already, lose least (`models.training.evaluate_reranker`); the model's score alone ranks worse than both together."""
+already, lose least (`training.reranker.evaluate`); the model's score alone ranks worse than both together."""
 
 
 class RerankingRetriever(Retriever):

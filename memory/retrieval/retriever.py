@@ -7,20 +7,20 @@ from typing import TypeVar
 
 import structlog
 
-from ..entities import Entity
-from ..errors import Unavailable
+from ..language.keywords import KeywordAnalyzer
+from ..language.question_parts import questions_of
 from ..ports.language import Encoder
 from ..ports.record import SystemOfRecord
 from ..ports.retrieval import Retriever
 from ..ports.vectors import VectorIndex
-from ..records import Memory
-from .analysis import KeywordAnalyzer
+from ..values.entities import Entity
+from ..values.errors import Unavailable
+from ..values.hits import HitKind, SearchRequest, SearchResult
+from ..values.records import Memory
 from .fusion import CONVERSATION, FusionRecipe
 from .graph import graph_leg
-from .hits import HitKind, SearchRequest, SearchResult
 from .legs import Key, Scores, dense_leg, exact_leg, keyword_leg, overlap, recent_memories, unindexed_memories
 from .linked import linked_leg
-from .questions import questions_of
 from .ranking import Evidence, Ranking
 
 T = TypeVar("T")

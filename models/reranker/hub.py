@@ -8,12 +8,12 @@ from typing import Any
 
 from typing_extensions import override
 
-from memory.errors import ModelUnavailable
+from memory.values.errors import ModelUnavailable
 
-from ..model_facts import ModelFacts
-from ..once import Once
-from ..prepare import prepare_model
-from ..text_tokenizer import LONE_SURROGATES
+from ..assets.lazy import Once
+from ..assets.model_facts import ModelFacts
+from ..assets.prepare import prepare_model
+from ..encoder.text_tokenizer import LONE_SURROGATES
 from .scorer import COMPONENT, PairScorer, QueryPassage, probability
 
 DEFAULT_HUB_RERANKER = "BAAI/bge-reranker-v2-m3"
@@ -120,8 +120,8 @@ class HubCrossEncoder(PairScorer[HubPair]):
         except ModelUnavailable as error:
             raise ModelUnavailable(
                 f"The reranker {self._model_id} is not in the cache and could not be fetched from the model hub. "
-                f"Prepare it where the hub can be reached (`python -m models.prepare --model {self._model_id}`) and "
-                "copy the cache here, or leave reranking off.",
+                f"Prepare it where the hub can be reached (`python -m models.assets.prepare --model {self._model_id}`) "
+                "and copy the cache here, or leave reranking off.",
                 component=COMPONENT,
             ) from error
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
-from ..weight_file_model import WeightFileModel
+from ..body.weight_file_model import WeightFileModel
 from .pairs import PairReader, PairTokens, pad_id_of
 from .scorer import COMPONENT, PairScorer, QueryPassage, probability
 

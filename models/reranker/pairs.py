@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ..text_tokenizer import LONE_SURROGATES
+from ..encoder.text_tokenizer import LONE_SURROGATES
 
 QUERY_TOKENS = 64
 """Tokens of a query that are read, special ones included."""

@@ -5,8 +5,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Generic
 
-from ..batch_engine import PreparedT
-from ..model_facts import ModelFacts
+from ..assets.model_facts import ModelFacts
+from ..batching.engine import PreparedT
 
 COMPONENT = "reranker"
 """What a reranker is called in errors and logs."""

@@ -1,9 +1,9 @@
-"""The reranker's weight file (`models.delta_weights`) and its settings."""
+"""The reranker's weight file (`models.assets.delta_weights`) and its settings."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..delta_weights import load_delta, read_metadata, save_delta, unreadable
+from ..assets.delta_weights import load_delta, read_metadata, save_delta, unreadable
 from .network import RerankerNetwork, RerankerShape
 from .scorer import COMPONENT
 

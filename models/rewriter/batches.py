@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..token_rows import padded
+from ..body.token_rows import padded
 from .features import Features
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..units import Unit, split_units
+from ..body.edit_units import Unit, split_units
 
 _NO_SPACE_BEFORE = re.compile(r"['’.,;:!?%)\]}，。；：！？、）】」』]")
 _NO_SPACE_AFTER = re.compile(r"[(\[{#$（【「『]")

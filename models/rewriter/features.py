@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..token_rows import Indices, RowBuilder
-from ..units import Unit, UnitTokenizer, split_units
+from ..body.edit_units import Unit, UnitTokenizer, split_units
+from ..body.token_rows import Indices, RowBuilder
 from .edits import Source
 
 MAX_CONTEXT_TOKENS = 192

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ..serving.word_embedding import WordEmbedding
+from ..body.word_embedding import WordEmbedding
 
 NOWHERE = -1
 _MASKED = -1e9

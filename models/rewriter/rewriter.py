@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
-from memory.coreference.rewrites import Antecedent, Replacement, RewriteRequest, RewriteResult
+from memory.values.rewrites import Antecedent, Replacement, RewriteRequest, RewriteResult
 
-from ..weight_file_model import WeightFileModel
+from ..body.weight_file_model import WeightFileModel
 
 if TYPE_CHECKING:
     from .decisions import KeepRule
@@ -89,8 +89,8 @@ class Rewriter(WeightFileModel[_Loaded]):
 
     @override
     def _load(self) -> _Loaded:
-        from ..compact_vocabulary import open_vocabulary
-        from ..units import UnitTokenizer
+        from ..assets.compact_vocabulary import open_vocabulary
+        from ..body.edit_units import UnitTokenizer
         from .features import FeatureReader
         from .network import RewriterNetwork
         from .weights import read_settings

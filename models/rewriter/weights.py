@@ -1,11 +1,12 @@
-"""The rewriter's weight file (`models.delta_weights`) and its settings: the shape of the heads, the function words, the
+"""The rewriter's weight file (`models.assets.delta_weights`) and its settings: the shape of the heads, the function
+words, the
 rule for leaving a query alone and the body that it belongs to.
 """
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ..delta_weights import load_delta, read_metadata, save_delta, unreadable
+from ..assets.delta_weights import load_delta, read_metadata, save_delta, unreadable
 from .decisions import KeepRule
 from .network import NetworkShape, RewriterNetwork
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from memory.extraction.mentions import EntitySubtype
+from memory.values.mentions import EntitySubtype
 
 from .features import Window
 from .labels import FINE_LABELS, LABELS, SUBTYPES

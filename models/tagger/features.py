@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..token_rows import Indices, RowBuilder
-from ..units import Unit, UnitTokenizer, split_units
+from ..body.edit_units import Unit, UnitTokenizer, split_units
+from ..body.token_rows import Indices, RowBuilder
 
 MAX_TOKENS = 256
 """Tokens of a window; the body would read 512, but what training saw is shorter."""

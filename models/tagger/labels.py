@@ -5,7 +5,7 @@ source tells apart. What a source marks and a memory does not keep (positions, n
 帽子, employers such as 公司, which name no particular thing) has no subtype. No source at hand marks times.
 """
 
-from memory.extraction.mentions import EntitySubtype
+from memory.values.mentions import EntitySubtype
 
 SUBTYPES: tuple[EntitySubtype, ...] = tuple(EntitySubtype)
 """The labels that are subtypes; the first ones of `LABELS`."""

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 import torch
 from torch import Tensor, nn
 
-from ..serving.word_embedding import WordEmbedding
+from ..body.word_embedding import WordEmbedding
 
 NO_SOURCE = 0
 MASKED = -1e4

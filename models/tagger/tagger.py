@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
-from memory.extraction.mentions import EntitySubtype
+from memory.values.mentions import EntitySubtype
 
-from ..weight_file_model import WeightFileModel
+from ..body.weight_file_model import WeightFileModel
 
 if TYPE_CHECKING:
     from .decoding import TaggedSpan
@@ -87,8 +87,8 @@ class Tagger(WeightFileModel[_Loaded]):
 
     @override
     def _load(self) -> _Loaded:
-        from ..compact_vocabulary import open_vocabulary
-        from ..units import UnitTokenizer
+        from ..assets.compact_vocabulary import open_vocabulary
+        from ..body.edit_units import UnitTokenizer
         from .features import WindowReader
         from .network import TaggerNetwork
         from .weights import read_settings

@@ -1,13 +1,13 @@
-"""The tagger's weight file (`models.delta_weights`) and its settings."""
+"""The tagger's weight file (`models.assets.delta_weights`) and its settings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from memory.errors import ModelUnavailable
-from memory.extraction.mentions import EntitySubtype
+from memory.values.errors import ModelUnavailable
+from memory.values.mentions import EntitySubtype
 
-from ..delta_weights import load_delta, read_metadata, save_delta, unreadable
+from ..assets.delta_weights import load_delta, read_metadata, save_delta, unreadable
 from .labels import LABELS
 from .network import TaggerNetwork, TaggerShape
 

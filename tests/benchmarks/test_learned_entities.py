@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import benchmarks
-from benchmarks.learned_entities import read, replay, sample, score
+from benchmarks.extraction.learned_entities import read, replay, sample, score
 from memory.extraction.extractor import RuleExtractor
 
 _JUDGED = sorted((Path(benchmarks.__file__).parent / "data").glob("learned_entities_*.tsv"))

@@ -7,7 +7,8 @@ import pytest
 from pydantic import ValidationError
 
 from benchmarks.load.scenarios import NAMES, Planner, Scenario, load_scenario
-from deployments.http import embeddings, schemas
+from deployments.http.routes import embeddings
+from deployments.http.schemas import chat as schemas
 
 _BODIES = {
     "/chat": schemas.ChatBody,

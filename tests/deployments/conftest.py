@@ -6,38 +6,37 @@ from contextlib import asynccontextmanager
 import httpx
 import pytest
 
-from deployments.governance import Governance
 from deployments.http.app import build_http
-from deployments.http.services import Embedding, Services
-from deployments.metrics import MeteredExtractor, MeteredResolver, MeteredRetriever, ServiceMetrics
+from deployments.http.support.services import Embedding, Governance, Services
+from deployments.telemetry.metrics import MeteredExtractor, MeteredResolver, MeteredRetriever, ServiceMetrics
 from memory.answering.cosine_bounds import CosineBounds
 from memory.answering.extractive import ExtractiveAnswerer
 from memory.chat.additions import MemoryAdditions
 from memory.chat.turn import ChatTurn
 from memory.coreference.long_term import LongTermResolver
 from memory.coreference.resolver import RuleResolver
-from memory.errors import InvalidField
 from memory.extraction.extractor import RuleExtractor
 from memory.governance.accesses import AccessTally
-from memory.governance.protection import MemoryProtection
 from memory.governance.review_job import ReviewJob
 from memory.governance.rules import ReviewRules
-from memory.learning.index_keeper import IndexKeeper
-from memory.learning.index_maintenance import BackgroundMaintenance
+from memory.indexing.keeper import IndexKeeper
+from memory.indexing.maintenance import BackgroundMaintenance
+from memory.indexing.reembedding import Reembedding
+from memory.indexing.spaces import LiveRetriever, PerSpace, RecordedSpaces
+from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
-from memory.learning.reembedding import Reembedding
-from memory.learning.spaces import LiveRetriever, PerSpace, RecordedSpaces
 from memory.learning.worker import LearningWorker
 from memory.ports.generations import VectorModel, VectorSpace
-from memory.retrieval.analysis import KeywordAnalyzer
 from memory.retrieval.retriever import HybridRetriever
-from models.batched_encoder import BatchedEncoder
-from models.fake_encoder import FakeEncoder, FakeEncoderEngine
-from storage.memory_coordination import InMemoryLocks
-from storage.memory_record import InMemoryRecord
-from storage.memory_sessions import InMemorySessions
-from storage.memory_vectors import InMemoryGenerations
-from tests.memory.learning.bulk import WalkingEmbedder
+from memory.typed_memories.manager import MemoryProtection
+from memory.values.errors import InvalidField
+from models.encoder.batched_encoder import BatchedEncoder
+from storage.inmemory.coordination import InMemoryLocks
+from storage.inmemory.record import InMemoryRecord
+from storage.inmemory.sessions import InMemorySessions
+from storage.inmemory.vectors import InMemoryGenerations
+from testing.fakes.encoder import FakeEncoder, FakeEncoderEngine
+from tests.memory.indexing.bulk import WalkingEmbedder
 
 DIMENSION = 32
 

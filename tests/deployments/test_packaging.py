@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from models.shipped_weights import SHIPPED
+from models.assets.shipped_weights import SHIPPED
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("memory", "models", "storage", "deployments", "jiyi")
 HEAVY = ("torch", "ray", "transformers", "sentence_transformers", "qdrant_edge", "qdrant_client", "redis", "opencc")
-NETWORKS = ("models.rewriter", "models.tagger", "models.reranker", "models.serving", "models.training")
+NETWORKS = ("models.rewriter", "models.tagger", "models.reranker", "models.body")
 """A network is a class of torch's: these are imported by whoever builds one."""
 
 
@@ -53,7 +53,7 @@ def test_importing_every_module_of_a_package_loads_no_heavy_library(package: str
 
 
 def test_the_embedded_stores_load_no_client_of_a_server() -> None:
-    program = "import sys, deployments.stores; print(sorted({'qdrant_client', 'arango'} & set(sys.modules)))"
+    program = "import sys, deployments.build.stores; print(sorted({'qdrant_client', 'arango'} & set(sys.modules)))"
     loaded = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, cwd=ROOT)
     assert loaded.stdout.strip() == "[]"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from deployments.cluster import free_ports
+from deployments.host.cluster import free_ports
 from jiyi.client import JiyiClient
 from jiyi.processes import ProcessMemory
 from jiyi.service import find, load_settings, processes

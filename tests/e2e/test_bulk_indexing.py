@@ -6,22 +6,22 @@ from pathlib import Path
 import pytest
 import ray
 
-from deployments.config import AppArgs, EmbedderArgs, ReembeddingArgs
-from deployments.reembedding import RayEmbedder
-from deployments.stores import open_record
+from deployments.build.reembedding import RayEmbedder
+from deployments.build.stores import open_record
+from deployments.config.settings import AppArgs, EmbedderArgs, ReembeddingArgs
 from memory.extraction.extractor import RuleExtractor
-from memory.learning.bulk_indexing import BulkIndexing
-from memory.learning.index_keeper import IndexKeeper
+from memory.indexing.bulk import BulkIndexing
+from memory.indexing.keeper import IndexKeeper
+from memory.indexing.spaces import OneSpace
+from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
-from memory.learning.spaces import OneSpace
 from memory.learning.worker import LearningWorker
 from memory.ports.language import Encoder, FloatMatrix, Priority, TextKind
 from memory.ports.vectors import Collection
-from memory.records import Resource
-from memory.retrieval.analysis import KeywordAnalyzer
-from memory.values import utc_now
-from storage.memory_coordination import InMemoryLocks
-from storage.memory_vectors import InMemoryVectors
+from memory.values.base import utc_now
+from memory.values.records import Resource
+from storage.inmemory.coordination import InMemoryLocks
+from storage.inmemory.vectors import InMemoryVectors
 
 pytestmark = [
     pytest.mark.e2e,

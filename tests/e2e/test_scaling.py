@@ -14,10 +14,9 @@ from typing import Any
 import httpx
 import pytest
 
-from deployments.cluster import RAY_ENVIRONMENT, SYNCHRONOUS_ENVIRONMENT, free_ports, running_address
-from deployments.config import AppArgs
-
-from .conftest import Service
+from deployments.config.settings import AppArgs
+from deployments.host.cluster import RAY_ENVIRONMENT, SYNCHRONOUS_ENVIRONMENT, free_ports, running_address
+from tests.e2e.conftest import Service
 
 pytestmark = pytest.mark.e2e
 
@@ -46,7 +45,7 @@ def scaling(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 @contextmanager
 def watched(service: Service) -> Iterator[list[dict[str, Any]]]:
     """What Serve wants and has of each deployment, line by line, as long as this lasts."""
-    command = [sys.executable, "-m", "deployments.watch", str(service.home), "--every", "0.3"]
+    command = [sys.executable, "-m", "deployments.host.watch", str(service.home), "--every", "0.3"]
     environment = service.environment | SYNCHRONOUS_ENVIRONMENT
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None
@@ -126,7 +125,8 @@ def test_a_new_configuration_replaces_every_replica_and_no_request_fails(scaling
 def deploy_again(service: Service, **changed: Any) -> None:
     """What `serve deploy` does with a changed file."""
     code = (
-        "import json, sys; from deployments.config import AppArgs;print(json.dumps(AppArgs().model_dump(mode='json')))"
+        "import json; from deployments.config.settings import AppArgs; "
+        "print(json.dumps(AppArgs().model_dump(mode='json')))"
     )
     told = subprocess.run(
         [sys.executable, "-c", code], env=service.environment, capture_output=True, text=True, check=True
@@ -139,7 +139,7 @@ def deploy_again(service: Service, **changed: Any) -> None:
         "port": service.port,
     }
     done = subprocess.run(
-        [sys.executable, "-m", "deployments.deploy", "up"],
+        [sys.executable, "-m", "deployments.host.deploy", "up"],
         env=service.environment | RAY_ENVIRONMENT,
         input=json.dumps(request),
         capture_output=True,

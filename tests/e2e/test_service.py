@@ -10,11 +10,10 @@ import pytest
 
 from jiyi.client import JiyiRefused
 from memory.ports.language import TextKind
-from models.catalog import DEFAULT_MODEL, get_model
-from models.prepare import prepare_model
-from models.sentence_transformer_engine import SentenceTransformerEngine
-
-from .conftest import Service
+from models.assets.catalog import DEFAULT_MODEL, get_model
+from models.assets.prepare import prepare_model
+from models.encoder.sentence_transformer_engine import SentenceTransformerEngine
+from tests.e2e.conftest import Service
 
 pytestmark = pytest.mark.e2e
 

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.faults import Outcome, observe
-from benchmarks.faults_world import World, embedded_faults, servers_world
+from benchmarks.faults.__main__ import Outcome, observe
+from benchmarks.faults.world import World, embedded_faults, servers_world
 from jiyi.service import find, load_settings
-
-from .conftest import Service
+from tests.e2e.conftest import Service
 
 pytestmark = pytest.mark.e2e
 

@@ -8,8 +8,7 @@ import httpx
 import pytest
 
 from jiyi.client import JiyiClient
-
-from .conftest import Service
+from tests.e2e.conftest import Service
 
 pytestmark = pytest.mark.e2e
 

@@ -12,11 +12,12 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from deployments.config import AppArgs
-from deployments.stores import vectors_path
+from deployments.build.stores import vectors_path
+from deployments.config.settings import AppArgs
 from jiyi import cli, runs
-from memory.ports.vectors import Collection, IndexPoint, SparseVector
-from storage.edge_vectors import EdgeVectors
+from memory.ports.vectors import Collection, IndexPoint
+from memory.values.vectors import SparseVector
+from storage.edge.vectors import EdgeVectors
 
 MEMORIES = Collection.MEMORIES.value
 

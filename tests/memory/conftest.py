@@ -13,19 +13,21 @@ from memory.chat.turn import Acknowledged, ChatMessage, ChatTurn, Replied, Under
 from memory.coreference.long_term import LongTermResolver
 from memory.coreference.resolver import RuleResolver
 from memory.extraction.extractor import RuleExtractor
+from memory.indexing.spaces import OneSpace
+from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
-from memory.learning.spaces import OneSpace
 from memory.learning.worker import LearningWorker
 from memory.ports.learning import LearnReport
-from memory.records import ResourceKind
-from memory.retrieval.analysis import KeywordAnalyzer
-from memory.retrieval.hits import SearchRequest, SearchResult
 from memory.retrieval.retriever import HybridRetriever
-from models.batched_encoder import BatchedEncoder
-from models.fake_encoder import FakeEncoderEngine
-from storage.memory_record import InMemoryRecord
-from storage.memory_sessions import InMemorySessions
-from storage.memory_vectors import InMemoryVectors
+from memory.values.hits import SearchRequest, SearchResult
+from memory.values.records import ResourceKind
+from models.encoder.batched_encoder import BatchedEncoder
+from storage.inmemory.record import InMemoryRecord
+from storage.inmemory.sessions import InMemorySessions
+from storage.inmemory.vectors import InMemoryVectors
+from testing.fakes.encoder import FakeEncoderEngine
+from tests.memory.index_bench import DIMENSION, Bench, ListeningEncoder
+from tests.memory.typed_memories.typed_memories import Aam
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 _DIMENSION = 64
@@ -100,3 +102,17 @@ async def world() -> AsyncIterator[World]:
     additions = MemoryAdditions(record=record, sessions=sessions, learning=worker)
     yield World(record, index, sessions, encoder, learner, worker, retriever, chat_turn, additions)
     await encoder.close()
+
+
+@pytest.fixture
+async def bench() -> AsyncIterator[Bench]:
+    encoder = BatchedEncoder(FakeEncoderEngine(dimension=DIMENSION))
+    yield Bench(InMemoryRecord(), InMemoryVectors(dimension=DIMENSION), ListeningEncoder(encoder))
+    await encoder.close()
+
+
+@pytest.fixture
+async def aam() -> AsyncIterator[Aam]:
+    made = Aam()
+    yield made
+    await made.tally.close()

@@ -1,4 +1,3 @@
-import os
 import struct
 import threading
 import zlib
@@ -9,21 +8,13 @@ import numpy as np
 import pytest
 
 from memory.ports.language import FloatMatrix, TextKind
-from models.bert_engine import BertEngine
-from models.catalog import DEFAULT_MODEL, get_model
-from models.encoder import EncoderEngine
-from models.fake_encoder import FakeEncoderEngine
-from models.prepare import prepare_model
-from models.sentence_layout import read_layout
-from models.sentence_transformer_engine import SentenceTransformerEngine
-from models.text_tokenizer import TokenizedText
-
-
-@pytest.fixture(scope="session")
-def e5_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The default model, prepared once; JIYI_TEST_CACHE keeps it between runs."""
-    kept = os.environ.get("JIYI_TEST_CACHE")
-    return prepare_model(DEFAULT_MODEL, Path(kept) if kept else tmp_path_factory.mktemp("models"))
+from models.assets.catalog import DEFAULT_MODEL, get_model
+from models.encoder.bert_engine import BertEngine
+from models.encoder.encoder import EncoderEngine
+from models.encoder.sentence_layout import read_layout
+from models.encoder.sentence_transformer_engine import SentenceTransformerEngine
+from models.encoder.text_tokenizer import TokenizedText
+from testing.fakes.encoder import FakeEncoderEngine
 
 
 @pytest.fixture(scope="session")

@@ -15,25 +15,26 @@ import pytest
 from arango.client import ArangoClient
 from redis import Redis
 
-from memory.dialogue import Role, Turn
-from memory.entities import Entity, EntityRelation
-from memory.facts import Category, CategoryAccess, Fact, GraphEdge
-from memory.governance.aam import AamMemory
-from memory.governance.changes import Change, ChangeActor, ChangeKind
-from memory.identity import entity_id
 from memory.ports.record import SystemOfRecord
-from memory.ports.vectors import IndexPoint, SparseVector, VectorIndex
-from memory.records import Memory, Resource
-from memory.text import normalise
-from storage.arango_client import ArangoSettings
-from storage.arango_record import ArangoRecord
-from storage.arango_schema import COLLECTIONS
-from storage.memory_record import InMemoryRecord
-from storage.redis_server import LocalRedisServer
-from storage.sqlite_record import SqliteRecord
-from tests.storage.arango_standin import ArangoStandIn
-from tests.storage.qdrant_standin import Standin
-from tests.storage.vector_backends import BACKENDS, Backends
+from memory.ports.vectors import IndexPoint, VectorIndex
+from memory.values.changes import Change, ChangeActor, ChangeKind
+from memory.values.dialogue import Role, Turn
+from memory.values.entities import Entity, EntityRelation
+from memory.values.facts import Category, CategoryAccess, Fact, GraphEdge
+from memory.values.ids import entity_id
+from memory.values.records import Memory, Resource
+from memory.values.text import normalise
+from memory.values.typed_memories import AamMemory
+from memory.values.vectors import SparseVector
+from storage.arango.engine.client import ArangoSettings
+from storage.arango.engine.schema import COLLECTIONS
+from storage.arango.record import ArangoRecord
+from storage.inmemory.record import InMemoryRecord
+from storage.redis.server import LocalRedisServer
+from storage.sqlite.record import SqliteRecord
+from testing.arango_standin import ArangoStandIn
+from testing.qdrant_standin import Standin
+from tests.storage.contracts.vector_backends import BACKENDS, Backends
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DIMENSION = 4

@@ -7,8 +7,8 @@ import pytest
 from memory.answering.answers import Answer, AnswerRequest
 from memory.answering.cosine_bounds import CosineBounds
 from memory.answering.extractive import ExtractiveAnswerer
-from memory.retrieval.analysis import KeywordAnalyzer
-from memory.retrieval.hits import Hit, HitKind
+from memory.language.keywords import KeywordAnalyzer
+from memory.values.hits import Hit, HitKind
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 ANSWERER = ExtractiveAnswerer(analyzer=KeywordAnalyzer(), min_cosine=CosineBounds(chinese=0.5, other=0.5))

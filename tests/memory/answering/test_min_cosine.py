@@ -9,13 +9,13 @@ from typing_extensions import override
 from memory.answering.answers import Answerer, AnswerRequest
 from memory.answering.cosine_bounds import CosineBounds
 from memory.answering.extractive import ExtractiveAnswerer
-from memory.errors import StoreUnavailable
-from memory.learning.spaces import LiveAnswerer, PerSpace
+from memory.indexing.spaces import LiveAnswerer, PerSpace
+from memory.language.keywords import KeywordAnalyzer
 from memory.ports.generations import VectorSpace, VectorSpaces
-from memory.retrieval.analysis import KeywordAnalyzer
-from memory.retrieval.hits import Hit, HitKind
-from models.fake_encoder import FakeEncoder
-from storage.memory_vectors import InMemoryVectors
+from memory.values.errors import StoreUnavailable
+from memory.values.hits import Hit, HitKind
+from storage.inmemory.vectors import InMemoryVectors
+from testing.fakes.encoder import FakeEncoder
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 SAID = "The spare key lies under the flowerpot."

@@ -5,10 +5,9 @@ from datetime import timedelta
 import pytest
 from structlog.testing import capture_logs
 
-from memory.coreference.resolutions import ReferenceSource
-from memory.errors import StoreUnavailable, Unavailable
-
-from ..conftest import World
+from memory.values.errors import StoreUnavailable, Unavailable
+from memory.values.resolutions import ReferenceSource
+from tests.memory.conftest import World
 
 
 async def test_a_reference_is_resolved_and_the_answer_quotes_what_was_said(world: World) -> None:

@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memory.coreference.resolutions import CoreferenceResult, ResolutionRequest
 from memory.coreference.resolver import RuleResolver
-from memory.dialogue import Role, Turn
-from memory.entities import Entity
-from memory.extraction.mentions import EntitySubtype, Extraction, Mention
-from memory.identity import entity_id
 from memory.ports.language import Extractor
-from memory.text import normalise
+from memory.values.dialogue import Role, Turn
+from memory.values.entities import Entity
+from memory.values.ids import entity_id
+from memory.values.mentions import EntitySubtype, Extraction, Mention
+from memory.values.resolutions import CoreferenceResult, ResolutionRequest
+from memory.values.text import normalise
 
 NOW = datetime(2026, 2, 4, 12, tzinfo=UTC)
 USER = "user-1"

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
-from memory.coreference.rewrites import Antecedent, Replacement, RewriteRequest, RewriteResult
 from memory.ports.language import Priority, QueryRewriter
+from memory.values.rewrites import Antecedent, Replacement, RewriteRequest, RewriteResult
 
 Span = tuple[str, str]
 """What is replaced, empty for an insertion behind what stands before `|`, and what is written.

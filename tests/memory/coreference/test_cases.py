@@ -5,11 +5,11 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from benchmarks.coreference import System
-from benchmarks.coreference_cases import Case, judge, read_cases
-from memory.coreference.resolutions import CoreferenceResult
+from benchmarks.coreference.__main__ import System
+from benchmarks.coreference.cases import Case, judge, read_cases
 from memory.coreference.resolver import RuleResolver
 from memory.extraction.extractor import RuleExtractor
+from memory.values.resolutions import CoreferenceResult
 
 _REAL_SHARE = 0.98  # of the tuned cases, with an extractor that was not told the names
 _HELD_OUT_SHARE = 0.9  # reached after one round of general rules; the first figure is in data/coreference_first.json

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from memory.coreference.resolutions import ResolutionRequest
 from memory.coreference.resolver import RuleResolver
-from memory.dialogue import Role, Turn
-from memory.entities import Entity
 from memory.extraction.extractor import RuleExtractor
-from memory.extraction.mentions import EntitySubtype, MentionLevel
+from memory.values.dialogue import Role, Turn
+from memory.values.entities import Entity
+from memory.values.mentions import EntitySubtype, MentionLevel
+from memory.values.resolutions import ResolutionRequest
 
 _FOLDER = Path(__file__).parent
 _LINES = 12  # of the user, a dialogue

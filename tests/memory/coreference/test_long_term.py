@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from memory.coreference.long_term import LongTermResolver
-from memory.coreference.resolutions import ReferenceSource, ResolutionRequest
 from memory.coreference.resolver import RuleResolver
-from memory.dialogue import Role, Turn
-from memory.errors import StoreUnavailable
 from memory.extraction.extractor import RuleExtractor
-from storage.memory_record import InMemoryRecord
+from memory.values.dialogue import Role, Turn
+from memory.values.errors import StoreUnavailable
+from memory.values.resolutions import ReferenceSource, ResolutionRequest
+from storage.inmemory.record import InMemoryRecord
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 

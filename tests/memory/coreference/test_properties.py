@@ -5,14 +5,14 @@ from collections.abc import Callable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory.coreference.detection import find_references
-from memory.coreference.ellipsis import find_ellipsis
-from memory.coreference.resolutions import ResolutionRequest
+from memory.coreference.detect.detection import find_references
+from memory.coreference.detect.ellipsis import find_ellipsis
 from memory.coreference.resolver import RuleResolver
-from memory.coreference.words import fold
-from memory.entities import Entity
-from memory.extraction.mentions import EntitySubtype
+from memory.language.words import fold
 from memory.ports.language import Extractor
+from memory.values.entities import Entity
+from memory.values.mentions import EntitySubtype
+from memory.values.resolutions import ResolutionRequest
 
 _WORDS = (
     "它 牠 他 她 它們 他们 這個 那个 這家公司 那本書 那台機器 其 該公司 本書 前者 後者 兩者 上次說的 "

@@ -5,13 +5,13 @@ from collections.abc import Awaitable, Callable, Sequence
 import numpy as np
 import pytest
 
-from memory.coreference.resolutions import CoreferenceResult, ReferenceSource, ResolutionRequest
 from memory.coreference.resolver import RuleResolver
-from memory.entities import Entity, EntityStatus
-from memory.errors import InvalidField, Overloaded
 from memory.extraction.extractor import RuleExtractor
-from memory.extraction.mentions import EntitySubtype, Mention
 from memory.ports.language import Encoder, Extractor, FloatMatrix, Priority, TextKind
+from memory.values.entities import Entity, EntityStatus
+from memory.values.errors import InvalidField, Overloaded
+from memory.values.mentions import EntitySubtype, Mention
+from memory.values.resolutions import CoreferenceResult, ReferenceSource, ResolutionRequest
 
 Resolve = Callable[..., Awaitable[CoreferenceResult]]
 MakeEntity = Callable[..., Entity]

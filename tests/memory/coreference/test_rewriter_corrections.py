@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
-from memory.coreference.resolutions import CoreferenceResult, ResolutionRequest
 from memory.coreference.resolver import RuleResolver
 from memory.coreference.rewriting_resolver import RewritingResolver
-from memory.errors import Overloaded
 from memory.ports.language import Extractor, QueryRewriter
+from memory.values.errors import Overloaded
+from memory.values.resolutions import CoreferenceResult, ResolutionRequest
 from tests.memory.coreference.scripted_rewriter import DownRewriter, ScriptedRewriter
 
 MakeRequest = Callable[..., ResolutionRequest]

@@ -6,15 +6,15 @@ import pytest
 from structlog.testing import capture_logs
 
 from memory.coreference.long_term import LongTermResolver
-from memory.coreference.resolutions import CoreferenceResult, ReferenceSource, ResolutionRequest
 from memory.coreference.resolver import RuleResolver
 from memory.coreference.rewriting_resolver import RewritingResolver
-from memory.dialogue import Role, Turn
-from memory.entities import Entity
-from memory.errors import ModelUnavailable, Overloaded
-from memory.extraction.mentions import EntitySubtype, Mention
 from memory.ports.language import Extractor, QueryRewriter
-from storage.memory_record import InMemoryRecord
+from memory.values.dialogue import Role, Turn
+from memory.values.entities import Entity
+from memory.values.errors import ModelUnavailable, Overloaded
+from memory.values.mentions import EntitySubtype, Mention
+from memory.values.resolutions import CoreferenceResult, ReferenceSource, ResolutionRequest
+from storage.inmemory.record import InMemoryRecord
 from tests.memory.coreference.scripted_rewriter import DownRewriter, ScriptedRewriter, Span
 
 MakeRequest = Callable[..., ResolutionRequest]

@@ -3,8 +3,8 @@
 import pytest
 
 from memory.extraction.extractor import RuleExtractor
-from memory.extraction.mentions import EntitySubtype, MentionLevel
-from memory.extraction.seeds import SEEDS, Seed
+from memory.extraction.rules.seeds import SEEDS, Seed
+from memory.values.mentions import EntitySubtype, MentionLevel
 
 PERSON, ORG, PLACE = EntitySubtype.PERSON, EntitySubtype.ORGANISATION, EntitySubtype.PLACE
 PRODUCT, WORK, EVENT, CODE = EntitySubtype.PRODUCT, EntitySubtype.WORK, EntitySubtype.EVENT, EntitySubtype.CODE

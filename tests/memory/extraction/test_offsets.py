@@ -5,10 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.extraction.extractor import RuleExtractor
-from memory.extraction.folding import fold
-from memory.extraction.han_tokens import Words
-from memory.extraction.lexicon import ComparableText
-from memory.text import normalise
+from memory.extraction.rules.lexicon import ComparableText
+from memory.language.folding import fold
+from memory.language.han_tokens import Words
+from memory.values.text import normalise
 
 EXTRACTOR = RuleExtractor()
 PIECES = st.sampled_from(

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import pytest
 import structlog.testing
 
-from memory.errors import ModelUnavailable, Overloaded
 from memory.extraction.extractor import RuleExtractor
-from memory.extraction.mentions import EntitySubtype, Extraction, MentionLevel
-from memory.extraction.remembered_tags import RememberingTagger
-from memory.extraction.tagging import TaggedSpan
+from memory.extraction.tagged.remembered_tags import RememberingTagger
 from memory.extraction.trained_extractor import TrainedExtractor
 from memory.ports.language import Priority, Tagger
+from memory.values.errors import ModelUnavailable, Overloaded
+from memory.values.mentions import EntitySubtype, Extraction, MentionLevel
+from memory.values.tagging import TaggedSpan
 
 PERSON, ORGANISATION, PRODUCT = EntitySubtype.PERSON, EntitySubtype.ORGANISATION, EntitySubtype.PRODUCT
 

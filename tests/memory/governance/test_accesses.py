@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.entities import Entity
-from memory.errors import StoreUnavailable
 from memory.governance import accesses
 from memory.governance.accesses import AccessTally
-from memory.governance.changes import ItemKind
 from memory.ports.retrieval import Retriever
 from memory.retrieval.counting import CountingRetriever
-from memory.retrieval.hits import Hit, HitKind, SearchRequest, SearchResult
-from storage.memory_record import InMemoryRecord
-from tests.memory.governance.typed_memories import NOW
+from memory.values.changes import ItemKind
+from memory.values.entities import Entity
+from memory.values.errors import StoreUnavailable
+from memory.values.hits import Hit, HitKind, SearchRequest, SearchResult
+from storage.inmemory.record import InMemoryRecord
+from tests.memory.typed_memories.typed_memories import NOW
 
 IDS = ("a", "b", "c")
 

@@ -6,23 +6,23 @@ from typing import Any
 
 import pytest
 
-from memory.entities import Entity, EntityStatus
-from memory.errors import Conflict, StoreUnavailable
-from memory.governance.aam import MemoryStatus
-from memory.governance.changes import ChangeActor, ChangeKind
-from memory.governance.cron import Schedule
+from memory.entities.statuses import KeepableKind, keepable, set_status
+from memory.entities.undo import undo
 from memory.governance.review import review_user
 from memory.governance.review_job import LOCK, PIPELINE, ReviewJob
 from memory.governance.rules import ReviewRules, Verdict
-from memory.governance.statuses import KeepableKind, keepable, set_status
-from memory.governance.undo import undo
-from memory.identity import entity_id
+from memory.jobs.cron import Schedule
 from memory.ports.maintenance import RunState
 from memory.ports.runs import PipelineRun
-from memory.text import normalise
-from storage.memory_coordination import InMemoryLocks
-from storage.memory_record import InMemoryRecord
-from tests.memory.governance.typed_memories import NOW, Aam
+from memory.values.changes import ChangeActor, ChangeKind
+from memory.values.entities import Entity, EntityStatus
+from memory.values.errors import Conflict, StoreUnavailable
+from memory.values.ids import entity_id
+from memory.values.text import normalise
+from memory.values.typed_memories import MemoryStatus
+from storage.inmemory.coordination import InMemoryLocks
+from storage.inmemory.record import InMemoryRecord
+from tests.memory.typed_memories.typed_memories import NOW, Aam
 
 RULES = ReviewRules()
 WEEKLY = Schedule.parse("0 2 * * 0", timezone="UTC")

@@ -5,18 +5,17 @@ from typing import Any
 
 import pytest
 
-from memory.dialogue import Role
-from memory.entities import EntitySource
-from memory.errors import StoreUnavailable
 from memory.extraction.extractor import RuleExtractor
-from memory.identity import entity_id, memory_id
+from memory.indexing.spaces import OneSpace
+from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
-from memory.learning.spaces import OneSpace
 from memory.ports.vectors import Collection
-from memory.records import MemoryKind, Resource
-from memory.retrieval.analysis import KeywordAnalyzer
-
-from ..conftest import NOW, World
+from memory.values.dialogue import Role
+from memory.values.entities import EntitySource
+from memory.values.errors import StoreUnavailable
+from memory.values.ids import entity_id, memory_id
+from memory.values.records import MemoryKind, Resource
+from tests.memory.conftest import NOW, World
 
 
 async def _log(world: World, *contents: str, user: str = "ann", role: Role = Role.USER, learn: bool = True) -> None:

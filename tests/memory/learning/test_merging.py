@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.entities import EntityStatus
-from memory.extraction.mentions import KNOWN_NAME, Mention, MentionLevel
 from memory.learning.merging import first_mention, mention_again
+from memory.values.entities import EntityStatus
+from memory.values.mentions import KNOWN_NAME, Mention, MentionLevel
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 mentions = st.builds(

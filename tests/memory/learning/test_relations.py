@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.dialogue import Role
-from memory.entities import EntityRelation
-from memory.identity import entity_id
-from memory.learning.relation_weights import HALF_LIFE, MOST_SURE, observed, share, strength
-from memory.records import Resource
-
-from ..conftest import NOW, World
+from memory.relations.weights import HALF_LIFE, MOST_SURE, observed, share, strength
+from memory.values.dialogue import Role
+from memory.values.entities import EntityRelation
+from memory.values.ids import entity_id
+from memory.values.records import Resource
+from tests.memory.conftest import NOW, World
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 

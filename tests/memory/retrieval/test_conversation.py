@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.dialogue import Role
-from memory.records import Memory
 from memory.retrieval.conversation import beside, spoken_by_named, unlike
 from memory.retrieval.fusion import CONVERSATION, ENTITY_MEMORY, lifted_score
-from memory.retrieval.hits import Hit, HitKind
+from memory.values.dialogue import Role
+from memory.values.hits import Hit, HitKind
+from memory.values.records import Memory
 
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
 PART = st.floats(0, 1)

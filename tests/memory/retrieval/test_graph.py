@@ -2,13 +2,12 @@
 
 from datetime import timedelta
 
-from memory.identity import entity_id, memory_id
-from memory.learning.relation_weights import HALF_LIFE
+from memory.relations.weights import HALF_LIFE
 from memory.retrieval.graph import FAR, graph_leg
-from memory.retrieval.hits import HitKind, SearchRequest
 from memory.retrieval.legs import Key
-
-from ..conftest import World
+from memory.values.hits import HitKind, SearchRequest
+from memory.values.ids import entity_id, memory_id
+from tests.memory.conftest import World
 
 
 def request(world: World, query: str, **fields: object) -> SearchRequest:

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from memory.language.keywords import KeywordAnalyzer
 from memory.ports.vectors import Collection, IndexPoint, IndexQuery
-from memory.retrieval.analysis import KeywordAnalyzer
-from storage.edge_vectors import EdgeVectors
+from storage.edge.vectors import EdgeVectors
 
 ANALYZER = KeywordAnalyzer()
 MEMORIES = Collection.MEMORIES

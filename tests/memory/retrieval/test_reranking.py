@@ -7,15 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typing_extensions import override
 
-from memory.errors import JiyiError, ModelUnavailable, Overloaded
 from memory.ports.language import MAX_RERANKED, Priority, Reranker
 from memory.ports.retrieval import Retriever
-from memory.retrieval.hits import HitKind, SearchRequest, SearchResult
 from memory.retrieval.reranking import RerankingRetriever, RerankRecipe
-from models.fake_reranker import FakeReranker
-from storage.memory_record import InMemoryRecord
-
-from ..conftest import NOW, World
+from memory.values.errors import JiyiError, ModelUnavailable, Overloaded
+from memory.values.hits import HitKind, SearchRequest, SearchResult
+from storage.inmemory.record import InMemoryRecord
+from testing.fakes.reranker import FakeReranker
+from tests.memory.conftest import NOW, World
 
 ALONE = RerankRecipe(candidates=50, weight=1.0)
 

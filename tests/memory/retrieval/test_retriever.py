@@ -6,19 +6,18 @@ from typing import Any
 
 import pytest
 
-from memory.entities import EntityStatus
-from memory.errors import StoreUnavailable
-from memory.learning.lost_index import requeue_lost
+from memory.indexing.lost_index import requeue_lost
+from memory.language.keywords import KeywordAnalyzer
 from memory.ports.generations import VectorSpace
 from memory.ports.vectors import Collection, IndexQuery, ScoredPoint
-from memory.records import Resource
 from memory.retrieval import graph
-from memory.retrieval.analysis import KeywordAnalyzer
 from memory.retrieval.fusion import CONVERSATION, ENTITY_MEMORY, fused_score, lifted_score
-from memory.retrieval.hits import HitKind, SearchFilter, SearchRequest
 from memory.retrieval.retriever import HybridRetriever
-
-from ..conftest import World
+from memory.values.entities import EntityStatus
+from memory.values.errors import StoreUnavailable
+from memory.values.hits import HitKind, SearchFilter, SearchRequest
+from memory.values.records import Resource
+from tests.memory.conftest import World
 
 
 async def test_a_note_is_found_by_its_words_with_the_parts_of_its_score(world: World) -> None:

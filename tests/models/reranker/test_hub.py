@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from memory.errors import ModelUnavailable
+from memory.values.errors import ModelUnavailable
 from models.reranker.hub import DEFAULT_HUB_RERANKER, HubCrossEncoder
 
 PAIRS = [("a b", "b a"), ("a b", "c"), ("a b", "a \ud800 b c " * 400)]
@@ -69,7 +69,9 @@ def test_a_model_in_the_cache_scores_pairs(tmp_path: Path) -> None:
 
 def test_a_hub_that_cannot_be_reached_is_said_with_what_to_do(tmp_path: Path) -> None:
     encoder = HubCrossEncoder(DEFAULT_HUB_RERANKER, tmp_path, offline=True)
-    with pytest.raises(ModelUnavailable, match=rf"{DEFAULT_HUB_RERANKER}.*models\.prepare.*reranking off") as caught:
+    with pytest.raises(
+        ModelUnavailable, match=rf"{DEFAULT_HUB_RERANKER}.*models\.assets\.prepare.*reranking off"
+    ) as caught:
         encoder.score(PAIRS)
     assert caught.value.component == "reranker"
 

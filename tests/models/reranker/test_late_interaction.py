@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from memory.errors import ModelUnavailable
-from models.catalog import DEFAULT_MODEL
+from memory.values.errors import ModelUnavailable
+from models.assets.catalog import DEFAULT_MODEL
 from models.reranker.late_interaction import LateInteraction
 from models.reranker.scorer import probability
 from models.reranker.weights import RerankerSettings, load_weights, read_settings, save_weights
@@ -27,7 +27,7 @@ def weights(e5_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A weight file of an untrained network with the first nine layers."""
     import torch
 
-    from models.e5_body import load_body
+    from models.assets.e5_body import load_body
     from models.reranker.network import RerankerNetwork, RerankerShape
 
     torch.manual_seed(0)
@@ -51,7 +51,7 @@ def test_settings_come_back(weights: Path) -> None:
 
 
 def test_weights_come_back(weights: Path, e5_folder: Path) -> None:
-    from models.e5_body import load_body
+    from models.assets.e5_body import load_body
     from models.reranker.network import RerankerNetwork
 
     body = load_body(str(e5_folder))

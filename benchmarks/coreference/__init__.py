@@ -1,0 +1,1 @@
+"""Coreference cases and public sets."""

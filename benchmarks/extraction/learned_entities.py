@@ -1,0 +1,266 @@
+"""What share of the entities that Jiyi learns from real conversations are entities: a sample that a person judges.
+
+Every conversation is one user's; all of it goes through the learner as the service runs it, with stores in memory and
+an encoder that answers at once (nothing here depends on vectors). A name counts as right where it names one thing that
+a user may ask about later, cut where the name begins and ends.
+
+Usage:
+    python -m benchmarks.extraction.learned_entities sample DATA [--cache FOLDER] [--size 200] [--unlike FILE] > \
+        sample.tsv
+    python -m benchmarks.extraction.learned_entities score FILE...
+    python -m benchmarks.extraction.learned_entities replay DATA [--cache FOLDER]
+DATA is a folder with `locomo`, `memorybank` and `memdaily_zh`. With the folder of prepared weights the tagger is on, as
+in the service; without it rules alone find names. A judged file has the verdict in its first column: `1` right, `0`
+wrong; a word in the second column names the kind of error. `replay` lets every conversation be heard twice and counts
+entities that are one by their letters and digits, entities that the junk rules know, and what only the second hearing
+taught; its last line is JSON.
+"""
+
+import argparse
+import asyncio
+import csv
+import json
+import random
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from jiyi.conversations import Conversation, RecordedTurn, read_conversations
+from memory.extraction.extractor import RuleExtractor
+from memory.extraction.rules.junk import is_junk
+from memory.extraction.tagged.remembered_tags import RememberingTagger
+from memory.extraction.trained_extractor import TrainedExtractor
+from memory.indexing.spaces import OneSpace
+from memory.language.keywords import KeywordAnalyzer
+from memory.learning.learner import Learner
+from memory.ports.language import Extractor
+from memory.values.dialogue import Role
+from memory.values.entities import Entity, EntityStatus
+from memory.values.records import Memory, Resource
+from memory.values.text import normalise
+from models.encoder.batched_encoder import BatchedEncoder
+from storage.inmemory.record import InMemoryRecord
+from storage.inmemory.vectors import InMemoryVectors
+from testing.fakes.encoder import FakeEncoderEngine
+
+COLUMNS = ("right", "error", "set", "user", "entity", "subtype", "confidence", "mentions", "said")
+_TAKES = {
+    "locomo": "locomo/locomo.json",
+    "memorybank": "memorybank/memory_bank_*.json",
+    "memdaily": "memdaily_zh/*.json",
+}
+_DIMENSION = 8
+
+
+def conversations(data: Path, name: str, *, skip: int = 0, take: int = 20) -> Iterator[Conversation]:
+    """The conversations of one set; of each MemDaily file some trajectories, after `skip` others."""
+    for path in sorted(data.glob(_TAKES[name])):
+        if name != "memdaily":
+            yield from read_conversations(path)
+            continue
+        for item in json.loads(path.read_text())[skip : skip + take]:
+            start = datetime(2024, 4, 1, 9, tzinfo=UTC)
+            turns = [
+                RecordedTurn(
+                    "s", str(one["mid"]), "user", one["message"], created_at=start + timedelta(hours=one["mid"])
+                )
+                for one in item["message_list"]
+            ]
+            yield Conversation(f"{path.stem}-{item['tid']}", turns)
+
+
+@asynccontextmanager
+async def open_extractor(cache: Path | None) -> AsyncIterator[Extractor]:
+    """What finds names: as the service does, from prepared weights; rules alone without them."""
+    rules = RuleExtractor()
+    if cache is None:
+        yield rules
+        return
+    from models.assets.shipped_weights import weight_file
+    from models.tagger.batched_tagger import BatchedTagger
+    from models.tagger.tagger import Tagger
+
+    tagger = BatchedTagger(Tagger(weight_file("tagger"), cache, threads=1))
+    yield TrainedExtractor(tagger=RememberingTagger(tagger), rules=rules)
+    await tagger.model.close()
+
+
+async def learned(
+    conversation: Conversation, *, extractor: Extractor, times: int = 1
+) -> tuple[list[Entity], list[Memory]]:
+    """The entities and memories that a memory holds after hearing a conversation so many times."""
+    record, index = InMemoryRecord(), InMemoryVectors(dimension=_DIMENSION)
+    encoder = BatchedEncoder(FakeEncoderEngine(dimension=_DIMENSION))
+    learner = Learner(
+        record=record, extractor=extractor, spaces=OneSpace(encoder=encoder, index=index), analyzer=KeywordAnalyzer()
+    )
+    user = conversation.user
+    for time in range(times):
+        await record.append([_resource(turn, user, time) for turn in conversation.turns], user_id=user)
+        await learner.learn(user_id=user)
+    await encoder.close()
+    async with record.reading(user_id=user) as unit:
+        entities = await unit.entities.page(limit=2**31 - 1)
+        memories = await unit.memories.page(limit=2**31 - 1)
+    return [one for one in entities if one.mention_count and one.status is EntityStatus.ACTIVE], memories
+
+
+def _resource(turn: RecordedTurn, user: str, time: int) -> Resource:
+    assert turn.created_at is not None
+    return Resource(
+        resource_id=f"{turn.session_id}/{turn.turn_id}/{time}",
+        user_id=user,
+        session_id=turn.session_id,
+        role=Role(turn.role),
+        speaker=turn.speaker,
+        content=turn.content,
+        created_at=turn.created_at,
+    )
+
+
+async def sample(
+    data: Path,
+    extractor: Extractor,
+    *,
+    sets: Sequence[str],
+    size: int,
+    seed: int,
+    skip: int = 0,
+    take: int = 20,
+    unlike: Sequence[Path] = (),
+) -> list[dict[str, str]]:
+    """A random sample of learned entities, no name twice in a set, and the same number from each set.
+
+    A set that has not enough leaves the rest to the others. What is in the files of `unlike` is left out.
+    """
+    seen = {(row["set"], normalise(row["entity"])) for path in unlike for row in read(path)}
+    found: dict[str, list[dict[str, str]]] = {}
+    for name in sets:
+        distinct: dict[str, dict[str, str]] = {}
+        for conversation in conversations(data, name, skip=skip, take=take):
+            entities, memories = await learned(conversation, extractor=extractor)
+            spoken = {id_: memory.text for memory in memories for id_ in memory.entity_ids}
+            for entity in entities:
+                if (name, entity.normalised_value) not in seen:
+                    row = _row(name, conversation.user, entity, spoken.get(entity.entity_id, ""))
+                    distinct.setdefault(entity.normalised_value, row)
+        found[name] = random.Random(seed).sample(list(distinct.values()), len(distinct))
+        print(f"{name}: {len(distinct)} names", file=sys.stderr)
+    rows: list[dict[str, str]] = []
+    for left, name in zip(range(len(found), 0, -1), sorted(found, key=lambda one: len(found[one])), strict=True):
+        rows += found[name][: (size - len(rows)) // left]
+    return rows
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    """The rows of a sample."""
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def _row(name: str, user: str, entity: Entity, said: str) -> dict[str, str]:
+    at = said.casefold().find(entity.entity_value.casefold())
+    shown = said[max(0, at - 50) : at + 60] if at >= 0 else said[:110]
+    return {
+        "right": "",
+        "error": "",
+        "set": name,
+        "user": user,
+        "entity": entity.entity_value,
+        "subtype": entity.subtype.value if entity.subtype else "",
+        "confidence": f"{entity.confidence:.2f}",
+        "mentions": str(entity.mention_count),
+        "said": " ".join(shown.split()),
+    }
+
+
+def score(paths: Sequence[Path]) -> None:
+    """Prints the precision of judged samples, with its 95% interval (Wilson), and the errors by kind."""
+    for path in paths:
+        rows = read(path)
+        right, n = sum(row["right"] == "1" for row in rows), len(rows)
+        share, z = right / n, 1.96
+        middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+        spread = z * ((share * (1 - share) + z * z / (4 * n)) / n) ** 0.5 / (1 + z * z / n)
+        by_set = {
+            name: round(sum(r["right"] == "1" for r in rows if r["set"] == name) / max(1, len(some)), 3)
+            for name in _TAKES
+            if (some := [r for r in rows if r["set"] == name])
+        }
+        errors = Counter(row["error"] for row in rows if row["right"] != "1")
+        result = {
+            "file": path.name,
+            "judged": n,
+            "precision": round(share, 3),
+            "interval": [round(middle - spread, 3), round(middle + spread, 3)],
+            "sets": by_set,
+            "errors": dict(errors.most_common()),
+        }
+        print(json.dumps(result, ensure_ascii=False))
+
+
+async def replay(data: Path, extractor: Extractor, *, sets: Sequence[str], skip: int, take: int) -> dict[str, object]:
+    """What hearing every conversation twice does to what is known: see the module."""
+    figures: Counter[str] = Counter()
+    for name in sets:
+        for conversation in conversations(data, name, skip=skip, take=take):
+            once, _ = await learned(conversation, extractor=extractor)
+            twice, _ = await learned(conversation, extractor=extractor, times=2)
+            letters = Counter(bare(entity) for entity in twice)
+            figures["entities"] += len(twice)
+            figures["doubled"] += sum(count - 1 for count in letters.values())
+            figures["junk"] += sum(is_junk(entity.entity_value) for entity in twice)
+            figures["new_at_second_hearing"] += len(
+                {entity.entity_id for entity in twice} - {entity.entity_id for entity in once}
+            )
+    total = figures["entities"]
+    return {**figures, "duplicate_rate": figures["doubled"] / total, "junk_rate": figures["junk"] / total}
+
+
+def bare(entity: Entity) -> str:
+    """A name without all that is not a letter or digit, folded: what two spellings of it have in common."""
+    return "".join(one for one in entity.normalised_value if one.isalnum())
+
+
+async def _run(arguments: argparse.Namespace) -> None:
+    chosen = {"sets": arguments.sets, "skip": arguments.skip, "take": arguments.take}
+    async with open_extractor(arguments.cache) as extractor:
+        if arguments.command == "replay":
+            print(json.dumps(await replay(arguments.data, extractor, **chosen)))
+            return
+        rows = await sample(
+            arguments.data, extractor, size=arguments.size, seed=arguments.seed, unlike=arguments.unlike, **chosen
+        )
+    writer = csv.DictWriter(sys.stdout, COLUMNS, delimiter="\t", quoting=csv.QUOTE_NONE, escapechar="\\")
+    writer.writeheader()
+    writer.writerows(rows)
+
+
+def main() -> None:
+    """See the module."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    sampling = commands.add_parser("sample")
+    sampling.add_argument("--size", type=int, default=200)
+    sampling.add_argument("--seed", type=int, default=1)
+    sampling.add_argument("--unlike", type=Path, nargs="*", default=[], help="samples whose names are left out")
+    for command in (sampling, commands.add_parser("replay")):
+        command.add_argument("data", type=Path)
+        command.add_argument("--cache", type=Path, help="folder of prepared weights: the tagger is on")
+        command.add_argument("--sets", nargs="*", choices=sorted(_TAKES), default=sorted(_TAKES))
+        command.add_argument("--take", type=int, default=20, help="MemDaily trajectories of each file")
+        command.add_argument("--skip", type=int, default=0, help="MemDaily trajectories of each file to leave out")
+    scoring = commands.add_parser("score")
+    scoring.add_argument("files", type=Path, nargs="+")
+    arguments = parser.parse_args()
+    if arguments.command == "score":
+        score(arguments.files)
+    else:
+        asyncio.run(_run(arguments))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Faults of the stores while a chat goes on."""

@@ -1,0 +1,1 @@
+"""Recall and reranking on public sets."""

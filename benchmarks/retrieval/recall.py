@@ -1,0 +1,209 @@
+"""Which share of the turns that answer a question is among the ten memories that a search finds (recall@10).
+
+    python -m benchmarks.retrieval.recall DATA --models FOLDER --cache FOLDER [--sets locomo memdaily] [--skip 6] \
+        [--take 20]
+
+DATA has `memory/locomo`, `memory/memdaily_zh` and `memory/memorybank`; `--models` has the prepared weights, `--cache`
+keeps vectors between runs. Every memory goes through the learner into the embedded vector index and is asked with the
+service's own retriever, in this process and without an LLM: once with 000's formula alone (`plain`), once with the
+recipe that is served. The last line is JSON; intervals are 95% bootstrap intervals over questions.
+
+- `locomo`: its three conversations, each one memory; categories 1 (multi-hop) to 4, turn-level evidence.
+- `memdaily`: each trajectory of 01 and 02 is one memory together with 1,000 unrelated turns, strewn at random moments
+  over its days in the same sessions: the turns of MemoryBank's Chinese users and their assistant. `--skip` leaves out
+  the first trajectories of each file: the recipe was chosen on six.
+"""
+
+import argparse
+import asyncio
+import json
+import random
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from benchmarks.retrieval.corpora import Asked, Corpus, read_corpora
+from benchmarks.retrieval.reranking import KeptEncoder, NothingExtractor
+from jiyi.conversations import read_conversations
+from memory.indexing.spaces import OneSpace
+from memory.language.keywords import KeywordAnalyzer
+from memory.learning.learner import Learner
+from memory.retrieval.fusion import CONVERSATION, ENTITY_MEMORY, FusionRecipe
+from memory.retrieval.retriever import HybridRetriever
+from memory.values.dialogue import Role
+from memory.values.hits import HitKind, SearchRequest
+from memory.values.ids import memory_id
+from memory.values.records import Resource
+from models.assets.catalog import DEFAULT_MODEL, get_model
+from models.assets.prepare import prepare_model
+from models.encoder.sentence_transformer_engine import SentenceTransformerEngine
+from storage.edge.vectors import EdgeVectors
+from storage.inmemory.record import InMemoryRecord
+
+RECIPES: Mapping[str, FusionRecipe] = {"plain": ENTITY_MEMORY, "served": CONVERSATION}
+_TOP_K = 10
+_UNRELATED = 1_000
+_LONG_AFTER = timedelta(days=365)
+_MARGIN = timedelta(hours=8)
+_RESAMPLES = 2_000
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a recipe did on one question: the share of its evidence that was found, and how long the search took."""
+
+    data_set: str
+    kind: str
+    recipe: str
+    recall: float
+    took_ms: float
+
+
+def memdaily(data: Path, *, skip: int, take: int) -> Iterator[Corpus]:
+    """The trajectories of each file, each strewn with unrelated turns."""
+    recorded = read_conversations(data / "memory" / "memorybank" / "memory_bank_cn.json")
+    unrelated = [(turn.role, turn.content) for one in recorded for turn in one.turns][:_UNRELATED]
+    for path in sorted((data / "memory" / "memdaily_zh").glob("*.json")):
+        for item in json.loads(path.read_text(encoding="utf-8"))[skip : skip + take]:
+            user = f"{path.stem}-{item['tid']}"
+            resources = _strewn(user, [(_moment(one["time"]), one) for one in item["message_list"]], unrelated)
+            asked = [
+                Asked(one["question"], frozenset(str(step) for step in one["target_step_id"]), user, path.stem)
+                for one in item["question_list"]
+            ]
+            yield Corpus("memdaily", user, resources, asked)
+
+
+def _moment(written: str) -> datetime:
+    """2024年04月01日 周一 08:38."""
+    day, _, clock = written.split()
+    return datetime.strptime(f"{day} {clock}", "%Y年%m月%d日 %H:%M").replace(tzinfo=UTC)
+
+
+def _strewn(
+    user: str, said: Sequence[tuple[datetime, dict[str, Any]]], unrelated: Sequence[tuple[str, str]]
+) -> list[Resource]:
+    """All turns in the order of their time; a day is a session."""
+    chance = random.Random(f"1-{user}")
+    first, last = min(at for at, _ in said) - _MARGIN, max(at for at, _ in said) + _MARGIN
+    moments = sorted(first + (last - first) * chance.random() for _ in unrelated)
+    turns = [(at, str(one["mid"]), "user", one["message"]) for at, one in said]
+    turns += [(at, f"unrelated-{i}", *one) for i, (at, one) in enumerate(zip(moments, unrelated, strict=True))]
+    return [
+        Resource(
+            resource_id=id_,
+            user_id=user,
+            session_id=at.date().isoformat(),
+            role=Role(role),
+            content=content,
+            created_at=at,
+        )
+        for at, id_, role, content in sorted(turns)
+    ]
+
+
+async def ask(corpus: Corpus, encoder: KeptEncoder, folder: Path) -> list[Outcome]:
+    """Stores a corpus and asks its questions with every recipe."""
+    record, analyzer = InMemoryRecord(), KeywordAnalyzer()
+    index = EdgeVectors.open(folder, model_id=encoder.model_id, dimension=encoder.dimension)
+    learner = Learner(
+        record=record, extractor=NothingExtractor(), spaces=OneSpace(encoder=encoder, index=index), analyzer=analyzer
+    )
+    await record.append(corpus.resources, user_id=corpus.user)
+    await learner.learn(user_id=corpus.user)
+    retrievers = {
+        name: HybridRetriever(encoder=encoder, index=index, record=record, analyzer=analyzer, recipe=recipe)
+        for name, recipe in RECIPES.items()
+    }
+    now = max(resource.created_at for resource in corpus.resources) + _LONG_AFTER
+    outcomes = []
+    for asked in corpus.questions:
+        request = SearchRequest(query=asked.text, user_id=corpus.user, top_k=_TOP_K, kinds=(HitKind.MEMORY,), now=now)
+        gold = {memory_id(corpus.user, one) for one in asked.gold}
+        await next(iter(retrievers.values())).search(request)  # the encoder's share is in neither time
+        for name, retriever in retrievers.items():
+            began = time.perf_counter()
+            found = {hit.id for hit in (await retriever.search(request)).hits}
+            took_ms = (time.perf_counter() - began) * 1e3
+            outcomes.append(Outcome(corpus.data_set, asked.kind, name, len(gold & found) / len(gold), took_ms))
+    await index.close()
+    return outcomes
+
+
+def figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """Mean recall in percent with its interval, by kind of question, and the median time of a search."""
+    shares = np.array([one.recall for one in outcomes])
+    drawn = np.random.default_rng(1).choice(shares, (_RESAMPLES, len(shares))).mean(axis=1)
+    by_kind = defaultdict(list)
+    for one in outcomes:
+        by_kind[one.kind].append(one.recall)
+    return {
+        "questions": len(outcomes),
+        "recall": round(100 * float(shares.mean()), 1),
+        "interval": [round(100 * float(end), 1) for end in np.quantile(drawn, [0.025, 0.975])],
+        "kinds": {kind: round(100 * float(np.mean(some)), 1) for kind, some in sorted(by_kind.items())},
+        "search_p50_ms": round(float(np.median([one.took_ms for one in outcomes])), 1),
+    }
+
+
+async def measure(corpora: Sequence[Corpus], encoder: KeptEncoder) -> list[Outcome]:
+    """The outcomes of all corpora."""
+    outcomes: list[Outcome] = []
+    for corpus in track(corpora, "memories", disable=not sys.stderr.isatty(), console=Console(stderr=True)):
+        with tempfile.TemporaryDirectory() as folder:
+            outcomes += await ask(corpus, encoder, Path(folder))
+        encoder.save()
+    return outcomes
+
+
+def _show(report: Mapping[str, Mapping[str, Any]]) -> None:
+    table = Table("set", "recipe", "questions", "recall@10", "95%", "by kind", "search, p50")
+    for data_set, recipes in report.items():
+        for name, row in recipes.items():
+            kinds = ", ".join(f"{kind} {share}" for kind, share in row["kinds"].items())
+            interval = "–".join(str(end) for end in row["interval"])
+            cells = [str(row["questions"]), str(row["recall"]), interval, kinds, f"{row['search_p50_ms']} ms"]
+            table.add_row(data_set, name, *cells)
+    Console().print(table)
+
+
+def main() -> None:
+    """See the module."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--models", type=Path, required=True, help="folder of prepared weights")
+    parser.add_argument("--cache", type=Path, required=True, help="folder that keeps vectors between runs")
+    parser.add_argument("--sets", nargs="*", choices=("locomo", "memdaily"), default=("locomo", "memdaily"))
+    parser.add_argument("--skip", type=int, default=6, help="MemDaily trajectories of each file to leave out")
+    parser.add_argument("--take", type=int, default=20, help="MemDaily trajectories of each file")
+    parser.add_argument("--threads", type=int, default=1)
+    arguments = parser.parse_args()
+    arguments.cache.mkdir(parents=True, exist_ok=True)
+    folder = prepare_model(DEFAULT_MODEL, arguments.models)
+    engine = SentenceTransformerEngine(get_model(DEFAULT_MODEL), folder, threads=arguments.threads)
+    report: dict[str, dict[str, Any]] = {}
+    for name in arguments.sets:
+        if name == "locomo":
+            corpora = [one for one in read_corpora(arguments.data) if one.data_set == "locomo"]
+        else:
+            corpora = list(memdaily(arguments.data, skip=arguments.skip, take=arguments.take))
+        encoder = KeptEncoder(engine, arguments.cache / f"{name}.npz")
+        outcomes = asyncio.run(measure(corpora, encoder))
+        report[name] = {recipe: figures([one for one in outcomes if one.recipe == recipe]) for recipe in RECIPES}
+    _show(report)
+    print(json.dumps(report, ensure_ascii=False))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""All settings of the service."""

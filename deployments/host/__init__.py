@@ -1,0 +1,1 @@
+"""The machine: cluster, ports, supervisor."""

@@ -1,0 +1,48 @@
+"""Deploys the graph to a running cluster and ends; the application lives on in the cluster."""
+
+import json
+import sys
+
+from ..config.settings import AppArgs
+
+
+def deploy(args: AppArgs, *, address: str, host: str, port: int) -> None:
+    """Starts Serve's HTTP proxy and the application, and returns when every replica is healthy."""
+    import ray
+    from ray import serve
+    from ray.serve.config import HTTPOptions
+
+    from ..app import APP_NAME, build_app
+
+    ray.init(address=address, log_to_driver=False, configure_logging=True)
+    serve.start(http_options=HTTPOptions(host=host, port=port, keep_alive_timeout_s=90))
+    serve.run(build_app(args), name=APP_NAME, route_prefix="/")
+
+
+def drain(*, address: str) -> None:
+    """Takes the application down: no new requests, those under way finish, stores are closed."""
+    import ray
+    from ray import serve
+
+    ray.init(address=address, log_to_driver=False)
+    for name in serve.status().applications:  # first: `shutdown` alone ends the proxy, and with it replies under way
+        serve.delete(name)
+    serve.shutdown()  # type: ignore[no-untyped-call]
+
+
+def main() -> None:
+    """`python -m deployments.host.deploy up|down`, with `{args, address, host, port}` as JSON on standard input."""
+    request = json.load(sys.stdin)
+    if sys.argv[1] == "down":
+        drain(address=request["address"])
+    else:
+        deploy(
+            AppArgs.model_validate(request["args"]),
+            address=request["address"],
+            host=request["host"],
+            port=request["port"],
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,192 @@
+"""The supervisor: one small process a home that keeps cluster and application alive, whatever dies (DESIGN §7).
+
+Ray restarts replicas by itself; what it cannot survive is the loss of its own head processes. Then the supervisor
+starts everything again: all state is in the home folder.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import structlog
+
+from ..config.settings import AppArgs
+from ..telemetry.logs import configure_logs
+from .cluster import RayHead, ray_environment
+
+_log = structlog.get_logger("jiyi")
+_WATCH_S = 1.0
+_FIRST_STARTS = 3
+_ALIVE_TIMEOUT_S = 5.0
+_SILENT_LIMIT_S = 30.0
+_DEPLOY_S = 300.0
+_DRAIN_S = 60.0
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where the service listens, and who supervises it; kept in `service.json` of the home."""
+
+    host: str
+    port: int
+    pid: int
+
+    @property
+    def url(self) -> str:
+        """The base URL."""
+        return f"http://{self.host}:{self.port}"
+
+
+def endpoint_path(home: Path) -> Path:
+    """The file that says where the service of this home is."""
+    return home / "service.json"
+
+
+def read_endpoint(home: Path) -> Endpoint | None:
+    """The service of this home, if its supervisor runs."""
+    try:
+        endpoint = Endpoint(**json.loads(endpoint_path(home).read_text()))
+    except (FileNotFoundError, json.JSONDecodeError, TypeError):
+        return None
+    return endpoint if is_locked(home) else None
+
+
+def is_locked(home: Path) -> bool:
+    """Whether some supervisor holds this home."""
+    try:
+        with _lock(home):
+            return False
+    except BlockingIOError:
+        return True
+
+
+@contextmanager
+def _lock(home: Path) -> Iterator[None]:
+    with (home / "supervisor.lock").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+
+
+class DeployFailed(Exception):
+    """The service could not be started."""
+
+
+class Supervisor:
+    """Starts cluster and application, watches them, starts them again, ends them on SIGTERM."""
+
+    def __init__(self, args: AppArgs, *, host: str, port: int) -> None:
+        self._args = args
+        self._endpoint = Endpoint(host, port, os.getpid())
+        self._logs = args.data_home / "logs"
+        self._head = RayHead(args.data_home, self._logs / "ray.log")
+        self._stopping = False
+        self._was_up = False
+        self._failed_starts = 0
+
+    def run(self) -> None:
+        """Works until SIGTERM or SIGINT.
+
+        Raises:
+            DeployFailed: The service did not come up at all, three times: then the settings or the machine are at
+                fault, and trying again would not help. Once it was up, it is started again for ever.
+        """
+        signal.signal(signal.SIGTERM, self._stop)
+        signal.signal(signal.SIGINT, self._stop)
+        with _lock(self._args.data_home):
+            endpoint_path(self._args.data_home).write_text(json.dumps(asdict(self._endpoint)))
+            try:
+                while not self._stopping:
+                    self._start_and_watch()
+            finally:
+                endpoint_path(self._args.data_home).unlink(missing_ok=True)
+
+    def _stop(self, *_: object) -> None:
+        self._stopping = True
+
+    def _start_and_watch(self) -> None:
+        self._head.start()
+        try:
+            if self._ask("up", _DEPLOY_S):
+                self._was_up = True
+                _log.info("service_up", url=self._endpoint.url)
+                reason = self._watch()
+                _log.info("service_stopping" if self._stopping else "service_lost", reason=reason)
+            elif not self._stopping:
+                _log.error("deploy_failed", see=str(self._logs / "deploy.log"))
+                self._failed_starts += 1
+                if not self._was_up and self._failed_starts >= _FIRST_STARTS:
+                    raise DeployFailed(f"the service did not come up; see {self._logs / 'deploy.log'}")
+                time.sleep(_WATCH_S)
+            if self._stopping:
+                self._ask("down", _DRAIN_S)
+        finally:
+            self._head.stop()
+
+    def _ask(self, what: str, deadline_s: float) -> bool:
+        """Runs `deployments.host.deploy`, in a process of its own: a driver does not outlive its cluster."""
+        request = {
+            "args": self._args.model_dump(mode="json"),
+            "address": self._head.address,
+            "host": self._endpoint.host,
+            "port": self._endpoint.port,
+        }
+        command = [sys.executable, "-m", "deployments.host.deploy", what]
+        with (self._logs / "deploy.log").open("ab") as log:
+            process = subprocess.Popen(  # noqa: S603 - our own command
+                command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=ray_environment()
+            )
+            assert process.stdin is not None  # noqa: S101 - PIPE above
+            process.stdin.write(json.dumps(request).encode())
+            process.stdin.close()
+            end = time.monotonic() + deadline_s
+            while process.poll() is None and time.monotonic() < end:
+                if what == "up" and (self._stopping or not self._head.is_alive()):
+                    break
+                time.sleep(0.1)
+            if process.poll() is None:
+                process.kill()
+            return process.wait() == 0
+
+    def _watch(self) -> str:
+        """Returns when the service is to end or is lost, and says why."""
+        last_answer = time.monotonic()
+        while not self._stopping:
+            time.sleep(_WATCH_S)
+            if not self._head.is_alive():
+                return "a head process of the cluster died"
+            if self._answers():
+                last_answer = time.monotonic()
+            elif time.monotonic() - last_answer > _SILENT_LIMIT_S:
+                return f"no answer for {_SILENT_LIMIT_S:g} s"
+        return "told to stop"
+
+    def _answers(self) -> bool:
+        with contextlib.suppress(urllib.error.URLError, TimeoutError, ConnectionError):
+            url = f"{self._endpoint.url}/health/live"
+            with urllib.request.urlopen(url, timeout=_ALIVE_TIMEOUT_S) as reply:  # noqa: S310 - our own URL
+                return bool(reply.status == 200)
+        return False
+
+
+def main() -> None:
+    """`python -m deployments.host.supervisor`, with `{args, host, port}` as JSON on standard input."""
+    request = json.load(sys.stdin)
+    args = AppArgs.model_validate(request["args"])
+    args.data_home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    configure_logs(args.data_home / "logs", "supervisor", args.log_level)
+    Supervisor(args, host=request["host"], port=request["port"]).run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""`POST /chat`: a message in, the reply out, as one JSON object or as server-sent events (DESIGN §3)."""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import structlog
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from sse_starlette import EventSourceResponse, ServerSentEvent
+
+from memory.chat.turn import Acknowledged, ChatEvent, ChatMessage, Found, Replied, Understood
+from memory.values.base import utc_now
+from memory.values.errors import JiyiError
+
+from ..schemas.chat import ChatBody, ChatReply
+from ..support.problems import problem
+from ..support.services import Services, Use
+
+router = APIRouter(tags=["chat"])
+_log = structlog.get_logger("entity_memory")
+_DELTA_CHARACTERS = 24
+
+
+@router.post(
+    "/chat",
+    response_model=ChatReply,
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+)
+async def chat(body: ChatBody, request: Request, services: Use) -> Any:
+    """Answers a message with memory.
+
+    With `stream: true` (or `Accept: text/event-stream`) the reply comes as events: `resolution` and `sources` as soon
+    as they are known, `clarification` where a reference is open, `delta` with pieces of the reply, `done` with the
+    whole reply once the turn is safely stored.
+    """
+    await services.admit(body.user_id)
+    message = ChatMessage(
+        user_id=body.user_id,
+        session_id=body.session_id,
+        message=body.message,
+        top_k=body.top_k,
+        turn_id=body.turn_id,
+        metadata=body.metadata,
+        wait=body.wait,
+        now=utc_now(),
+    )
+    events = _observed(services.chat.run(message), services)
+    if body.stream or "text/event-stream" in request.headers.get("accept", ""):
+        return EventSourceResponse(_stream(events))
+    reply = ReplyInProgress()
+    async for event in events:
+        reply.take(event)
+    return Response(reply.finished().model_dump_json(), media_type="application/json")
+
+
+class ReplyInProgress:
+    """Collects the events of a turn into its reply."""
+
+    def __init__(self) -> None:
+        self._fields: dict[str, Any] = {}
+
+    def take(self, event: ChatEvent) -> None:
+        """Adds what an event says."""
+        match event:
+            case Understood():
+                self._fields["resolution"] = event.resolution
+                self._fields["clarification"] = event.resolution.clarification
+                self._fields["resolved_query"] = event.resolution.resolved_query
+                self._fields["mentions"] = event.extraction.mentions
+            case Replied():
+                self._fields["reply"] = event.answer.text
+                self._fields["answered_by"] = event.answer.answered_by
+                self._fields["sources"] = event.answer.sources
+            case Acknowledged():
+                self._fields |= {name: getattr(event, name) for name in type(event).model_fields}
+            case Found():
+                pass
+
+    def finished(self) -> ChatReply:
+        """The whole reply; only after the acknowledgement."""
+        return ChatReply(**self._fields)
+
+
+async def _observed(events: AsyncIterator[ChatEvent], services: Services) -> AsyncIterator[ChatEvent]:
+    """Passes events on; logs what was resolved (000 §9.3) and counts what was degraded."""
+    async for event in events:
+        if isinstance(event, Understood):
+            result = event.resolution
+            for resolution in result.resolutions:
+                _log.info(
+                    "entity_resolved",
+                    query=result.original_query[:200],
+                    resolved=result.resolved_query[:200],
+                    reference=resolution.original_text,
+                    source=resolution.source.value,
+                    confidence=round(resolution.confidence, 3),
+                )
+        if isinstance(event, Acknowledged):
+            services.count_degraded(event.degraded)
+        yield event
+
+
+async def _stream(events: AsyncIterator[ChatEvent]) -> AsyncIterator[ServerSentEvent]:
+    reply = ReplyInProgress()
+    try:
+        async for event in events:
+            reply.take(event)
+            match event:
+                case Understood():
+                    yield _sse("resolution", event.resolution.model_dump_json())
+                    if event.resolution.clarification:
+                        yield _sse("clarification", event.resolution.clarification.model_dump_json())
+                case Found():
+                    yield _sse("sources", event.result.model_dump_json())
+                case Replied():
+                    text = event.answer.text
+                    for start in range(0, len(text), _DELTA_CHARACTERS):
+                        piece = text[start : start + _DELTA_CHARACTERS]
+                        yield _sse("delta", json.dumps({"text": piece}, ensure_ascii=False))
+                case Acknowledged():
+                    yield _sse("done", reply.finished().model_dump_json())
+    except JiyiError as error:  # the status line is sent already: the error is an event
+        _log.error("stream_failed", error=error.message)
+        yield _sse("error", json.dumps(problem(error)[1], ensure_ascii=False))
+
+
+def _sse(event: str, data: str) -> ServerSentEvent:
+    return ServerSentEvent(data=data, event=event)

@@ -1,0 +1,80 @@
+"""`POST /v1/embeddings`: OpenAI-compatible (DESIGN §9)."""
+
+import base64
+from enum import StrEnum
+from typing import Annotated, Any
+
+import numpy as np
+import orjson
+from fastapi import APIRouter
+from fastapi.responses import Response
+from pydantic import Field
+
+from memory.ports.language import Priority, TextKind
+from memory.values.errors import InvalidField
+
+from ..schemas.fields import Count, Identifier, RequestModel, Text, example
+from ..support.services import Embedding, Use
+
+router = APIRouter(tags=["embeddings"])
+MAX_INPUTS = 512  # a handle call carries at most 4 MiB (DESIGN §10)
+
+
+class EncodingFormat(StrEnum):
+    """How vectors are written: JSON numbers, or base64 of little-endian float32."""
+
+    FLOAT = "float"
+    BASE64 = "base64"
+
+
+class EmbeddingsBody(RequestModel):
+    """Texts to encode, as OpenAI's clients send them; `input_type` is Jiyi's own."""
+
+    model_config = example(
+        {"input": ["記憶是什麼？", "What is memory?"], "model": "multilingual-e5-small", "input_type": "query"}
+    )
+
+    input: Text | Annotated[tuple[Text, ...], Field(min_length=1, max_length=MAX_INPUTS)]
+    model: Identifier | None = None
+    encoding_format: EncodingFormat = EncodingFormat.FLOAT
+    dimensions: Count | None = None
+    user: Identifier | None = None
+    input_type: TextKind = TextKind.QUERY
+
+
+@router.post("/v1/embeddings")
+async def embeddings(body: EmbeddingsBody, services: Use) -> Response:
+    """Encodes one text or a list; the vectors have length 1.
+
+    A list of more than one text goes at batch priority, so that single queries overtake it.
+    """
+    model = await services.embeddings.current()
+    _check(body, model)
+    texts = [body.input] if isinstance(body.input, str) else list(body.input)
+    priority = Priority.INTERACTIVE if len(texts) == 1 else Priority.BATCH
+    matrix, tokens = await model.embed(texts, kind=body.input_type, priority=priority)
+    content = {
+        "object": "list",
+        "data": [
+            {"object": "embedding", "index": index, "embedding": _written(vector, body.encoding_format)}
+            for index, vector in enumerate(matrix)
+        ],
+        "model": model.model_ids[0],
+        "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
+    }
+    return Response(orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY), media_type="application/json")
+
+
+def _check(body: EmbeddingsBody, model: Embedding) -> None:
+    if body.model is not None and body.model not in model.model_ids:
+        raise InvalidField(f"model {body.model!r} is not served", field="model", allowed=", ".join(model.model_ids))
+    if body.dimensions is not None and body.dimensions != model.dimension:
+        raise InvalidField(
+            f"this model has {model.dimension} dimensions", field="dimensions", allowed=str(model.dimension)
+        )
+
+
+def _written(vector: Any, encoding: EncodingFormat) -> Any:
+    if encoding is EncodingFormat.BASE64:
+        return base64.b64encode(vector.astype("<f4").tobytes()).decode("ascii")
+    return np.ascontiguousarray(vector)

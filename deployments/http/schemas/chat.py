@@ -1,0 +1,215 @@
+"""Request and reply bodies of the memory endpoints (DESIGN §9)."""
+
+from typing import Annotated
+
+from pydantic import AwareDatetime, Field, model_validator
+
+from memory.answering.answers import AnsweredBy
+from memory.ports.learning import LearnReport
+from memory.values.dialogue import Role, SessionContext, Turn
+from memory.values.entities import Entity
+from memory.values.hits import Hit, HitKind
+from memory.values.mentions import Mention, RememberIntent
+from memory.values.records import ResourceKind
+from memory.values.resolutions import Clarification, CoreferenceResult
+
+from .fields import Count, Flag, Identifier, Metadata, MetadataValue, RequestModel, Text, example
+
+TopK = Annotated[Count, Field(ge=1, le=100)]
+DEFAULT_SESSION = "default"
+
+
+class ChatBody(RequestModel):
+    """A user's message."""
+
+    model_config = example({"user_id": "ada", "session_id": "s1", "message": "幫我記住，宏康 HCI 的機房在三樓"})
+
+    user_id: Identifier
+    session_id: Identifier = DEFAULT_SESSION
+    message: Text
+    top_k: TopK = 8
+    stream: Flag = False
+    wait: Flag = False
+    turn_id: Identifier | None = Field(default=None, description="Your own id of the message: makes a retry harmless.")
+    metadata: Metadata = {}
+
+
+class ChatReply(RequestModel):
+    """The reply to a message. `answered_by` says how it came about: `extractive` means no language model was asked.
+
+    `clarification` is there where a reference could mean several things: nothing was guessed, and the reply asks the
+    question unless memory has an answer that does not depend on it. The user's answer to it resolves the message.
+    """
+
+    reply: str
+    answered_by: AnsweredBy
+    resolved_query: str
+    resolution: CoreferenceResult
+    clarification: Clarification | None
+    mentions: tuple[Mention, ...]
+    sources: tuple[Hit, ...]
+    turn_id: str
+    memory_id: str
+    reply_id: str
+    degraded: tuple[str, ...]
+    learned: LearnReport | None
+
+
+class HistoryTurn(RequestModel):
+    """One turn that was said before the query."""
+
+    role: Role = Role.USER
+    content: Text
+    speaker: Identifier | None = None
+    created_at: AwareDatetime | None = None
+
+
+class ResolveBody(RequestModel):
+    """A query whose references are to be resolved: in a stored session, or in a history given here."""
+
+    model_config = example(
+        {
+            "user_id": "ada",
+            "query": "它支援哪些作業系統？",
+            "history": [{"role": "user", "content": "我們剛買了 AI-Box。"}],
+        }
+    )
+
+    user_id: Identifier
+    query: Text
+    session_id: Identifier | None = None
+    history: Annotated[tuple[HistoryTurn, ...], Field(max_length=100)] | None = None
+
+    @model_validator(mode="after")
+    def _one_context(self) -> "ResolveBody":
+        if self.session_id is not None and self.history is not None:
+            raise ValueError("give session_id or history, not both")
+        return self
+
+
+class ExtractBody(RequestModel):
+    """A text to find entities in; nothing is stored unless `store` is true."""
+
+    model_config = example({"user_id": "ada", "text": "王小明在台北用 AI-Box 測試 RM05-008。"})
+
+    user_id: Identifier
+    text: Text
+    store: Flag = False
+
+
+class ExtractReply(RequestModel):
+    """What was found; `start` and `end` are code-point offsets into the text. `stored` lists what was learned.
+
+    `degraded` names the parts without which it was found.
+    """
+
+    mentions: tuple[Mention, ...]
+    remember: tuple[RememberIntent, ...]
+    stored: tuple[Entity, ...]
+    degraded: tuple[str, ...] = ()
+
+
+class MessageIn(RequestModel):
+    """One recorded turn."""
+
+    role: Role = Role.USER
+    content: Text
+    speaker: Identifier | None = None
+    created_at: AwareDatetime | None = None
+    turn_id: Identifier | None = None
+    metadata: Metadata = {}
+
+
+class AddBody(RequestModel):
+    """Things to remember: recorded turns (`messages`) or one `text`."""
+
+    model_config = example(
+        {"user_id": "ada", "text": "The spare key is in the blue drawer.", "metadata": {"room": "kitchen"}}
+    )
+
+    user_id: Identifier
+    session_id: Identifier = DEFAULT_SESSION
+    messages: Annotated[tuple[MessageIn, ...], Field(min_length=1, max_length=256)] | None = None
+    text: Text | None = None
+    turn_id: Identifier | None = None
+    created_at: AwareDatetime | None = None
+    metadata: Metadata = {}
+    wait: Flag = Field(default=True, description="Answer only when the memories can be found.")
+
+    @model_validator(mode="after")
+    def _one_content(self) -> "AddBody":
+        if (self.messages is None) == (self.text is None):
+            raise ValueError("give messages or text: one of the two")
+        return self
+
+    def parts(self) -> list[tuple[MessageIn, ResourceKind]]:
+        """The messages, or the text as a note; metadata of the body applies to each."""
+        if self.messages is not None:
+            return [
+                (message.model_copy(update={"metadata": {**self.metadata, **message.metadata}}), ResourceKind.TURN)
+                for message in self.messages
+            ]
+        note = MessageIn(
+            content=self.text or "", created_at=self.created_at, turn_id=self.turn_id, metadata=self.metadata
+        )
+        return [(note, ResourceKind.NOTE)]
+
+
+class AddedMemory(RequestModel):
+    """A memory that was added."""
+
+    id: str
+    resource_id: str
+    memory: str
+    event: str = "ADD"
+
+
+class AddReply(RequestModel):
+    """The ids of what was added, in order, and what was learned where the call waited for it."""
+
+    results: tuple[AddedMemory, ...]
+    learned: LearnReport | None
+
+
+class FilterIn(RequestModel):
+    """Conditions that must all hold; a list of values means: any of these."""
+
+    session_id: Identifier | None = None
+    role: Role | None = None
+    created_from: AwareDatetime | None = None
+    created_to: AwareDatetime | None = None
+    metadata: Annotated[
+        dict[Identifier, MetadataValue | Annotated[list[MetadataValue], Field(max_length=64)]], Field(max_length=16)
+    ] = {}
+
+
+class SearchBody(RequestModel):
+    """A search in one user's memory."""
+
+    model_config = example({"user_id": "ada", "query": "Where is the spare key?", "top_k": 3})
+
+    user_id: Identifier
+    query: Text
+    top_k: TopK = 10
+    kinds: Annotated[tuple[HitKind, ...], Field(min_length=1)] = (HitKind.ENTITY, HitKind.MEMORY)
+    filters: FilterIn = FilterIn()
+
+
+class SearchReply(RequestModel):
+    """Hits, best first, with the parts of their scores; `degraded` names legs that could not answer."""
+
+    results: tuple[Hit, ...]
+    degraded: tuple[str, ...]
+
+
+class SessionReply(RequestModel):
+    """What a session remembers: its context for 24 hours, its turns (oldest first) for one (000 §4.3, §5.3)."""
+
+    context: SessionContext
+    turns: tuple[Turn, ...]
+
+
+class EntityList(RequestModel):
+    """Entities, latest mentioned first."""
+
+    results: tuple[Entity, ...]

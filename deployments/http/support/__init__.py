@@ -1,0 +1,1 @@
+"""What routes share: services, errors, limits."""

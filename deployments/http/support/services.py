@@ -1,0 +1,120 @@
+"""What the routes need, in one place: the use cases of the domain and the parts that operations look at."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Protocol
+
+from fastapi import Depends, Request
+
+from memory.chat.additions import MemoryAdditions
+from memory.chat.turn import ChatTurn
+from memory.indexing.spaces import PerSpace
+from memory.ports.coordination import RateLimiter
+from memory.ports.generations import ReembeddingService
+from memory.ports.language import Extractor, FloatMatrix, Priority, Resolver, TextKind
+from memory.ports.maintenance import IndexMaintenance
+from memory.ports.record import SystemOfRecord
+from memory.ports.retrieval import Retriever
+from memory.ports.reviews import ReviewService
+from memory.ports.sessions import SessionStore
+from memory.typed_memories.manager import MemoryProtection
+
+from ...telemetry.metrics import ServiceMetrics
+
+
+class Embed(Protocol):
+    """Encodes texts and counts their tokens."""
+
+    async def __call__(self, texts: Sequence[str], *, kind: TextKind, priority: Priority) -> tuple[FloatMatrix, int]:
+        """Returns an array of shape (texts, dimension) and the number of tokens read."""
+        ...
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """The model that `/v1/embeddings` offers: the one that is live.
+
+    Args:
+        model_ids: Names under which it is known; the first is the one it answers with.
+        dimension: Length of a vector.
+        embed: Encodes.
+    """
+
+    model_ids: tuple[str, ...]
+    dimension: int
+    embed: Embed
+
+
+Probe = Callable[[], Awaitable[Mapping[str, float | str]]]
+"""Asks a part how it is: returns its figures, or raises `Unavailable`."""
+
+
+@dataclass(frozen=True)
+class Governance:
+    """What the routes of protection and review call.
+
+    Args:
+        protections: One a model, with that model's bands: its encoder and its index are never another's.
+        reviews: The review.
+    """
+
+    protections: PerSpace[MemoryProtection]
+    reviews: ReviewService
+
+    async def protection(self) -> MemoryProtection:
+        """That of the live model.
+
+        Raises:
+            StoreUnavailable: Which one is live cannot be told.
+        """
+        return await self.protections.current()
+
+
+@dataclass(frozen=True)
+class Services:
+    """All that the HTTP surface calls.
+
+    Args:
+        embeddings: One a model.
+        probes: One a part of the service, for `/health/detailed` and `/metrics`.
+        required: Parts without which the service is not ready.
+    """
+
+    chat: ChatTurn
+    additions: MemoryAdditions
+    record: SystemOfRecord
+    sessions: SessionStore
+    limiter: RateLimiter | None
+    extractor: Extractor
+    resolver: Resolver
+    retriever: Retriever
+    index: IndexMaintenance
+    governance: Governance
+    reembedding: ReembeddingService
+    embeddings: PerSpace[Embedding]
+    metrics: ServiceMetrics
+    probes: Mapping[str, Probe] = field(default_factory=dict)
+    required: frozenset[str] = frozenset()
+
+    async def admit(self, user_id: str) -> None:
+        """Counts a request against what this user may ask for.
+
+        Raises:
+            Overloaded: The user has sent too many; says when to come back.
+        """
+        if self.limiter is not None:
+            await self.limiter.take(user_id=user_id)
+
+    def count_degraded(self, parts: Sequence[str]) -> None:
+        """Counts a reply that had to do without these parts."""
+        for part in parts:
+            self.metrics.degraded.labels(part).inc()
+
+
+def _services(request: Request) -> Services:
+    services: Services = request.app.state.services
+    return services
+
+
+Use = Annotated[Services, Depends(_services)]
+"""Route parameter: the services of this app."""

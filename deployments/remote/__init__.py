@@ -1,0 +1,1 @@
+"""Deployments behind handles, as the domain's ports."""

@@ -1,0 +1,86 @@
+"""The Embedder deployment, spoken through its handle: short texts of several callers travel in one message."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from memory.ports.language import Encoder, FloatMatrix, Priority, TextKind
+from memory.values.errors import JiyiError
+
+from .handles import Remote
+from .messages import SharedMessages
+
+_SHORT_CHARACTERS = 512
+"""Of all texts of a request; what is longer takes the models more time than a message of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncodeRequest:
+    """Texts of one caller, for one model."""
+
+    texts: list[str]
+    kind: TextKind
+    model_id: str
+
+
+Encoded = tuple[FloatMatrix, int]
+"""Vectors, shape (texts, dimension), and the number of tokens that were read."""
+
+
+class RemoteEmbedder:
+    """What all encoders of a process share."""
+
+    def __init__(self, remote: Remote) -> None:
+        self._remote = remote
+        self._shared = {
+            priority: SharedMessages[EncodeRequest, Encoded](partial(self._send, priority)) for priority in Priority
+        }
+
+    async def embed(self, request: EncodeRequest, *, priority: Priority) -> Encoded:
+        """Encodes texts in order.
+
+        Raises:
+            InvalidField: More texts than the queue could ever hold.
+            Overloaded: Too much waits already.
+            ModelUnavailable: The model cannot be had.
+            Unavailable: No replica answered before the deadline.
+        """
+        if sum(map(len, request.texts)) <= _SHORT_CHARACTERS:
+            return await self._remote.within(self._shared[priority].ask(request))
+        [encoded] = await self._send(priority, [request])
+        if isinstance(encoded, JiyiError):
+            raise encoded
+        return encoded
+
+    async def _send(self, priority: Priority, requests: list[EncodeRequest]) -> Sequence[Encoded | JiyiError]:
+        replies: Sequence[Encoded | JiyiError] = await self._remote.call("embed", requests, priority)
+        return replies
+
+
+class RemoteEncoder(Encoder):
+    """One model of the Embedder deployment as an `Encoder`."""
+
+    def __init__(self, embedder: RemoteEmbedder, *, model_id: str, dimension: int) -> None:
+        self._embedder = embedder
+        self._model_id = model_id
+        self._dimension = dimension
+
+    @property
+    def model_id(self) -> str:
+        """See `Encoder.model_id`."""
+        return self._model_id
+
+    @property
+    def dimension(self) -> int:
+        """See `Encoder.dimension`."""
+        return self._dimension
+
+    async def encode(
+        self, texts: Sequence[str], *, kind: TextKind, priority: Priority = Priority.INTERACTIVE
+    ) -> FloatMatrix:
+        """See `Encoder.encode`."""
+        return (await self.encode_counted(texts, kind=kind, priority=priority))[0]
+
+    async def encode_counted(self, texts: Sequence[str], *, kind: TextKind, priority: Priority) -> Encoded:
+        """Like `encode`, with the number of tokens that were read."""
+        return await self._embedder.embed(EncodeRequest(list(texts), kind, self._model_id), priority=priority)

@@ -1,0 +1,238 @@
+"""The ports of the domain, spoken through Ray Serve handles.
+
+What a replica raised on purpose arrives as it was raised. What the transport did (a replica died, none is there, it
+took too long) becomes `Unavailable`, after another try where a fresh replica may answer in time: every call here can
+be repeated without harm.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from typing import Any, TypeVar
+
+import structlog
+from ray.exceptions import RayActorError, RayTaskError
+from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError, ReplicaUnavailableError
+from ray.serve.handle import DeploymentHandle
+
+from memory.ports.generations import ReembeddingService
+from memory.ports.language import Extractor, Priority, Reranker, Resolver
+from memory.ports.learning import LearningService, LearnReport
+from memory.ports.maintenance import IndexMaintenance, IndexOperation, IndexRun
+from memory.ports.retrieval import Retriever
+from memory.ports.reviews import ReviewService
+from memory.ports.runs import PipelineRun
+from memory.values.errors import JiyiError, Overloaded, Unavailable
+from memory.values.hits import SearchRequest, SearchResult
+from memory.values.mentions import Extraction
+from memory.values.resolutions import CoreferenceResult, ResolutionRequest
+
+T = TypeVar("T")
+Handle = DeploymentHandle[Any]
+"""A deployment as another one holds it."""
+
+_log = structlog.get_logger("jiyi")
+_RETRY_PAUSE_S = 0.1
+_GONE = (RayActorError, ReplicaUnavailableError)
+
+
+class Remote:
+    """One deployment, called with a deadline.
+
+    Args:
+        handle: The deployment's handle.
+        component: What it is called in errors and in `/health/detailed`.
+        deadline_s: When to give up, retries included.
+    """
+
+    def __init__(self, handle: Handle, *, component: str, deadline_s: float) -> None:
+        self._handle = handle
+        self.component = component
+        self.deadline_s = deadline_s
+
+    async def call(self, method: str, *args: Any, deadline_s: float | None = None) -> Any:
+        """Calls a method of some replica.
+
+        Raises:
+            JiyiError: What the replica raised.
+            Overloaded: Too many calls wait already.
+            Unavailable: No replica answered before the deadline.
+        """
+        return await self.within(self._until_answered(method, args), deadline_s=deadline_s)
+
+    async def within(self, answer: Awaitable[T], *, deadline_s: float | None = None) -> T:
+        """Waits for what the deployment is to give.
+
+        Raises:
+            Unavailable: It was not there before the deadline.
+        """
+        seconds = self.deadline_s if deadline_s is None else deadline_s
+        try:
+            async with asyncio.timeout(seconds):
+                return await answer
+        except TimeoutError as error:
+            raise Unavailable(
+                f"{self.component} did not answer within {seconds:g} s", component=self.component
+            ) from error
+
+    async def _until_answered(self, method: str, args: tuple[Any, ...]) -> Any:
+        while True:
+            response = getattr(self._handle, method).remote(*args)
+            try:
+                return await response
+            except asyncio.CancelledError:
+                response.cancel()
+                raise
+            except BackPressureError as error:
+                raise Overloaded(
+                    f"{self.component} has too much to do", retry_after_s=error.retry_after_s or 1.0
+                ) from error
+            except RayTaskError as error:
+                if isinstance(error.cause, JiyiError):
+                    raise error.cause from None
+                raise
+            except DeploymentUnavailableError as error:
+                raise Unavailable(f"{self.component} could not be started", component=self.component) from error
+            except _GONE:
+                await asyncio.sleep(_RETRY_PAUSE_S)
+
+
+class RemoteExtractor(Extractor):
+    """The Extractor deployment as an `Extractor`."""
+
+    def __init__(self, remote: Remote) -> None:
+        self._remote = remote
+
+    async def extract(self, texts: Sequence[str], *, known: Sequence[Sequence[str]] | None = None) -> list[Extraction]:
+        """See `Extractor.extract`."""
+        extractions: list[Extraction] = await self._remote.call("extract", list(texts), known)
+        return extractions
+
+
+class RemoteReranker(Reranker):
+    """The Reranker deployment as a `Reranker`."""
+
+    def __init__(self, remote: Remote) -> None:
+        self._remote = remote
+
+    async def rerank(
+        self, query: str, passages: Sequence[str], *, priority: Priority = Priority.INTERACTIVE
+    ) -> list[float]:
+        """See `Reranker.rerank`."""
+        scores: list[float] = await self._remote.call("rerank", query, list(passages), priority)
+        return scores
+
+
+class RemoteResolver(Resolver):
+    """The Resolver deployment as a `Resolver`."""
+
+    def __init__(self, remote: Remote) -> None:
+        self._remote = remote
+
+    async def resolve(self, request: ResolutionRequest) -> CoreferenceResult:
+        """See `Resolver.resolve`."""
+        result: CoreferenceResult = await self._remote.call("resolve", request)
+        return result
+
+
+class RemoteRetriever(Retriever):
+    """The Retriever deployment as a `Retriever`."""
+
+    def __init__(self, remote: Remote) -> None:
+        self._remote = remote
+
+    async def search(self, request: SearchRequest) -> SearchResult:
+        """See `Retriever.search`."""
+        result: SearchResult = await self._remote.call("search", request)
+        return result
+
+
+class RemoteLearning(LearningService):
+    """The Learner deployment as a `LearningService`."""
+
+    def __init__(self, remote: Remote) -> None:
+        self._remote = remote
+        self._notices: set[asyncio.Task[None]] = set()
+
+    def notify(self, *, user_id: str) -> None:
+        """See `LearningService.notify`; a notice that gets lost only means that the learner finds the work itself."""
+        notice = asyncio.create_task(self._notify(user_id))
+        self._notices.add(notice)
+        notice.add_done_callback(self._notices.discard)
+
+    async def _notify(self, user_id: str) -> None:
+        try:
+            await self._remote.call("notify", user_id, deadline_s=5.0)
+        except Unavailable as error:  # it looks at the backlog by itself when it is back
+            _log.warning("learner_not_notified", error=error.message)
+
+    async def learn(self, *, user_id: str) -> LearnReport:
+        """See `LearningService.learn`."""
+        report: LearnReport = await self._remote.call("learn", user_id)
+        return report
+
+
+class RemoteMaintenance(IndexMaintenance):
+    """The Learner deployment as an `IndexMaintenance`."""
+
+    def __init__(self, remote: Remote) -> None:
+        self._remote = remote
+
+    async def start(self, operation: IndexOperation) -> IndexRun:
+        """See `IndexMaintenance.start`."""
+        run: IndexRun = await self._remote.call("maintain_index", operation)
+        return run
+
+    async def last_run(self) -> IndexRun | None:
+        """See `IndexMaintenance.last_run`."""
+        run: IndexRun | None = await self._remote.call("index_run")
+        return run
+
+
+class RemoteReembedding(ReembeddingService):
+    """The Learner deployment as a `ReembeddingService`.
+
+    Args:
+        remote: The Learner.
+        prepare_s: How long it may take until a run has begun: a model's weights may have to be fetched first.
+    """
+
+    def __init__(self, remote: Remote, *, prepare_s: float = 900.0) -> None:
+        self._remote = remote
+        self._prepare_s = prepare_s
+
+    async def start(self, model_id: str) -> PipelineRun:
+        """See `ReembeddingService.start`."""
+        run: PipelineRun = await self._remote.call("reembed", model_id, deadline_s=self._prepare_s)
+        return run
+
+    async def rollback(self) -> PipelineRun:
+        """See `ReembeddingService.rollback`."""
+        run: PipelineRun = await self._remote.call("roll_reembedding_back")
+        return run
+
+    async def finish(self) -> PipelineRun:
+        """See `ReembeddingService.finish`."""
+        run: PipelineRun = await self._remote.call("finish_reembedding")
+        return run
+
+    async def last_run(self) -> PipelineRun | None:
+        """See `ReembeddingService.last_run`."""
+        run: PipelineRun | None = await self._remote.call("reembedding_run")
+        return run
+
+
+class RemoteReviews(ReviewService):
+    """The Learner deployment as a `ReviewService`."""
+
+    def __init__(self, remote: Remote) -> None:
+        self._remote = remote
+
+    async def start(self, *, user_id: str | None = None, dry_run: bool = False) -> PipelineRun:
+        """See `ReviewService.start`."""
+        run: PipelineRun = await self._remote.call("start_review", user_id, dry_run)
+        return run
+
+    async def last_run(self) -> PipelineRun | None:
+        """See `ReviewService.last_run`."""
+        run: PipelineRun | None = await self._remote.call("review_run")
+        return run

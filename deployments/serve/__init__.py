@@ -1,0 +1,1 @@
+"""One thin class a Ray Serve deployment."""

@@ -1,0 +1,20 @@
+"""The Ingress deployment: HTTP in front, handles behind (DESIGN §2)."""
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+
+from fastapi import FastAPI
+
+from ..http.app import build_http
+from ..http.support.services import Services
+
+
+class Ingress:
+    """Serves the FastAPI app; its services are opened on the replica's own event loop."""
+
+    def __init__(self, *, services: Callable[[], AbstractAsyncContextManager[Services]]) -> None:
+        self._services = services
+
+    def __serve_build_asgi_app__(self) -> FastAPI:
+        """Ray Serve's hook for an app that is built in the replica."""
+        return build_http(self._services)

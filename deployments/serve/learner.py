@@ -1,0 +1,116 @@
+"""The Learner deployment: drains unlearned turns in the background and looks after the index (DESIGN §2, §3.6, §7)."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from memory.governance.review_job import ReviewJob
+from memory.indexing.bulk import BulkIndexing
+from memory.indexing.maintenance import BackgroundMaintenance
+from memory.indexing.reembedding import Reembedding
+from memory.learning.worker import LearningWorker
+from memory.ports.learning import LearnReport
+from memory.ports.maintenance import IndexOperation, IndexRun
+from memory.ports.runs import PipelineRun
+
+
+@dataclass(frozen=True)
+class LearnerParts:
+    """What the deployment runs; all over one learner, so that maintenance can hold a user's index still."""
+
+    worker: LearningWorker
+    maintenance: BackgroundMaintenance
+    reembedding: Reembedding
+    bulk_indexing: BulkIndexing
+    reviews: ReviewJob
+
+
+class LearnerDeployment:
+    """The learning loop; its work list is in the system of record, so a crash loses nothing."""
+
+    def __init__(self, *, parts: Callable[[], LearnerParts]) -> None:
+        made = parts()
+        self._worker = made.worker
+        self._maintenance = made.maintenance
+        self._reembedding = made.reembedding
+        self._reembedding.begin()
+        self._bulk_indexing = made.bulk_indexing
+        self._bulk_indexing.begin()
+        self._reviews = made.reviews
+        self._reviews.begin()
+        self._running = asyncio.get_running_loop().create_task(self._worker.run())
+
+    async def notify(self, user_id: str) -> None:
+        """See `LearningService.notify`."""
+        self._worker.notify(user_id=user_id)
+
+    async def learn(self, user_id: str) -> LearnReport:
+        """See `LearningService.learn`."""
+        return await self._worker.learn(user_id=user_id)
+
+    async def maintain_index(self, operation: IndexOperation) -> IndexRun:
+        """See `IndexMaintenance.start`."""
+        await self._bulk_indexing.give_way()
+        return await self._maintenance.start(operation)
+
+    async def index_run(self) -> IndexRun | None:
+        """See `IndexMaintenance.last_run`."""
+        return await self._maintenance.last_run()
+
+    async def reembed(self, model_id: str) -> PipelineRun:
+        """See `ReembeddingService.start`."""
+        await self._bulk_indexing.give_way()
+        return await self._reembedding.start(model_id)
+
+    async def roll_reembedding_back(self) -> PipelineRun:
+        """See `ReembeddingService.rollback`."""
+        await self._bulk_indexing.give_way()
+        return await self._reembedding.rollback()
+
+    async def finish_reembedding(self) -> PipelineRun:
+        """See `ReembeddingService.finish`."""
+        await self._bulk_indexing.give_way()
+        return await self._reembedding.finish()
+
+    async def reembedding_run(self) -> PipelineRun | None:
+        """See `ReembeddingService.last_run`."""
+        return await self._reembedding.last_run()
+
+    async def start_review(self, user_id: str | None, dry_run: bool) -> PipelineRun:
+        """See `ReviewService.start`."""
+        return await self._reviews.start(user_id=user_id, dry_run=dry_run)
+
+    async def review_run(self) -> PipelineRun | None:
+        """See `ReviewService.last_run`."""
+        return await self._reviews.last_run()
+
+    async def stats(self) -> dict[str, float | str]:
+        """Totals since this replica started, and how the last run over the index is."""
+        learned, error = self._worker.learned, self._worker.waits_for
+        return {
+            **({"status": "degraded", "error": error} if error else {}),
+            "learned_resources": learned.resources,
+            "learned_memories": learned.memories,
+            "new_entities": learned.new_entities,
+            "indexed": learned.indexed,
+            "postponed": self._worker.failures,
+            "requeued": self._worker.requeued,
+            **self._maintenance.figures(),
+            **self._reembedding.figures(),
+            **self._bulk_indexing.figures(),
+            **self._reviews.figures(),
+        }
+
+    def check_health(self) -> None:
+        """Raises where the loop has ended on an error, so that Serve replaces the replica (Ray Serve's hook)."""
+        if self._running.done():
+            self._running.result()
+
+    async def __del__(self) -> None:
+        if hasattr(self, "_running"):  # the constructor may have failed
+            self._worker.close()
+            await self._bulk_indexing.close()
+            await self._reembedding.close()
+            await self._maintenance.close()
+            await self._reviews.close()
+            await self._running

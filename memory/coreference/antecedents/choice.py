@@ -1,0 +1,128 @@
+"""Which candidates a reference may choose from, and in which order of preference."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from ...language.words import fold
+from ...values.mentions import EntitySubtype
+from ...values.resolutions import ReferenceSource
+from ...values.text import normalise
+from ..detect.references import Form, Kind, Number, Reference
+from .candidates import Candidate, join
+from .coordination import evened
+from .discourse import Discourse
+from .question_target import without_asked_for
+from .ranking import Ranked, rank
+from .recalling import recalled
+
+_CLAUSE = re.compile(r"[,，。.？?！!；;：:\n]")
+_LINK = re.compile(
+    r"\b(?:and|but|because|if|when|while|that|say|says|said|think|thinks|thought|know|knows|so|before|after|since|though|or)\b"
+    r"|说|觉得|认为|因为|所以|但|而且|如果|和|以及|以为|知道|然后|的时候"
+)
+_IMPLIED_AT_MOST = 3  # things of one turn that "they" may gather without an "and" between them
+_IMPLIED_FACTOR = 0.8
+
+
+def _same_clause(text: str, reference: Reference, candidate: Candidate) -> str | None:
+    """The text between a candidate and a reference of one clause; None where they stand in two."""
+    if candidate.distance or candidate.source is ReferenceSource.LONG_TERM or candidate.end > reference.start:
+        return None
+    between = text[candidate.end : reference.start]
+    return None if _CLAUSE.search(between) else fold(between)
+
+
+def is_bound(text: str, reference: Reference, candidate: Candidate) -> bool:
+    """Whether the sentence itself already says what is meant: "did Tom find his phone" needs no rewriting."""
+    return _same_clause(text, reference, candidate) is not None
+
+
+def _disjoint(text: str, reference: Reference, candidate: Candidate) -> bool:
+    """Subject and object of one verb are two things: in "does IBM support it" it is not IBM."""
+    between = _same_clause(text, reference, candidate)
+    possessive = reference.form is Form.POSSESSIVE or text[reference.end : reference.end + 1] == "的"
+    return between is not None and not possessive and not _LINK.search(between)
+
+
+def _of_a_pair(kind: Kind, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """What 前者 and "the latter" choose from: the members of coordinations of exactly two."""
+    place = 0 if kind is Kind.FORMER else 1
+    return [
+        replace(pair.members[place], distance=pair.distance, order=pair.order, subject=pair.subject)
+        for pair in candidates
+        if len(pair.members) == 2
+    ]
+
+
+def _implied_groups(reference: Reference, candidates: Sequence[Candidate]) -> list[Ranked]:
+    """Things of one turn that nothing joins but a plural: "Alice met Bob. Where are they now?"."""
+    one_by_one = replace(reference, number=Number.SINGULAR, count=0)
+    singles = [one for one in rank(one_by_one, candidates) if one.candidate.named and not one.candidate.members]
+    nearest = min((one.candidate.distance for one in singles), default=0)
+    members = sorted((one for one in singles if one.candidate.distance == nearest), key=lambda one: one.candidate.order)
+    if not 2 <= len(members) <= (reference.count or _IMPLIED_AT_MOST):
+        return []
+    parts = tuple(one.candidate for one in members)
+    group = replace(
+        parts[-1],
+        text=join([part.text for part in parts]),
+        key="\x1f".join(part.key for part in parts),
+        entity_id=None,
+        number=Number.PLURAL,
+        members=parts,
+    )
+    return [Ranked(group, _IMPLIED_FACTOR * min(one.score for one in members))]
+
+
+def _many(reference: Reference, ranked: list[Ranked]) -> list[Ranked]:
+    """What a plural may mean: a single name of no known type only where nothing plural was said."""
+    if reference.number is not Number.PLURAL or not any(one.candidate.number is Number.PLURAL for one in ranked):
+        return ranked
+    return [one for one in ranked if one.candidate.number is Number.PLURAL or one.candidate.subtype]
+
+
+def _said_before(reference: Reference, ranked: list[Ranked], session: Sequence[Candidate]) -> list[Ranked]:
+    """What a phrase may mean that was said before, as "the car" of "I parked the car": names of that type only."""
+    phrase = normalise(reference.text)
+    if reference.kind is not Kind.NOUN_PHRASE or all(one.named or one.key != phrase for one in session):
+        return ranked
+    types = reference.subtypes or frozenset(EntitySubtype)
+    return [one for one in ranked if one.candidate.subtype in types]
+
+
+def antecedents(
+    text: str, reference: Reference, discourse: Discourse, *, now: datetime, last_referred: str | None = None
+) -> list[Ranked]:
+    """All that a reference may stand for, best first.
+
+    The session comes first; long-term memory is asked where the reference reaches across sessions by what it says,
+    or where the session offers nothing and the reference is no weak signal.
+
+    Args:
+        text: The text that holds the reference.
+        reference: Its offsets are into `text`.
+        discourse: What has been mentioned before the reference.
+        now: When the text was said: 上週 and "yesterday" count from there.
+        last_referred: Id of the entity that the session's last reference meant.
+    """
+    session = [one for one in discourse.session() if not _disjoint(text, reference, one)]
+    lifts = discourse.lifts(reference.text)
+    last_referred = None if discourse.moved_on else last_referred
+    if reference.kind in (Kind.FORMER, Kind.LATTER):
+        one_of_two = discourse.contrasted[0 if reference.kind is Kind.FORMER else 1 :][:1]
+        pair = list(one_of_two) or _of_a_pair(reference.kind, session)
+        return rank(reference, pair, last_referred=last_referred)
+    said = {candidate.key for candidate in session}
+    remembered = [candidate for candidate in discourse.long_term if candidate.key not in said]
+    if reference.across:
+        return recalled(reference, session, discourse.long_term, last_referred=last_referred, lifts=lifts, now=now)
+    ranked = _many(reference, rank(reference, session, last_referred=last_referred, lifts=lifts))
+    ranked = _said_before(reference, ranked, session)
+    ranked = without_asked_for(text, reference, evened(ranked, discourse.together))
+    if not ranked and reference.number is Number.PLURAL:
+        ranked = _implied_groups(reference, session)
+    if not ranked and not reference.quiet and reference.kind in (Kind.PERSONAL, Kind.NOUN_PHRASE, Kind.RECALL):
+        ranked = rank(reference, remembered, last_referred=last_referred, lifts=lifts)
+    return ranked

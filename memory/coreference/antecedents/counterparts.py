@@ -1,0 +1,129 @@
+"""What a correction stands against in a message that the user takes back a part of: 二樓 for 一樓, Monday for Tuesday.
+
+"The key is on the second floor." — "No, I meant the first floor." Nothing refers, but the correction has a form, and
+what it replaces has the same one: a time of the same kind, a number with the same unit, a phrase with the same head
+or behind a preposition of place. Where several have it, or none, nobody can tell, and nothing is replaced.
+"""
+
+import re
+from dataclasses import dataclass
+
+from ...language.words import Word, cut, fold
+from ...values.text import has_han
+from ..detect.corrections import Choice
+from ..detect.lexicon import NOUNS
+from ..detect.value_expressions import HAN_NUMERAL, TIME_PREPOSITION, only, same_number, same_time, time_of
+
+Span = tuple[int, int]
+
+_DETERMINER = r"(?:the|an?|my|your|our|his|her|their|this|that) "
+_ARTICLE = re.compile(rf"^{_DETERMINER}")
+_PREPOSITION = r"(?:in|inside|on|at|under|behind|near|next to|beside|above|below|by)"
+_CLAUSE_END = r"(?=\s*(?:[,，.。!！?？;；]|$))"
+_PLACED = re.compile(rf"\b{_PREPOSITION} (?:{_DETERMINER})?(?:[\w'-]+ ){{0,2}}[\w'-]+{_CLAUSE_END}")
+_PLACED_HAN = re.compile(rf"在[^，。！？,.!?;；在]{{1,12}}?{_CLAUSE_END}")
+_AT = re.compile(rf"{_PREPOSITION} (?!(?:least|most|all|any|first|last|once|fact|general|case)\b)\w")
+_MODIFYING = frozenset("abnmq")
+
+
+@dataclass(frozen=True, slots=True)
+class Counterpart:
+    """A span of the earlier message, and what takes its place."""
+
+    start: int
+    end: int
+    text: str
+
+    def put_into(self, message: str) -> str:
+        """The message with what takes the place of the span."""
+        return message[: self.start] + self.text + message[self.end :]
+
+
+def counterpart(message: str, choice: Choice) -> Counterpart | None:
+    """What a correction replaces by its form alone; None where that cannot be told.
+
+    Args:
+        message: What the user said before.
+        choice: The correction.
+    """
+    folded, thing = fold(message), fold(choice.text)
+    span = (_taken_back(folded, choice.wrong) if choice.wrong else None) or _of_one_form(folded, thing)
+    if span is None or folded[span[0] : span[1]] == thing:
+        return None
+    return _fitted(message, span, choice.text)
+
+
+def _of_one_form(folded: str, thing: str) -> Span | None:
+    if time := time_of(thing):
+        span = same_time(folded, time)
+        return _with_preposition(folded, span, thing) if span else None
+    return same_number(folded, thing) or _with_same_head(folded, thing) or _placed(folded, thing)
+
+
+def _taken_back(folded: str, wrong: str) -> Span | None:
+    """Where it says what the user says was not meant."""
+    edge = r"\b" if wrong.isascii() else ""
+    whole = rf"(?<!{HAN_NUMERAL})" if re.match(HAN_NUMERAL, wrong) else ""  # no 一樓 in 十一樓
+    return only(re.finditer(f"{edge}{whole}{re.escape(wrong)}{edge}", folded))
+
+
+def _with_preposition(folded: str, span: Span, thing: str) -> Span:
+    """With the preposition before a time where the correction has one of its own: "in May" for "in June"."""
+    if re.match(rf"(?:{TIME_PREPOSITION}|在|到)(?:\b| )", thing) is None:
+        return span
+    before = re.search(rf"\b(?:{TIME_PREPOSITION}) $|[在到]$", folded[: span[0]])
+    return (before.start(), span[1]) if before else span
+
+
+def _with_same_head(folded: str, thing: str) -> Span | None:
+    """A phrase that ends in the same noun, where the correction says of which sort: the blue car for the red one."""
+    if has_han(thing):
+        return _with_same_head_in_chinese(folded, thing)
+    words = _ARTICLE.sub("", thing).split()
+    if len(words) < 2 or not words[-1].isalpha() or _AT.match(thing):
+        return None
+    head = re.escape(words[-1])
+    return only(re.finditer(rf"\b{_DETERMINER}(?:[\w'-]+ ){{0,3}}?{head}\b", folded))
+
+
+def _with_same_head_in_chinese(folded: str, thing: str) -> Span | None:
+    said = cut(thing)
+    if len(said) < 2 or not _is_noun(said[-1]) or not all(map(_modifies, said)):
+        return None
+    words = cut(folded)
+    heads = [at for at, word in enumerate(words) if word.text == said[-1].text]
+    if len(heads) != 1:
+        return None
+    first = heads[0]
+    while first and _modifies(words[first - 1]):
+        first -= 1
+    while words[first].text == "的":
+        first += 1
+    return words[first].start, words[heads[0]].end
+
+
+def _is_noun(word: Word) -> bool:
+    return word.tag.startswith("n") or word.text in NOUNS
+
+
+def _modifies(word: Word) -> bool:
+    return word.tag[:1] in _MODIFYING or word.tag == "eng" or word.text == "的" or word.text in NOUNS
+
+
+def _placed(folded: str, thing: str) -> Span | None:
+    """The place that a clause closes with, for another: 在抽屜裡 for 在冰箱上, "in the drawer" for "on the fridge"."""
+    if thing.startswith("在"):
+        return only(_PLACED_HAN.finditer(folded))
+    return only(_PLACED.finditer(folded)) if _AT.match(thing) else None
+
+
+def _fitted(message: str, span: Span, text: str) -> Counterpart:
+    """The correction, without its article where the message has one before the span."""
+    start, end = span
+    replaced = fold(message)[start:end]
+    article = _ARTICLE.match(fold(text))
+    if article and not _ARTICLE.match(replaced) and re.search(rf"\b{_DETERMINER}$", fold(message)[:start]):
+        text = text[article.end() :]
+    if start == 0 and replaced and message[0].isupper():
+        text = text[:1].upper() + text[1:]
+    return Counterpart(start, end, text)

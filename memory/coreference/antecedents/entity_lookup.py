@@ -1,0 +1,65 @@
+"""Finds the entities that copied spans mean."""
+
+from collections.abc import Sequence
+
+from ...values.dialogue import Turn
+from ...values.entities import Entity
+from ...values.rewrites import Antecedent
+from ...values.text import normalise
+
+_BRACKETS = tuple(zip("《〈「『（(“", "》〉」』）)”", strict=True))
+
+
+class EntityLookup:
+    """Entities by the names that long-term memory holds, and by what turns mention.
+
+    Args:
+        long_term: What memory offers, latest mentioned first.
+        turns: Those that `Antecedent.turn` counts.
+    """
+
+    def __init__(self, long_term: Sequence[Entity], turns: Sequence[Turn]) -> None:
+        self._turns = turns
+        self._written = {
+            name for entity in long_term if entity.is_current for name in (*entity.aliases, entity.entity_value)
+        }
+        self._named = {
+            normalise(name): entity.entity_id
+            for entity in reversed(long_term)
+            if entity.is_current
+            for name in (*entity.aliases, entity.entity_value)
+        }
+
+    def whole(self, one: Antecedent) -> Antecedent:
+        """The known name that a span was cut out of (京 of 京都), or the span with a bracket that it lacks (活著》)."""
+        if one.turn is None:
+            return one
+        said = self._turns[one.turn].content
+        spans = [
+            (at, at + len(name))
+            for name in self._written
+            for at in range(max(0, one.end - len(name)), one.start + 1)
+            if said.startswith(name, at) and len(name) > one.end - one.start
+        ]
+        start, end = max(spans, key=lambda span: span[1] - span[0], default=(one.start, one.end))
+        for opening, closing in _BRACKETS:
+            if closing in said[start:end] and said.endswith(opening, 0, start):
+                start -= 1
+            elif opening in said[start:end] and said.startswith(closing, end):
+                end += 1
+        return one.model_copy(update={"text": said[start:end], "start": start, "end": end})
+
+    def ids(self, antecedents: Sequence[Antecedent]) -> tuple[str, ...]:
+        """Ids of the entities that the spans name or hold, each once; spans that name none are passed over."""
+        return tuple(dict.fromkeys(found for one in antecedents for found in self._of(one)))
+
+    def _of(self, one: Antecedent) -> list[str]:
+        known = self._named.get(normalise(one.text))
+        if known is not None:
+            return [known]
+        mentions = (self._turns[one.turn].mentions or ()) if one.turn is not None else ()
+        return [
+            mention.entity_id
+            for mention in mentions
+            if mention.entity_id and one.start <= mention.start and mention.end <= one.end
+        ]

@@ -1,0 +1,75 @@
+"""References that say that they reach into earlier sessions: by time (上週提到的), by topic (那個做備份的系統)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import cache
+
+from ...language.keywords import KeywordAnalyzer
+from ...language.words import fold
+from ..detect.references import Reference
+from ..detect.time_windows import TimeWindow, find_window
+from .candidates import Candidate
+from .ranking import Ranked, rank
+
+_TOPIC = 0.2  # what the whole of a topic adds to a score
+_UNTIMELY = 0.55  # factor where several fit and none was spoken of at the time that is meant
+_RIVAL = 0.1  # from the best score: nearer ones are not told apart by which came last
+
+
+def recalled(
+    reference: Reference,
+    session: Sequence[Candidate],
+    long_term: Sequence[Candidate],
+    *,
+    now: datetime,
+    last_referred: str | None,
+    lifts: Mapping[str, float],
+) -> list[Ranked]:
+    """What was spoken of at the time, and about the topic, that a reference names, best first.
+
+    Where nothing was spoken of at that time, all the session and long-term memory offer; several that fit alike are
+    then too unsure to be chosen from.
+
+    Args:
+        reference: One that reaches across sessions.
+        session: What this session has mentioned.
+        long_term: What long-term memory offers, whether the session has mentioned it or not.
+        now: When the reference was written.
+        last_referred: Id of the entity that the session's last reference meant.
+        lifts: What corrections have taught, by candidate's key.
+    """
+    window = find_window(fold(reference.text), now)
+    said = {candidate.key for candidate in session}
+    everything = [*session, *(one for one in long_term if one.key not in said)]
+    if window is not None:
+        then = [_at_that_time(one, window) for one in long_term if any(map(window.holds, one.moments))]
+        if ranked := rank(reference, then, last_referred=last_referred, lifts=lifts):
+            return _by_topic(reference, ranked)
+        everything = list(long_term) or everything  # what only this session has said is of no other time
+    ranked = _by_topic(reference, rank(reference, everything, last_referred=last_referred, lifts=lifts))
+    if window is not None and len(ranked) > 1 and ranked[0].score - ranked[1].score < _RIVAL:
+        return [replace(one, score=one.score * _UNTIMELY) for one in ranked]
+    return ranked
+
+
+def _at_that_time(candidate: Candidate, window: TimeWindow) -> Candidate:
+    """As if that time were now: how late it was mentioned since says nothing, how often it was then does."""
+    return replace(candidate, distance=0, frequency=sum(map(window.holds, candidate.moments)))
+
+
+def _by_topic(reference: Reference, ranked: list[Ranked]) -> list[Ranked]:
+    """Lifts those about which was said what the reference describes them by."""
+    terms = _analyzer().content_terms(reference.about) if reference.about else set()
+    if not terms or len(ranked) < 2:
+        return ranked
+    weighed = []
+    for one in ranked:
+        told = set().union(*(_analyzer().content_terms(text) for text in one.candidate.said))
+        weighed.append(replace(one, score=min(1.0, one.score + _TOPIC * len(terms & told) / len(terms))))
+    return sorted(weighed, key=lambda one: -one.score)
+
+
+@cache
+def _analyzer() -> KeywordAnalyzer:
+    return KeywordAnalyzer()

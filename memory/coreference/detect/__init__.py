@@ -1,0 +1,1 @@
+"""Which words of a query refer to something, or leave something out."""

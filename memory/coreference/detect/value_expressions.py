@@ -1,0 +1,154 @@
+"""What a text gives as a value rather than as a thing: times, amounts, places in a row (三樓, "the second floor").
+
+Values name nothing that a reference could mean, but a user corrects them: one stands against another of the same kinds.
+All patterns are over folded text.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ...extraction.rules.junk import Junk, junk_kind
+from ...language.words import fold
+
+
+class Unit(StrEnum):
+    """A kind of which one says the time."""
+
+    YEAR = "year"
+    MONTH = "month"
+    DAY = "day"
+    PART = "part of the day"
+    CLOCK = "clock"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One unit of a time, `text[start:end]`."""
+
+    unit: Unit
+    start: int
+    end: int
+
+
+HAN_NUMERAL = "[零〇一二两三四五六七八九十百千万亿半几]"
+"""One character of a number, as a pattern."""
+_HAN_NUMBER = f"{HAN_NUMERAL}+"
+_MONTHS = "january|february|march(?! of)|april|may(?! be)|june|july|august|september|october|november|december"
+_WEEKDAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
+_HOURS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+_UPTO_99 = r"(?:\d{1,2}|[一二两三四五六七八九十]{1,3})"
+_UNITS = {
+    Unit.YEAR: r"(?:\d{4}|[零〇一二三四五六七八九]{4})年|[今明后去前]年|(?<=\bin )(?:19|20)\d\d\b"
+    r"|\b(?:next|last|this) year\b",
+    Unit.MONTH: rf"{_UPTO_99}月(?!\d)|(?:上+|下+|这)个月|\b(?:{_MONTHS})\b|\b(?:next|last|this) month\b",
+    Unit.DAY: r"(?:上+|下+|这|本)?个?(?:周|星期|礼拜)[一二三四五六日天末]|[今明昨前]天|大?后天|大前天"
+    rf"|{_UPTO_99}[日号](?![楼室线码])"
+    rf"|\b(?:(?:next|last|this) )?(?:{_WEEKDAYS})\b|\b(?:today|tomorrow|yesterday|tonight)\b"
+    r"|\b(?:the )?\d{1,2}(?:st|nd|rd|th)\b(?! \w)",
+    Unit.PART: r"早上|上午|中午|下午|傍晚|晚上|凌晨|半夜|清晨|\b(?:in the )?(?:morning|afternoon|evening)\b"
+    r"|\b(?:noon|midnight)\b",
+    Unit.CLOCK: rf"{_UPTO_99}[点时](?:半|整|钟|一刻|{_UPTO_99}分?)?|\b\d{{1,2}}:\d\d(?: ?[ap]m)?\b"
+    rf"|\b(?:\d{{1,2}}|{_HOURS})(?: ?[ap](?:m\b|\.m\.?)| o'clock\b)|(?<=\bat )(?:\d{{1,2}}|{_HOURS})\b(?! \w)",
+}
+_TIME = re.compile("|".join(f"(?P<{unit.name}>{pattern})" for unit, pattern in _UNITS.items()))
+_BETWEEN = re.compile(r"[\s的,，]*(?:(?:at|on|in|of) )?")
+TIME_PREPOSITION = "at|on|in|by|until|till|from|to|for"
+"""What stands before a time in English, as alternatives of a pattern."""
+_LEADING = re.compile(rf"(?:{TIME_PREPOSITION}|在|到) ?(?=\S)")
+
+_TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
+_TEENS = "thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen"
+_CARDINAL = rf"\d[\d,.]*\d|\d|(?:{_TENS})(?:[ -](?:{_HOURS}))?|{_TEENS}|{_HOURS}|a hundred|a thousand"
+_ORDINAL = r"first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|\d{1,3}(?:st|nd|rd|th)"
+_NUMBERED = re.compile(
+    rf"(?P<before>[$€£¥第]|nt\$|room |number |no\. |floor |level |gate |platform )?"
+    rf"(?:(?P<ordinal>\b(?:{_ORDINAL})\b)|(?P<han>{_HAN_NUMBER}|\d+(?=[\u3400-\u9fff]))|(?P<cardinal>\b(?:{_CARDINAL})\b))"
+    r"(?P<after>[ -]?[a-z%]+|[\u3400-\u9fff]{1,2})?"
+)
+_CODE = re.compile(r"(?=.*[a-z])(?=.*\d)[a-z0-9][a-z0-9._-]*", re.ASCII)
+
+
+def times(folded: str) -> tuple[Said, ...]:
+    """The units of the times that a folded text tells, in order."""
+    return tuple(Said(Unit[match.lastgroup], *match.span()) for match in _TIME.finditer(folded) if match.lastgroup)
+
+
+def time_of(folded: str) -> tuple[Said, ...]:
+    """The units of a folded text that is nothing but a time; empty where it is something else."""
+    found = times(folded)
+    lead = _LEADING.match(folded)
+    start = lead.end() if lead and found and found[0].start == lead.end() else 0
+    return (
+        found
+        if found and len(_runs(folded, found)) == 1 and (found[0].start, found[-1].end) == (start, len(folded))
+        else ()
+    )
+
+
+def same_time(folded: str, meant: Sequence[Said]) -> tuple[int, int] | None:
+    """Where a folded text tells what a time stands against: its only time of the same kinds, or of some of them."""
+    kinds = [one.unit for one in meant]
+    runs = _runs(folded, times(folded))
+    alike = [
+        (run[at].start, run[at + len(kinds) - 1].end)
+        for run in runs
+        for at in range(len(run) - len(kinds) + 1)
+        if [one.unit for one in run[at : at + len(kinds)]] == kinds
+    ]
+    alike = alike or [(run[0].start, run[-1].end) for run in runs if {one.unit for one in run} <= set(kinds)]
+    return alike[0] if len(alike) == 1 else None
+
+
+def is_value(text: str) -> bool:
+    """Whether a text is nothing but a time or a number with its unit: no name, and nothing that a reference means."""
+    time = time_of(fold(text))
+    month = len(time) == 1 and time[0].unit is Unit.MONTH  # June is a person too
+    return junk_kind(text) in (Junk.NUMBER, Junk.DATE) or bool(time and not month)
+
+
+def same_number(folded: str, meant: str) -> tuple[int, int] | None:
+    """Where a folded text tells what a number with its unit stands against: its only other one of that unit.
+
+    Args:
+        folded: The text.
+        meant: 一樓, "the first floor", "$30", "4": folded, and nothing but that.
+    """
+    match = _NUMBERED.fullmatch(meant.removeprefix("the "))
+    if not match:
+        return _same_code(folded, meant)
+    kind = "ordinal" if match["ordinal"] else "cardinal" if match["cardinal"] else "han"
+    number = {"ordinal": rf"\b(?:{_ORDINAL})\b", "cardinal": rf"\b(?:{_CARDINAL})\b", "han": rf"(?:{_HAN_NUMBER}|\d+)"}[
+        kind
+    ]
+    before, after = re.escape(match["before"] or ""), re.escape(match["after"] or "")
+    if not (before or after) and kind == "han":
+        return None
+    edge = r"(?!\w)" if after.isascii() else ""
+    return only(re.finditer(before + number + after + edge, folded))
+
+
+def _same_code(folded: str, meant: str) -> tuple[int, int] | None:
+    """The only other identifier of the same make: RM05-008 for RM05-009."""
+    if not _CODE.fullmatch(meant):
+        return None
+    make = "".join(r"\d+" if one.isdigit() else re.escape(one) for one in re.split(r"(\d+)", meant))
+    return only(re.finditer(rf"(?<![\w-]){make}(?![\w-])", folded, re.ASCII))
+
+
+def only(found: Iterable[re.Match[str]]) -> tuple[int, int] | None:
+    """Where the only match is; None where there are several, or none."""
+    spans = [match.span() for match in found]
+    return spans[0] if len(spans) == 1 else None
+
+
+def _runs(folded: str, found: Sequence[Said]) -> list[list[Said]]:
+    """Units that together tell one time: 明天下午三點, "Friday at 8 pm"."""
+    runs: list[list[Said]] = []
+    for one in found:
+        if runs and _BETWEEN.fullmatch(folded, runs[-1][-1].end, one.start):
+            runs[-1].append(one)
+        else:
+            runs.append([one])
+    return runs

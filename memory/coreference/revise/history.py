@@ -1,0 +1,108 @@
+"""Reads the turns of a session: what they mention, what their own references mean, and what the user corrected."""
+
+from collections.abc import Sequence
+
+from ...values.dialogue import Role, Turn
+from ...values.mentions import Mention
+from ...values.resolutions import ResolutionRequest
+from ...values.text import normalise
+from ..antecedents.candidates import Candidate
+from ..antecedents.choice import antecedents
+from ..antecedents.counterparts import counterpart
+from ..antecedents.discourse import Discourse
+from ..antecedents.ranking import confidence
+from ..detect.corrections import Choice, find_choice
+from ..detect.detection import find_references
+from ..detect.references import Reference
+from ..write.clarifying import options_of
+
+TURNS = 12
+"""Read of a session: what is further back is meant by name."""
+REFERENCES = 24
+"""Followed in one text; what comes after them stays as it is written."""
+
+
+class HistoryReader:
+    """Reads a session turn by turn, and resolves as it goes: 它 → 這個系統 → AI-Box ends at the name.
+
+    Args:
+        request: What was asked.
+        floor: Confidence below which a reference stays open, 0–1.
+    """
+
+    def __init__(self, request: ResolutionRequest, *, floor: float) -> None:
+        self._turns = request.turns[-TURNS:]
+        self._floor = floor
+        self._referred: tuple[str, Candidate | None] | None = None  # the last reference of the user, and what it meant
+        self._options: tuple[Candidate, ...] = ()
+        self._said = ""  # what the user said last, as corrected since
+        self._discourse = Discourse(request.long_term, request.occasions)
+        for entry in request.history:
+            if entry.get("corrected"):
+                self._discourse.correct(
+                    str(entry["original_text"]),
+                    meant=normalise(str(entry["corrected"])),
+                    wrong=normalise(str(entry["resolved_text"])),
+                )
+
+    def read(self, mentions: Sequence[tuple[Mention, ...]]) -> Discourse:
+        """What the turns have mentioned.
+
+        Args:
+            mentions: Of each of the last turns.
+        """
+        for turn, named in zip(self._turns, mentions, strict=True):
+            user = turn.role is Role.USER
+            if user or turn.mentions != ():  # a stock phrase introduces nothing to refer to
+                self._read(turn, named, user=user)
+            self._discourse.next_turn()
+        return self._discourse
+
+    def _read(self, turn: Turn, named: tuple[Mention, ...], *, user: bool) -> None:
+        discourse, position = self._discourse, 0
+        choice = find_choice(turn.content) if user else None
+        if choice and self._take(choice, turn.content):
+            discourse.read(turn.content, named, user=user)
+            return
+        if user and (choice and (choice.firm or choice.denies)) and (stands := counterpart(self._said, choice)):
+            self._said = stands.put_into(self._said)
+            discourse.read(self._said, (), user=True)  # what the statement says as it was meant
+            return
+        self._said = turn.content if user else self._said
+        references = find_references(turn.content)[:REFERENCES]
+        for reference in references:
+            discourse.read(turn.content, named, user=user, start=position, end=reference.start)
+            position = reference.start
+            ranked = antecedents(turn.content, reference, discourse, now=turn.created_at)
+            sure = bool(ranked) and confidence(ranked) >= self._floor
+            if sure:
+                discourse.refer(ranked[0].candidate, user=user, end=reference.end)
+                position = reference.end
+            if user:
+                self._note(reference, ranked[0].candidate if sure else None)
+                self._options = () if sure else tuple(one.candidate for one in options_of(ranked))
+        if user and not references:
+            self._referred, self._options = None, ()
+        discourse.read(turn.content, named, user=user, start=position)
+
+    def _note(self, reference: Reference, meant: Candidate | None) -> None:
+        self._referred = (reference.text, meant)
+
+    def _take(self, choice: Choice, content: str) -> bool:
+        """Follows a correction, or an answer that chooses among what was open; whether it was one."""
+        meant = self._chosen(choice)
+        if meant is None or self._referred is None:
+            return False
+        reference, wrong = self._referred
+        self._discourse.refer(meant, user=True, end=len(content))
+        if choice.firm or choice.denies:
+            self._discourse.correct(reference, meant=meant.key, wrong=wrong.key if wrong else None)
+        self._referred, self._options = (reference, meant), ()
+        return True
+
+    def _chosen(self, choice: Choice) -> Candidate | None:
+        if choice.place is not None:
+            return self._options[choice.place] if -1 <= choice.place < len(self._options) and self._options else None
+        pool = self._discourse.session() if choice.firm or choice.denies else self._options
+        key = normalise(choice.text).removeprefix("the ")
+        return next((one for one in pool if one.key.removeprefix("the ") == key), None)

@@ -1,0 +1,137 @@
+"""Where a thing belongs in a query, because a user says that it was about that thing.
+
+In place of a name or a description that could be said by mistake for it; else the query has no place for it yet.
+"What is the monthly price?" — "No, I meant Slack." Nothing of the query refers, and nobody put anything in; but now it
+is certain that something was left out. English leaves out the owner of a definite noun; a Chinese question its owner or
+its topic, both of which stand at its head.
+"""
+
+import re
+from collections.abc import Sequence
+
+from ...language.questions import is_question
+from ...language.words import cut, fold
+from ...values.mentions import EntitySubtype, Mention, MentionLevel
+from ...values.resolutions import ReferenceSource
+from ...values.text import has_han, normalise
+from ..antecedents.candidates import Candidate, is_person
+from ..antecedents.question_target import Asked, asked_by, is_asked_for
+from ..antecedents.ranking import Ranked, score
+from ..detect.corrections import Choice
+from ..detect.phrases import noun_phrases
+from ..detect.references import Form, Kind, Reference
+from ..write.analysis import Choices
+
+_OPENING = re.compile(r"(?:那么?|请问|还有|然后|所以)?[，,]?\s*")
+_OWNED = re.compile(r"(?:^|.* )(?P<thing>the (?:[a-z-]+ ){0,2}[a-z-]+)\s*\?*\s*$")
+_NOUNS = ("n", "vn", "nz", "nl")
+_SUITABLE = 0.75  # agreement from which a reference is one that one would use for a thing
+_OWN = frozenset({EntitySubtype.PERSON, EntitySubtype.PLACE})
+"""Types of which a name is rarely taken for one of another type; a company's and a product's are."""
+
+
+def may_become(query: str, choices: Choices, meant: Candidate) -> bool:
+    """Whether a reference may stand for a thing: not for what its question asks for, where it was taken for another.
+
+    Of a name of no known type that is likely where the reference was taken for what has no name.
+    """
+    asked = asked_by(query, choices.reference)
+    if asked is None or not choices.ranked:
+        return True
+    understood = choices.ranked[0].candidate
+    unknown = meant.named and meant.subtype is None and not understood.named
+    site = asked is Asked.PLACE and meant.is_site > 1
+    return is_asked_for(asked, understood) or not (unknown or site or is_asked_for(asked, meant))
+
+
+def candidate(text: str, mention: Mention | None) -> Candidate:
+    """What a text names, of the type that its mention shows."""
+    subtype = mention.subtype if mention else None
+    return Candidate(
+        text,
+        normalise(text),
+        ReferenceSource.SESSION,
+        entity_id=mention.entity_id if mention else None,
+        subtype=subtype,
+        person=is_person(subtype),
+    )
+
+
+def place(query: str, start: int, end: int, ranked: tuple[Ranked, ...] = ()) -> Choices:
+    """A span of a query that something else may stand in for."""
+    return Choices(Reference(start, end, query[start:end], Kind.NOUN_PHRASE, None, chinese=has_han(query)), ranked)
+
+
+def suits(reference: Reference, meant: Candidate) -> bool:
+    """Whether a reference is one that one would use for a thing: 它 may be a place, but 那裡 is."""
+    ranked = score(reference, meant)
+    return ranked is not None and ranked.features["agreement"] >= _SUITABLE
+
+
+def places_for(
+    choice: Choice, meant: Candidate, query: str, mentions: Sequence[Mention], *, referring: bool
+) -> tuple[Choices, ...]:
+    """What a query is corrected in where no reference is: its name, or description, of such a thing; or a gap.
+
+    Args:
+        choice: The correction.
+        meant: What it names.
+        query: What is corrected.
+        mentions: The names of the query.
+        referring: Whether the query has references: then only a name of the same type is meant rather than those.
+    """
+    named = [one for one in mentions if one.level is MentionLevel.LONG_TERM]
+    if not meant.named and not is_question(query) and not referring:
+        return _descriptions(query, named)
+    if not named and not referring:
+        gap = left_out_of(query)
+        return (Choices(gap, ()),) if gap else ()
+    taken_back = [one for one in named if choice.wrong and normalise(one.text) == normalise(choice.wrong)]
+    found = taken_back or [one for one in named if _alike(meant.subtype, one.subtype, surely=referring)]
+    return tuple(
+        place(query, one.start, one.end, (Ranked(candidate(one.text, one), one.confidence),))
+        for one in (found if len(found) == 1 else ())
+    )
+
+
+def _descriptions(query: str, named: Sequence[Mention]) -> tuple[Choices, ...]:
+    """The only thing that a statement describes rather than names: what another description stands against."""
+    found = [
+        one
+        for one in noun_phrases(query)
+        if not one.named and all(one.end <= name.start or name.end <= one.start for name in named)
+    ]
+    return (place(query, found[0].start, found[0].end),) if len(found) == 1 else ()
+
+
+def _alike(one: EntitySubtype | None, other: EntitySubtype | None, *, surely: bool) -> bool:
+    """Whether one name can be said by mistake for another: a person is not for a place."""
+    if one is None or other is None:
+        return not surely
+    return one is other or (not surely and not {one, other} & _OWN)
+
+
+def left_out_of(query: str) -> Reference | None:
+    """The owner or topic that a question may lack; None where it is no question, or nothing shows where that stands.
+
+    Args:
+        query: Without references.
+    """
+    if not is_question(query):
+        return None
+    folded = fold(query)
+    if not has_han(query):
+        match = _OWNED.match(folded)
+        return _owner(query, *match.span("thing"), chinese=False) if match else None
+    opening = _OPENING.match(folded)
+    start = opening.end() if opening else 0
+    words = [word for word in cut(folded) if word.start >= start]
+    if words and words[0].tag in _NOUNS:
+        return _owner(query, start, words[0].end, chinese=True)
+    return Reference(start, start, "", Kind.ELLIPSIS, None, quiet=True, chinese=True)
+
+
+def _owner(query: str, start: int, end: int, *, chinese: bool) -> Reference:
+    return Reference(
+        start, end, query[start:end], Kind.ELLIPSIS, None, form=Form.POSSESSIVE, quiet=True, chinese=chinese
+    )

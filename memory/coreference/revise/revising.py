@@ -1,0 +1,284 @@
+"""Resolves an earlier query again with the antecedent that the user names: as a correction, or as an answer."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+
+from ...language.questions import is_question
+from ...values.dialogue import Role
+from ...values.mentions import Mention, MentionLevel
+from ...values.resolutions import Alternative, CoreferenceResult, ReferenceSource, ResolutionRequest, Revision
+from ...values.text import has_han, is_traditional, normalise, to_simplified
+from ..antecedents.candidates import Candidate, described, join
+from ..antecedents.counterparts import counterpart
+from ..antecedents.discourse import Discourse
+from ..antecedents.ranking import Ranked, score
+from ..detect.corrections import Choice, find_choice
+from ..detect.phrases import noun_phrases
+from ..detect.references import Number, Reference
+from ..detect.self_contained import is_nobody
+from ..detect.value_expressions import is_value
+from ..write.analysis import Analysis, Choices, Written, written
+from ..write.rewriting import Edit, apply
+from .history import TURNS
+from .placing import candidate, may_become, place, places_for, suits
+
+_SAID = 0.95  # confidence where the user has said what was meant
+_SHORTEST_PART = 2  # characters of a name that stand for all of it
+_ENOUGH = 2
+_STATEMENTS = 2  # looked at before a question, which a correction may concern
+
+Analyse = Callable[[ResolutionRequest], Awaitable[Analysis]]
+Find = Callable[[str], Awaitable[tuple[Mention, ...]]]
+
+
+async def revise(request: ResolutionRequest, *, analyse: Analyse, find: Find) -> Analysis | None:
+    """The user's last query as this one makes it clear; None where this one is no answer and no correction.
+
+    Where the last one was a question, what is corrected may be a statement before it that the reply has repeated; and
+    what is taken back by name is looked for before the last one, too.
+
+    Args:
+        request: What was asked now.
+        analyse: Analyses the query before, in what had been said until then.
+        find: Finds the names of a text.
+    """
+    choice = find_choice(request.query)
+    earlier = _earlier(request) if choice and _may_answer(choice, request) else []
+    if choice is None or not earlier:
+        return None
+    last, *before = earlier
+    revised = await _revise(request, choice, last, analyse=analyse, find=find)
+    if revised is not None or not choice.denies or not (choice.wrong or is_question(last.query)):
+        return revised
+    replied = normalise(request.turns[-1].content)
+    for one in [statement for statement in before if not is_question(statement.query)][:_STATEMENTS]:
+        revised = await _revise(request, choice, one, analyse=analyse, find=find)
+        revision = revised.result.revision if revised else None
+        taken_back = normalise(revision.resolution.original_text) if revision else ""
+        if taken_back and (taken_back in replied or taken_back == normalise(choice.wrong)):
+            return revised
+    return None
+
+
+async def _revise(
+    request: ResolutionRequest, choice: Choice, earlier: ResolutionRequest, *, analyse: Analyse, find: Find
+) -> Analysis | None:
+    """One earlier message as this one makes it clear."""
+    asked = await analyse(earlier)
+    if not choice.firm and not choice.denies and not asked.questions:
+        return None
+    if choice.all or choice.place is not None:
+        meant = _of_options(choice, request, asked)
+        if meant is not None or not choice.denies:
+            return None if meant is None else _revised(request, asked, choice, meant)
+    said = asked.result.revision.query if asked.result.revision else asked.result.original_query
+    if choice.wrong and not is_nobody(choice.wrong) and not _holds(asked, said, choice.wrong):
+        return None
+    if choice.firm or choice.denies:
+        stands = await asyncio.to_thread(counterpart, said, choice)
+        if stands is not None:
+            there = replace(asked, questions=(), choices=(place(said, stands.start, stands.end),))
+            return _revised(request, there, choice, candidate(stands.text, None))
+        if is_value(choice.text):
+            return None
+    meant = _known(choice, request, asked)
+    if meant is None and (choice.firm or (choice.denies and _was_said(choice, request))):
+        meant = _new(choice, request.query, await find(request.query))
+    if meant is None:
+        return None
+    asked = replace(asked, choices=tuple(one for one in asked.choices if may_become(said, one, meant)))
+    if choice.denies and not asked.questions and not any(suits(one.reference, meant) for one in asked.choices):
+        places = places_for(choice, meant, said, await find(said), referring=bool(asked.references))
+        asked = replace(asked, choices=places or asked.choices)
+    return _revised(request, asked, choice, meant)
+
+
+def _holds(asked: Analysis, said: str, wrong: str) -> bool:
+    """Whether a message has said, or could have meant, what the user takes back."""
+    key = normalise(wrong)
+    texts = [said, *(one.candidate.text for each in asked.choices for one in each.ranked)]
+    texts += [one.resolution.resolved_text for one in asked.written]
+    return any(key in normalise(text) for text in texts)
+
+
+def _may_answer(choice: Choice, request: ResolutionRequest) -> bool:
+    """Whether it is worth reading the earlier query: nearly every short message has the form of an answer."""
+    if choice.firm or choice.denies or choice.all or choice.place is not None:
+        return True
+    return _was_said(choice, request) and not is_question(request.query)
+
+
+def _was_said(choice: Choice, request: ResolutionRequest) -> bool:
+    key = normalise(choice.text).removeprefix("the ")
+    return any(key in normalise(turn.content) for turn in request.turns[-TURNS:])
+
+
+def _earlier(request: ResolutionRequest) -> list[ResolutionRequest]:
+    """What the user said before, as it was asked then, latest first."""
+    turns = request.turns[-TURNS:]
+    skipped = len(request.turns) - len(turns)
+    return [
+        request.model_copy(update={"query": turn.content, "turns": request.turns[: skipped + at]})
+        for at, turn in reversed(list(enumerate(turns)))
+        if turn.role is Role.USER
+    ]
+
+
+def _pool(asked: Analysis) -> list[Candidate]:
+    """All that the earlier query could have meant: what a question offers first, then what was mentioned."""
+    open_spans = {(one.start, one.end) for one in asked.questions}
+    choices = sorted(asked.choices, key=lambda one: (one.reference.start, one.reference.end) not in open_spans)
+    considered = [one.candidate for each in choices for one in each.ranked]
+    return [*considered, *(one for one in asked.candidates if not one.members)]
+
+
+def _of_options(choice: Choice, request: ResolutionRequest, asked: Analysis) -> Candidate | None:
+    """The option of this number, or all of them together."""
+    options = _options(request, asked)
+    if len(options) < _ENOUGH:
+        return None
+    if choice.all:
+        keys = [one.key for one in options]
+        joined = next((one for one in asked.candidates if [member.key for member in one.members] == keys), None)
+        return joined or replace(
+            options[0],
+            text=join([one.text for one in options]),
+            key="\x1f".join(keys),
+            entity_id=None,
+            number=Number.PLURAL,
+            members=tuple(options),
+        )
+    place = choice.place or 0
+    return options[place] if place < len(options) else None
+
+
+def _options(request: ResolutionRequest, asked: Analysis) -> list[Candidate]:
+    """What may be counted through: as the assistant's question names them, else as they were mentioned."""
+    by_key = {one.key: one for one in reversed(_pool(asked))}
+    if asked.questions:
+        offered = [normalise(one.text) for one in asked.questions[0].options]
+    else:
+        ranked = next((one.ranked for one in asked.choices if len(one.ranked) >= _ENOUGH), ())
+        offered = [one.candidate.key for one in sorted(ranked[:_ENOUGH], key=lambda one: one.candidate.order)]
+    options = [by_key[key] for key in offered if key in by_key]
+    last = request.turns[-1]
+    said = normalise(last.content) if last.role is Role.ASSISTANT else ""
+    if sum(one.key in said for one in options) >= _ENOUGH:
+        options = sorted((one for one in options if one.key in said), key=lambda one: said.index(one.key))
+    return options
+
+
+def _known(choice: Choice, request: ResolutionRequest, asked: Analysis) -> Candidate | None:
+    """The thing of this name, or the only one whose name it is a part of: 宏康 for 宏康 HCI."""
+    key = normalise(choice.text)
+    offered = [normalise(one.text) for one in asked.questions[0].options] if asked.questions else []
+    if not choice.firm and not choice.denies:
+        pool = [one for one in _pool(asked) if one.key in offered]
+    else:
+        pool = [*_pool(asked), *Discourse(request.long_term).long_term]
+    for bare in (key, key.removeprefix("the ")):
+        named = next((one for one in pool if one.key in (bare, f"the {bare}")), None)
+        if named:
+            return named
+    if len(key) < _SHORTEST_PART:
+        return None
+    parts = {one.key: one for one in reversed(pool) if _is_part(key, one.key)}
+    return next(iter(parts.values())) if len(parts) == 1 else None
+
+
+def _is_part(short: str, full: str) -> bool:
+    return short in full if has_han(short) else f" {short} " in f" {full} "
+
+
+def _new(choice: Choice, message: str, mentions: Sequence[Mention]) -> Candidate | None:
+    """A name or a description that the conversation has not held yet; None where the text is neither."""
+    for mention in mentions:
+        whole = mention.start <= choice.start + _article(choice.text) and choice.end <= mention.end
+        if whole and mention.level is MentionLevel.LONG_TERM:
+            return candidate(mention.text, mention)
+    for phrase in noun_phrases(message):
+        if phrase.start <= choice.start + _article(choice.text) and phrase.end == choice.end:
+            text = choice.text if phrase.named else described(choice.text, by_user=True)
+            found = candidate(text, None)
+            return replace(
+                found, subtype=phrase.subtype, person=phrase.person, number=phrase.number, named=phrase.named
+            )
+    return None
+
+
+def _article(text: str) -> int:
+    return len("the ") if text.lower().startswith("the ") else 0
+
+
+def _revised(request: ResolutionRequest, asked: Analysis, choice: Choice, meant: Candidate) -> Analysis | None:
+    """The earlier query with what was meant in place."""
+    target = _target(asked, choice, meant)
+    if target is None:
+        return None
+    query = asked.result.revision.query if asked.result.revision else asked.result.original_query
+    reference, understood = target.reference, _understood(target, asked, request)
+    rejected = understood if understood and normalise(understood.text) != meant.key else None
+    considered = [one for one in target.ranked if one.candidate.key != meant.key]
+    one = written(query, reference, [Ranked(meant, _SAID), *considered], spaces=asked.spaces, around=target.around)
+    resolution = one.resolution.model_copy(update={"confidence": _SAID, "reason": _reason(request.query)})
+    kept = [other for other in asked.written if not _in_place_of(other, reference, one.edit)]
+    ids = (found for each in (*kept, one) for found in each.entity_ids)
+    result = CoreferenceResult(
+        original_query=request.query,
+        resolved_query=apply(query, [each.edit for each in (*kept, one)]),
+        confidence=_SAID,
+        entities_found=tuple(dict.fromkeys(ids)),
+        revision=Revision(query=query, resolution=resolution, rejected=rejected),
+        degraded=asked.result.degraded,
+    )
+    again = Written(resolution, one.edit, one.entity_ids)
+    return replace(asked, result=result, written=(*kept, again), questions=())
+
+
+def _in_place_of(other: Written, reference: Reference, change: Edit) -> bool:
+    """Whether what was written before stands where something else is meant; two insertions do not overlap."""
+    same = (other.resolution.start, other.resolution.end) == (reference.start, reference.end)
+    return same or (other.edit.start < change.end and change.start < other.edit.end)
+
+
+def _target(asked: Analysis, choice: Choice, meant: Candidate) -> Choices | None:
+    """The reference that is corrected: the one that was asked about, else the last that this can stand for."""
+    spans = {(one.start, one.end) for one in asked.questions}
+    choices = [one for one in asked.choices if one.reference not in asked.bound]
+    for one in choices:
+        if (one.reference.start, one.reference.end) in spans:
+            return one
+    if not choice.denies and not choice.firm:
+        return None
+    fitting = [one for one in choices if score(one.reference, meant) is not None]
+    if fitting:
+        return fitting[-1]
+    if len(choices) == 1:
+        return choices[0]
+    return None
+
+
+def _understood(target: Choices, asked: Analysis, request: ResolutionRequest) -> Alternative | None:
+    """What the reference was taken for: by what the session remembers, else as it is read now."""
+    text, span = target.reference.text, (target.reference.start, target.reference.end)
+    here = next((one.resolution for one in asked.written if (one.resolution.start, one.resolution.end) == span), None)
+    for entry in reversed(request.history):
+        same = bool(text) or (here and entry.get("resolved_text") == here.resolved_text)  # every gap reads alike
+        if same and entry.get("original_text") == text and not entry.get("corrected"):
+            return Alternative(
+                text=str(entry.get("resolved_text") or ""),
+                entity_id=str(entry["entity_id"]) if entry.get("entity_id") else None,
+                source=ReferenceSource(str(entry.get("source") or ReferenceSource.SESSION.value)),
+                score=float(entry.get("confidence") or 0.0),
+            )
+    if here is None:
+        return None
+    return Alternative(text=here.resolved_text, entity_id=here.entity_id, source=here.source, score=here.confidence)
+
+
+def _reason(message: str) -> str:
+    if not has_han(message):
+        return "the user said so"
+    said = "使用者指明的"
+    return said if is_traditional(message) else to_simplified(said)

@@ -1,0 +1,192 @@
+"""What the rules make of a query while its references are read from left to right."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...language.words import set_side_by_side
+from ...values.resolutions import Clarification, CoreferenceResolution, CoreferenceResult, ReferenceSource
+from ..antecedents.candidates import Candidate
+from ..antecedents.coordination import Together
+from ..antecedents.discourse import Discourse
+from ..antecedents.ranking import Ranked, confidence
+from ..detect.references import Form, Kind, Reference
+from .clarifying import alternative, clarification
+from .reasons import reason
+from .rewriting import Edit, apply, edit, fitted
+
+_SHOWN = 5  # alternatives in a result
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A resolution, how it is written into the query, and the entities that it means."""
+
+    resolution: CoreferenceResolution
+    edit: Edit
+    entity_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """A reference and the candidates that it may stand for, best first.
+
+    Attributes:
+        reference: A gap where something was left out is one.
+        ranked: What it is chosen from.
+        around: What stands before and behind the antecedent where a rewriter has put it in ("of ", 的); None where the
+            form of the reference says how it is written.
+    """
+
+    reference: Reference
+    ranked: tuple[Ranked, ...]
+    around: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What the rules made of a query, for those who know more.
+
+    Attributes:
+        result: The resolved query.
+        references: All references found, in order, resolved or not; a gap where something was left out is one.
+        bound: Those that their own sentence resolves, so that nothing has to be written.
+        written: `result.resolutions`, in the same order.
+        questions: What to ask about the references that are open, in order.
+        choices: What each reference was chosen from, in order.
+        candidates: What the session has mentioned; empty where nothing refers.
+        together: Which of it has last been named together.
+        spaces: Whether the user sets Latin and Han apart.
+    """
+
+    result: CoreferenceResult
+    references: tuple[Reference, ...] = ()
+    bound: tuple[Reference, ...] = ()
+    written: tuple[Written, ...] = ()
+    questions: tuple[Clarification, ...] = ()
+    choices: tuple[Choices, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
+    together: tuple[Together, ...] = ()
+    spaces: bool = True
+
+
+class Reading:
+    """Collects what one query has come to.
+
+    Args:
+        query: As the user wrote it.
+        said: What the user said before, latest first.
+        spaces: Whether the user sets Latin and Han apart.
+    """
+
+    def __init__(self, query: str, said: Sequence[str], *, spaces: bool) -> None:
+        self.query = query
+        self.position = 0
+        self.bound: list[Reference] = []
+        self._texts = (query, *said)
+        self._spaces = spaces
+        self._written: list[Written] = []
+        self._unresolved: list[CoreferenceResolution] = []
+        self._questions: list[Clarification] = []
+        self._choices: list[Choices] = []
+
+    def consider(self, reference: Reference, ranked: Sequence[Ranked]) -> None:
+        """Notes what a reference is chosen from."""
+        self._choices.append(Choices(reference, tuple(ranked)))
+
+    def resolve(self, reference: Reference, ranked: Sequence[Ranked], *, inferred: bool = False) -> None:
+        """Writes the best candidate in place of the reference."""
+        one = written(self.query, reference, ranked, spaces=self._spaces)
+        if inferred:
+            found = one.resolution.model_copy(update={"source": ReferenceSource.INFERENCE})
+            one = Written(found, one.edit, one.entity_ids)
+        self._written.append(one)
+
+    def leave(self, reference: Reference, ranked: Sequence[Ranked]) -> None:
+        """Leaves the reference as it is, and asks about it where there is something to choose from."""
+        self._unresolved.append(_resolution(self.query, reference, ranked, resolved=reference.text))
+        question = clarification(reference, ranked, texts=self._texts, spaces=self._spaces)
+        if question:
+            self._questions.append(question)
+
+    def analysis(self, references: Sequence[Reference], discourse: Discourse | None = None) -> Analysis:
+        """All of it."""
+        return Analysis(
+            joined(self.query, self._written, self._unresolved, self._questions),
+            tuple(references),
+            tuple(self.bound),
+            tuple(self._written),
+            tuple(self._questions),
+            tuple(self._choices),
+            discourse.session() if discourse else (),
+            discourse.together if discourse else (),
+            self._spaces,
+        )
+
+
+def written(
+    query: str,
+    reference: Reference,
+    ranked: Sequence[Ranked],
+    *,
+    spaces: bool,
+    around: tuple[str, str] | None = None,
+) -> Written:
+    """The best candidate in place of a reference.
+
+    Args:
+        query: The original query.
+        reference: Its offsets are into `query`.
+        ranked: Best first, not empty.
+        spaces: Whether the user sets Latin and Han apart.
+        around: See `Choices.around`.
+    """
+    best = ranked[0].candidate
+    if around is None:
+        change = edit(query, reference, best.text, number=best.number, spaces=spaces)
+    else:
+        text = set_side_by_side((around[0], best.text, around[1]), spaces=spaces)
+        change = fitted(query, reference.start, reference.end, text, spaces=spaces)
+    owned = reference.kind is Kind.ELLIPSIS and reference.form is Form.POSSESSIVE
+    found = _resolution(query, reference, ranked, resolved=change.text.strip() if owned else best.text)
+    return Written(found, change, tuple(_ids(best)))
+
+
+def joined(
+    query: str,
+    written: Sequence[Written],
+    unresolved: Sequence[CoreferenceResolution] = (),
+    questions: Sequence[Clarification] = (),
+) -> CoreferenceResult:
+    """The result in which a query's resolutions, in text order, are written; it asks about the first that is open."""
+    resolutions = tuple(one.resolution for one in written)
+    still_open = {(one.start, one.end) for one in unresolved}
+    return CoreferenceResult(
+        original_query=query,
+        resolved_query=apply(query, [one.edit for one in written]),
+        resolutions=resolutions,
+        unresolved=tuple(unresolved),
+        confidence=min((one.confidence for one in resolutions), default=0.0 if unresolved else 1.0),
+        entities_found=tuple(dict.fromkeys(found for one in written for found in one.entity_ids)),
+        clarification=next((one for one in questions if (one.start, one.end) in still_open), None),
+    )
+
+
+def _resolution(query: str, reference: Reference, ranked: Sequence[Ranked], *, resolved: str) -> CoreferenceResolution:
+    changed = resolved != reference.text
+    best = ranked[0].candidate if ranked else None
+    return CoreferenceResolution(
+        original_text=reference.text,
+        resolved_text=resolved,
+        entity_id=best.entity_id if best and changed else None,
+        source=best.source if best else ReferenceSource.SESSION,
+        confidence=confidence(ranked),
+        start=reference.start,
+        end=reference.end,
+        reason=reason(query, ranked) if changed else "",
+        alternatives=tuple(alternative(one) for one in ranked[1 if changed else 0 :][:_SHOWN]),
+    )
+
+
+def _ids(candidate: Candidate) -> list[str]:
+    members = candidate.members or (candidate,)
+    return [member.entity_id for member in members if member.entity_id]

@@ -1,0 +1,141 @@
+"""What a rewriter may put where the rules see no reference: where a gap can be, and how sure it must be to fill it."""
+
+import re
+from collections.abc import Sequence
+
+from ...language.questions import is_question
+from ...language.words import fold
+from ...values.mentions import EntitySubtype
+from ...values.rewrites import Replacement
+from ...values.text import normalise
+from ..antecedents.question_target import asks_when
+from ..detect.lexicon import ATTRIBUTES
+from ..detect.self_contained import has_look_alike, points
+from ..detect.value_expressions import time_of, times
+from .analysis import Analysis
+
+OVERRIDE = 0.8
+"""Confidence from which what the rewriter says, be it to leave the query alone, goes before what the rules found."""
+
+DECISIVE = 0.9
+"""Confidence from which it chooses among things of which the rules would ask the user which one is meant."""
+
+_NEEDED = 0.75
+"""Probability that the query lacks anything at all from which a gap is filled."""
+
+_MORE = 0.1
+"""How much surer than of a reference it must be of what was left out."""
+
+_NOUN_BEFORE = re.compile(r"\b(?:(?:phone|post|postal|area|zip|serial) (?P<unit>numbers?|codes?)|[a-z]+)(?=\W*\Z)")
+_OWNED = re.compile(r"(?:'s|s'|\b(?:my|your|our|its|his|her|their)) (?:\w+ ){0,2}\w+\W*\Z")
+_OF_A_PLACE = re.compile(r"天气|气温|(?:会|在)下[雨雪]|去哪(?:里|儿|边)?(?:玩|逛)|\bweather\b|\brain(?:ing)?\b")
+_BEHIND_A_SUBJECT = re.compile(r"(?:附近|旁边|周围|里面|那边)?(?:还|也)?有(?:没有)?|哪一?[个台家种款]")
+_MOVES = re.compile(r"(?:to|from|into) ")  # what is copied with it was the goal of another sentence
+
+
+class Gaps:
+    """Judges what would be put into one query.
+
+    Args:
+        query: As it was asked.
+        analysis: Of the rules.
+        floor: Confidence below which the rewriter is not followed, 0–1.
+    """
+
+    def __init__(self, query: str, analysis: Analysis, *, floor: float) -> None:
+        self._query = query
+        self._folded = fold(query)
+        self._references = analysis.references
+        self._places = {one.key for one in analysis.candidates if one.subtype is EntitySubtype.PLACE}
+        self._is_found = bool(analysis.written)
+        self._asks = is_question(query)
+        self._floor = floor + _MORE
+
+    def placed(self, replacement: Replacement) -> Replacement:
+        """In a question its subject stands in front (X 附近有車站嗎, X 和 Y 哪個快), and as no object (把 X)."""
+        start, text = replacement.start, replacement.text
+        if not self._asks or start < replacement.end:
+            return replacement
+        if _BEHIND_A_SUBJECT.fullmatch(self._before(replacement)):
+            start, text = 0, text.removesuffix("的")
+        if start == 0:
+            text = text.removeprefix("把")
+        return replacement.model_copy(update={"start": start, "end": start, "text": text})
+
+    def is_filled(self, replacement: Replacement, sure: float, *, needed: float) -> bool:
+        """Whether a replacement of no reference is followed.
+
+        Args:
+            replacement: Of the rewriter.
+            sure: Probability of it, the query's need included, 0–1.
+            needed: Probability that the query lacks anything, 0–1.
+        """
+        if needed < _NEEDED or self._tells_time(replacement) or self._needs_place(replacement):
+            return False
+        if points(self._query, replacement.start, replacement.end):
+            return sure >= OVERRIDE
+        if self._is_misplaced(replacement) or sure < self._least(replacement):
+            return False
+        return not has_look_alike(self._query, self._references)  # which may have misled the rewriter
+
+    def _tells_time(self, replacement: Replacement) -> bool:
+        """Whether it would tell a query when that says so itself, or asks for it."""
+        texts = _antecedents(replacement)
+        if asks_when(self._folded):
+            return any(map(times, texts))
+        return bool(times(self._folded)) and any(map(time_of, texts))
+
+    def _needs_place(self, replacement: Replacement) -> bool:
+        """Whether one asks so of places only, and it puts in none."""
+        return bool(_OF_A_PLACE.search(self._folded)) and not any(map(self._holds_place, _antecedents(replacement)))
+
+    def _holds_place(self, text: str) -> bool:
+        said = normalise(text)
+        return any(place in said for place in self._places)
+
+    def _is_misplaced(self, replacement: Replacement) -> bool:
+        """Whether it fills what can be no gap: 那是誰的, "the restaurant installed Redis", AI-Box 是誰在用, or a word.
+
+        The article alone gives way, to an owner.
+        """
+        if self._folded[replacement.start : replacement.end] not in ("", "the"):
+            return True
+        before = any(one.start == replacement.start < one.end for one in self._references)
+        behind = any(one.start < one.end == replacement.start for one in self._references)
+        if replacement.text.startswith("of "):
+            return before or _OWNED.search(self._before(replacement)) is not None
+        return before or behind or (self._asks and replacement.text.endswith("是"))
+
+    def _least(self, replacement: Replacement) -> float:
+        """How sure the rewriter must be: surer where the rules have found what is meant, and in a statement.
+
+        Likewise of a place in a query that names another, and of what comes with the preposition of another sentence:
+        "I moved to Lyon. How is the weather?".
+        """
+        if replacement.text.startswith("of ") and not self._lacks_owner(replacement):
+            return DECISIVE
+        texts = _antecedents(replacement)
+        is_second_place = any(map(self._holds_place, texts)) and self._holds_place(self._query)
+        is_moved = any(map(_MOVES.match, texts))
+        is_unlikely = self._is_found or not self._asks or is_second_place or is_moved
+        return OVERRIDE if is_unlikely else self._floor
+
+    def _lacks_owner(self, replacement: Replacement) -> bool:
+        """Whether the gap is behind something of which one asks "of what?", and its filling is nothing of that sort.
+
+        So behind "the phone number", not behind "the plan"; and "the price range" owns nothing.
+        """
+        noun = _NOUN_BEFORE.search(self._before(replacement))
+        owner = [word for text in _antecedents(replacement) for word in text.split()]
+        return noun is not None and bool(noun["unit"] or _is_attribute(noun[0])) and not any(map(_is_attribute, owner))
+
+    def _before(self, replacement: Replacement) -> str:
+        return self._folded[: replacement.start]
+
+
+def _antecedents(replacement: Replacement) -> Sequence[str]:
+    return [fold(one.text) for one in replacement.antecedents]
+
+
+def _is_attribute(word: str) -> bool:
+    return not ATTRIBUTES.isdisjoint((word, word.removesuffix("s"), word.removesuffix("es")))

@@ -1,0 +1,302 @@
+"""Joins what the rules found with what a trained rewriter would write.
+
+Each knows what the other does not. The rules know agreement, plurals, chains, what memory holds from other sessions,
+and what only looks like a reference; the rewriter knows what is left out, and which words of a conversation are one
+thing. So the rewriter decides where it replaces a reference that the rules see too, unless they can tell that its
+antecedent is not meant, and where it is sure that nothing of what it has read is meant; it alone decides about what was
+left out; and nothing else of a query is ever replaced.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ...values.dialogue import Turn
+from ...values.resolutions import Alternative, CoreferenceResolution, ReferenceSource, ResolutionRequest
+from ...values.rewrites import Antecedent, Replacement, RewriteResult
+from ...values.text import has_han, normalise
+from ..antecedents.candidates import Candidate
+from ..antecedents.coordination import has_peer
+from ..antecedents.entity_lookup import EntityLookup
+from ..antecedents.question_target import asked_by, is_asked_for
+from ..antecedents.ranking import Ranked, score
+from ..detect.references import Form, Kind, Number, Reference
+from ..detect.self_contained import is_nobody, stands_alone
+from .analysis import Analysis, Choices, Written, joined
+from .gaps import DECISIVE, OVERRIDE, Gaps
+from .reasons import copy_reason
+from .rewriting import Edit, edit, fitted
+
+_BY_RULES = frozenset({Kind.FORMER, Kind.LATTER, Kind.BOTH, Kind.RECALL, Kind.TIME})
+"""References whose antecedent follows from what they say."""
+
+_OUTSIDE_NAME = re.compile(
+    r"^(?:(?:the|an?|my|your|our) |[我你您咱](?:们|們)?的)|(?:的|['’]s?)$|[《》「」『』“”\"]", re.IGNORECASE
+)
+_CLAUSE = re.compile(r"[，。！？；]|[,.!?;](?:\s|$)")
+"""Between clauses."""
+_FROM_TO = re.compile(r"\s(?:to|from|into|than|versus|vs\.?)\s|[我你您他她们]把.")
+
+_OPENS_A_SENTENCE = re.compile(r"(?:My|Our|Your|The|This|That|An?) ")
+_POSSESSIVE = re.compile(r"(?:的|['’]s?)$")
+
+
+class Joiner:
+    """Joins the two views of one query.
+
+    Args:
+        request: What was asked.
+        turns: Those that the rewriter has read.
+        analysis: Of the rules.
+        floor: Confidence below which the rewriter is not followed, 0–1.
+    """
+
+    def __init__(self, request: ResolutionRequest, turns: Sequence[Turn], analysis: Analysis, *, floor: float) -> None:
+        self._query = request.query
+        self._turns = turns
+        self._analysis = analysis
+        self._floor = floor
+        self._gaps = Gaps(request.query, analysis, floor=floor)
+        self._lookup = EntityLookup(request.long_term, turns)
+
+    def join(self, rewrite: RewriteResult) -> Analysis:
+        """The query with what either of both resolves, and what each place of it was chosen from."""
+        rewrite = self._completed(rewrite)
+        ruled = self._analysis.written
+        copied = any(one.antecedents for one in rewrite.replacements)
+        by_rules = any(one.kind in _BY_RULES for one in self._analysis.references)
+        if not copied and not by_rules and rewrite.keep_probability >= OVERRIDE:
+            return self._joined([one for one in ruled if not self._is_read(one)])
+        if not copied or by_rules or stands_alone(self._query):
+            return self._analysis
+        needed = 1.0 - rewrite.keep_probability
+        if ruled and all(self._is_said(one) for one in rewrite.replacements):
+            return self._confirmed(rewrite, needed)
+        followed: list[Written] = []
+        choices: list[Choices] = []
+        for replacement in rewrite.replacements:
+            sure = needed * replacement.confidence
+            if self._is_followed(replacement, sure, needed=needed):
+                followed.append(self._written(replacement, sure, rewrite))
+                choices += self._choices(replacement, sure)
+            elif any(not one.antecedents for one in rewrite.replacements):
+                return self._analysis  # its edits make sense together only
+        kept = [
+            one for one in ruled if not any(_touch(one.edit, other.edit) or _repeats(other, one) for other in followed)
+        ]
+        return self._joined([*kept, *followed], choices)
+
+    def _completed(self, rewrite: RewriteResult) -> RewriteResult:
+        """The rewrite with the whole of each known name that a copied span cuts."""
+        completed = []
+        for replacement in rewrite.replacements:
+            whole = tuple(map(self._lookup.whole, replacement.antecedents))
+            text = replacement.text
+            for one, other in zip(replacement.antecedents, whole, strict=True):
+                text = text if one == other else text.replace(one.text, other.text, 1)
+            completed.append(self._gaps.placed(replacement.model_copy(update={"text": text, "antecedents": whole})))
+        return rewrite.model_copy(update={"replacements": tuple(completed)})
+
+    def _confirmed(self, rewrite: RewriteResult, needed: float) -> Analysis:
+        """What the rules write, as sure as the surer of both; once more where the rewriter repeats it."""
+        sure = needed * min(one.confidence for one in rewrite.replacements)
+        written = [_surer(one, sure) for one in self._analysis.written]
+        written += [
+            self._written(replacement, sure, rewrite)
+            for replacement in rewrite.replacements
+            if replacement.antecedents and self._reference_at(replacement) in self._analysis.bound
+        ]
+        return self._joined(written)
+
+    def _joined(self, written: Sequence[Written], choices: Sequence[Choices] = ()) -> Analysis:
+        known = self._analysis
+        written = sorted(written, key=lambda one: one.edit.start)
+        still_open = [
+            one
+            for one in known.result.unresolved
+            if not any(other.resolution.start < one.end and one.start < other.resolution.end for other in written)
+        ]
+        open_spans = {(one.start, one.end) for one in still_open}
+        questions = tuple(one for one in known.questions if (one.start, one.end) in open_spans)
+        return replace(
+            known,
+            result=joined(self._query, written, still_open, questions),
+            written=tuple(written),
+            questions=questions,
+            choices=tuple(sorted((*known.choices, *choices), key=lambda one: one.reference.start)),
+        )
+
+    def _choices(self, replacement: Replacement, sure: float) -> list[Choices]:
+        """What the rewriter has put where the rules see nothing, so that the user can put another thing there."""
+        if len(replacement.antecedents) != 1 or self._reference_at(replacement):
+            return []
+        [antecedent] = replacement.antecedents
+        before, found, behind = replacement.text.partition(antecedent.text)
+        if not found:
+            return []
+        start, end = replacement.start, replacement.end
+        place = Reference(
+            start, end, self._query[start:end], Kind.ELLIPSIS, None, quiet=True, chinese=has_han(self._query)
+        )
+        entity_id = next(iter(self._lookup.ids((antecedent,))), None)
+        source = _source((antecedent,), left_out=True)
+        meant = Candidate(antecedent.text, normalise(antecedent.text), source, entity_id=entity_id)
+        return [Choices(place, (Ranked(meant, sure),), (before.lstrip(), behind.strip()))]
+
+    def _is_said(self, replacement: Replacement) -> bool:
+        """Whether the rules write the same antecedents, or there are none, as in their → the."""
+        names = [_plain(one.resolution.resolved_text) for one in self._analysis.written]
+        return all(any(_plain(one.text) in name for name in names) for one in replacement.antecedents)
+
+    def _is_read(self, written: Written) -> bool:
+        """Whether the rewriter has read of what the rules write."""
+        name = _plain(written.resolution.resolved_text)
+        return any(name in normalise(turn.content) for turn in self._turns)
+
+    def _is_followed(self, replacement: Replacement, sure: float, *, needed: float) -> bool:
+        reference = self._reference_at(replacement)
+        instead_of = next((one for one in self._analysis.written if _touch(one.edit, replacement)), None)
+        if instead_of is None:
+            if replacement.antecedents and self._is_said(replacement):
+                return False
+        else:
+            known = instead_of.entity_ids or instead_of.resolution.source is ReferenceSource.LONG_TERM
+            same_gap = (replacement.start, replacement.end) == (instead_of.edit.start, instead_of.edit.end)
+            if known or sure < OVERRIDE or self._is_part(replacement, instead_of) or not (reference or same_gap):
+                return False
+        if sure < self._floor or any(is_nobody(one.text) or self._is_more(one) for one in replacement.antecedents):
+            return False
+        if reference is None:
+            return self._gaps.is_filled(replacement, sure, needed=needed)
+        return self._can_be_meant(replacement, reference, sure)
+
+    @staticmethod
+    def _is_part(replacement: Replacement, instead_of: Written) -> bool:
+        """Whether the rewriter has cut the name that the rules found."""
+        return _plain(replacement.text) in _plain(instead_of.resolution.resolved_text)
+
+    def _reference_at(self, replacement: Replacement) -> Reference | None:
+        """The reference that the rewriter replaces, or a part of which."""
+        for reference in self._analysis.references:
+            if reference.start < replacement.end and replacement.start < reference.end:
+                return reference
+        return None
+
+    def _can_be_meant(self, replacement: Replacement, reference: Reference, sure: float) -> bool:
+        if reference in self._analysis.bound:
+            return False
+        if reference.number is Number.PLURAL and len(self._lookup.ids(replacement.antecedents)) == 1:
+            return False
+        if self._is_of_other_gender(replacement, reference):
+            return False
+        meant = self._named(replacement)
+        is_open = any(reference.start == one.start for one in self._analysis.result.unresolved)  # several would fit
+        if (meant is None or is_open) and sure < OVERRIDE:
+            return False
+        if meant and self._is_option(reference, meant) and (sure < DECISIVE or self._has_peer(reference, meant)):
+            return False
+        return meant is None or (score(reference, meant) is not None and not self._is_asked_for(reference, meant))
+
+    def _is_more(self, antecedent: Antecedent) -> bool:
+        """Whether it is more than one thing: what holds the end of a clause, "Slack to Teams", 我把車."""
+        apart = _CLAUSE.search(antecedent.text) or _FROM_TO.search(antecedent.text)
+        return apart is not None and not any(
+            one.named and _plain(one.text) == _plain(antecedent.text) for one in self._analysis.candidates
+        )
+
+    def _is_asked_for(self, reference: Reference, meant: Candidate) -> bool:
+        """Whether the question asks for such a thing, and the rules know another that it may be about."""
+        ranked = self._ranked(reference)
+        asked = asked_by(self._query, reference)
+        return (
+            asked is not None and is_asked_for(asked, meant) and bool(ranked) and ranked[0].candidate.key != meant.key
+        )
+
+    def _is_option(self, reference: Reference, meant: Candidate) -> bool:
+        """Whether the rules would ask if this or another is meant."""
+        asked = next((one for one in self._analysis.questions if one.start == reference.start), None)
+        options = [_plain(option.text) for option in asked.options] if asked else []
+        return len(options) > 1 and _plain(meant.text) in options
+
+    def _has_peer(self, reference: Reference, meant: Candidate) -> bool:
+        """Whether it was named together with another that fits alike: then the rewriter guesses, however surely."""
+        return has_peer(meant.key, self._ranked(reference), self._analysis.together)
+
+    def _ranked(self, reference: Reference) -> Sequence[Ranked]:
+        """What the rules have ranked for a reference, best first."""
+        return next((one.ranked for one in self._analysis.choices if one.reference == reference), ())
+
+    def _is_of_other_gender(self, replacement: Replacement, reference: Reference) -> bool:
+        """Whether what the rewriter has copied is known as a man where the reference is to a woman, or vice versa."""
+        key = _plain(replacement.text)
+        genders = {one.gender for one in self._analysis.candidates if _plain(one.text) == key and one.gender}
+        return bool(reference.gender and genders) and reference.gender not in genders
+
+    def _named(self, replacement: Replacement) -> Candidate | None:
+        """The longest name in the rewriter's antecedent; of descriptions the rules know too little to refuse them."""
+        key = _plain(replacement.text)
+        known = [one for one in self._analysis.candidates if one.named and _plain(one.text) in key]
+        return max(known, key=lambda one: len(one.text), default=None)
+
+    def _written(self, replacement: Replacement, sure: float, rewrite: RewriteResult) -> Written:
+        reference = self._reference_at(replacement)
+        # their → the, with "of Golden Wok" behind it: the other edit says who is meant
+        meant = replacement.antecedents or tuple(one for each in rewrite.replacements for one in each.antecedents)
+        back = None if meant[0].turn is None else len(self._turns) - meant[0].turn
+        ids = self._lookup.ids(meant)
+        start, end = (reference.start, reference.end) if reference else (replacement.start, replacement.end)
+        resolution = CoreferenceResolution(
+            original_text=self._query[start:end],
+            resolved_text=replacement.text if replacement.antecedents else meant[0].text,
+            entity_id=ids[0] if len(ids) == 1 else None,
+            source=_source(meant, left_out=reference is None),
+            confidence=sure,
+            start=start,
+            end=end,
+            reason=copy_reason(self._query, back, left_out=reference is None),
+            alternatives=tuple(self._alternative(one) for one in replacement.alternatives),
+        )
+        return Written(resolution, self._edit(replacement, reference), ids)
+
+    def _edit(self, replacement: Replacement, reference: Reference | None) -> Edit:
+        start, end, text = replacement.start, replacement.end, replacement.text
+        if reference is None or not replacement.antecedents or (start, end) != (reference.start, reference.end):
+            return fitted(self._query, start, end, text, spaces=self._analysis.spaces)
+        if start and _OPENS_A_SENTENCE.match(text):
+            text = text[0].lower() + text[1:]
+        if reference.form is Form.POSSESSIVE:
+            text = _POSSESSIVE.sub("", text)
+        return edit(self._query, reference, text, spaces=self._analysis.spaces)
+
+    def _alternative(self, one: Antecedent) -> Alternative:
+        ids = self._lookup.ids((one,))
+        source = _source((one,), left_out=False)
+        return Alternative(text=one.text, entity_id=ids[0] if ids else None, source=source, score=one.probability)
+
+
+def _surer(one: Written, sure: float) -> Written:
+    resolution = one.resolution
+    sure = max(sure, resolution.confidence)
+    return Written(resolution.model_copy(update={"confidence": sure}), one.edit, one.entity_ids)
+
+
+def _source(antecedents: Sequence[Antecedent], *, left_out: bool) -> ReferenceSource:
+    if all(one.turn is None for one in antecedents):
+        return ReferenceSource.LONG_TERM
+    return ReferenceSource.INFERENCE if left_out else ReferenceSource.SESSION
+
+
+def _touch(one: Edit, other: Edit | Replacement) -> bool:
+    """Whether two edits overlap or stand side by side."""
+    return one.start <= other.end and other.start <= one.end
+
+
+def _repeats(longer: Written, one: Written) -> bool:
+    """Whether both fill gaps, and the first with what the other says too: 怎麼去台大面試 says 台大."""
+    names = [_plain(each.resolution.resolved_text) for each in (longer, one)]
+    return not longer.resolution.original_text and not one.resolution.original_text and names[1] in names[0]
+
+
+def _plain(text: str) -> str:
+    """A name without what may stand around it."""
+    return normalise(_OUTSIDE_NAME.sub("", text.strip()))

@@ -1,0 +1,78 @@
+"""Says in one line, in the language of the query, why an antecedent won."""
+
+from collections.abc import Sequence
+
+from ...values.mentions import EntitySubtype
+from ...values.resolutions import ReferenceSource
+from ...values.text import has_han, is_traditional, to_simplified
+from ..antecedents.candidates import Candidate
+from ..antecedents.ranking import Ranked
+from ..detect.references import Number
+
+_CHINESE_TYPES = {
+    EntitySubtype.PERSON: "人物",
+    EntitySubtype.ORGANISATION: "組織",
+    EntitySubtype.PLACE: "地點",
+    EntitySubtype.PRODUCT: "產品",
+    EntitySubtype.WORK: "作品",
+    EntitySubtype.EVENT: "事件",
+    EntitySubtype.CODE: "編號",
+}
+
+
+def _rounds(candidate: Candidate) -> int:
+    """Exchanges back: a round is a message and its answer."""
+    return (candidate.distance + 1) // 2
+
+
+def _chinese(best: Candidate, ranked: Sequence[Ranked]) -> str:
+    kind = _CHINESE_TYPES.get(best.subtype, "事物") if best.subtype else "事物"
+    if best.source is ReferenceSource.LONG_TERM:
+        where = "長期記憶中的"
+    else:
+        back = _rounds(best)
+        where = "同一句提到的" if back == 0 else "上一輪提到的" if back == 1 else f"{back} 輪前提到的"
+    number = "複數" if best.number is Number.PLURAL else "單數"
+    if len(ranked) == 1:
+        return f"{where}{kind}，唯一符合的{number}事物"
+    second = ranked[1]
+    return f"{where}{kind}，比「{second.candidate.text}」更符合（{ranked[0].score:.2f} 對 {second.score:.2f}）"
+
+
+def _english(best: Candidate, ranked: Sequence[Ranked]) -> str:
+    kind = best.subtype.value if best.subtype else "thing"
+    if best.source is ReferenceSource.LONG_TERM:
+        where = "in long-term memory"
+    else:
+        back = _rounds(best)
+        where = "mentioned, in the same message" if back == 0 else f"mentioned, {back} turn{'s' * (back > 1)} ago"
+    if len(ranked) == 1:
+        return f"the only {'group' if best.members else kind} that fits {where}"
+    second = ranked[1]
+    return f"{kind} {where}; fits better than {second.candidate.text} ({ranked[0].score:.2f} to {second.score:.2f})"
+
+
+def reason(query: str, ranked: Sequence[Ranked]) -> str:
+    """One line on why the first of `ranked` won; Simplified where the query is not written in Traditional."""
+    best = ranked[0].candidate
+    if not has_han(query):
+        return _english(best, ranked).replace("that fits mentioned", "mentioned")
+    said = _chinese(best, ranked)
+    return said if is_traditional(query) else to_simplified(said)
+
+
+def copy_reason(query: str, turns_back: int | None, *, left_out: bool) -> str:
+    """One line on where a trained rewriter copied an antecedent from, in the language of the query.
+
+    Args:
+        query: The original query.
+        turns_back: Of the turn that it stands in; None where long-term memory offered it.
+        left_out: Whether the query had left it out altogether.
+    """
+    back = 0 if turns_back is None else (turns_back + 1) // 2
+    if not has_han(query):
+        where = "long-term memory" if turns_back is None else f"{back} turn{'s' * (back > 1)} ago"
+        return f"{'left out; ' if left_out else ''}the rewriting model took it from {where}"
+    where = "長期記憶" if turns_back is None else "上一輪" if back == 1 else f"{back} 輪前"
+    said = f"{'補上省略的部分，' if left_out else ''}改寫模型取自{where}"
+    return said if is_traditional(query) else to_simplified(said)

@@ -1,0 +1,150 @@
+"""Writes antecedents into a query so that it stays grammatical in both languages."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ...language.words import fold, is_latin, is_seam
+from ...values.text import has_han
+from ..detect.references import Form, Kind, Number, Reference
+
+_SPACED = re.compile(r"[\u3400-\u9fff] +[A-Za-z0-9]|[A-Za-z0-9] +[\u3400-\u9fff]")
+_UNSPACED = re.compile(r"[\u3400-\u9fff][A-Za-z0-9]|[A-Za-z0-9][\u3400-\u9fff]")
+_CONTRACTION = re.compile(r"'(?P<tail>s|re|ve|ll|d)\b")
+_PARTICIPLE = re.compile(r" (?:been|got|had|become|gone|\w{3,}(?:ed|en))\b(?! by\b)")
+_DEFINITE = re.compile(r"(?:the|my|your|our) ")
+_TO_VERB = re.compile(r"\b(?:go|goes|going|went|gone|get|gets|getting|got|travel|travelled|traveled|move|moved|"
+    r"drive|drove|fly|flew|walk|walked|come|came|"
+                      r"head|headed|been|back|arrive)(?: \w+ly)? $")  # fmt: skip
+_NEW_SENTENCE = re.compile(r"(?:^|[.!?]\s+|\n\s*)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """`text` takes the place of `query[start:end]`; the span may reach past its reference (it's → X is)."""
+
+    start: int
+    end: int
+    text: str
+
+
+def writes_spaces(texts: Iterable[str]) -> bool:
+    """Whether the user puts a space between Latin names and Han text; yes where nothing shows it."""
+    spaced = unspaced = 0
+    for text in texts:
+        spaced += len(_SPACED.findall(text))
+        unspaced += len(_UNSPACED.findall(text))
+    return spaced >= unspaced
+
+
+def _possessive(text: str) -> str:
+    """English only: Alex's, James's, the dogs'."""
+    plural = re.search(r"(?:^|\s)(?:the|my|your|our)\s.*[^s]s$", text)
+    return f"{text}'" if plural else f"{text}'s"
+
+
+def _cased(query: str, reference: Reference, text: str) -> str:
+    """Capital at the head of a sentence for a description; names keep the case that they have."""
+    if _NEW_SENTENCE.search(query[: reference.start]) and reference.text[:1].isupper() and _DEFINITE.match(text):
+        return text[0].upper() + text[1:]
+    return text
+
+
+def _contracted(query: str, reference: Reference, number: Number, text: str) -> tuple[int, str]:
+    """A contraction after the reference is written out: it's broken → X is broken, they're → X and Y are."""
+    match = _CONTRACTION.match(fold(query), reference.end)
+    if not match:
+        return reference.end, text
+    rest = fold(query)[match.end() :]
+    many = number is Number.PLURAL
+    has = "have" if many else "has"
+    words = {
+        "s": has if _PARTICIPLE.match(rest) and re.match(r" (?:been|got|had|become|gone)\b", rest) else "is",
+        "re": "are" if many else "is",
+        "ve": has,
+        "ll": "will",
+        "d": "had" if re.match(r" (?:been|better)\b", rest) else "would",
+    }
+    return match.end(), f"{text} {words[match['tail']]}"
+
+
+def _spaced(query: str, start: int, end: int, text: str, spaces: bool) -> str:
+    """Spaces at the seams between Latin and Han, in the way the user writes them."""
+    before, after = query[start - 1 : start] if start else "", query[end : end + 1]
+    if before and text and is_seam(before, text[0]) and spaces:
+        text = " " + text
+    if after and text and (is_seam(text[-1], after)) and spaces:
+        text += " "
+    return text
+
+
+def edit(query: str, reference: Reference, text: str, *, number: Number = Number.SINGULAR, spaces: bool = True) -> Edit:
+    """How `text`, the antecedent, is written in place of the reference.
+
+    Args:
+        query: The original query.
+        reference: What it is put in place of; its offsets are into `query`.
+        text: The antecedent as it is called; keeps its own script.
+        number: Of the antecedent, for the verb of a contraction.
+        spaces: Whether Latin and Han are set apart.
+    """
+    if reference.kind is Kind.ELLIPSIS and reference.form is Form.POSSESSIVE:
+        return _owned(query, reference, text, spaces)
+    if reference.chinese:
+        end = reference.end
+        if reference.form is Form.POSSESSIVE:
+            text = f"{text}{' ' if spaces and is_latin(text[-1]) else ''}的"
+        return Edit(reference.start, end, _spaced(query, reference.start, end, text, spaces))
+    text = _cased(query, reference, text)
+    if reference.form is Form.POSSESSIVE:
+        written = f"{text}的" if has_han(text) and _han_around(query, reference) else _possessive(text)
+        return Edit(reference.start, reference.end, written)
+    if reference.form is Form.LOCATIVE:
+        toward = _TO_VERB.search(fold(query)[: reference.start])
+        return Edit(reference.start, reference.end, f"{'to' if toward else 'in'} {text}")
+    if reference.kind is Kind.TIME:
+        return Edit(reference.start, reference.end, f"in {text}" if text[:1].isdigit() else f"during {text}")
+    end, written = _contracted(query, reference, number, text)
+    return Edit(reference.start, end, written)
+
+
+def fitted(query: str, start: int, end: int, text: str, *, spaces: bool = True) -> Edit:
+    """How `text` takes the place of `query[start:end]` as it is: nothing but the spaces at its seams is added.
+
+    Args:
+        query: The original query.
+        start: Where the text begins.
+        end: Behind what gives way to it; equal to `start` for an insertion.
+        text: What is written; empty where something is only taken out.
+        spaces: Whether Latin and Han are set apart.
+    """
+    text = text.strip()
+    before, after = query[start - 1 : start] if start else "", query[end : end + 1]
+    if not text:
+        return Edit(start, end + 1 if after == " " and before in ("", " ") else end, "")
+    text = _spaced(query, start, end, text, spaces)
+    if before and is_latin(before) and is_latin(text[0]):
+        text = f" {text}"
+    if after and is_latin(after) and is_latin(text[-1]):
+        text = f"{text} "
+    return Edit(start, end, text)
+
+
+def _owned(query: str, reference: Reference, owner: str, spaces: bool) -> Edit:
+    """An attribute with the owner that was left out: 價格 → X 的價格, the battery → X's battery."""
+    if not reference.chinese:
+        attribute = re.sub(r"^the ", "", reference.text, flags=re.IGNORECASE)
+        return Edit(reference.start, reference.end, f"{_possessive(_cased(query, reference, owner))} {attribute}")
+    written = f"{owner}{' ' if spaces and is_latin(owner[-1]) else ''}的{reference.text}"
+    return Edit(reference.start, reference.end, _spaced(query, reference.start, reference.end, written, spaces))
+
+
+def _han_around(query: str, reference: Reference) -> bool:
+    return has_han(query[: reference.start]) or has_han(query[reference.end :])
+
+
+def apply(query: str, edits: Sequence[Edit]) -> str:
+    """The query with all edits made; their spans do not overlap."""
+    for change in sorted(edits, key=lambda change: change.start, reverse=True):
+        query = query[: change.start] + change.text + query[change.end :]
+    return query

@@ -1,0 +1,142 @@
+"""000 §5.4's storage interface, method by method, over the ports that keep what it names."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+import structlog
+
+from ..ports.record import SystemOfRecord
+from ..ports.retrieval import Retriever
+from ..ports.sessions import SessionStore
+from ..values.base import utc_now
+from ..values.dialogue import SessionContext
+from ..values.entities import Entity, EntityRelation
+from ..values.errors import InvalidField, StoreUnavailable
+from ..values.hits import MAX_TOP_K, HitKind, SearchRequest
+
+_log = structlog.get_logger("entity_memory")
+
+
+class EntityStorage:
+    """Entities, their relations and the context of sessions (000 §5.4); every method is bound to one user.
+
+    What 000 calls a failed write raises `StoreUnavailable`, so that nobody takes silence for success; only relations
+    are skipped with a warning instead, as 000 §9.1 says.
+
+    Args:
+        record: Keeps entities and relations.
+        sessions: Keeps the context of sessions.
+        retriever: Searches.
+        now: The clock.
+    """
+
+    def __init__(
+        self,
+        *,
+        record: SystemOfRecord,
+        sessions: SessionStore,
+        retriever: Retriever,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self._record = record
+        self._sessions = sessions
+        self._retriever = retriever
+        self._now = now
+
+    async def store_entity(self, entity: Entity, *, user_id: str) -> bool:
+        """Keeps an entity, in place of the one with its id; the index follows (000 §5.4).
+
+        Raises:
+            InvalidField: It is another user's.
+            StoreUnavailable: It is not kept.
+        """
+        async with self._record.writing(user_id=user_id) as unit:
+            await unit.entities.save([entity])
+            await unit.commit()
+        return True
+
+    async def get_entity(self, entity_id: str, *, user_id: str) -> Entity | None:
+        """The entity with this id (000 §5.4)."""
+        async with self._record.reading(user_id=user_id) as unit:
+            return next(iter(await unit.entities.get([entity_id])), None)
+
+    async def search_entities(self, query: str, *, user_id: str, limit: int = 10) -> list[Entity]:
+        """Active entities, best first: vector search, keywords and exact names in one ranking (000 §5.4, §6.3).
+
+        Raises:
+            InvalidField: `limit` is out of bounds.
+        """
+        if not 1 <= limit <= MAX_TOP_K:
+            raise InvalidField(f"limit {limit} is out of bounds", field="limit", allowed=f"1 to {MAX_TOP_K}")
+        result = await self._retriever.search(
+            SearchRequest(query=query, user_id=user_id, top_k=limit, kinds=(HitKind.ENTITY,), now=self._now())
+        )
+        async with self._record.reading(user_id=user_id) as unit:
+            return await unit.entities.get([hit.id for hit in result.hits])
+
+    async def get_entity_by_value(self, entity_value: str, *, user_id: str) -> Entity | None:
+        """The entity with this name or alias, whatever its width, case or script (000 §5.4)."""
+        async with self._record.reading(user_id=user_id) as unit:
+            return await unit.entities.get_by_value(entity_value)
+
+    async def update_entity_mention(self, entity_id: str, *, user_id: str) -> bool:
+        """Counts one more mention, now; whether there is such an entity (000 §5.4)."""
+        async with self._record.writing(user_id=user_id) as unit:
+            known = await unit.entities.update_mention(entity_id, at=self._now())
+            await unit.commit()
+        return known
+
+    async def store_relation(self, relation: EntityRelation, *, user_id: str) -> bool:
+        """Keeps a relation; False, with a warning in the log, where the store is down (000 §5.4, §9.1).
+
+        Raises:
+            InvalidField: It is another user's, or one of its ends is not an entity of this user.
+        """
+        try:
+            async with self._record.writing(user_id=user_id) as unit:
+                await unit.relations.store([relation])
+                await unit.commit()
+        except StoreUnavailable as error:
+            _log.warning("relation_skipped", component=error.component, error=error.message)
+            return False
+        return True
+
+    async def get_related_entities(self, entity_id: str, *, user_id: str) -> list[str]:
+        """Ids of the entities that share a relation with this one, whichever its direction (000 §5.4)."""
+        async with self._record.reading(user_id=user_id) as unit:
+            return [*await unit.relations.related(entity_id)]
+
+    async def store_session_context(self, session_id: str, context: SessionContext, *, user_id: str) -> bool:
+        """Replaces what a session remembers besides its turns (000 §5.4).
+
+        Raises:
+            InvalidField: It is another session's or another user's context.
+        """
+        if context.session_id != session_id:
+            raise InvalidField(
+                f"the context is that of session {context.session_id}", field="context.session_id", allowed=session_id
+            )
+        await self._sessions.store_context(context, user_id=user_id)
+        return True
+
+    async def get_session_context(self, session_id: str, *, user_id: str) -> SessionContext | None:
+        """What a session remembers; None where nothing was ever said in it, or it is over (000 §5.4)."""
+        session = await self._sessions.load(session_id, user_id=user_id)
+        context = session.context
+        fresh = SessionContext(
+            session_id=session_id,
+            user_id=user_id,
+            started_at=context.started_at,
+            last_activity=context.started_at,
+        )
+        return None if context == fresh and not session.turns else context
+
+    async def add_entity_to_session(self, session_id: str, entity_id: str, *, user_id: str) -> bool:
+        """Makes an entity the latest that the session mentioned (000 §5.4)."""
+        await self._sessions.append(session_id, user_id=user_id, turns=(), mentioned=[entity_id])
+        return True
+
+    async def set_last_referred_entity(self, session_id: str, entity_id: str, *, user_id: str) -> bool:
+        """Makes an entity the one that the session referred to last (000 §5.4)."""
+        await self._sessions.append(session_id, user_id=user_id, turns=(), referred=entity_id)
+        return True

@@ -1,0 +1,1 @@
+"""Names, codes and intents by rules and lists."""

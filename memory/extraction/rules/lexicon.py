@@ -1,0 +1,98 @@
+"""Finds names given beforehand, whatever their width, case, script or spacing."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+
+from ...language.han_tokens import Words
+from ...values.text import is_han, normalise, to_simplified
+
+_normalise = lru_cache(maxsize=65_536)(normalise)
+_is_han = lru_cache(maxsize=65_536)(is_han)
+_JOINTS = "-_."
+_UNEVEN = re.compile(r"\s\s|[^\S ]")
+
+
+@lru_cache(maxsize=65_536)
+def _comparable(cluster: str) -> str:
+    return to_simplified(unicodedata.normalize("NFKC", cluster)).casefold()
+
+
+def _compare(text: str) -> tuple[str, list[int], list[int]]:
+    """The comparable form of a text, and for each of its characters where its original begins and ends."""
+    starts: list[int] = []
+    ends: list[int] = []
+    characters: list[str] = []
+    position = 0
+    while position < len(text):
+        end = position + 1
+        while end < len(text) and unicodedata.combining(text[end]):
+            end += 1
+        for folded in _comparable(text[position:end]):
+            character = " " if folded.isspace() else folded
+            if character == " ":
+                # a run of white space is one space, and none at all beside a Han character
+                if not characters or characters[-1] == " " or _is_han(characters[-1]):
+                    continue
+            elif _is_han(character) and characters and characters[-1] == " ":
+                characters.pop()
+                starts.pop()
+                ends.pop()
+            characters.append(character)
+            starts.append(position)
+            ends.append(end)
+        position = end
+    return "".join(characters), starts, ends
+
+
+class ComparableText:
+    """A text in the form of `memory.values.text.normalise`, with the way back to the original offsets."""
+
+    def __init__(self, text: str) -> None:
+        self._starts: Sequence[int]
+        self._ends: Sequence[int]
+        if text.isascii() and not _UNEVEN.search(text):
+            self.text, self._starts, self._ends = text.lower(), range(len(text)), range(1, len(text) + 1)
+        else:
+            self.text, self._starts, self._ends = _compare(text)
+
+    def find(self, name: str) -> Iterator[tuple[int, int]]:
+        """Original spans of every occurrence of a name as a whole word."""
+        needle = _normalise(name)
+        place = self.text.find(needle) if needle else -1
+        while place >= 0:
+            after = place + len(needle)
+            if self._is_whole(place, after):
+                yield self._starts[place], self._ends[after - 1]
+            place = self.text.find(needle, after)
+
+    def _is_whole(self, start: int, end: int) -> bool:
+        return not (self._joined(start, -1) or self._joined(end - 1, +1))
+
+    def _joined(self, edge: int, step: int) -> bool:
+        """Whether a letter or digit at `edge` goes on beyond it: `AI` in `AI-Box`, `Ana` in `Anan`."""
+        if not _is_word_character(self.text[edge]):
+            return False
+        beyond = self._character(edge + step)
+        return _is_word_character(beyond) or (
+            beyond in _JOINTS and beyond != "" and _is_word_character(self._character(edge + 2 * step))
+        )
+
+    def _character(self, place: int) -> str:
+        return self.text[place] if 0 <= place < len(self.text) else ""
+
+
+def _is_word_character(character: str) -> bool:
+    return character.isalnum() and not _is_han(character)
+
+
+def find_names(comparable: ComparableText, names: Iterable[str], words: Words) -> Iterator[tuple[str, int, int]]:
+    """Finds whole-word occurrences of names: (name, start, end) in the original text.
+
+    A Chinese name inside other words is none: 小明 is not in 小明星. Cost: one substring search a name.
+    """
+    for name in names:
+        for start, end in comparable.find(name):
+            if not words.cuts_word(start, end):
+                yield name, start, end

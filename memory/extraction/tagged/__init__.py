@@ -1,0 +1,1 @@
+"""Names from the trained tagger."""

@@ -1,0 +1,244 @@
+"""Has the pool embed what waits when that is much: a corpus that was imported, an index that was lost (DESIGN §8).
+
+Nothing is taken off the outbox before the ordinary indexer finds its vector in every space: whatever dies in between,
+the entry is still there.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import aclosing, suppress
+from datetime import datetime
+from itertools import accumulate
+
+import structlog
+
+from ..jobs.tasks import end, logs_defect
+from ..learning.learner import Learner
+from ..learning.worker import LearningWorker
+from ..ports.coordination import Locks
+from ..ports.generations import BulkEmbedder, Selection, VectorSpace, VectorSpaces, each_once
+from ..ports.maintenance import RunState
+from ..ports.record import OutboxEntry, SystemOfRecord
+from ..ports.runs import PipelineRun
+from ..ports.vectors import Collection
+from ..values.base import utc_now
+from ..values.errors import JiyiError, StoreUnavailable
+from ..values.ids import new_id
+from .bulk_passes import whole_pass
+from .maintenance import LOCK
+
+PIPELINE = "bulk_indexing"
+_AT_ONCE = 20_000
+"""Entries of the outbox that one pass takes: none of them is found by its vector before its end."""
+_NEXT_TURNS = 2_048
+"""More than the worker learns between two looks."""
+_LOCK_TTL_S = 10.0
+_BROKEN_OFF = "it was broken off (what is not done waits in the outbox)"
+_log = structlog.get_logger("entity_memory")
+
+
+class BulkIndexing:
+    """Looks at the backlog now and then; where it is long, has it embedded apart from the path that serves people.
+
+    Those of whom much waits are claimed: their turns are learned by the ordinary worker and indexed here, everybody
+    else is served as always. It holds the lock of index maintenance, so that one process does it, and never beside
+    another pool: a change of the model, a rebuild. What a person asks of the index goes first (`give_way`).
+
+    Args:
+        record: Holds the backlog and the runs.
+        locks: Says whether another process works on the index.
+        spaces: Where vectors go; the learner must follow the same.
+        embedder: Embeds in bulk.
+        learner: Writes what it makes.
+        worker: Leaves those who are claimed alone.
+        backlog: From how many turns and items that wait on this is done; 0 for never.
+        look_s: How long between looks.
+        pause_s: How long what waits is left to the worker after a pass has failed.
+        retry_s: How long until a pass that broke off goes on.
+        now: The clock.
+    """
+
+    def __init__(
+        self,
+        *,
+        record: SystemOfRecord,
+        locks: Locks,
+        spaces: VectorSpaces,
+        embedder: BulkEmbedder,
+        learner: Learner,
+        worker: LearningWorker,
+        backlog: int,
+        look_s: float = 5.0,
+        pause_s: float = 300.0,
+        retry_s: float = 2.0,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self._record = record
+        self._locks = locks
+        self._spaces = spaces
+        self._embedder = embedder
+        self._learner = learner
+        self._worker = worker
+        self._backlog = backlog
+        self._look_s = look_s
+        self._pause_s = pause_s
+        self._retry_s = retry_s
+        self._now = now
+        self._run: PipelineRun | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        """Begins to look at the backlog, in the background."""
+        if self._backlog:
+            self._task = asyncio.get_running_loop().create_task(self._look_forever())
+            self._task.add_done_callback(logs_defect("bulk_indexing_broke"))
+
+    async def give_way(self) -> None:
+        """Ends what is under way, so that the index is free; looks again after `look_s`."""
+        await self.close()
+        self.begin()
+
+    async def close(self) -> None:
+        """Ends what is under way; what is not done still waits in the outbox."""
+        await end(self._task)
+
+    async def run_if_due(self) -> None:
+        """Embeds what waits until it is little, if it is much and nobody else works on the index.
+
+        Raises:
+            Unavailable: A store, a model or a worker of the pool is gone; the next call begins again.
+        """
+        if not await self._is_due():
+            return
+        async with self._locks.held(LOCK, ttl_s=_LOCK_TTL_S) as ours:
+            if ours:
+                await self._note_broken_off()
+                try:
+                    await self._work()
+                finally:
+                    self._worker.claimed = frozenset()
+                    self._worker.wake()
+
+    def figures(self) -> dict[str, float | str]:
+        """For `/health/detailed` and the metrics: the last pass of this process."""
+        if self._run is None:
+            return {}
+        return {
+            "bulk_indexing_run": self._run.state.value,
+            "bulk_indexing_done": self._run.done,
+            "bulk_indexing_total": self._run.total,
+            "bulk_indexing_claimed": len(self._worker.claimed),
+        }
+
+    async def _look_forever(self) -> None:
+        while True:
+            await asyncio.sleep(self._look_s)
+            try:
+                await self.run_if_due()
+            except JiyiError as error:
+                _log.warning("bulk_indexing_postponed", error=error.message)
+                await asyncio.sleep(self._pause_s)
+
+    async def _is_due(self) -> bool:
+        """Read and not counted: `Backlog.counts` goes through the whole record, and mostly next to nothing waits."""
+        entries = len(await self._record.backlog.outbox(limit=self._backlog))
+        turns_left = self._backlog - entries
+        return turns_left == 0 or len(await self._record.backlog.unlearned(limit=turns_left)) == turns_left
+
+    async def _work(self) -> None:
+        """Passes until little waits; before each, turns are learned until it is worth its beginning.
+
+        Where neither gets on, what waits is left to the worker.
+        """
+        while await self._is_due():
+            await self._claim()
+            if await self._is_long():
+                await self._settle()
+            if await self._is_long():
+                await self._pass()
+                if not await self._settle():
+                    return
+            elif self._worker.waits_for:
+                return
+            else:
+                await asyncio.sleep(self._look_s)
+
+    async def _is_long(self) -> bool:
+        """Whether the outbox alone is worth a pass."""
+        return len(await self._record.backlog.outbox(limit=self._backlog)) == self._backlog
+
+    async def _claim(self) -> None:
+        """Claims all but those of whom the least waits, half a backlog together: people who chat are among these."""
+        unlearned = await self._record.backlog.unlearned(limit=_NEXT_TURNS)
+        entries = await self._record.backlog.outbox(limit=_AT_ONCE)
+        waiting = Counter([*(turn.user_id for turn in unlearned), *(entry.user_id for entry in entries)])
+        least_first = sorted(waiting, key=lambda user_id: (waiting[user_id], user_id))
+        together = accumulate(waiting[user_id] for user_id in least_first)
+        self._worker.claimed = {
+            user_id for user_id, so_far in zip(least_first, together, strict=True) if so_far > self._backlog // 2
+        }
+
+    async def _settle(self) -> int:
+        """Indexes what has its vector already: an entity that was mentioned again, what a pass has embedded.
+
+        Returns:
+            How many items that was.
+        """
+        return sum([await self._learner.settle(user_id=user_id) for user_id in sorted(self._worker.claimed)])
+
+    async def _pass(self) -> None:
+        """Embeds what waits with each model that is to have it, and records how far it is."""
+        entries = await self._record.backlog.outbox(limit=_AT_ONCE)
+        parts = _parts(await self._spaces.written())
+        begun = self._now()
+        self._run = PipelineRun(
+            run_id=new_id(),
+            pipeline=PIPELINE,
+            input={"users": len(self._worker.claimed), "models": [space.encoder.model_id for space, _ in parts]},
+            total=sum(_count(entries, collections) for _, collections in parts),
+            started_at=begun,
+            updated_at=begun,
+        )
+        await self._record.runs.save(self._run)
+        _log.info("bulk_indexing_begins", items=self._run.total, users=len(self._worker.claimed))
+        try:
+            for space, collections in parts:
+                selection = Selection(collections=collections, waiting=_AT_ONCE)
+                steps = whole_pass(self._embedder, self._learner, space, selection, retry_s=self._retry_s)
+                async with aclosing(steps):
+                    async for step in steps:
+                        done = self._run.done + step.embedded.total()
+                        await self._change(done=done, total=max(self._run.total, done))
+        except JiyiError as error:
+            await self._change(state=RunState.FAILED, error=error.message, ended_at=self._now())
+            raise
+        except asyncio.CancelledError:
+            with suppress(StoreUnavailable):
+                await self._change(state=RunState.FAILED, error=_BROKEN_OFF, ended_at=self._now())
+            raise
+        await self._change(state=RunState.DONE, ended_at=self._now())
+        _log.info("bulk_indexing_ends", items=self._run.done)
+
+    async def _note_broken_off(self) -> None:
+        """Says of the last pass that it broke off, where it says that it is under way: its process is gone."""
+        for run in await self._record.runs.latest(PIPELINE):
+            if run.state is RunState.RUNNING:
+                at = self._now()
+                change = {"state": RunState.FAILED, "error": _BROKEN_OFF, "updated_at": at, "ended_at": at}
+                await self._record.runs.save(run.model_copy(update=change))
+
+    async def _change(self, **fields: object) -> None:
+        assert self._run is not None  # noqa: S101 - a pass is under way
+        self._run = self._run.model_copy(update=fields | {"updated_at": self._now()})
+        await self._record.runs.save(self._run)
+
+
+def _parts(spaces: Sequence[VectorSpace]) -> list[tuple[VectorSpace, tuple[Collection, ...]]]:
+    """Each space that is written with its collections; what several spaces share is there once."""
+    return each_once(part for space in spaces for part in space.parts())
+
+
+def _count(entries: Sequence[OutboxEntry], collections: Sequence[Collection]) -> int:
+    counted = Counter(entry.collection for entry in entries)
+    return sum(counted[collection] for collection in collections)

@@ -1,0 +1,349 @@
+"""Changes the model of all vectors while everything goes on (DESIGN §8; docs/reembedding.md has the picture).
+
+Why nothing is lost: from the moment a run is recorded, what changes is written to both generations before it leaves
+the outbox. So whatever the walk through the record does not see as it is in the end, the outbox brings; and the walk's
+own vectors, which are older than it, are written only where the item still reads as it did (`Learner.write_embedded`).
+`Indexer` asks which spaces there are before it reads an item, hence one that it wrote to the old generation alone was
+read before the run was recorded, and the walk comes later. At the end all of it is compared with the record.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import aclosing, suppress
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+
+from ..jobs.tasks import end
+from ..learning.learner import Learner
+from ..ports.coordination import Locks
+from ..ports.generations import BulkEmbedder, GenerationStore, ReembeddingService, Selection, VectorModel
+from ..ports.maintenance import RunState
+from ..ports.record import SystemOfRecord
+from ..ports.runs import PipelineRun
+from ..values.base import utc_now
+from ..values.errors import Conflict, InvalidField, JiyiError, Overloaded, StoreUnavailable, Unavailable
+from .bulk_passes import bulk_pass
+from .generation_checks import check_generation
+from .maintenance import LOCK
+from .reembedding_state import (
+    BEFORE_SWITCH,
+    Phase,
+    first_generation,
+    generations_of,
+    latest_run,
+    new_run,
+    phase_of,
+    source_of,
+    target_of,
+)
+from .sources import count_items
+from .spaces import RecordedSpaces
+
+_LOCK_TTL_S = 10.0
+_log = structlog.get_logger("entity_memory")
+
+Prepare = Callable[[str], Awaitable[VectorModel]]
+"""Gets a model's weights ready and says what its vectors are; raises `InvalidField` for one that there is not."""
+
+
+class GenerationUnsound(JiyiError):
+    """The new vectors do not agree with the record or with the model: nothing is switched to them."""
+
+
+class Reembedding(ReembeddingService):
+    """Fills, verifies, switches, and drops what is not needed any more; every step can be done again.
+
+    Each step is recorded when it is done. A run that broke off, because its process was killed, say, is gone on with by
+    whichever process has the lock next; while a part is away, it waits and tries again.
+
+    Args:
+        record: What is embedded, and where the run is kept.
+        locks: Says whether another process is at it.
+        spaces: Which generations there are; told at once what changes here.
+        store: Keeps the generations.
+        embedder: Embeds in bulk.
+        learner: Writes to the generations; must follow the same `spaces`.
+        prepare: Makes a model ready.
+        configured: The model that is live where nothing is recorded yet.
+        notice_s: How long until every process has noticed a change, and a search that began before it has ended.
+        retry_s: How long to wait for a part that is away, and between looks for a run that broke off.
+        now: The clock.
+    """
+
+    def __init__(
+        self,
+        *,
+        record: SystemOfRecord,
+        locks: Locks,
+        spaces: RecordedSpaces,
+        store: GenerationStore,
+        embedder: BulkEmbedder,
+        learner: Learner,
+        prepare: Prepare,
+        configured: VectorModel,
+        notice_s: float = 10.0,
+        retry_s: float = 2.0,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self._record = record
+        self._locks = locks
+        self._spaces = spaces
+        self._store = store
+        self._embedder = embedder
+        self._learner = learner
+        self._prepare = prepare
+        self._configured = configured
+        self._notice_s = notice_s
+        self._retry_s = retry_s
+        self._now = now
+        self._run: PipelineRun | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._looking: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        """Begins to look for a run that broke off, in the background."""
+        self._looking = asyncio.get_running_loop().create_task(self._look_forever())
+
+    async def start(self, model_id: str) -> PipelineRun:
+        """See `ReembeddingService.start`."""
+        target = await self._prepare(model_id)
+        return await self._begin(lambda last: self._started(last, target))
+
+    async def rollback(self) -> PipelineRun:
+        """See `ReembeddingService.rollback`."""
+        await self._stop()
+        return await self._begin(self._rolling_back)
+
+    async def finish(self) -> PipelineRun:
+        """See `ReembeddingService.finish`."""
+        return await self._begin(self._finishing)
+
+    async def last_run(self) -> PipelineRun | None:
+        """See `ReembeddingService.last_run`."""
+        run = self._run if self._is_working else await latest_run(self._record.runs)
+        return None if run is None or source_of(run) is None else run
+
+    async def resume(self) -> None:
+        """Goes on, to the end, with a run that broke off, if there is one and no other process does.
+
+        Raises:
+            Unavailable: A store is down; the next call goes on.
+        """
+        async with self._locks.held(LOCK, ttl_s=_LOCK_TTL_S) as ours:
+            run = await latest_run(self._record.runs) if ours else None
+            if run is not None and run.state is RunState.RUNNING:
+                _log.info("reembedding_resumed", phase=phase_of(run).value, done=run.done)
+                await self._work(run)
+
+    def figures(self) -> dict[str, float | str]:
+        """For `/health/detailed` and the metrics: the run that this process knows of."""
+        run = self._run
+        if run is None or source_of(run) is None:
+            return {}
+        return {
+            "reembedding_to": target_of(run).model_id,
+            "reembedding_phase": phase_of(run).value,
+            "reembedding_run": run.state.value,
+            "reembedding_done": run.done,
+            "reembedding_total": run.total,
+        }
+
+    async def close(self) -> None:
+        """Ends what is under way; the next process goes on with it."""
+        await end(self._looking)
+        await self._stop()
+
+    @property
+    def _is_working(self) -> bool:
+        return self._task is not None and not self._task.done()
+
+    async def _stop(self) -> None:
+        await end(self._task)
+
+    async def _begin(self, decide: Callable[[PipelineRun | None], Awaitable[PipelineRun]]) -> PipelineRun:
+        """Takes the lock, records what a person wants, and works on it in the background."""
+        if self._is_working:
+            raise Conflict("the index is being moved to another model already: see jiyi reembed --status")
+        started: asyncio.Future[PipelineRun] = asyncio.get_running_loop().create_future()
+        task = self._task = asyncio.create_task(self._hold_and_work(decide, started))
+        either: list[asyncio.Future[Any]] = [task, started]
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        if not started.done():
+            await task  # raises what kept it from starting
+        task.add_done_callback(_log_defect)
+        return started.result()
+
+    async def _hold_and_work(
+        self, decide: Callable[[PipelineRun | None], Awaitable[PipelineRun]], started: "asyncio.Future[PipelineRun]"
+    ) -> None:
+        async with self._locks.held(LOCK, ttl_s=_LOCK_TTL_S) as ours:
+            if not ours:
+                raise Conflict("the index is being verified, rebuilt, filled or moved to another model by others")
+            run = await decide(await latest_run(self._record.runs))
+            await self._save(run)
+            started.set_result(run)
+            await self._work(run)
+
+    async def _started(self, last: PipelineRun | None, target: VectorModel) -> PipelineRun:
+        if last is None:
+            last = first_generation(self._configured, at=self._now())
+            await self._record.runs.save(last)
+        now = max(self._now(), last.started_at + timedelta(microseconds=1))  # the last run is the one that counts
+        known = generations_of(last)
+        if target.model_id == known.live.model_id:
+            raise InvalidField(f"{target.model_id} is the model that is live.", field="model", allowed="another model")
+        if phase_of(last) in BEFORE_SWITCH:
+            if target != known.other:
+                raise Conflict(f"a move to {target_of(last).model_id} is not at its end: roll it back first")
+            return last.model_copy(update={"state": RunState.RUNNING, "error": None, "updated_at": now})
+        if last.state is not RunState.DONE:
+            raise Conflict("the run before is being ended: try again in a moment")
+        if known.other is not None:
+            raise Conflict(f"the vectors of {known.other.model_id} are still kept: finish that move or roll it back")
+        return new_run(known.live, target, total=await count_items(self._record), at=now)
+
+    async def _rolling_back(self, last: PipelineRun | None) -> PipelineRun:
+        if last is None or phase_of(last) not in BEFORE_SWITCH | {Phase.SWITCHED}:
+            raise Conflict("there is no model before this one to go back to")
+        return self._changed(last, phase=Phase.ROLLING_BACK, state=RunState.RUNNING, error=None, ended_at=None)
+
+    async def _finishing(self, last: PipelineRun | None) -> PipelineRun:
+        if last is None or phase_of(last) is not Phase.SWITCHED:
+            raise Conflict("there is no switch to another model that could be finished")
+        return self._changed(last, phase=Phase.FINISHING, state=RunState.RUNNING, error=None, ended_at=None)
+
+    async def _work(self, run: PipelineRun) -> None:
+        """Takes the run through its phases until a person is needed."""
+        self._run = run
+        await self._spaces.refresh()
+        try:
+            while self._run.state is RunState.RUNNING:
+                try:
+                    await self._take_step(self._run)
+                except (Unavailable, Overloaded) as error:
+                    _log.warning("reembedding_waits", error=error.message)
+                    self._run = self._run.model_copy(update={"error": error.message})
+                    await asyncio.sleep(self._retry_s)
+        except JiyiError as error:
+            _log.error("reembedding_failed", error=error.message)
+            await self._change(state=RunState.FAILED, error=error.message, ended_at=self._now())
+        except Exception as error:
+            with suppress(StoreUnavailable):
+                await self._change(state=RunState.FAILED, error=f"a defect: {error!r}", ended_at=self._now())
+            raise
+
+    async def _take_step(self, run: PipelineRun) -> None:
+        source, target = source_of(run), target_of(run)
+        assert self._run is not None  # noqa: S101 - it is `run`
+        assert source is not None  # noqa: S101 - the first generation is never under way
+        match phase_of(run):
+            case Phase.FILLING:
+                await self._fill(target)
+                # The rest of the total is what the record has and the index does not want.
+                await self._change(phase=Phase.VERIFYING, done=max(run.total, self._run.done), error=None)
+            case Phase.VERIFYING:
+                found = await self._verify(target)
+                _log.info("reembedding_switches", **{"from": source.model_id}, to=target.model_id, **found)
+                await self._change(phase=Phase.SWITCHED, error=None, **found)
+            case Phase.SWITCHED:
+                await self._store.make_live(target)
+                await self._end_with(Phase.SWITCHED)
+            case Phase.FINISHING:
+                await self._retire(source)
+                await self._end_with(Phase.FINISHED)
+            case Phase.ROLLING_BACK:
+                await self._store.make_live(source)
+                await self._retire(target)
+                await self._end_with(Phase.ROLLED_BACK)
+            case Phase.FINISHED | Phase.ROLLED_BACK:
+                await self._end_with(phase_of(run))
+
+    async def _fill(self, target: VectorModel) -> None:
+        """Embeds everything behind the cursor; what is written is recorded batch by batch."""
+        assert self._run is not None  # noqa: S101 - a run is under way
+        space = self._spaces.of(target)
+        steps = bulk_pass(
+            self._embedder,
+            self._learner,
+            space,
+            Selection(collections=space.shared),
+            after=self._run.cursor,
+            retry_s=self._retry_s,
+        )
+        async with aclosing(steps):
+            async for step in steps:
+                await self._change(cursor=step.cursor, done=self._run.done + step.embedded.total(), error=None)
+
+    async def _verify(self, target: VectorModel) -> Mapping[str, int | float]:
+        found = await check_generation(self._record, self._spaces.of(target), self._learner)
+        if not found.is_sound:
+            raise GenerationUnsound(f"{found.complaint} Nothing was switched: start it again, or roll it back.")
+        return found.figures()
+
+    async def _retire(self, model: VectorModel) -> None:
+        """Drops a generation when nobody can be searching it any more."""
+        await asyncio.sleep(self._notice_s)
+        await self._store.drop(model)
+
+    async def _end_with(self, phase: Phase) -> None:
+        await self._change(phase=phase, state=RunState.DONE, error=None, ended_at=self._now())
+        _log.info("reembedding_at_rest", phase=phase.value)
+
+    async def _change(self, **fields: object) -> None:
+        assert self._run is not None  # noqa: S101 - a run is under way
+        await self._save(self._changed(self._run, **fields))
+
+    async def _save(self, run: PipelineRun) -> None:
+        """Records a step; what it means for the spaces holds here at once."""
+        turns = self._run is None or self._run.output != run.output
+        await self._record.runs.save(run)
+        self._run = run
+        if turns:
+            await self._spaces.refresh()
+
+    def _changed(self, run: PipelineRun, **fields: object) -> PipelineRun:
+        """The run with other fields; what is none of its own goes into its output."""
+        own = {name: value for name, value in fields.items() if name in PipelineRun.model_fields}
+        told = {name: str(value) if isinstance(value, Phase) else value for name, value in fields.items()}
+        told = {name: value for name, value in told.items() if name not in own}
+        return run.model_copy(update=own | {"output": run.output | told, "updated_at": self._now()})
+
+    async def _look_forever(self) -> None:
+        while True:
+            try:
+                await self._settle()
+                if not self._is_working and await self._broken_off():
+                    self._task = asyncio.create_task(self.resume())
+                    self._task.add_done_callback(_log_defect)
+            except StoreUnavailable as error:
+                _log.warning("reembedding_postponed", error=error.message)
+            await asyncio.sleep(self._retry_s)
+
+    async def _broken_off(self) -> bool:
+        run = await latest_run(self._record.runs)
+        return run is not None and run.state is RunState.RUNNING
+
+    async def _settle(self) -> None:
+        """Knows the last run, records the first generation where there is none, and points the names at what is live:
+        a process may have been killed before it did, and index files may have been set aside.
+        """
+        if self._run is not None:
+            return
+        run = await latest_run(self._record.runs)
+        if run is None:
+            run = first_generation(self._configured, at=self._now())
+            await self._record.runs.save(run)
+        await self._store.make_live(generations_of(run).live)
+        self._run = run
+
+
+def _log_defect(task: "asyncio.Task[None]") -> None:
+    """An error that nobody waits for: an outage is tried again by itself, anything else is a defect."""
+    if task.cancelled() or (error := task.exception()) is None:
+        return
+    if isinstance(error, Conflict | Unavailable):
+        _log.warning("reembedding_postponed", error=error.message)
+    else:
+        _log.error("reembedding_broke", exc_info=error)

@@ -1,0 +1,1 @@
+"""Relations between entities: the patterns that state them, and how their weight grows and decays."""

@@ -1,0 +1,1 @@
+"""Typed memories with conflicts and hotness (document 001)."""

@@ -1,0 +1,1 @@
+"""Value types: frozen, checked, and without behaviour that needs a store or a model. Imports nothing else of Jiyi."""

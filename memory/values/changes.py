@@ -1,0 +1,158 @@
+"""The log of changes to what is remembered: who did what and why, and all that undoing it takes (DESIGN §4, §6)."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from pydantic import JsonValue
+
+from .base import Timestamp, UserId, Value
+from .entities import Entity, EntityRelation
+from .ids import new_id
+from .records import Memory
+from .typed_memories import AamMemory
+
+JsonObject = dict[str, JsonValue]
+"""A value as JSON has it: what `model_dump(mode="json")` gives and `model_validate` takes."""
+
+
+class ChangeKind(StrEnum):
+    """What was done."""
+
+    OVERWRITE = "overwrite"
+    MERGE = "merge"
+    SPLIT = "split"
+    RENAME = "rename"
+    ALIAS = "alias"
+    ARCHIVE = "archive"
+    REVIEW = "review"
+    RESTORE = "restore"
+    DELETE = "delete"
+    UNDO = "undo"
+
+
+class ChangeActor(StrEnum):
+    """Who did it: a person through a call, Jiyi while it learned, or a job on its schedule."""
+
+    USER = "user"
+    SYSTEM = "system"
+    JOB = "job"
+
+
+class ItemKind(StrEnum):
+    """What kind of thing was changed; each is kept by one repository of a unit of work."""
+
+    ENTITY = "entity"
+    RELATION = "relation"
+    MEMORY = "memory"
+    AAM_MEMORY = "aam_memory"
+
+
+KINDS: dict[type[Value], ItemKind] = {
+    Entity: ItemKind.ENTITY,
+    EntityRelation: ItemKind.RELATION,
+    Memory: ItemKind.MEMORY,
+    AamMemory: ItemKind.AAM_MEMORY,
+}
+"""The kind of each value that a change may touch."""
+
+
+_ID_FIELDS: dict[type[Value], str] = {
+    Entity: "entity_id",
+    EntityRelation: "relation_id",
+    Memory: "memory_id",
+    AamMemory: "memory_id",
+}
+
+
+class ChangedItem(Value):
+    """One thing as it was before a change and as the change left it; None where it did not exist."""
+
+    kind: ItemKind
+    item_id: str
+    before: JsonObject | None
+    after: JsonObject | None
+
+    @classmethod
+    def of(cls, before: Value | None, after: Value | None) -> "ChangedItem":
+        """What happened to one value; at least one of the two is given.
+
+        Raises:
+            ValueError: Neither is given, or they are not the same thing.
+        """
+        values = [value for value in (before, after) if value is not None]
+        identities = {(KINDS[type(value)], _id_of(value)) for value in values}
+        if len(identities) != 1:
+            raise ValueError("a changed item needs one thing, before or after or both")
+        [(kind, item_id)] = identities
+        return cls(kind=kind, item_id=item_id, before=_json(before), after=_json(after))
+
+
+class Change(Value):
+    """One change to a user's memory, of one or several things at once.
+
+    Args:
+        reason: Why, in words for people.
+        subjects: Ids by which the change is found: of what it touched, and of what it was about.
+        items: What it touched, each thing once, in the order in which it is to be written.
+        undone_at: When it was undone.
+        undoes: The change that this one undid.
+        sequence: Position in the log, given by the store; 0 before it is stored.
+    """
+
+    change_id: str
+    user_id: UserId
+    at: Timestamp
+    kind: ChangeKind
+    actor: ChangeActor
+    reason: str
+    subjects: tuple[str, ...]
+    items: tuple[ChangedItem, ...]
+    undone_at: Timestamp | None = None
+    undoes: str | None = None
+    sequence: int = 0
+
+
+def new_change(
+    kind: ChangeKind,
+    *,
+    user_id: str,
+    at: datetime,
+    actor: ChangeActor,
+    reason: str,
+    items: Sequence[ChangedItem],
+    about: Iterable[str] = (),
+    undoes: str | None = None,
+) -> Change:
+    """A change with an id of its own, to be appended in the transaction that makes it.
+
+    Args:
+        kind: What was done.
+        user_id: Whose memory it is.
+        at: When.
+        actor: Who did it.
+        reason: Why, in words for people.
+        items: What it touched; their ids become its subjects.
+        about: Ids of other things that the change should be found by.
+        undoes: The change that it undoes.
+    """
+    return Change(
+        change_id=new_id(),
+        user_id=user_id,
+        at=at,
+        kind=kind,
+        actor=actor,
+        reason=reason,
+        subjects=tuple(dict.fromkeys([*(item.item_id for item in items), *about])),
+        items=tuple(items),
+        undoes=undoes,
+    )
+
+
+def _id_of(value: Value) -> str:
+    return str(getattr(value, _ID_FIELDS[type(value)]))
+
+
+def _json(value: Value | None) -> Any:
+    return None if value is None else value.model_dump(mode="json")

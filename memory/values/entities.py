@@ -1,0 +1,90 @@
+"""Entities and their relations (000 §4.1–4.2, 001 §2.1, DESIGN §4)."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from .base import Scalar, Timestamp, UserId, Value
+from .mentions import EntitySubtype
+
+Confidence = Annotated[float, Field(ge=0.0, le=1.0)]
+
+
+class EntityType(StrEnum):
+    """The stored type: 000 §3.3 has exactly one; the finer type is `Entity.subtype`."""
+
+    ENTITY_NOUN = "entity_noun"
+
+
+class EntityStatus(StrEnum):
+    """000 §4.1."""
+
+    ACTIVE = "active"
+    ARCHIVED = "archived"
+    REVIEW = "review"
+
+
+class EntitySource(StrEnum):
+    """Where an entity came from."""
+
+    SYSTEM = "system"
+    USER = "user"
+    CONVERSATION = "conversation"
+
+
+class Entity(Value):
+    """A name that a user's long-term memory holds.
+
+    `entity_value` is the spelling to show, `normalised_value` the one to compare (`memory.values.text.normalise`).
+    `accessed_at` is when it was last retrieved or restored, `review_reason` why it is in review.
+    `merged_into` is set on an archived entity whose names, mentions and relations another one took over.
+    """
+
+    entity_id: str
+    user_id: UserId
+    entity_value: str
+    normalised_value: str
+    aliases: tuple[str, ...] = ()
+    entity_type: EntityType = EntityType.ENTITY_NOUN
+    subtype: EntitySubtype | None = None
+    confidence: Confidence = 1.0
+    status: EntityStatus = EntityStatus.ACTIVE
+    source: EntitySource = EntitySource.CONVERSATION
+    first_mentioned: Timestamp
+    last_mentioned: Timestamp
+    mention_count: int = 0
+    access_count: int = 0
+    accessed_at: Timestamp | None = None
+    review_reason: str | None = None
+    attributes: dict[str, Scalar] = {}
+    related_entities: tuple[str, ...] = ()
+    version: int = 1
+    merged_into: str | None = None
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it can be found and referred to: every one but the archived, also those in review (001 §4)."""
+        return self.status is not EntityStatus.ARCHIVED
+
+
+class EntityRelation(Value):
+    """An edge between two entities of one user, with the log entry that is its evidence.
+
+    `evidence_start` and `evidence_end` are code-point offsets into that entry: the words that say so. `weight` is how
+    much has been said of it as of `updated_at`; it decays from there on (`memory.relations.weights`).
+    """
+
+    relation_id: str
+    user_id: UserId
+    source_entity_id: str
+    target_entity_id: str
+    relation_type: str
+    description: str | None = None
+    confidence: Confidence = 1.0
+    evidence: str | None = None
+    evidence_start: int | None = None
+    evidence_end: int | None = None
+    weight: Annotated[float, Field(ge=0.0)] = 1.0
+    created_at: Timestamp
+    updated_at: Timestamp

@@ -1,0 +1,68 @@
+"""What the extractor finds in a text."""
+
+from enum import StrEnum
+
+from .base import Value
+
+KNOWN_NAME = "known"
+"""`Mention.source` of a name that was found because long-term memory holds it."""
+
+
+class MentionLevel(StrEnum):
+    """Where a mention belongs (000 §3.1): L1 stays in the session, L2 goes to long-term memory."""
+
+    SESSION = "L1"
+    LONG_TERM = "L2"
+
+
+class EntitySubtype(StrEnum):
+    """The finer type of an `entity_noun` (DESIGN §4)."""
+
+    PERSON = "person"
+    ORGANISATION = "organisation"
+    PLACE = "place"
+    PRODUCT = "product"
+    WORK = "work"
+    EVENT = "event"
+    CODE = "code"
+
+
+class Mention(Value):
+    """A span of text that names something.
+
+    `start` and `end` are code-point offsets into the text as it was given, half open: `text[start:end]` is `text`.
+    `source` says which rule or model found it, for a person who asks why. `entity_id` is set where the name is
+    already known to the user's long-term memory.
+    """
+
+    text: str
+    start: int
+    end: int
+    level: MentionLevel = MentionLevel.LONG_TERM
+    subtype: EntitySubtype | None = None
+    confidence: float = 1.0
+    source: str = ""
+    entity_id: str | None = None
+
+
+class RememberIntent(Value):
+    """The user asked to remember something: what was said to ask for it, and what is to be remembered.
+
+    `content_start == content_end` where the user points back ("記住這個") and the content is the turn before.
+    """
+
+    trigger: str
+    content: str
+    content_start: int
+    content_end: int
+
+
+class Extraction(Value):
+    """All that was found in one text; mentions are in text order and do not overlap.
+
+    `degraded` names the parts without which it was made (DESIGN §7).
+    """
+
+    mentions: tuple[Mention, ...] = ()
+    remember: tuple[RememberIntent, ...] = ()
+    degraded: tuple[str, ...] = ()

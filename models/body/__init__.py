@@ -1,0 +1,1 @@
+"""The transformer that all trained models share."""

@@ -1,0 +1,165 @@
+"""Units: the smallest pieces of text that an edit keeps, deletes or copies.
+
+A Han character is a unit and a Latin word is one, so that an edit never falls inside a token of the model.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import NamedTuple, Protocol
+
+from memory.values.text import to_simplified
+
+_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_UNIT = re.compile(
+    rf"[{_HAN}]"
+    r"|(?<=\w)['’](?:s|re|ve|ll|d|m|t)\b"
+    rf"|[^\W\d_{_HAN}]+"
+    r"|\d+(?:[.,:]\d+)*"
+    r"|\S",
+    re.IGNORECASE,
+)
+_HAN_CHARACTER = re.compile(rf"[{_HAN}]")
+_HAN_RUN = re.compile(rf"[{_HAN}]{{2,}}")
+_MAX_PIECES = 8
+"""Tokens of one unit that the model reads: a word of more is a code or a link, which its head identifies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One unit of a text.
+
+    Attributes:
+        start: Code-point offset of its first character.
+        end: Offset behind its last character.
+        key: What it is compared by: width, case and script folded.
+    """
+
+    start: int
+    end: int
+    key: str
+
+
+def split_units(text: str) -> list[Unit]:
+    """The units of a text in order; white space belongs to none."""
+    return [Unit(match.start(), match.end(), fold_unit(match.group())) for match in _UNIT.finditer(text)]
+
+
+def fold_unit(surface: str) -> str:
+    """The key of a unit."""
+    return to_simplified(unicodedata.normalize("NFKC", surface)).casefold().replace("’", "'")
+
+
+class Place(IntEnum):
+    """Where in its word a unit stands."""
+
+    ALONE = 0
+    FIRST = 1
+    INSIDE = 2
+    LAST = 3
+
+
+class Cover(NamedTuple):
+    """The piece of the vocabulary that a unit is a character of, in the most probable segmentation of its run.
+
+    Attributes:
+        piece: Token id; of no meaning for a unit that stands alone.
+        place: Of the unit in the piece.
+    """
+
+    piece: int
+    place: Place
+
+
+ALONE = Cover(0, Place.ALONE)
+
+
+class Vocabulary(Protocol):
+    """What a `compact_vocabulary.CompactVocabulary` offers here."""
+
+    def token_to_id(self, token: str) -> int | None:
+        """The id of a piece."""
+        ...
+
+    def encode(self, sequence: str, *, add_special_tokens: bool = False) -> "Encoding":
+        """Tokenises a word."""
+        ...
+
+    def segment(self, run: str) -> Sequence[tuple[int, int]]:
+        """The most probable pieces inside a text without spaces: the id and the length of each, in characters."""
+        ...
+
+
+class Encoding(Protocol):
+    """What `compact_vocabulary.PieceIds` offers here."""
+
+    @property
+    def ids(self) -> list[int]:
+        """Token ids."""
+        ...
+
+
+class UnitTokenizer:
+    """Turns units into token ids; remembers each surface that it has seen, up to a bound.
+
+    Args:
+        tokenizer: The body's tokenizer.
+        simplified: Whether Traditional characters are read as Simplified ones.
+    """
+
+    _REMEMBERED = 100_000
+
+    def __init__(self, tokenizer: Vocabulary, *, simplified: bool = False) -> None:
+        self._tokenizer = tokenizer
+        self._simplified = simplified
+        self._ids: dict[str, tuple[int, ...]] = {}
+        self.start_id = self._special("<s>")
+        self.pad_id = self._special("<pad>")
+        self.separator_id = self._special("</s>")
+        self.unknown_id = self._special("<unk>")
+
+    def _special(self, token: str) -> int:
+        number = self._tokenizer.token_to_id(token)
+        if number is None:
+            raise ValueError(f"The tokenizer has no {token}.")
+        return number
+
+    def ids(self, text: str, units: Sequence[Unit]) -> list[tuple[int, ...]]:
+        """The token ids of each unit; never empty."""
+        text = self._read(text)
+        return [self._of(text[unit.start : unit.end]) for unit in units]
+
+    def covers(self, text: str, units: Sequence[Unit]) -> list[Cover]:
+        """What covers each unit: a piece of two Han characters or more, or nothing."""
+        covering: dict[int, Cover] = {}
+        for run in _HAN_RUN.finditer(self._read(text)):
+            start = run.start()
+            for piece, length in self._tokenizer.segment(run.group()):
+                if length > 1:
+                    last = start + length - 1
+                    covering |= {at: Cover(piece, Place.INSIDE) for at in range(start, last)}
+                    covering[start], covering[last] = Cover(piece, Place.FIRST), Cover(piece, Place.LAST)
+                start += length
+        return [covering.get(unit.start, ALONE) for unit in units]
+
+    def _read(self, text: str) -> str:
+        return to_simplified(text) if self._simplified else text
+
+    def _of(self, surface: str) -> tuple[int, ...]:
+        known = self._ids.get(surface)
+        if known is None:
+            known = self._tokenize(surface)
+            if len(self._ids) < self._REMEMBERED:
+                self._ids[surface] = known
+        return known
+
+    def _tokenize(self, surface: str) -> tuple[int, ...]:
+        if len(surface) == 1:  # without the word-start mark: what the model saw inside running text
+            number = self._tokenizer.token_to_id(unicodedata.normalize("NFKC", surface))
+            if number is None and _HAN_CHARACTER.match(surface):
+                number = self._tokenizer.token_to_id(to_simplified(surface))
+            if number is not None:
+                return (number,)
+        return tuple(self._tokenizer.encode(surface, add_special_tokens=False).ids[:_MAX_PIECES]) or (self.unknown_id,)

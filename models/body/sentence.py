@@ -1,0 +1,118 @@
+"""An embedding model as it is served: a body, pooling and unit vectors, in bf16 behind the gate.
+
+This module needs torch: it is loaded by what builds a network, never by importing a package.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+from torch.nn import functional
+from typing_extensions import override
+
+from ..assets.catalog import Pooling
+from .body import WORDS, BodyShape, ServingBody, serving_state
+from .gate import has_fast_bf16, passes_gate
+from .recorded import Record, RecordedBatches, TokenIds
+from .unpadded import Layout, Unpadded
+
+
+class SentenceNetwork(nn.Module):
+    """A body with pooling.
+
+    Args:
+        body: Computes the states of tokens.
+        pooling: How they become one vector.
+    """
+
+    def __init__(self, body: ServingBody, pooling: Pooling) -> None:
+        super().__init__()
+        self.body = body
+        self.pooling = pooling
+        self._recorded: RecordedBatches | None = None
+
+    def record_small_batches(self, record: Record | None = None) -> None:
+        """Has small batches computed by recordings, which the first batch of each shape makes (`recorded`).
+
+        Args:
+            record: Records a computation; a CUDA graph where it is not given.
+        """
+        device = self.body.embeddings.word_embeddings.weight.device
+        self._recorded = RecordedBatches(
+            lambda batch: self._vectors(batch.ids, batch.positions, batch), device, record=record
+        )
+
+    @override
+    def forward(self, texts: Sequence[TokenIds]) -> Tensor:
+        """Embeds texts in one pass.
+
+        Args:
+            texts: Token ids of each, shape (tokens,), the longest text first.
+
+        Returns:
+            Shape (texts, hidden), float32, rows of length 1.
+        """
+        if self._recorded is not None and self._recorded.takes(texts):
+            return self._recorded.run(texts)
+        device = self.body.embeddings.word_embeddings.weight.device
+        ids = torch.from_numpy(np.concatenate(texts)).to(device)  # (tokens,)
+        positions = torch.from_numpy(np.concatenate([np.arange(len(ids)) for ids in texts])).to(device)
+        return self._vectors(ids, positions, Unpadded([len(ids) for ids in texts], device))
+
+    def _vectors(self, ids: Tensor, positions: Tensor, layout: Layout) -> Tensor:
+        states = self.body.states(self.body.embeddings.word_embeddings(ids), positions, layout)  # (tokens, hidden)
+        if self.pooling is Pooling.MEAN:
+            pooled = layout.mean(states)
+        else:
+            pooled = states[layout.starts[:-1].clamp(max=layout.tokens - 1)]  # behind the end there are no texts
+        return functional.normalize(pooled, dim=-1)
+
+
+def load_sentence_network(
+    folder: Path,
+    pooling: Pooling,
+    *,
+    read: Callable[[str], TokenIds],
+    device: str = "cpu",
+    is_exact: bool = False,
+) -> SentenceNetwork:
+    """The network of a prepared folder, ready to compute.
+
+    On a CPU it computes in bf16 where the CPU multiplies bf16 quickly and the gate lets it, else in fp32; on CUDA in
+    bf16 where the gate lets it, small batches as recorded graphs (that path has not run on a GPU yet). The word
+    embeddings stay mapped; the layers are a copy of this process, laid out for oneDNN.
+
+    Args:
+        folder: Holds `config.json` and `model.safetensors`.
+        pooling: How token vectors become one.
+        read: Tokenises the texts of the gate.
+        device: `cpu`, `cuda` or `cuda:N`.
+        is_exact: Compute in fp32 in any case.
+
+    Raises:
+        OSError, KeyError, RuntimeError, SafetensorError: The folder cannot be read, or its weights do not fit.
+    """
+    shape = BodyShape.of(json.loads((folder / "config.json").read_text(encoding="utf-8")))
+    tensors = load_file(folder / "model.safetensors")
+
+    def build(dtype: torch.dtype) -> SentenceNetwork:
+        with torch.device("meta"):
+            body = ServingBody(shape)
+        body.load_state_dict({**serving_state(tensors, shape, dtype), WORDS: tensors[WORDS].float()}, assign=True)
+        body.requires_grad_(False)
+        return SentenceNetwork(body.to(device), pooling).eval()
+
+    network = build(torch.float32)
+    if not is_exact and (torch.device(device).type != "cpu" or has_fast_bf16()):
+        fast = build(torch.bfloat16)
+        if passes_gate(lambda text: fast([read(text)]), lambda text: network([read(text)]), component="encoder"):
+            network = fast
+    if torch.device(device).type == "cpu":
+        network.body.pack()
+    elif network.body.dtype is torch.bfloat16:
+        network.record_small_batches()
+    return network

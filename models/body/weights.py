@@ -1,0 +1,173 @@
+"""Trained networks as they are served: dequantised once into the cache, then mapped (DESIGN §5).
+
+What a weight file adds to its body is worked out once and kept as one file in the cache, under the checksum of the
+weights; every process maps that file, and the word embeddings of the prepared body. So replicas, and the models that
+share a body, share the pages of both. What was worked out from other weights of the same model is removed once no
+process uses it.
+
+This module needs torch: it is loaded by what builds a network, never by importing a package.
+"""
+
+import json
+import re
+import weakref
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+import torch
+from safetensors import SafetensorError
+from torch import Tensor, nn
+
+from memory.values.errors import ModelUnavailable
+
+from ..assets.delta_weights import add_delta
+from ..assets.folders_in_use import folder_in_use, remove_unused
+from ..assets.prepare import prepare_model
+from ..assets.prepared_folder import sha256_of
+from ..assets.shipped_weights import weight_file
+from .body import WORDS, BodyShape, ServingBody, layer_of, serving_state
+from .gate import has_fast_bf16, passes_gate
+
+NetworkT = TypeVar("NetworkT", bound=nn.Module)
+
+_FORMAT = 2
+"""Raised whenever the file is written differently, so that older ones are written again."""
+
+_FILE = "weights.safetensors"
+_BODY = "body."
+
+
+def load_network(
+    weights: Path, build: Callable[[nn.Module], NetworkT], *, body: str, cache: Path, device: str, component: str
+) -> tuple[NetworkT, Path]:
+    """A trained network, ready to compute, with its weights mapped, and the prepared folder of its body.
+
+    On a CPU it computes in bf16 where the CPU multiplies bf16 and the gate lets it, else in fp32; on CUDA in bf16 (that
+    path has not run on a GPU yet). The heads stay in fp32.
+
+    Args:
+        weights: The weight file (`delta_weights`), checked by `read_metadata` before.
+        build: Makes the network around a body; the body becomes its `body`.
+        body: Catalogue id of the body.
+        cache: Where prepared models are kept.
+        device: `cpu`, `cuda` or `cuda:N`.
+        component: Which model it is, for errors.
+
+    Raises:
+        ModelUnavailable: The body is missing, or the weights do not fit it.
+    """
+    prepared = prepare_model(body, cache)
+    shape = BodyShape.of(json.loads((prepared / "config.json").read_text(encoding="utf-8")))
+    with torch.device("meta"):
+        served = ServingBody(shape)
+        network = build(served)
+    shape = replace(shape, layers=len(served.encoder.layer))  # a network may leave out the last ones
+    heads = {name: value.shape for name, value in network.named_parameters() if not name.startswith(_BODY)}
+    is_fast = device != "cpu" or has_fast_bf16()
+    checksum = sha256_of(weights)
+    origin = {
+        "format": _FORMAT,
+        "weights": checksum,
+        "body": sha256_of(prepared / "manifest.json") if (prepared / "manifest.json").exists() else prepared.name,
+        "bf16": is_fast,
+    }
+
+    def write(folder: Path) -> None:
+        from safetensors.torch import save_file
+
+        tensors = _trained(weights, prepared, shape, heads, component)
+        save_file(_served(tensors, prepared, shape, is_fast=is_fast, component=component), folder / _FILE)
+
+    folder = cache / "trained" / _folder_name(component, checksum, is_fast=is_fast)
+    try:
+        mark = folder_in_use(folder, origin=origin, build=write)
+        weakref.finalize(network, mark.close)
+        state = _mapped(folder / _FILE)
+        state[_BODY + WORDS] = _mapped(prepared / "model.safetensors")[WORDS]
+        network.load_state_dict(state, assign=True)
+    except (OSError, KeyError, ValueError, RuntimeError, SafetensorError) as error:
+        raise ModelUnavailable(f"The {component} cannot be loaded: {error}.", component=component) from error
+    _remove_outdated(folder.parent, component, {checksum, *_shipped_checksum(component)})
+    network.requires_grad_(False)
+    return network.to(device).eval(), prepared
+
+
+def network_dtype(network: nn.Module) -> str:
+    """In what the layers of a loaded network's body compute: `bf16` or `fp32`."""
+    dtype = network.get_parameter(f"{_BODY}encoder.layer.0.qkv.bias").dtype
+    return "bf16" if dtype is torch.bfloat16 else "fp32"
+
+
+def _folder_name(component: str, checksum: str, *, is_fast: bool) -> str:
+    return f"{component}-{checksum[:12]}-{'bf16' if is_fast else 'fp32'}"
+
+
+def _shipped_checksum(component: str) -> list[str]:
+    """Of the weight file that ships, if one does: trying another one must not cost the service its folder."""
+    shipped = weight_file(component)
+    return [sha256_of(shipped)] if shipped.exists() else []
+
+
+def _remove_outdated(parent: Path, component: str, checksums: Collection[str]) -> None:
+    """Removes what was worked out from other weights of the model, where no process uses it."""
+    names = re.compile(rf"{re.escape(component)}-[0-9a-f]{{12}}-(bf16|fp32)")
+    keep = {_folder_name(component, one, is_fast=is_fast) for one in checksums for is_fast in (False, True)}
+    remove_unused(parent, names, keep=keep)
+
+
+def _mapped(path: Path) -> dict[str, Tensor]:
+    from safetensors.torch import load_file
+
+    return load_file(path)  # on the CPU its tensors are views of the mapped file
+
+
+def _trained(
+    weights: Path, prepared: Path, shape: BodyShape, heads: Mapping[str, torch.Size], component: str
+) -> dict[str, Tensor]:
+    """All tensors of the network in fp32, the body's by the names of `BertModel`; without word embeddings."""
+    tensors = {
+        _BODY + name: value.clone()
+        for name, value in _mapped(prepared / "model.safetensors").items()
+        if name != WORDS and value.is_floating_point() and layer_of(name) < shape.layers
+    }
+    tensors |= {name: torch.empty(shape) for name, shape in heads.items()}
+    add_delta(weights, tensors.items(), component=component)
+    return tensors
+
+
+def _served(
+    tensors: Mapping[str, Tensor], prepared: Path, shape: BodyShape, *, is_fast: bool, component: str
+) -> dict[str, Tensor]:
+    """What the file holds: the body in the type in which it will compute, and the heads."""
+    heads = {name: value for name, value in tensors.items() if not name.startswith(_BODY)}
+    mine = {name.removeprefix(_BODY): value for name, value in tensors.items() if name.startswith(_BODY)}
+    exact = serving_state(mine, shape, torch.float32)
+    served = _gated(mine, exact, prepared, shape, component=component) if is_fast else exact
+    return {**heads, **{_BODY + name: value for name, value in served.items()}}
+
+
+def _gated(
+    tensors: Mapping[str, Tensor], exact: dict[str, Tensor], prepared: Path, shape: BodyShape, *, component: str
+) -> dict[str, Tensor]:
+    """The state in bf16, or, where the gate does not let it, the exact one."""
+    from tokenizers import Tokenizer
+
+    fast = serving_state(tensors, shape, torch.bfloat16)
+    tokenizer = Tokenizer.from_file(str(prepared / "tokenizer.json"))
+    words = _mapped(prepared / "model.safetensors")[WORDS]
+
+    def states_of(state: Mapping[str, Tensor]) -> Callable[[str], Tensor]:
+        with torch.device("meta"):
+            body = ServingBody(shape)
+        body.load_state_dict({**state, WORDS: words}, assign=True)
+
+        def states(text: str) -> Tensor:  # (tokens, hidden)
+            ids = torch.tensor([tokenizer.encode(text).ids])
+            found: Tensor = body(ids, attention_mask=torch.ones_like(ids)).last_hidden_state[0]
+            return found
+
+        return states
+
+    return fast if passes_gate(states_of(fast), states_of(exact), component=component) else exact

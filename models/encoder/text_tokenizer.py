@@ -1,0 +1,66 @@
+"""Texts to token ids, as an embedding model reads them: prefix, limit, and what no tokenizer can read."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from memory.ports.language import TextKind
+
+from ..assets.catalog import ModelEntry
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+LONE_SURROGATES = re.compile(r"[\ud800-\udfff]")
+"""What a Python string can hold and no tokenizer can read."""
+
+_CHARACTERS_PER_TOKEN = 64
+"""Longer than any token, so that cutting characters before the tokenizer reads them loses no token that would stay."""
+
+_MAX_TOKENS = 512
+"""Where neither the entry nor the model says how long a text may be."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenizedText:
+    """A text ready for the model.
+
+    Attributes:
+        input_ids: Shape (tokens,), int64, special tokens included, cut at the model's limit.
+    """
+
+    input_ids: npt.NDArray[np.int64]
+
+    @property
+    def token_count(self) -> int:
+        """How many tokens the model will read."""
+        return len(self.input_ids)
+
+
+class TextTokenizer:
+    """Tokenises for one model; safe to call from several threads at once.
+
+    Args:
+        tokenizer: Of the model; it is changed, so nothing else may use it.
+        entry: Says prefixes and, perhaps, how long a text may be.
+        max_tokens: How long a text may be as the model says it, where it does.
+    """
+
+    def __init__(self, tokenizer: "Tokenizer", entry: ModelEntry, max_tokens: int | None) -> None:
+        self._entry = entry
+        self._max_tokens = min((limit for limit in (entry.max_tokens, max_tokens) if limit), default=_MAX_TOKENS)
+        self._tokenizer = tokenizer
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(self._max_tokens)
+
+    def prepare(self, texts: Sequence[str], kind: TextKind) -> list[TokenizedText]:
+        """Token ids of texts in order, with the prefix of their kind."""
+        prefix = self._entry.prefix(kind)
+        limit = self._max_tokens * _CHARACTERS_PER_TOKEN
+        readable = [prefix + LONE_SURROGATES.sub("\ufffd", text[:limit]) for text in texts]
+        encodings = self._tokenizer.encode_batch_fast(readable)  # releases the interpreter lock
+        return [TokenizedText(np.array(encoding.ids, np.int64)) for encoding in encodings]

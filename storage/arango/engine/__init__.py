@@ -1,0 +1,1 @@
+"""HTTP, errors, queries, schema and transactions of ArangoDB."""

@@ -1,0 +1,155 @@
+"""The system of record in ArangoDB: documents, graph, raw log and outbox (STORES, ArangoDB)."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from weakref import WeakValueDictionary
+
+import structlog
+from arango.http import HTTPClient
+
+from memory.ports.record import SystemOfRecord, UnitOfWork
+
+from ..shared.checks import check_user
+from .backlog import ArangoBacklog
+from .engine.client import ArangoServer, ArangoSettings
+from .engine.errors import unavailable
+from .engine.http import Unreachable
+from .engine.schema import prepare
+from .engine.transaction import ArangoTransaction
+from .repositories.categories import ArangoCategories, ArangoCategoryAccesses
+from .repositories.changes import ArangoChanges
+from .repositories.entities import ArangoEntities
+from .repositories.facts import ArangoFacts
+from .repositories.graph import ArangoGraph
+from .repositories.log import ArangoLog
+from .repositories.memories import ArangoMemories
+from .repositories.relations import ArangoRelations
+from .repositories.typed_memories import ArangoAam
+from .runs import ArangoRuns
+
+_log = structlog.get_logger(__name__)
+
+
+class ArangoUnit(UnitOfWork):
+    """A transaction in one user's data; after `commit` it is over."""
+
+    def __init__(self, transaction: ArangoTransaction) -> None:
+        self.log = ArangoLog(transaction)
+        self.entities = ArangoEntities(transaction)
+        self.relations = ArangoRelations(transaction)
+        self.memories = ArangoMemories(transaction)
+        self.facts = ArangoFacts(transaction)
+        self.categories = ArangoCategories(transaction)
+        self.category_accesses = ArangoCategoryAccesses(transaction)
+        self.graph = ArangoGraph(transaction)
+        self.aam = ArangoAam(transaction)
+        self.changes = ArangoChanges(transaction)
+        self._transaction = transaction
+
+    async def commit(self) -> None:
+        """Makes all of it durable, or none.
+
+        A commit that is cancelled while it runs may have happened or not: every write can be repeated.
+        """
+        await self._transaction.commit()
+
+    async def rollback(self) -> None:
+        """Undoes all of it."""
+        await self._transaction.rollback()
+
+
+class ArangoRecord(SystemOfRecord):
+    """Units of work over one ArangoDB database; several processes may use it.
+
+    It connects, and creates or migrates the database, when it is used for the first time, and tries again when that
+    failed: a service may start while ArangoDB is away. Writers of one user take turns, in this process in the order
+    in which they asked. Use one instance in one event loop.
+
+    Args:
+        settings: Where ArangoDB is.
+        http: The transport; a real one where none is given.
+    """
+
+    def __init__(self, settings: ArangoSettings, *, http: HTTPClient | None = None) -> None:
+        self._server = ArangoServer(settings, prepare=prepare, http=http)
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._units: set[ArangoTransaction] = set()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._closed = False
+        self.runs = ArangoRuns(self._server)
+        self.backlog = ArangoBacklog(self._server, lambda user_id: self._transaction(user_id, writable=True))
+
+    @classmethod
+    def open(cls, settings: ArangoSettings, *, http: HTTPClient | None = None) -> "ArangoRecord":
+        """Connects and brings the database up to date; blocks, so call it while starting.
+
+        A server that cannot be reached is only logged: the first use tries again.
+
+        Raises:
+            StoreUnavailable: Waiting will not help: the password is wrong, the rights are too few, the server is too
+                old, or the database is from a newer version.
+        """
+        record = cls(settings, http=http)
+        try:
+            record._server.prepare()
+        except Unreachable as error:
+            _log.warning("record_away_at_start", error=error.message)
+        return record
+
+    def reading(self, *, user_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
+        """A consistent view of one user's data."""
+        return self._unit(check_user(user_id), writable=False)
+
+    def writing(self, *, user_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
+        """A transaction that may write; one at a time for a user."""
+        return self._unit(check_user(user_id), writable=True)
+
+    async def ping(self) -> None:
+        """Asks for the version."""
+        await self._server.call(lambda database: database.version())
+
+    def figures(self) -> Mapping[str, float | str]:
+        """State and totals of the circuit to ArangoDB."""
+        return {"backend": "arangodb", **self._server.figures()}
+
+    async def close(self) -> None:
+        """Lets open units of work finish, until the deadline, and lets go of threads and connections."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            async with asyncio.timeout(self._server.settings.deadline_s):
+                await self._idle.wait()
+        except TimeoutError:
+            _log.warning("record_closed_with_open_units", units=len(self._units))
+        await self._server.close()
+
+    @asynccontextmanager
+    async def _unit(self, user_id: str, *, writable: bool) -> AsyncIterator[UnitOfWork]:
+        async with self._transaction(user_id, writable=writable) as transaction:
+            yield ArangoUnit(transaction)
+
+    @asynccontextmanager
+    async def _transaction(self, user_id: str, *, writable: bool) -> AsyncIterator[ArangoTransaction]:
+        if self._closed:
+            raise unavailable("it is closed")
+        turn = self._turns.setdefault(user_id, asyncio.Lock()) if writable else None
+        transaction = ArangoTransaction(self._server, user_id=user_id, turn=turn)
+        self._units.add(transaction)
+        self._idle.clear()
+        try:
+            await transaction.begin()
+            yield transaction
+        finally:
+            # Whoever is cancelled here does not wait, yet it is undone before the next writer has its turn.
+            await asyncio.shield(asyncio.ensure_future(self._finish(transaction)))
+
+    async def _finish(self, transaction: ArangoTransaction) -> None:
+        try:
+            await transaction.close()
+        finally:
+            self._units.discard(transaction)
+            if not self._units:
+                self._idle.set()

@@ -1,0 +1,139 @@
+"""Categories of facts and when they were used, in ArangoDB."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from memory.ports.facts import Categories, CategoryAccessRepository, CategoryRepository
+from memory.values.facts import Category, CategoryAccess, FactStatus
+
+from ...shared.checks import check_category_id, check_moment, check_owner
+from ...shared.timestamps import microseconds, moment_of
+from ..engine import items as items
+from ..engine import queries as aql
+from ..engine.documents import ascii_of, key_of, order_of, text_of
+from ..engine.transaction import ArangoTransaction, Query
+from .facts import facts_by_category
+
+_COLLECTION = "categories"
+_ACCESSES = "category_accesses"
+
+
+class ArangoCategories(CategoryRepository):
+    """The categories of one user; a document's key is that of the name."""
+
+    def __init__(self, transaction: ArangoTransaction) -> None:
+        self._transaction = transaction
+        self._user_id = transaction.user_id
+
+    async def get(self, category_id: str) -> Category | None:
+        """One category."""
+        return await self._transaction.read(lambda query: _with_id(query, category_id))
+
+    async def get_by_name(self, name: str) -> Category | None:
+        """The category of this name."""
+        return await self._transaction.read(lambda query: self._named(query, name))
+
+    async def create(self, category: Category) -> bool:
+        """Adds a category; False where the name or the id is taken."""
+        check_owner([category], self._user_id)
+
+        def work(query: Query) -> bool:
+            if self._named(query, category.name) or _with_id(query, category.category_id):
+                return False
+            self._put(query, category)
+            return True
+
+        return await self._transaction.write(work)
+
+    async def upsert(self, category: Category) -> None:
+        """Adds the category, or replaces the one of this name, whose id is then kept."""
+        check_owner([category], self._user_id)
+
+        def work(query: Query) -> None:
+            found = self._named(query, category.name)
+            if found is not None:
+                self._put(query, category.model_copy(update={"category_id": found.category_id}))
+            else:
+                check_category_id(category, _with_id(query, category.category_id))
+                self._put(query, category)
+
+        await self._transaction.write(work)
+
+    async def list(self) -> Categories:
+        """All categories by name."""
+
+        def work(query: Query) -> Categories:
+            return sorted(items.values(Category, query(aql.CATEGORIES)), key=lambda category: category.name)
+
+        return await self._transaction.read(work)
+
+    async def count_items_per_category(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> Mapping[str, int]:
+        """How many facts each category has, for those that have any."""
+        return await facts_by_category(self._transaction, status)
+
+    def _named(self, query: Query, name: str) -> Category | None:
+        return next(iter(items.by_id(query, _COLLECTION, Category, self._user_id, [name])), None)
+
+    def _put(self, query: Query, category: Category) -> None:
+        document = {
+            "_key": key_of(self._user_id, category.name),
+            "order": order_of(category.category_id),
+            "body": category.model_dump_json(),
+        }
+        items.put(query, _COLLECTION, [document])
+
+
+def _with_id(query: Query, category_id: str) -> Category | None:
+    bodies = query(aql.CATEGORY_BY_ID, order=order_of(category_id))
+    return next(iter(items.values(Category, bodies)), None)
+
+
+class ArangoCategoryAccesses(CategoryAccessRepository):
+    """When the categories of one user were used."""
+
+    def __init__(self, transaction: ArangoTransaction) -> None:
+        self._transaction = transaction
+        self._user_id = transaction.user_id
+
+    async def create_many(self, accesses: Sequence[CategoryAccess]) -> None:
+        """Adds accesses; one whose id is there already is skipped."""
+        check_owner(accesses, self._user_id)
+        first: dict[str, CategoryAccess] = {}
+        for access in accesses:
+            first.setdefault(key_of(self._user_id, access.access_id), access)
+
+        def work(query: Query) -> None:
+            there = items.known(query, _ACCESSES, first)
+            items.put(
+                query,
+                _ACCESSES,
+                [
+                    {
+                        "_key": key,
+                        "category": ascii_of(access.category),
+                        "accessed_us": microseconds(access.accessed_at),
+                        "body": access.model_dump_json(),
+                    }
+                    for key, access in first.items()
+                    if key not in there
+                ],
+            )
+
+        await self._transaction.write(work)
+
+    async def count_since(self, since: datetime) -> Mapping[str, int]:
+        """How often each category was used at or after `since`."""
+        first = microseconds(check_moment(since, "since"))
+
+        def work(query: Query) -> dict[str, int]:
+            return {text_of(name): int(total) for name, total in query(aql.CATEGORIES_USED, since=first)}
+
+        return await self._transaction.read(work)
+
+    async def last_accessed(self) -> Mapping[str, datetime]:
+        """When each category was used last."""
+
+        def work(query: Query) -> dict[str, datetime]:
+            return {text_of(name): moment_of(last) for name, last in query(aql.CATEGORIES_LAST_USED)}
+
+        return await self._transaction.read(work)

@@ -1,0 +1,105 @@
+"""The log of changes in ArangoDB."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from memory.ports.changes import ChangeLog, Changes
+from memory.values.changes import Change, ChangeKind
+
+from ...shared.checks import check_moment, check_owner
+from ..engine import items as items
+from ..engine import queries as aql
+from ..engine.documents import Document, key_of
+from ..engine.transaction import ArangoTransaction, Query
+
+_COLLECTION = "changes"
+_AFTER_ALL = 2**53
+
+
+class ArangoChanges(ChangeLog):
+    """The changes to one user's memory; `sequence` is about the time of writing in microseconds."""
+
+    def __init__(self, transaction: ArangoTransaction) -> None:
+        self._transaction = transaction
+        self._user_id = transaction.user_id
+
+    async def append(self, changes: Sequence[Change]) -> None:
+        """Appends in order; an id that is there already is skipped."""
+        check_owner(changes, self._user_id)
+        first: dict[str, Change] = {}
+        for change in changes:
+            first.setdefault(key_of(self._user_id, change.change_id), change)
+
+        def work(query: Query) -> None:
+            there = items.known(query, _COLLECTION, first)
+            added = [
+                change.model_copy(update={"sequence": self._transaction.number(query)})
+                for key, change in first.items()
+                if key not in there
+            ]
+            self._put(query, added)
+            items.put(query, "change_subjects", [one for change in added for one in _subjects(self._user_id, change)])
+
+        await self._transaction.write(work)
+
+    async def get(self, change_ids: Sequence[str]) -> Changes:
+        """The changes that exist, in the order of the ids."""
+        return await self._transaction.read(lambda query: self._by_id(query, change_ids))
+
+    async def list(
+        self,
+        *,
+        limit: int = 100,
+        before: int | None = None,
+        subject: str | None = None,
+        kind: ChangeKind | None = None,
+    ) -> Changes:
+        """The latest changes, of one subject or kind or of all, latest first."""
+        conditions = {
+            "before": _AFTER_ALL if before is None else min(before, _AFTER_ALL),
+            "kind": None if kind is None else kind.value,
+            "limit": max(limit, 0),
+        }
+        statement = aql.CHANGES
+        if subject is not None:
+            statement = aql.CHANGES_ABOUT
+            conditions["subject"] = key_of(self._user_id, subject)
+        return await self._transaction.read(lambda query: items.values(Change, query(statement, **conditions)))
+
+    async def mark_undone(self, change_id: str, *, at: datetime | None) -> bool:
+        """Sets or clears `undone_at`; whether there is such a change."""
+        if at is not None:
+            check_moment(at, "at")
+
+        def work(query: Query) -> bool:
+            found = self._by_id(query, [change_id])
+            self._put(query, [change.model_copy(update={"undone_at": at}) for change in found])
+            return bool(found)
+
+        return await self._transaction.write(work)
+
+    def _by_id(self, query: Query, change_ids: Sequence[str]) -> Changes:
+        return items.by_id(query, _COLLECTION, Change, self._user_id, change_ids)
+
+    def _put(self, query: Query, changes: Sequence[Change]) -> None:
+        items.put(query, _COLLECTION, [self._document(change) for change in changes])
+
+    def _document(self, change: Change) -> Document:
+        return {
+            "_key": key_of(self._user_id, change.change_id),
+            "sequence": change.sequence,
+            "kind": change.kind.value,
+            "body": change.model_dump_json(),
+        }
+
+
+def _subjects(user_id: str, change: Change) -> list[Document]:
+    return [
+        {
+            "_key": key_of(user_id, change.change_id, subject),
+            "subject": key_of(user_id, subject),
+            "change": key_of(user_id, change.change_id),
+            "sequence": change.sequence,
+        }
+        for subject in change.subjects
+    ]

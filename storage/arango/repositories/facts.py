@@ -1,0 +1,195 @@
+"""Facts in ArangoDB, with keys of what they say in the form in which it is compared."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from memory.ports.facts import FactRepository, Facts, Strings
+from memory.ports.vectors import Collection
+from memory.values.errors import NotFound
+from memory.values.facts import Fact, FactStatus
+
+from ...shared.changes import with_status
+from ...shared.checks import check_moment, check_owner
+from ...shared.names import comparable
+from ...shared.timestamps import microseconds
+from ..engine import items as items
+from ..engine import queries as aql
+from ..engine.documents import Document, ascii_of, key_of, order_of, text_of
+from ..engine.transaction import ArangoTransaction, Query
+
+_COLLECTION = "facts"
+_ACTIVE = FactStatus.ACTIVE.value
+
+
+class ArangoFacts(FactRepository):
+    """The facts of one user."""
+
+    def __init__(self, transaction: ArangoTransaction) -> None:
+        self._transaction = transaction
+        self._user_id = transaction.user_id
+
+    async def get(self, fact_id: str) -> Fact | None:
+        """One fact, whatever its status."""
+        return next(iter(await self.get_many([fact_id])), None)
+
+    async def get_many(self, fact_ids: Sequence[str]) -> Facts:
+        """The facts that exist, in the order of the ids."""
+        return await self._transaction.read(lambda query: self._by_id(query, fact_ids))
+
+    async def create_many(self, facts: Sequence[Fact]) -> Strings:
+        """Adds facts; one whose id is there already is left as it is."""
+        check_owner(facts, self._user_id)
+        first: dict[str, Fact] = {}
+        for fact in facts:
+            first.setdefault(key_of(self._user_id, fact.fact_id), fact)
+
+        def work(query: Query) -> Strings:
+            there = items.known(query, _COLLECTION, first)
+            self._put(query, [fact for key, fact in first.items() if key not in there])
+            return [fact.fact_id for fact in facts]
+
+        return await self._transaction.write(work)
+
+    async def update(self, fact: Fact) -> None:
+        """Replaces a fact."""
+        check_owner([fact], self._user_id)
+
+        def work(query: Query) -> None:
+            if not items.known(query, _COLLECTION, [key_of(self._user_id, fact.fact_id)]):
+                raise NotFound(f"There is no fact {fact.fact_id!r}.")
+            self._put(query, [fact])
+
+        await self._transaction.write(work)
+
+    async def update_status(self, fact_id: str, status: FactStatus, *, now: datetime) -> bool:
+        """Sets status and `updated_at`; whether there is such a fact."""
+        check_moment(now, "now")
+
+        def work(query: Query) -> bool:
+            found = self._by_id(query, [fact_id])
+            self._put(query, [with_status(fact, status, now=now) for fact in found])
+            return bool(found)
+
+        return await self._transaction.write(work)
+
+    async def list(
+        self, *, category: str | None = None, status: FactStatus | None = FactStatus.ACTIVE, limit: int = 100
+    ) -> Facts:
+        """Facts of a category, or of all; of a status, or of any."""
+        return await self._facts(aql.FACTS, **_filter(category, status), limit=max(limit, 0))
+
+    async def page(self, *, after: str | None = None, limit: int) -> Facts:
+        """Facts of any status in the order of their ids."""
+        return await self._transaction.read(
+            lambda query: items.values(Fact, items.page(query, _COLLECTION, after=after, limit=limit))
+        )
+
+    async def count(self, *, category: str | None = None, status: FactStatus | None = FactStatus.ACTIVE) -> int:
+        """How many there are."""
+        return await self._transaction.read(lambda query: int(query(aql.COUNT_FACTS, **_filter(category, status))[0]))
+
+    async def find_potential_conflicts(self, subject: str, predicate: str, *, exclude_id: str | None = None) -> Facts:
+        """Active facts with this subject and predicate, compared in normalised form."""
+        about = self._key(subject, predicate)
+        left_out = None if exclude_id is None else key_of(self._user_id, exclude_id)
+        return await self._facts(aql.CONFLICTING_FACTS, about=about, active=_ACTIVE, left_out=left_out)
+
+    async def list_duplicates(self) -> Sequence[tuple[Fact, ...]]:
+        """Groups of active facts that say the same, each oldest first."""
+
+        def work(query: Query) -> Sequence[tuple[Fact, ...]]:
+            groups = [tuple(items.values(Fact, bodies)) for bodies in query(aql.DUPLICATE_FACTS, active=_ACTIVE)]
+            return sorted(groups, key=lambda group: group[0].fact_id)
+
+        return await self._transaction.read(work)
+
+    async def count_by_subject_recent(self, subject: str, *, since: datetime) -> int:
+        """How many active facts about this subject were recorded at or after `since`."""
+        first = microseconds(check_moment(since, "since"))
+        key = self._key(subject)
+        return await self._transaction.read(
+            lambda query: int(query(aql.COUNT_RECENT_FACTS_ABOUT, subject=key, active=_ACTIVE, since=first)[0])
+        )
+
+    async def list_distinct_categories(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> Strings:
+        """Names of the categories that facts of this status have, sorted."""
+        return sorted(await facts_by_category(self._transaction, status))
+
+    async def list_old_low_confidence(self, *, recorded_before: datetime, below: float) -> Facts:
+        """Active facts that were recorded before then and have a confidence below this."""
+        before = microseconds(check_moment(recorded_before, "recorded_before"))
+        return await self._facts(aql.OLD_UNSURE_FACTS, active=_ACTIVE, before=before, below=below)
+
+    async def get_stats_by_status(self) -> Mapping[FactStatus, int]:
+        """How many facts there are of each status."""
+
+        def work(query: Query) -> dict[FactStatus, int]:
+            found = dict(query(aql.FACTS_BY_STATUS))
+            return {status: int(found.get(status.value, 0)) for status in FactStatus}
+
+        return await self._transaction.read(work)
+
+    async def get_avg_confidence(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> float | None:
+        """The mean confidence; None where there is no fact."""
+
+        def work(query: Query) -> float | None:
+            (mean,) = query(aql.FACTS_CONFIDENCE, status=_value(status))
+            return None if mean is None else float(mean)
+
+        return await self._transaction.read(work)
+
+    async def list_all_ids(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> Strings:
+        """All ids, sorted."""
+        return await self._transaction.read(lambda query: query(aql.FACT_IDS, status=_value(status)))
+
+    async def get_superseding(self, archived_id: str) -> Fact | None:
+        """The fact that took this one's place; the latest where there are several."""
+        superseded = key_of(self._user_id, archived_id)
+        return next(iter(await self._facts(aql.SUPERSEDING_FACT, superseded=superseded)), None)
+
+    async def _facts(self, statement: str, **bind: object) -> Facts:
+        return await self._transaction.read(lambda query: items.values(Fact, query(statement, **bind)))
+
+    def _by_id(self, query: Query, fact_ids: Sequence[str]) -> Facts:
+        return items.by_id(query, _COLLECTION, Fact, self._user_id, fact_ids)
+
+    def _put(self, query: Query, facts: Sequence[Fact]) -> None:
+        items.put(query, _COLLECTION, [self._document(fact) for fact in facts])
+        items.queue(self._transaction, query, Collection.FACTS, [fact.fact_id for fact in facts])
+
+    def _key(self, *names: str) -> str:
+        return key_of(self._user_id, *(comparable(name) for name in names))
+
+    def _document(self, fact: Fact) -> Document:
+        return {
+            "_key": key_of(self._user_id, fact.fact_id),
+            "fact_id": fact.fact_id,
+            "order": order_of(fact.fact_id),
+            "source": key_of(self._user_id, fact.resource_id),
+            "subject": self._key(fact.subject),
+            "about": self._key(fact.subject, fact.predicate),
+            "says": self._key(fact.subject, fact.predicate, fact.object),
+            "category": ascii_of(fact.category),
+            "confidence": fact.confidence,
+            "status": fact.status.value,
+            "supersedes": None if fact.supersedes is None else key_of(self._user_id, fact.supersedes),
+            "recorded_us": microseconds(fact.recorded_at),
+            "body": fact.model_dump_json(),
+        }
+
+
+async def facts_by_category(transaction: ArangoTransaction, status: FactStatus | None) -> dict[str, int]:
+    """How many facts of this status each category has, for those that have any."""
+
+    def work(query: Query) -> dict[str, int]:
+        return {text_of(name): int(total) for name, total in query(aql.FACTS_BY_CATEGORY, status=_value(status))}
+
+    return await transaction.read(work)
+
+
+def _value(status: FactStatus | None) -> str | None:
+    return None if status is None else status.value
+
+
+def _filter(category: str | None, status: FactStatus | None) -> dict[str, str | None]:
+    return {"category": None if category is None else ascii_of(category), "status": _value(status)}

@@ -1,0 +1,121 @@
+"""The graph of facts in ArangoDB: `fact_graph`, whose vertices are names in the form in which they are compared."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from memory.ports.facts import GraphRepository
+from memory.values.facts import GraphEdge
+
+from ...shared.checks import check_depth, check_owner, check_weight
+from ...shared.names import comparable
+from ..engine import items as items
+from ..engine import queries as aql
+from ..engine.documents import Document, key_of, order_of
+from ..engine.transaction import ArangoTransaction, Query
+
+_COLLECTION = "graph_edges"
+_NODES = "graph_nodes"
+
+
+class ArangoGraph(GraphRepository):
+    """The graph of one user's facts; the key of an edge is that of its names."""
+
+    def __init__(self, transaction: ArangoTransaction) -> None:
+        self._transaction = transaction
+        self._user_id = transaction.user_id
+
+    async def create_many(self, edges: Sequence[GraphEdge]) -> list[str]:
+        """Adds edges; one whose names or whose id are there already changes nothing."""
+        check_owner(edges, self._user_id)
+
+        def work(query: Query) -> list[str]:
+            ids = dict(query(aql.EDGE_IDS, keys=[self._key(edge) for edge in edges]))
+            taken = set(query(aql.EDGES_WITH_IDS, orders=[order_of(edge.edge_id) for edge in edges]))
+            added: list[GraphEdge] = []
+            kept: list[str] = []
+            for edge in edges:
+                key = self._key(edge)
+                if key not in ids and edge.edge_id not in taken:
+                    ids[key] = edge.edge_id
+                    taken.add(edge.edge_id)
+                    added.append(edge)
+                kept.append(ids.get(key, edge.edge_id))
+            items.put(query, _NODES, self._nodes(added))
+            items.put(query, _COLLECTION, [self._document(edge) for edge in added])
+            return kept
+
+        return await self._transaction.write(work)
+
+    async def get_by_subject(self, subject: str) -> list[GraphEdge]:
+        """Edges that start at this name."""
+        vertex = self._vertex(subject)
+        return await self._transaction.read(lambda query: items.values(GraphEdge, query(aql.EDGES_FROM, vertex=vertex)))
+
+    async def get_neighbors(self, subject: str, *, depth: int = 1, limit: int = 100) -> Mapping[str, int]:
+        """Names that can be reached, with the number of hops."""
+        check_depth(depth)
+        vertex = self._vertex(subject)
+        return await self._transaction.read(
+            lambda query: dict(query(aql.NEIGHBOURS, vertex=vertex, depth=depth, limit=max(limit, 0)))
+        )
+
+    async def delete_by_subject(self, subject: str) -> int:
+        """Deletes the edges that start at this name, and names that no edge touches then."""
+        vertex = self._vertex(subject)
+
+        def work(query: Query) -> int:
+            ends = query(aql.REMOVE_EDGES_FROM, vertex=vertex)
+            if ends:
+                query(aql.REMOVE_LONE_NODES, vertices=sorted({end for pair in ends for end in pair}))
+            return len(ends)
+
+        return await self._transaction.write(work)
+
+    async def list_all(self) -> list[GraphEdge]:
+        """All edges."""
+        return await self._transaction.read(lambda query: items.values(GraphEdge, query(aql.EDGES)))
+
+    async def delete_all(self) -> int:
+        """Deletes all edges and names of this user; how many edges those were."""
+
+        def work(query: Query) -> int:
+            query(aql.REMOVE_NODES)
+            return len(query(aql.REMOVE_EDGES))
+
+        return await self._transaction.write(work)
+
+    async def count(self) -> int:
+        """How many edges there are."""
+        return await items.count(self._transaction, _COLLECTION)
+
+    async def update_weight(self, subject: str, predicate: str, object_: str, weight: float) -> bool:
+        """Sets the weight of an edge; whether there is one."""
+        check_weight(weight)
+        key = key_of(self._user_id, *map(comparable, (subject, predicate, object_)))
+
+        def work(query: Query) -> bool:
+            bodies = [body for _, body in query(aql.BODIES, collection=_COLLECTION, keys=[key])]
+            edges = [edge.model_copy(update={"weight": weight}) for edge in items.values(GraphEdge, bodies)]
+            items.put(query, _COLLECTION, [self._document(edge) for edge in edges])
+            return bool(edges)
+
+        return await self._transaction.write(work)
+
+    def _key(self, edge: GraphEdge) -> str:
+        return key_of(self._user_id, *map(comparable, (edge.subject, edge.predicate, edge.object)))
+
+    def _vertex(self, name: str) -> str:
+        return f"{_NODES}/{key_of(self._user_id, comparable(name))}"
+
+    def _nodes(self, edges: Sequence[GraphEdge]) -> Iterable[Document]:
+        names = {comparable(name) for edge in edges for name in (edge.subject, edge.object)}
+        return [{"_key": key_of(self._user_id, name), "name": name, "order": order_of(name)} for name in names]
+
+    def _document(self, edge: GraphEdge) -> Document:
+        return {
+            "_key": self._key(edge),
+            "_from": self._vertex(edge.subject),
+            "_to": self._vertex(edge.object),
+            "edge_id": edge.edge_id,
+            "order": order_of(edge.edge_id),
+            "body": edge.model_dump_json(),
+        }

@@ -1,0 +1,111 @@
+"""The raw log in ArangoDB."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from memory.ports.repositories import RawLog, Resources, Strings
+from memory.values.records import Resource, ResourceKind
+
+from ...shared.checks import check_moment, check_owner
+from ...shared.timestamps import microseconds
+from ..engine import items as items
+from ..engine import queries as aql
+from ..engine.documents import ascii_of, key_of
+from ..engine.transaction import ArangoTransaction, Query
+
+_COLLECTION = "resources"
+_AFTER_ALL = 2**53
+
+
+class ArangoLog(RawLog):
+    """The raw log of one user; `sequence` is about the time of writing in microseconds."""
+
+    def __init__(self, transaction: ArangoTransaction) -> None:
+        self._transaction = transaction
+        self._user_id = transaction.user_id
+
+    async def append(self, resources: Sequence[Resource]) -> None:
+        """Appends in order; an id that is there already is skipped."""
+        check_owner(resources, self._user_id)
+        first: dict[str, Resource] = {}
+        for resource in resources:
+            first.setdefault(key_of(self._user_id, resource.resource_id), resource)
+
+        def work(query: Query) -> None:
+            there = items.known(query, _COLLECTION, first)
+            items.put(
+                query,
+                _COLLECTION,
+                [
+                    _document(key, resource, self._transaction.number(query))
+                    for key, resource in first.items()
+                    if key not in there
+                ],
+            )
+
+        await self._transaction.write(work)
+
+    async def get(self, resource_ids: Sequence[str]) -> Resources:
+        """The entries that exist, in the order of the ids."""
+        return await self._transaction.read(
+            lambda query: items.by_id(query, _COLLECTION, Resource, self._user_id, resource_ids)
+        )
+
+    async def session(self, session_id: str, *, limit: int, before: int | None = None) -> Resources:
+        """The latest `limit` entries of a session, oldest first."""
+        end = _AFTER_ALL if before is None else min(before, _AFTER_ALL)
+
+        def work(query: Query) -> Resources:
+            latest = query(aql.SESSION, session=ascii_of(session_id), before=end, limit=max(limit, 0))
+            return items.values(Resource, reversed(latest))
+
+        return await self._transaction.read(work)
+
+    async def list(
+        self, *, kind: ResourceKind | None = None, since: datetime | None = None, limit: int = 100
+    ) -> Resources:
+        """The latest entries in the log, of one kind or of all, created at or after `since`, latest first."""
+        conditions = {
+            "kind": None if kind is None else kind.value,
+            "since": None if since is None else microseconds(check_moment(since, "since")),
+        }
+        return await self._transaction.read(
+            lambda query: items.values(Resource, query(aql.LOG, **conditions, limit=max(limit, 0)))
+        )
+
+    async def count(self) -> int:
+        """How many entries there are."""
+        return await items.count(self._transaction, _COLLECTION)
+
+    async def list_unextracted(self, *, limit: int = 100) -> Resources:
+        """Entries that the learner has not learned from yet, oldest first."""
+        return await self._transaction.read(
+            lambda query: items.values(Resource, query(aql.UNLEARNED, limit=max(limit, 0)))
+        )
+
+    async def mark_learned(self, resource_ids: Sequence[str]) -> Strings:
+        """Takes entries off the learner's backlog and returns those that were still on it."""
+        keys = {key_of(self._user_id, one): one for one in resource_ids}
+
+        def work(query: Query) -> Strings:
+            taken = set(query(aql.MARK_LEARNED, keys=list(keys)))
+            return [resource_id for key, resource_id in keys.items() if key in taken]
+
+        return await self._transaction.write(work)
+
+    async def delete_orphaned(self, *, created_before: datetime) -> int:
+        """Deletes learned entries older than this that no memory and no fact comes from."""
+        before = microseconds(check_moment(created_before, "created_before"))
+        return await self._transaction.write(lambda query: len(query(aql.DELETE_ORPHANED, before=before)))
+
+
+def _document(key: str, resource: Resource, sequence: int) -> dict[str, object]:
+    return {
+        "_key": key,
+        "sequence": sequence,
+        "session": ascii_of(resource.session_id),
+        "kind": resource.kind.value,
+        "created_us": microseconds(resource.created_at),
+        "learned": not resource.learn,
+        "body": resource.model_copy(update={"sequence": sequence}).model_dump_json(),
+    }

@@ -1,0 +1,90 @@
+"""Typed memories in ArangoDB."""
+
+from collections.abc import Sequence
+
+from memory.ports.accesses import Access
+from memory.ports.typed_memories import AamRepository
+from memory.ports.vectors import Collection
+from memory.values.typed_memories import AamMemory, MemoryStatus
+
+from ...shared.changes import accessed
+from ...shared.checks import check_owner
+from ..engine import items as items
+from ..engine import queries as aql
+from ..engine.documents import Document, ascii_of, key_of, order_of
+from ..engine.transaction import ArangoTransaction, Query
+
+_COLLECTION = "aam_memories"
+
+
+class ArangoAam(AamRepository):
+    """The typed memories of one user."""
+
+    def __init__(self, transaction: ArangoTransaction) -> None:
+        self._transaction = transaction
+        self._user_id = transaction.user_id
+
+    async def get(self, memory_ids: Sequence[str]) -> list[AamMemory]:
+        """The memories that exist, in the order of the ids."""
+        return await self._transaction.read(lambda query: self._by_id(query, memory_ids))
+
+    async def page(
+        self,
+        *,
+        after: str | None = None,
+        limit: int,
+        entity_type: str | None = None,
+        status: MemoryStatus | None = None,
+    ) -> list[AamMemory]:
+        """Memories of a type and status, or of any, in the order of their ids."""
+        conditions = {
+            "after": None if after is None else order_of(after),
+            "type": None if entity_type is None else ascii_of(entity_type),
+            "status": None if status is None else status.value,
+            "limit": max(limit, 0),
+        }
+        return await self._transaction.read(
+            lambda query: items.values(AamMemory, query(aql.AAM_MEMORIES, **conditions))
+        )
+
+    async def save(self, memories: Sequence[AamMemory]) -> None:
+        """Inserts or replaces, and queues them for the vector index."""
+        check_owner(memories, self._user_id)
+        latest = {memory.memory_id: memory for memory in memories}
+
+        def work(query: Query) -> None:
+            items.put(query, _COLLECTION, [_document(self._user_id, memory) for memory in latest.values()])
+            items.queue(self._transaction, query, Collection.AAM, latest)
+
+        await self._transaction.write(work)
+
+    async def delete(self, memory_ids: Sequence[str]) -> int:
+        """Deletes memories; how many there were."""
+
+        def work(query: Query) -> int:
+            return len(items.delete(self._transaction, query, _COLLECTION, Collection.AAM, memory_ids))
+
+        return await self._transaction.write(work)
+
+    async def count_accesses(self, accesses: Sequence[Access]) -> None:
+        """Adds to the counts of those that exist."""
+
+        def work(query: Query) -> None:
+            for access in accesses:
+                found = [accessed(memory, access) for memory in self._by_id(query, [access.item_id])]
+                items.put(query, _COLLECTION, [_document(self._user_id, memory) for memory in found])
+
+        await self._transaction.write(work)
+
+    def _by_id(self, query: Query, memory_ids: Sequence[str]) -> list[AamMemory]:
+        return items.by_id(query, _COLLECTION, AamMemory, self._user_id, memory_ids)
+
+
+def _document(user_id: str, memory: AamMemory) -> Document:
+    return {
+        "_key": key_of(user_id, memory.memory_id),
+        "order": order_of(memory.memory_id),
+        "type": ascii_of(memory.entity_type),
+        "status": memory.status.value,
+        "body": memory.model_dump_json(),
+    }

@@ -1,0 +1,1 @@
+"""The vector index in process, on Qdrant's engine."""

@@ -1,0 +1,63 @@
+"""What the embedded vector engine throws, as errors of ours: its own are bare exceptions and panics."""
+
+import fcntl
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from memory.values.errors import StoreUnavailable
+
+from ..shared.index_checks import unavailable
+
+T = TypeVar("T")
+
+_REBUILD = "run `jiyi index rebuild`, which makes the index anew from what is remembered"
+
+
+def answered(work: Callable[[], T]) -> T:
+    """What `work` returns; blocks.
+
+    Raises:
+        StoreUnavailable: The engine failed in it.
+    """
+    try:
+        return work()
+    except BaseException as error:
+        if not from_engine(error):
+            raise
+        raise unavailable(f"{_reason(error)}; if it does not pass, {_REBUILD}") from error
+
+
+def damaged(folder: Path, error: BaseException) -> StoreUnavailable:
+    """The error for a shard that cannot be opened and that no process has open."""
+    return unavailable(f"{folder} is damaged ({_reason(error)}): {_REBUILD}")
+
+
+def from_engine(error: BaseException) -> bool:
+    """Whether it is one of the engine's own: a bare `Exception` (STORES, qdrant-edge-py), or a panic of its Rust code.
+
+    A panic is a `BaseException`, so that nothing catches it by accident; damaged files cause them, and the engine
+    can go on after one.
+    """
+    kind = type(error)
+    return kind is Exception or (kind.__module__, kind.__name__) == ("pyo3_runtime", "PanicException")
+
+
+def is_owned(folder: Path) -> bool:
+    """Whether some process, this one perhaps, has the shard open: the engine holds a lock on its write-ahead log."""
+    try:
+        lock = os.open(folder / "wal", os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
+def _reason(error: BaseException) -> str:
+    return str(error).strip().rstrip(".") or type(error).__name__

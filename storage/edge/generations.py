@@ -1,0 +1,89 @@
+"""Generations of the embedded vector index: folders side by side, in the one process that owns them (DESIGN §8)."""
+
+import asyncio
+import threading
+from pathlib import Path
+
+from typing_extensions import override
+
+from memory.ports.generations import GenerationStore, VectorModel
+from memory.ports.vectors import Collection
+
+from ..shared.index_checks import unavailable
+from ..shared.index_points import stored_name
+from .shards import Aliases, drop_shards
+from .vectors import EdgeVectors
+
+
+class EdgeGenerations(GenerationStore):
+    """Opens a model's shards at their first use, and closes them with itself.
+
+    Args:
+        folder: Where the shards are; no other process may have it open.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._open: dict[str, EdgeVectors] = {}
+        self._opening = threading.Lock()
+
+    @override
+    def index(self, model: VectorModel) -> EdgeVectors:
+        """The index of a model's vectors; the first call for a model opens files and blocks.
+
+        Raises:
+            StoreUnavailable: Another process owns the files, or they are damaged.
+        """
+        with self._opening:
+            if model.model_id not in self._open:
+                self._open[model.model_id] = EdgeVectors.open(
+                    self._folder, model_id=model.model_id, dimension=model.dimension, live=False
+                )
+            return self._open[model.model_id]
+
+    def open_live(self, model: VectorModel) -> None:
+        """Opens a model's shards while starting, unless the aliases say that another one is live.
+
+        Raises:
+            StoreUnavailable: See `index`.
+        """
+        name = stored_name(Collection.MEMORIES, model.model_id)
+        if Aliases(self._folder).read().get(Collection.MEMORIES.value, name) == name:
+            self.index(model)
+
+    async def opened(self, model: VectorModel) -> EdgeVectors:
+        """Like `index`, for an event loop."""
+        known = self._open.get(model.model_id)
+        return await asyncio.to_thread(self.index, model) if known is None else known
+
+    @override
+    async def make_live(self, model: VectorModel) -> None:
+        def work() -> None:
+            try:
+                self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+                Aliases(self._folder).replace({one.value: stored_name(one, model.model_id) for one in Collection})
+            except OSError as error:
+                raise unavailable(f"{self._folder} cannot be written ({error})") from error
+
+        await asyncio.to_thread(work)
+
+    @override
+    async def drop(self, model: VectorModel) -> None:
+        if index := self._open.pop(model.model_id, None):
+            await index.close()
+        names = [stored_name(collection, model.model_id) for collection in Collection]
+        await asyncio.to_thread(drop_shards, self._folder, names)
+
+    async def ping(self) -> None:
+        """Returns when every generation that is open answers.
+
+        Raises:
+            StoreUnavailable: One does not.
+        """
+        for index in [*self._open.values()]:
+            await index.ping()
+
+    async def close(self) -> None:
+        """Flushes and lets go of all files."""
+        for index in [*self._open.values()]:
+            await index.close()

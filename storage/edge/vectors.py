@@ -1,0 +1,246 @@
+"""The embedded vector index: Qdrant's engine in this process, which owns the files alone (STORES, qdrant-edge-py)."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import qdrant_edge as edge
+import structlog
+
+from memory.ports.vectors import Collection, IndexPoint, IndexQuery, ScoredPoint, StoredPoint, VectorIndex
+from memory.values.errors import StoreUnavailable
+
+from ..shared.batches import batches
+from ..shared.checks import check_user
+from ..shared.index_checks import check_points, check_query, unavailable
+from ..shared.index_points import (
+    POINT_ID,
+    POINTS_AT_ONCE,
+    USER_ID,
+    can_match,
+    read_point,
+    read_stored,
+    stored_ids,
+    stored_name,
+)
+from ..shared.index_replies import FacetHit, owners, ranked
+from .errors import answered
+from .requests import EngineId, listing, mine, searching, upserting
+from .shards import Aliases, OutdatedShard, open_shard, set_aside
+
+T = TypeVar("T")
+
+_log = structlog.get_logger(__name__)
+
+
+class EdgeVectors(VectorIndex):
+    """Dense and sparse search over one shard a collection.
+
+    Every call of the engine holds the interpreter's lock, so calls run in one thread of their own, at most 256 points
+    each; give this class a process of its own.
+
+    Durability: the engine's write-ahead log is on, so what was acknowledged survives a killed process. Against a power
+    cut the shards are flushed on `close`, on `flush`, and at the latest `flush_interval_s` after a write. Flushing each
+    write would cost 24 ms (STORES) and buy little: this is a projection that can be rebuilt. A caller that takes
+    something off the outbox for good may `flush` first.
+
+    Args:
+        shards: An open shard for each collection.
+        dimension: Length of the dense vectors.
+        flush_interval_s: See above.
+    """
+
+    def __init__(self, shards: dict[Collection, edge.EdgeShard], *, dimension: int, flush_interval_s: float) -> None:
+        self._shards = shards
+        self._dimension = dimension
+        self._flush_interval_s = flush_interval_s
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="edge-vectors")
+        self._unflushed: set[Collection] = set()
+        self._flush_timer: asyncio.TimerHandle | None = None
+        self._closed = False
+
+    @classmethod
+    def open(
+        cls, folder: Path, *, model_id: str, dimension: int, flush_interval_s: float = 5.0, live: bool = True
+    ) -> "EdgeVectors":
+        """Opens a model's shards, creating them on first use; blocks, so call it while starting.
+
+        Args:
+            folder: Where the shards are; no other process may have it open.
+            model_id: Catalogue id of the model whose vectors these are.
+            dimension: Length of its vectors.
+            flush_interval_s: How long a write may wait until it is safe from a power cut.
+            live: Whether the aliases must point to this model, and do where there are none yet; false for one of
+                several generations, of which the record says which is live (DESIGN §8).
+
+        Raises:
+            StoreUnavailable: Another process owns the files, the live ones hold vectors of another model, or they are
+                damaged.
+        """
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise unavailable(f"{folder} cannot be created ({error})") from error
+        aliases = Aliases(folder) if live else None
+        shards: dict[Collection, edge.EdgeShard] = {}
+        try:
+            for collection in Collection:
+                shards[collection] = _open(folder, aliases, collection, model_id, dimension)
+        except StoreUnavailable:
+            for shard in shards.values():
+                shard.close()
+            raise
+        return cls(shards, dimension=dimension, flush_interval_s=flush_interval_s)
+
+    async def upsert(self, collection: Collection, points: Sequence[IndexPoint], *, user_id: str) -> None:
+        """Adds points or replaces those with the same id; batches of 256, each whole or not at all."""
+        check_user(user_id)
+        check_points(points, collection, self._dimension)
+        for batch in batches(points, POINTS_AT_ONCE):
+            await self._write(collection, partial(upserting, batch, collection, user_id))
+
+    async def delete(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> None:
+        """Removes this user's points."""
+        for batch in batches(stored_ids(check_user(user_id), point_ids), POINTS_AT_ONCE):
+            await self._write(collection, partial(edge.UpdateOperation.delete_points, list(batch)))
+
+    async def delete_user(self, collection: Collection, *, user_id: str) -> None:
+        """Removes all points of this user, in one operation."""
+        everything = mine(check_user(user_id))
+        await self._write(collection, partial(edge.UpdateOperation.delete_points_by_filter, everything))
+
+    async def get(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> list[IndexPoint]:
+        """This user's points that exist, in the order of the ids."""
+        found: dict[str, IndexPoint] = {}
+        for batch in batches(stored_ids(check_user(user_id), point_ids), POINTS_AT_ONCE):
+            records = await self._run(partial(self._shards[collection].retrieve, list(batch), True, True))
+            points = (read_point(record.payload or {}, record.vector, collection) for record in records)
+            found |= {point.point_id: point for point in points}
+        return [found[point_id] for point_id in point_ids if point_id in found]
+
+    async def search(self, queries: Sequence[IndexQuery], *, user_id: str) -> list[list[ScoredPoint]]:
+        """Runs several searches at once; equal scores are ordered by id."""
+        check_user(user_id)
+        for query in queries:
+            check_query(query, self._dimension)
+        return await self._run(lambda: self._search(queries, user_id))
+
+    async def count(self, collection: Collection, *, user_id: str) -> int:
+        """How many points this user has."""
+        request = edge.CountRequest(exact=True, filter=mine(check_user(user_id)))
+        return await self._run(lambda: self._shards[collection].count(request))
+
+    async def stored(self, collection: Collection, *, user_id: str) -> list[StoredPoint]:
+        """All points of this user, read 256 at a time: other calls run between the pages."""
+        check_user(user_id)
+        found: list[StoredPoint] = []
+        after: EngineId | None = None
+        while True:
+            page = listing(user_id, after=after, limit=POINTS_AT_ONCE)
+            records, after = await self._run(partial(self._shards[collection].scroll, page))
+            found.extend(read_stored(record.payload or {}) for record in records)
+            if after is None:
+                return found
+
+    async def users(self, collection: Collection) -> list[str]:
+        """Everybody who has points, sorted."""
+
+        async def facet(limit: int) -> Sequence[FacetHit]:
+            request = edge.FacetRequest(USER_ID, limit=limit, exact=True)
+            return (await self._run(partial(self._shards[collection].facet, request))).hits
+
+        return await owners(facet)
+
+    async def ping(self) -> None:
+        """Returns when the engine has nothing older to do and its shards answer."""
+        await self._run(lambda: [shard.info() for shard in self._shards.values()])
+
+    async def flush(self) -> None:
+        """Returns when all that was written is safe from a power cut."""
+        await self._run(self._flush)
+
+    async def vacuum(self) -> None:
+        """Frees what replaced and deleted points still occupy; blocks the interpreter, so run it at night."""
+        await self._run(lambda: [shard.optimize() for shard in self._shards.values()])
+
+    async def close(self) -> None:
+        """Flushes and lets go of the files; another process may then open them."""
+        if self._closed:
+            return
+        if self._flush_timer is not None:
+            self._flush_timer.cancel()
+        try:
+            await self._run(self._close_shards)
+        finally:
+            self._closed = True
+            self._thread.shutdown(wait=False)
+
+    async def _write(self, collection: Collection, operation: Callable[[], edge.UpdateOperation]) -> None:
+        def work() -> None:
+            self._shards[collection].update(operation())
+            self._unflushed.add(collection)
+
+        await self._run(work)
+        if self._flush_timer is None:
+            loop = asyncio.get_running_loop()
+            self._flush_timer = loop.call_later(self._flush_interval_s, self._flush_later)
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        if self._closed:
+            raise unavailable("it is closed")
+        return await asyncio.get_running_loop().run_in_executor(self._thread, answered, work)
+
+    def _search(self, queries: Sequence[IndexQuery], user_id: str) -> list[list[ScoredPoint]]:
+        results: list[list[ScoredPoint]] = [[] for _ in queries]
+        for collection, shard in self._shards.items():
+            asked = [
+                place for place, query in enumerate(queries) if query.collection is collection and can_match(query)
+            ]
+            if asked:
+                request = edge.QueryBatchRequest([searching(queries[place], user_id) for place in asked])
+                for place, hits in zip(asked, shard.query_batch(request), strict=True):
+                    results[place] = ranked(ScoredPoint((hit.payload or {})[POINT_ID], hit.score) for hit in hits)
+        return results
+
+    def _close_shards(self) -> None:
+        for shard in self._shards.values():
+            shard.close()
+
+    def _flush(self) -> None:
+        while self._unflushed:
+            collection = next(iter(self._unflushed))
+            self._shards[collection].flush()
+            self._unflushed.discard(collection)
+
+    def _flush_later(self) -> None:
+        self._flush_timer = None
+        self._thread.submit(self._flush_and_log)
+
+    def _flush_and_log(self) -> None:
+        try:
+            answered(self._flush)
+        except StoreUnavailable as error:
+            _log.warning("vectors_flush_failed", error=error.message)
+
+
+def _open(
+    folder: Path, aliases: Aliases | None, collection: Collection, model_id: str, dimension: int
+) -> edge.EdgeShard:
+    name = stored_name(collection, model_id)
+    known = aliases.read() if aliases else {}
+    live = known.get(collection.value, name)
+    if live != name:
+        raise unavailable(f"{live} is live, but the model is {model_id}: embed again, or change the model")
+    try:
+        shard = open_shard(folder / name, collection=collection, dimension=dimension)
+    except OutdatedShard as error:
+        # An empty index beside a record that is not comes back by itself (memory.indexing.lost_index).
+        aside = set_aside(folder, [name])
+        _log.warning("index_outdated", error=error.message, set_aside=[str(path) for path in aside])
+        shard = open_shard(folder / name, collection=collection, dimension=dimension)
+    if aliases and collection.value not in known:
+        aliases.point(collection, name)
+    return shard

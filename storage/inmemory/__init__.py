@@ -1,0 +1,1 @@
+"""Every port in memory: the deterministic fakes of the stores."""

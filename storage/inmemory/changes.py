@@ -1,0 +1,57 @@
+"""The log of changes in memory."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from memory.ports.changes import ChangeLog, Changes
+from memory.values.changes import Change, ChangeKind
+
+from ..shared.checks import check_moment, check_owner
+from .state import State
+
+
+class InMemoryChanges(ChangeLog):
+    """The changes to one user's memory."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    async def append(self, changes: Sequence[Change]) -> None:
+        """Appends in order; an id that is there already is skipped."""
+        check_owner(changes, self._state.user_id)
+        kept = self._state.writable.changes
+        for change in changes:
+            if change.change_id not in kept:
+                kept[change.change_id] = change.model_copy(update={"sequence": next(self._state.numbers)})
+
+    async def get(self, change_ids: Sequence[str]) -> Changes:
+        """The changes that exist, in the order of the ids."""
+        changes = self._state.readable.changes
+        return [changes[change_id] for change_id in change_ids if change_id in changes]
+
+    async def list(
+        self,
+        *,
+        limit: int = 100,
+        before: int | None = None,
+        subject: str | None = None,
+        kind: ChangeKind | None = None,
+    ) -> Changes:
+        """The latest changes, of one subject or kind or of all, latest first."""
+        found = [
+            change
+            for change in self._state.readable.changes.values()
+            if (before is None or change.sequence < before)
+            and (subject is None or subject in change.subjects)
+            and kind in (None, change.kind)
+        ]
+        return found[::-1][: max(limit, 0)]
+
+    async def mark_undone(self, change_id: str, *, at: datetime | None) -> bool:
+        """Sets or clears `undone_at`; whether there is such a change."""
+        if at is not None:
+            check_moment(at, "at")
+        changes = self._state.writable.changes
+        if change_id in changes:
+            changes[change_id] = changes[change_id].model_copy(update={"undone_at": at})
+        return change_id in changes

@@ -1,0 +1,68 @@
+"""Locks and rate limits within one process: for tests, and for the time when the server is away."""
+
+import math
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from memory.ports.coordination import Locks, RateLimiter
+
+from ..shared.checks import check_user
+from ..shared.rate_limit import Allowance
+
+
+class InMemoryLocks(Locks):
+    """A set of names; the tasks of one event loop agree on it."""
+
+    def __init__(self) -> None:
+        self._held: set[str] = set()
+
+    @asynccontextmanager
+    async def held(self, name: str, *, ttl_s: float = 30.0) -> AsyncIterator[bool]:
+        """Tries to take the lock; its holder cannot die without leaving the block, so it never expires."""
+        if name in self._held:
+            yield False
+            return
+        self._held.add(name)
+        try:
+            yield True
+        finally:
+            self._held.remove(name)
+
+
+class InMemoryRateLimiter(RateLimiter):
+    """Keeps for each user when the allowance will be full again; forgets who was idle longest.
+
+    Args:
+        requests_per_minute: How fast requests come back.
+        burst: How many may come at once.
+        max_users: How many users are kept at most.
+        clock: Seconds that never go back.
+    """
+
+    def __init__(
+        self,
+        *,
+        requests_per_minute: float,
+        burst: int,
+        max_users: int = 100_000,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._allowance = Allowance(requests_per_minute, burst)
+        self._max_users = max_users
+        self._clock = clock
+        self._full_at_us: OrderedDict[str, float] = OrderedDict()
+
+    async def take(self, *, user_id: str) -> None:
+        """Counts a request."""
+        now = math.floor(self._clock() * 1e6)
+        interval, burst = self._allowance.interval_us, self._allowance.burst
+        full = max(self._full_at_us.get(check_user(user_id), now), now) + interval
+        wait = full - now - burst * interval
+        if wait > 0:
+            raise self._allowance.refuse(wait)
+        self._full_at_us[user_id] = full
+        self._full_at_us.move_to_end(user_id)
+        if len(self._full_at_us) > self._max_users:
+            self._full_at_us.popitem(last=False)

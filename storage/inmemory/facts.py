@@ -1,0 +1,289 @@
+"""The repositories of the system of record in memory: facts, their categories and their graph."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from math import fsum
+
+from memory.ports.facts import (
+    Categories,
+    CategoryAccessRepository,
+    CategoryRepository,
+    FactRepository,
+    Facts,
+    GraphRepository,
+    Strings,
+)
+from memory.ports.vectors import Collection
+from memory.values.errors import NotFound
+from memory.values.facts import Category, CategoryAccess, Fact, FactStatus, GraphEdge
+
+from ..shared.changes import with_status
+from ..shared.checks import check_category_id, check_depth, check_moment, check_owner, check_weight
+from ..shared.names import comparable
+from ..shared.walks import walk
+from .state import State, UserData
+
+
+def _facts(data: UserData, status: FactStatus | None, category: str | None = None) -> Facts:
+    """Latest first, then by id."""
+    found = [
+        data.facts[fact_id]
+        for fact_id in sorted(data.facts)
+        if status in (None, data.facts[fact_id].status) and category in (None, data.facts[fact_id].category)
+    ]
+    return sorted(found, key=lambda fact: fact.recorded_at, reverse=True)
+
+
+class InMemoryFacts(FactRepository):
+    """The facts of one user."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    async def get(self, fact_id: str) -> Fact | None:
+        """One fact, whatever its status."""
+        return self._state.readable.facts.get(fact_id)
+
+    async def get_many(self, fact_ids: Sequence[str]) -> Facts:
+        """The facts that exist, in the order of the ids."""
+        facts = self._state.readable.facts
+        return [facts[fact_id] for fact_id in fact_ids if fact_id in facts]
+
+    async def create_many(self, facts: Sequence[Fact]) -> Strings:
+        """Adds facts; one whose id is there already is left as it is."""
+        check_owner(facts, self._state.user_id)
+        kept = self._state.writable.facts
+        for fact in facts:
+            if fact.fact_id not in kept:
+                kept[fact.fact_id] = fact
+                self._state.queue(Collection.FACTS, [fact.fact_id])
+        return [fact.fact_id for fact in facts]
+
+    async def update(self, fact: Fact) -> None:
+        """Replaces a fact."""
+        check_owner([fact], self._state.user_id)
+        facts = self._state.writable.facts
+        if fact.fact_id not in facts:
+            raise NotFound(f"There is no fact {fact.fact_id!r}.")
+        facts[fact.fact_id] = fact
+        self._state.queue(Collection.FACTS, [fact.fact_id])
+
+    async def update_status(self, fact_id: str, status: FactStatus, *, now: datetime) -> bool:
+        """Sets status and `updated_at`; whether there is such a fact."""
+        check_moment(now, "now")
+        fact = self._state.writable.facts.get(fact_id)
+        if fact is not None:
+            await self.update(with_status(fact, status, now=now))
+        return fact is not None
+
+    async def list(
+        self, *, category: str | None = None, status: FactStatus | None = FactStatus.ACTIVE, limit: int = 100
+    ) -> Facts:
+        """Facts of a category, or of all; of a status, or of any."""
+        return self._of(status, category)[: max(limit, 0)]
+
+    async def page(self, *, after: str | None = None, limit: int) -> Facts:
+        """Facts of any status in the order of their ids."""
+        facts = self._state.readable.facts
+        return [facts[one] for one in sorted(facts) if after is None or one > after][: max(limit, 0)]
+
+    async def count(self, *, category: str | None = None, status: FactStatus | None = FactStatus.ACTIVE) -> int:
+        """How many there are."""
+        return len(self._of(status, category))
+
+    async def find_potential_conflicts(self, subject: str, predicate: str, *, exclude_id: str | None = None) -> Facts:
+        """Active facts with this subject and predicate, compared in normalised form."""
+        said = (comparable(subject), comparable(predicate))
+        return [fact for fact in self._active() if _said(fact)[:2] == said and fact.fact_id != exclude_id]
+
+    async def list_duplicates(self) -> Sequence[tuple[Fact, ...]]:
+        """Groups of active facts that say the same, each oldest first."""
+        groups = defaultdict(list)
+        for fact in sorted(self._active(), key=lambda fact: (fact.recorded_at, fact.fact_id)):
+            groups[_said(fact)].append(fact)
+        found = [tuple(group) for group in groups.values() if len(group) > 1]
+        return sorted(found, key=lambda group: group[0].fact_id)
+
+    async def count_by_subject_recent(self, subject: str, *, since: datetime) -> int:
+        """How many active facts about this subject were recorded at or after `since`."""
+        check_moment(since, "since")
+        name = comparable(subject)
+        return sum(_said(fact)[0] == name and fact.recorded_at >= since for fact in self._active())
+
+    async def list_distinct_categories(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> Strings:
+        """Names of the categories that facts of this status have, sorted."""
+        return sorted({fact.category for fact in self._of(status)})
+
+    async def list_old_low_confidence(self, *, recorded_before: datetime, below: float) -> Facts:
+        """Active facts that were recorded before then and have a confidence below this."""
+        check_moment(recorded_before, "recorded_before")
+        return [fact for fact in self._active() if fact.recorded_at < recorded_before and fact.confidence < below]
+
+    async def get_stats_by_status(self) -> Mapping[FactStatus, int]:
+        """How many facts there are of each status."""
+        found = Counter(fact.status for fact in self._of(None))
+        return {status: found[status] for status in FactStatus}
+
+    async def get_avg_confidence(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> float | None:
+        """The mean confidence; None where there is no fact."""
+        found = self._of(status)
+        return fsum(fact.confidence for fact in found) / len(found) if found else None
+
+    async def list_all_ids(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> Strings:
+        """All ids, sorted."""
+        return sorted(fact.fact_id for fact in self._of(status))
+
+    async def get_superseding(self, archived_id: str) -> Fact | None:
+        """The fact that took this one's place; the latest where there are several."""
+        return next((fact for fact in self._of(None) if fact.supersedes == archived_id), None)
+
+    def _of(self, status: FactStatus | None, category: str | None = None) -> Facts:
+        return _facts(self._state.readable, status, category)
+
+    def _active(self) -> Facts:
+        return self._of(FactStatus.ACTIVE)
+
+
+class InMemoryCategories(CategoryRepository):
+    """The categories of one user."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    async def get(self, category_id: str) -> Category | None:
+        """One category."""
+        return self._state.readable.categories.get(category_id)
+
+    async def get_by_name(self, name: str) -> Category | None:
+        """The category of this name."""
+        return next((one for one in self._state.readable.categories.values() if one.name == name), None)
+
+    async def create(self, category: Category) -> bool:
+        """Adds a category; False where the name or the id is taken."""
+        check_owner([category], self._state.user_id)
+        categories = self._state.writable.categories
+        if category.category_id in categories or await self.get_by_name(category.name) is not None:
+            return False
+        categories[category.category_id] = category
+        return True
+
+    async def upsert(self, category: Category) -> None:
+        """Adds the category, or replaces the one of this name, whose id is then kept."""
+        check_owner([category], self._state.user_id)
+        categories = self._state.writable.categories
+        found = await self.get_by_name(category.name)
+        if found is not None:
+            categories[found.category_id] = category.model_copy(update={"category_id": found.category_id})
+        else:
+            check_category_id(category, categories.get(category.category_id))
+            categories[category.category_id] = category
+
+    async def list(self) -> Categories:
+        """All categories by name."""
+        return sorted(self._state.readable.categories.values(), key=lambda category: category.name)
+
+    async def count_items_per_category(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> Mapping[str, int]:
+        """How many facts each category has, for those that have any."""
+        return dict(Counter(fact.category for fact in _facts(self._state.readable, status)))
+
+
+class InMemoryCategoryAccesses(CategoryAccessRepository):
+    """When the categories of one user were used."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    async def create_many(self, accesses: Sequence[CategoryAccess]) -> None:
+        """Adds accesses; one whose id is there already is skipped."""
+        check_owner(accesses, self._state.user_id)
+        kept = self._state.writable.accesses
+        for access in accesses:
+            kept.setdefault(access.access_id, access)
+
+    async def count_since(self, since: datetime) -> Mapping[str, int]:
+        """How often each category was used at or after `since`."""
+        check_moment(since, "since")
+        accesses = self._state.readable.accesses.values()
+        return dict(Counter(access.category for access in accesses if access.accessed_at >= since))
+
+    async def last_accessed(self) -> Mapping[str, datetime]:
+        """When each category was used last."""
+        accesses = sorted(self._state.readable.accesses.values(), key=lambda access: access.accessed_at)
+        return {access.category: access.accessed_at for access in accesses}
+
+
+class InMemoryGraph(GraphRepository):
+    """The graph of one user's facts."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    async def create_many(self, edges: Sequence[GraphEdge]) -> list[str]:
+        """Adds edges; one whose names or whose id are there already changes nothing."""
+        check_owner(edges, self._state.user_id)
+        kept = self._state.writable.edges
+        by_names = {_said(edge): edge_id for edge_id, edge in kept.items()}
+        ids = []
+        for edge in edges:
+            edge_id = by_names.get(_said(edge), edge.edge_id)
+            if edge_id not in kept:
+                kept[edge_id] = edge
+                by_names[_said(edge)] = edge_id
+            ids.append(edge_id)
+        return ids
+
+    async def get_by_subject(self, subject: str) -> list[GraphEdge]:
+        """Edges that start at this name."""
+        name = comparable(subject)
+        return [edge for edge in await self.list_all() if _said(edge)[0] == name]
+
+    async def get_neighbors(self, subject: str, *, depth: int = 1, limit: int = 100) -> Mapping[str, int]:
+        """Names that can be reached, with the number of hops."""
+        check_depth(depth)
+        pairs = [_said(edge)[::2] for edge in await self.list_all()]
+
+        def step(frontier: Sequence[str], most: int) -> list[str]:
+            found = {end for pair in pairs for near, end in (pair, pair[::-1]) if near in frontier}
+            return sorted(found)[:most]
+
+        return walk(comparable(subject), step, depth=depth, limit=limit)
+
+    async def delete_by_subject(self, subject: str) -> int:
+        """Deletes the edges that start at this name; how many those were."""
+        edges = self._state.writable.edges
+        gone = await self.get_by_subject(subject)
+        for edge in gone:
+            del edges[edge.edge_id]
+        return len(gone)
+
+    async def list_all(self) -> list[GraphEdge]:
+        """All edges."""
+        edges = self._state.readable.edges
+        return [edges[edge_id] for edge_id in sorted(edges)]
+
+    async def delete_all(self) -> int:
+        """Deletes all edges of this user; how many those were."""
+        edges = self._state.writable.edges
+        gone = len(edges)
+        edges.clear()
+        return gone
+
+    async def count(self) -> int:
+        """How many edges there are."""
+        return len(self._state.readable.edges)
+
+    async def update_weight(self, subject: str, predicate: str, object_: str, weight: float) -> bool:
+        """Sets the weight of an edge; whether there is one."""
+        check_weight(weight)
+        edges = self._state.writable.edges
+        said = (comparable(subject), comparable(predicate), comparable(object_))
+        found = [edge for edge in edges.values() if _said(edge) == said]
+        for edge in found:
+            edges[edge.edge_id] = edge.model_copy(update={"weight": weight})
+        return bool(found)
+
+
+def _said(one: Fact | GraphEdge) -> tuple[str, str, str]:
+    """Subject, predicate and object in the form in which they are compared."""
+    return comparable(one.subject), comparable(one.predicate), comparable(one.object)

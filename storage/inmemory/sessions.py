@@ -1,0 +1,109 @@
+"""Sessions in memory: for tests, and for the time when the session server is away."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from memory.ports.sessions import CONTEXT_TTL, HISTORY_TTL, SessionStore
+from memory.values.base import utc_now
+from memory.values.dialogue import Session, SessionContext, Turn
+from memory.values.resolutions import CoreferenceResolution, Revision
+
+from ..shared.checks import check_owner, check_session, check_user
+from ..shared.session_state import appended, bounded, new_context, with_earlier
+
+
+@dataclass(frozen=True)
+class _Kept:
+    session: Session
+    context_until: datetime
+    turns_until: datetime
+
+
+class InMemorySessions(SessionStore):
+    """Sessions in a dictionary that forgets the longest unused first.
+
+    Args:
+        now: The clock by which sessions age.
+        max_sessions: How many sessions are kept at most.
+    """
+
+    def __init__(self, *, now: Callable[[], datetime] = utc_now, max_sessions: int = 10_000) -> None:
+        self._now = now
+        self._max_sessions = max_sessions
+        self._sessions: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
+
+    async def load(self, session_id: str, *, user_id: str) -> Session:
+        """The session, or an empty one that starts now."""
+        return self._load(check_user(user_id), check_session(session_id)).session
+
+    async def append(
+        self,
+        session_id: str,
+        *,
+        user_id: str,
+        turns: Sequence[Turn],
+        mentioned: Sequence[str] = (),
+        resolutions: Sequence[CoreferenceResolution] = (),
+        deixis: Sequence[str] = (),
+        referred: str | None = None,
+        revision: Revision | None = None,
+    ) -> None:
+        """Adds turns and what was seen in them."""
+        kept = self._load(check_user(user_id), check_session(session_id))
+        now = self._now()
+        session = appended(
+            kept.session,
+            turns=turns,
+            mentioned=mentioned,
+            resolutions=resolutions,
+            deixis=deixis,
+            referred=referred,
+            revision=revision,
+            now=now,
+        )
+        self._keep(_Kept(session, now + CONTEXT_TTL, now + HISTORY_TTL))
+
+    async def store_context(self, context: SessionContext, *, user_id: str) -> None:
+        """Replaces what the session remembers besides its turns."""
+        check_owner([context], check_user(user_id))
+        kept = self._load(user_id, context.session_id)
+        session = kept.session.model_copy(update={"context": bounded(context)})
+        self._keep(_Kept(session, self._now() + CONTEXT_TTL, kept.turns_until))
+
+    async def clear(self, session_id: str, *, user_id: str) -> None:
+        """Forgets the session."""
+        self._sessions.pop((check_user(user_id), check_session(session_id)), None)
+
+    async def ping(self) -> None:
+        """Returns: memory always answers."""
+
+    def recall(self, session_id: str, *, user_id: str, turns: Sequence[Turn]) -> None:
+        """Puts turns that another store knows before those of the session; does not count as activity."""
+        kept = self._load(check_user(user_id), check_session(session_id))
+        session = with_earlier(kept.session, turns)
+        self._keep(_Kept(session, kept.context_until, self._now() + HISTORY_TTL))
+
+    def forget_all(self) -> None:
+        """Forgets every session of every user."""
+        self._sessions.clear()
+
+    def _load(self, user_id: str, session_id: str) -> _Kept:
+        now = self._now()
+        kept = self._sessions.get((user_id, session_id))
+        context = new_context(session_id, user_id=user_id, now=now)
+        turns: tuple[Turn, ...] = ()
+        context_until, turns_until = now + CONTEXT_TTL, now + HISTORY_TTL
+        if kept is not None and now < kept.context_until:
+            context, context_until = kept.session.context, kept.context_until
+        if kept is not None and now < kept.turns_until:
+            turns, turns_until = kept.session.turns, kept.turns_until
+        return _Kept(Session(context=context, turns=turns), context_until, turns_until)
+
+    def _keep(self, kept: _Kept) -> None:
+        key = (kept.session.context.user_id, kept.session.context.session_id)
+        self._sessions[key] = kept
+        self._sessions.move_to_end(key)
+        if len(self._sessions) > self._max_sessions:
+            self._sessions.popitem(last=False)

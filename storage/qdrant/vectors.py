@@ -1,0 +1,265 @@
+"""The vector index on a Qdrant server (DESIGN §7; 000 §5.1, 001 §2.2, 002 §6.2)."""
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Literal, TypeVar
+from urllib.parse import urlsplit
+
+import structlog
+from qdrant_client import AsyncQdrantClient, models
+
+from memory.ports.vectors import Collection, IndexPoint, IndexQuery, ScoredPoint, StoredPoint, VectorIndex
+
+from ..resilience.circuit import Circuit
+from ..shared.batches import batches
+from ..shared.checks import check_user
+from ..shared.index_checks import check_points, check_query
+from ..shared.index_points import (
+    FINGERPRINT,
+    POINT_ID,
+    POINTS_AT_ONCE,
+    USER_ID,
+    can_match,
+    read_point,
+    read_stored,
+    stored_ids,
+)
+from ..shared.index_replies import FacetHit, owners, ranked
+from .calls import MissingCollection, QdrantCalls
+from .collections import QdrantCollections
+from .requests import mine, searching, stored_point
+
+T = TypeVar("T")
+Quantisation = Literal["int8"]
+
+_LOCAL = ("localhost", "127.0.0.1", "::1")
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class QdrantSettings:
+    """Where a Qdrant server is and how it is used.
+
+    Args:
+        url: With its scheme, `http://qdrant:6333`.
+        api_key: One that may read and write.
+        deadline_s: How long a request may take.
+        quantisation: Whether new collections hold their dense vectors in 8 bits as well, a quarter of the memory.
+        prefer_grpc: Whether points travel over gRPC.
+        grpc_port: Where, then.
+    """
+
+    url: str
+    api_key: str | None = field(default=None, repr=False)
+    deadline_s: float = 2.0
+    quantisation: Quantisation | None = None
+    prefer_grpc: bool = False
+    grpc_port: int = 6334
+
+
+class QdrantVectors(VectorIndex):
+    """Dense and sparse search over one collection a model and kind of point.
+
+    Nothing is sent before the first use, and a server that is away then is asked again at the next: it may start after
+    this process. Writes return when they are on the server's disk log and searchable (`wait`).
+
+    Args:
+        client: A client of the server; it is closed with this.
+        model_id: Catalogue id of the model whose vectors these are.
+        dimension: Length of its vectors.
+        circuit: Stands before the server.
+        quantisation: See `QdrantSettings`.
+        live: Whether the aliases must point to this model; false for a model that is being moved to (DESIGN §8).
+    """
+
+    def __init__(
+        self,
+        client: AsyncQdrantClient,
+        *,
+        model_id: str,
+        dimension: int,
+        circuit: Circuit,
+        quantisation: Quantisation | None = None,
+        live: bool = True,
+    ) -> None:
+        self._client = client
+        self._dimension = dimension
+        self._circuit = circuit
+        self._quantised = quantisation is not None
+        self._calls = QdrantCalls(circuit, probe=client.get_aliases)
+        self._collections = QdrantCollections(
+            client,
+            calls=self._calls,
+            model_id=model_id,
+            dimension=dimension,
+            quantised=self._quantised,
+            live=live,
+        )
+
+    @classmethod
+    def connect(cls, settings: QdrantSettings, *, model_id: str, dimension: int, live: bool = True) -> "QdrantVectors":
+        """An index on the server of these settings; sends nothing yet."""
+        key = settings.api_key
+        address = urlsplit(settings.url)
+        if key is not None and address.scheme == "http" and address.hostname not in _LOCAL:
+            _log.warning("qdrant_key_unencrypted", host=address.hostname)
+        client = AsyncQdrantClient(
+            url=settings.url,
+            headers=None if key is None else {"api-key": key},  # given as `api_key` it warns even of localhost
+            timeout=math.ceil(settings.deadline_s),
+            prefer_grpc=settings.prefer_grpc,
+            grpc_port=settings.grpc_port,
+            check_compatibility=False,  # it would ask from a thread, and only warn
+        )
+        return cls(
+            client,
+            model_id=model_id,
+            dimension=dimension,
+            circuit=Circuit("vectors", deadline_s=settings.deadline_s),
+            quantisation=settings.quantisation,
+            live=live,
+        )
+
+    async def upsert(self, collection: Collection, points: Sequence[IndexPoint], *, user_id: str) -> None:
+        """Adds points or replaces those with the same id; 256 a request."""
+        check_user(user_id)
+        check_points(points, collection, self._dimension)
+        for batch in batches(points, POINTS_AT_ONCE):
+            structs = [stored_point(point, collection, user_id) for point in batch]
+            await self._in(collection, partial(self._client.upsert, points=structs, wait=True))
+
+    async def delete(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> None:
+        """Removes this user's points."""
+        for batch in batches(stored_ids(check_user(user_id), point_ids), POINTS_AT_ONCE):
+            chosen = models.PointIdsList(points=list(batch))
+            await self._in(collection, partial(self._client.delete, points_selector=chosen, wait=True))
+
+    async def delete_user(self, collection: Collection, *, user_id: str) -> None:
+        """Removes all points of this user, in one operation."""
+        chosen = models.FilterSelector(filter=mine(check_user(user_id)))
+        await self._in(collection, partial(self._client.delete, points_selector=chosen, wait=True))
+
+    async def get(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> list[IndexPoint]:
+        """This user's points that exist, in the order of the ids."""
+        found: dict[str, IndexPoint] = {}
+        for batch in batches(stored_ids(check_user(user_id), point_ids), POINTS_AT_ONCE):
+            records = await self._in(
+                collection,
+                partial(self._client.retrieve, ids=batch, with_payload=True, with_vectors=True),
+            )
+            points = (read_point(record.payload or {}, record.vector, collection) for record in records)
+            found |= {point.point_id: point for point in points}
+        return [found[point_id] for point_id in point_ids if point_id in found]
+
+    async def search(self, queries: Sequence[IndexQuery], *, user_id: str) -> list[list[ScoredPoint]]:
+        """Runs several searches at once, one request a collection; equal scores are ordered by id."""
+        check_user(user_id)
+        for query in queries:
+            check_query(query, self._dimension)
+        places: dict[Collection, list[int]] = {}
+        for place, query in enumerate(queries):
+            if can_match(query):
+                places.setdefault(query.collection, []).append(place)
+        found = await asyncio.gather(
+            *(
+                self._search(collection, [queries[place] for place in asked], user_id)
+                for collection, asked in places.items()
+            )
+        )
+        results: list[list[ScoredPoint]] = [[] for _ in queries]
+        for asked, hits in zip(places.values(), found, strict=True):
+            for place, one in zip(asked, hits, strict=True):
+                results[place] = one
+        return results
+
+    async def count(self, collection: Collection, *, user_id: str) -> int:
+        """How many points this user has."""
+        chosen = mine(check_user(user_id))
+        return (await self._in(collection, partial(self._client.count, count_filter=chosen, exact=True))).count
+
+    async def stored(self, collection: Collection, *, user_id: str) -> list[StoredPoint]:
+        """All points of this user, read 256 at a time."""
+        chosen = mine(check_user(user_id))
+        found: list[StoredPoint] = []
+        after: models.ExtendedPointId | None = None
+        while True:
+            records, after = await self._in(
+                collection,
+                partial(
+                    self._client.scroll,
+                    scroll_filter=chosen,
+                    limit=POINTS_AT_ONCE,
+                    offset=after,
+                    with_payload=[POINT_ID, FINGERPRINT],
+                ),
+            )
+            found.extend(read_stored(record.payload or {}) for record in records)
+            if after is None:
+                return found
+
+    async def users(self, collection: Collection) -> list[str]:
+        """Everybody who has points, sorted."""
+
+        async def facet(limit: int) -> Sequence[FacetHit]:
+            request = partial(self._client.facet, key=USER_ID, limit=limit, exact=True)
+            return (await self._in(collection, request)).hits
+
+        return await owners(facet)
+
+    async def ping(self) -> None:
+        """Returns when the server answers, is new enough, and this model is live in it."""
+        await self._collections.check()
+
+    async def point_alias(self, collection: Collection, model_id: str) -> None:
+        """Makes the collection of a model the live one, in one step (DESIGN §8).
+
+        Raises:
+            InvalidField: There is no such collection.
+            StoreUnavailable: The server cannot answer.
+        """
+        await self._collections.point_alias(collection, model_id)
+
+    async def make_live(self) -> None:
+        """Makes this model's collections the live ones, all in one step (DESIGN §8).
+
+        Raises:
+            StoreUnavailable: The server cannot answer.
+        """
+        await self._collections.make_live()
+
+    async def drop(self) -> None:
+        """Deletes this model's collections; they are made anew at the next use.
+
+        Raises:
+            StoreUnavailable: The server cannot answer; some of them may be gone.
+        """
+        await self._collections.drop()
+
+    def figures(self) -> Mapping[str, float | str]:
+        """State and totals for `/health/detailed`, without asking the server."""
+        return self._circuit.figures()
+
+    async def close(self) -> None:
+        """Lets go of the connections."""
+        await self._circuit.close()
+        await self._client.close()
+
+    async def _search(
+        self, collection: Collection, queries: Sequence[IndexQuery], user_id: str
+    ) -> list[list[ScoredPoint]]:
+        requests = [searching(query, user_id, quantised=self._quantised) for query in queries]
+        replies = await self._in(collection, partial(self._client.query_batch_points, requests=requests))
+        return [
+            ranked(ScoredPoint((hit.payload or {})[POINT_ID], hit.score) for hit in reply.points) for reply in replies
+        ]
+
+    async def _in(self, collection: Collection, request: Callable[[str], Awaitable[T]]) -> T:
+        name = await self._collections.ready(collection)
+        try:
+            return await self._calls(lambda: request(name))
+        except MissingCollection:
+            self._collections.forget(collection)  # it is made anew at the next use, and filled by `index rebuild`
+            raise

@@ -1,0 +1,80 @@
+"""Locks that all processes share, in Redis or Valkey (STORES, Choice)."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import structlog
+from redis.asyncio.lock import Lock
+from redis.exceptions import LockNotOwnedError
+
+from memory.ports.coordination import Locks
+from memory.values.errors import StoreUnavailable
+
+from .client import RedisClient
+from .scripts import lock_key
+
+COMPONENT = "locks"
+_RENEWALS_PER_TTL = 3
+
+_log = structlog.get_logger(__name__)
+
+
+class RedisLocks(Locks):
+    """Keys that expire, renewed by their holders.
+
+    A lock is lost where the server forgets it or is away for longer than `ttl_s`; that is logged as `lock_lost`, and
+    the block goes on: what it does must not do harm when it is done twice.
+
+    Args:
+        redis: The connections.
+    """
+
+    def __init__(self, redis: RedisClient) -> None:
+        self._redis = redis
+
+    @asynccontextmanager
+    async def held(self, name: str, *, ttl_s: float = 30.0) -> AsyncIterator[bool]:
+        """Tries to take the lock and does not wait: yields whether this caller has it."""
+        lock = _Lock(self._redis.commands, lock_key(name), timeout=ttl_s, blocking=False, thread_local=False)
+        if not await self._redis.ask(lock.acquire(), component=COMPONENT):
+            yield False
+            return
+        renewal = asyncio.get_running_loop().create_task(self._renew(lock, name, ttl_s))
+        try:
+            yield True
+        finally:
+            renewal.cancel()
+            await asyncio.gather(renewal, return_exceptions=True)
+            await self._release(lock, name)
+
+    async def _renew(self, lock: Lock, name: str, ttl_s: float) -> None:
+        ours_until = time.monotonic() + ttl_s
+        while True:
+            await asyncio.sleep(ttl_s / _RENEWALS_PER_TTL)
+            asked = time.monotonic()
+            try:
+                await self._redis.ask(lock.reacquire(), component=COMPONENT)
+                ours_until = asked + ttl_s
+            except LockNotOwnedError:
+                _log.error("lock_lost", name=name, error="another may have taken it")
+                return
+            except StoreUnavailable as error:
+                if time.monotonic() >= ours_until:
+                    _log.error("lock_lost", name=name, error=error.message)
+                    return
+
+    async def _release(self, lock: Lock, name: str) -> None:
+        try:
+            await self._redis.ask(lock.release(), component=COMPONENT)
+        except LockNotOwnedError:
+            _log.warning("lock_was_not_ours_any_more", name=name)
+        except StoreUnavailable as error:
+            _log.warning("lock_expires_by_itself", name=name, error=error.message)
+
+
+class _Lock(Lock):
+    async def do_acquire(self, token: str | bytes) -> bool:
+        # An answer that was lost made the client ask again: then it is our own token that stands in the way.
+        return await super().do_acquire(token) or await self.redis.get(self.name) == token

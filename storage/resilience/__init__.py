@@ -1,0 +1,1 @@
+"""Wrappers that go on while a store is away."""

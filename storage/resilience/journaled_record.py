@@ -1,0 +1,257 @@
+"""A system of record that keeps what is said while its store is away, in a journal on this machine (DESIGN §7)."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
+from datetime import UTC, datetime
+from itertools import groupby
+from operator import attrgetter
+
+import structlog
+from pydantic import ValidationError
+
+from memory.ports.record import SystemOfRecord, UnitOfWork
+from memory.values.base import utc_now
+from memory.values.errors import BadRequest, StoreUnavailable
+from memory.values.records import Resource
+
+from ..shared.checks import check_owner, check_user
+
+_END_OF_TIME = datetime.max.replace(tzinfo=UTC)
+_log = structlog.get_logger(__name__)
+
+
+class JournaledRecord(SystemOfRecord):
+    """Wraps a system of record; only `append` differs: where the inner one is away, the journal holds the entries.
+
+    The journal is a system of record too, so it brings its own durability: what waits is its backlog, and what the
+    inner one has is taken off it and deleted. Entries are handed over oldest first. Until the inner one has all that
+    waits of a user, that user's new entries wait behind it, so the order of a session is kept. Every step may be
+    repeated: ids keep an entry from being there twice, and an entry leaves the journal only when the inner one has it.
+    Several processes may share a journal, and each hands over what it finds.
+
+    An entry that the inner one refuses for good stays in the journal, is logged and counted, and holds up nobody.
+
+    Args:
+        inner: The store that is meant to keep everything; closed with this.
+        journal: Where entries wait, durably; closed with this. Used for nothing else.
+        probe_interval_s: How often the inner one is tried while something waits.
+        look_interval_s: How often the journal is looked at otherwise: another process may have died and left entries.
+        batch: How many entries are handed over at a time.
+    """
+
+    def __init__(
+        self,
+        inner: SystemOfRecord,
+        journal: SystemOfRecord,
+        *,
+        probe_interval_s: float = 1.0,
+        look_interval_s: float = 30.0,
+        batch: int = 200,
+    ) -> None:
+        self.backlog = inner.backlog
+        self.runs = inner.runs
+        self._inner = inner
+        self._journal = journal
+        self._probe_interval_s = probe_interval_s
+        self._look_interval_s = look_interval_s
+        self._batch = batch
+        self._held = 0
+        self._drained = 0
+        self._waiting = 0
+        self._refused: set[tuple[str, str]] = set()
+        self._away_since: datetime | None = None
+        self._error = ""
+        self._something_waits = asyncio.Event()
+        self._draining: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begins to hand over what a crash left, in the background; the first `append` does so too."""
+        if self._draining is not None and not self._draining.done():
+            return
+        if self._draining is not None and (error := self._draining.exception()) is not None:
+            _log.error("journal_drain_died", error=repr(error))
+        self._draining = asyncio.get_running_loop().create_task(self._drain_forever())
+
+    def reading(self, *, user_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
+        """A consistent view of what the inner one has; what waits is not in it."""
+        return self._inner.reading(user_id=user_id)
+
+    def writing(self, *, user_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
+        """A transaction of the inner one."""
+        return self._inner.writing(user_id=user_id)
+
+    async def append(self, resources: Sequence[Resource], *, user_id: str) -> bool:
+        """Appends to the raw log, or to the journal.
+
+        Returns:
+            Whether the inner one has it.
+
+        Raises:
+            StoreUnavailable: Neither has it.
+        """
+        check_owner(resources, check_user(user_id))
+        if not resources:
+            return True
+        self.start()
+        if self._away_since is None and await self._caught_up(user_id):
+            try:
+                await self._inner.append(resources, user_id=user_id)
+            except StoreUnavailable as error:
+                self._lost_inner(error)
+            else:
+                return True
+        await self._hold(resources, user_id)
+        return False
+
+    async def ping(self) -> None:
+        """Asks the inner one."""
+        await self._inner.ping()
+
+    def figures(self) -> Mapping[str, float | str]:
+        """The inner one's, and what the journal of this process holds and has held."""
+        shown: dict[str, float | str] = {
+            **self._inner.figures(),
+            "journal_waiting": self._waiting,
+            "journal_held": self._held,
+            "journal_drained": self._drained,
+            "journal_refused": len(self._refused),
+        }
+        if self._away_since is not None or self._waiting:
+            shown |= {"status": "degraded", "error": self._error or "Entries wait in the journal."}
+        if self._away_since is not None:
+            shown["since"] = self._away_since.isoformat()
+        return shown
+
+    async def close(self) -> None:
+        """Stops handing over; what waits is kept for the next start."""
+        if self._draining is not None:
+            self._draining.cancel()
+            await asyncio.gather(self._draining, return_exceptions=True)
+            self._draining = None
+        await self._inner.close()
+        await self._journal.close()
+
+    async def drain(self) -> None:
+        """Hands over everything that waits now.
+
+        Raises:
+            StoreUnavailable: The inner one or the journal cannot answer; what is left still waits.
+        """
+        while waiting := await self._next():
+            await self._hand_over(waiting)
+        if self._away_since is not None:
+            await self._inner.backlog.unlearned(limit=1)  # nothing waited, so nothing has shown that it answers again
+            self._found_inner()
+        self._waiting = (await self._journal.backlog.counts())["unlearned"]
+
+    async def _drain_forever(self) -> None:
+        while True:
+            self._something_waits.clear()
+            try:
+                await self.drain()
+            except StoreUnavailable as error:
+                self._error = error.message
+            if self._away_since is None and not self._waiting:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self._look_interval_s):
+                        await self._something_waits.wait()
+            await asyncio.sleep(self._probe_interval_s)
+
+    async def _caught_up(self, user_id: str) -> bool:
+        """Whether the inner one has all entries of the user, after a batch was handed over where it has not."""
+        try:
+            waiting = await self._next(user_id)
+        except StoreUnavailable as error:  # a broken journal is no reason to refuse what can be kept
+            _log.warning("journal_unreadable", error=error.message)
+            return True
+        if not waiting:
+            return True
+        try:
+            await self._hand_over(waiting)
+            return not await self._next(user_id)
+        except StoreUnavailable:
+            return False
+
+    async def _hold(self, resources: Sequence[Resource], user_id: str) -> None:
+        try:
+            await self._journal.append([_envelope(resource) for resource in resources], user_id=user_id)
+        except StoreUnavailable as error:
+            message = f"The turn can be kept neither in the system of record nor in its journal: {error.message}"
+            raise StoreUnavailable(message, component="record") from error
+        self._held += len(resources)
+        self._waiting += len(resources)
+        self._something_waits.set()
+
+    async def _next(self, user_id: str | None = None) -> list[Resource]:
+        limit = self._batch + len(self._refused)
+        waiting = await self._journal.backlog.unlearned(limit=limit, user_id=user_id)
+        return [entry for entry in waiting if (entry.user_id, entry.resource_id) not in self._refused]
+
+    async def _hand_over(self, waiting: Sequence[Resource]) -> None:
+        for user_id, entries in groupby(sorted(waiting, key=attrgetter("user_id")), key=attrgetter("user_id")):
+            taken = await self._give(list(entries), user_id)
+            async with self._journal.writing(user_id=user_id) as unit:
+                self._drained += len(await unit.log.mark_learned(taken))
+                await unit.log.delete_orphaned(created_before=_END_OF_TIME)
+                await unit.commit()
+
+    async def _give(self, entries: Sequence[Resource], user_id: str) -> list[str]:
+        """Appends what the envelopes hold to the inner one; returns the ids of those that it has now."""
+        found = [(entry, content) for entry in entries if (content := self._opened(entry)) is not None]
+        try:
+            await self._append_to_inner([content for _, content in found], user_id)
+            return [entry.resource_id for entry, _ in found]
+        except BadRequest:  # at least one of them: which?
+            taken = []
+            for entry, content in found:
+                try:
+                    await self._append_to_inner([content], user_id)
+                    taken.append(entry.resource_id)
+                except BadRequest as error:
+                    self._refuse(entry, error.message)
+            return taken
+
+    async def _append_to_inner(self, resources: Sequence[Resource], user_id: str) -> None:
+        try:
+            await self._inner.append(resources, user_id=user_id)
+        except StoreUnavailable as error:
+            self._lost_inner(error)
+            raise
+        self._found_inner()
+
+    def _opened(self, entry: Resource) -> Resource | None:
+        try:
+            return Resource.model_validate_json(entry.content)
+        except ValidationError as error:
+            self._refuse(entry, f"unreadable: {error.error_count()} problems")
+            return None
+
+    def _refuse(self, entry: Resource, reason: str) -> None:
+        self._refused.add((entry.user_id, entry.resource_id))
+        _log.error("journal_entry_refused", resource_id=entry.resource_id, error=reason)
+
+    def _lost_inner(self, error: StoreUnavailable) -> None:
+        self._error = error.message
+        if self._away_since is None:
+            self._away_since = utc_now()
+            self._something_waits.set()
+            _log.warning("record_away", error=error.message)
+
+    def _found_inner(self) -> None:
+        if self._away_since is not None:
+            self._away_since = None
+            self._error = ""
+            _log.info("record_back", journal_held=self._held)
+
+
+def _envelope(resource: Resource) -> Resource:
+    """An entry of the journal: `learn` puts it on the backlog, whatever the entry inside says of itself."""
+    return Resource(
+        resource_id=resource.resource_id,
+        user_id=resource.user_id,
+        session_id=resource.session_id,
+        content=resource.model_dump_json(),
+        created_at=resource.created_at,
+        learn=True,
+    )

@@ -1,0 +1,188 @@
+"""What a vector index stores and compares with, in no engine's terms; each engine has its own spelling of it.
+
+Every condition of a search is made here, and the first of them is always the user, so that no engine's adapter can
+forget it.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+
+from memory.ports.vectors import (
+    PAYLOAD_FIELDS,
+    Collection,
+    FieldKind,
+    IndexPoint,
+    IndexQuery,
+    Stored,
+    StoredPoint,
+)
+from memory.values.ids import derive_id
+from memory.values.vectors import SparseVector
+
+from .index_checks import is_point_id
+from .metadata_tokens import metadata_token, metadata_tokens
+
+DENSE = "dense"
+"""Name of the vectors that are compared by cosine."""
+SPARSE = "sparse"
+"""Name of the term weights, which the engine multiplies by IDF."""
+SCANNED_USER_POINTS = 1_000_000
+"""A keyword search reads the points of one user up to this many; beyond, the engine would walk everybody's postings:
+9.7 instead of 2.1 ms for a user with 10,000 of a million points (benchmarks.stores)."""
+POINTS_AT_ONCE = 256
+"""So many points an engine writes or reads in one call."""
+USER_ID = "user_id"
+POINT_ID = "point_id"
+FINGERPRINT = "fingerprint"
+
+_COMMON = {
+    USER_ID: FieldKind.KEYWORD,
+    "session_id": FieldKind.KEYWORD,
+    "role": FieldKind.KEYWORD,
+    "metadata": FieldKind.KEYWORD,
+    "created_at_s": FieldKind.FLOAT,
+}
+
+
+@dataclass(frozen=True)
+class Equals:
+    """The field has this value, or holds it among several."""
+
+    key: str
+    value: str
+
+
+@dataclass(frozen=True)
+class AnyOf:
+    """The field has one of these values."""
+
+    key: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Between:
+    """The field lies in this range, both ends included; None is no limit."""
+
+    key: str
+    low: float | None
+    high: float | None
+
+
+Condition = Equals | AnyOf | Between
+
+
+def stored_name(collection: Collection, model_id: str) -> str:
+    """The name of a collection's vectors by one model; two models never share one."""
+    return f"{collection.value}__{quote(model_id, safe='')}"
+
+
+def stored_id(user_id: str, point_id: str) -> str:
+    """The id under which an engine holds a user's point: two users that send one id own two points."""
+    return derive_id("point", user_id, point_id)
+
+
+def stored_ids(user_id: str, point_ids: Iterable[str]) -> list[str]:
+    """Ids under which an engine may hold these points, each once; what is no point id is left out."""
+    return [stored_id(user_id, point_id) for point_id in dict.fromkeys(point_ids) if is_point_id(point_id)]
+
+
+def indexed_fields(collection: Collection) -> dict[str, FieldKind]:
+    """Payload fields that an engine must index."""
+    return _COMMON | dict(PAYLOAD_FIELDS[collection])
+
+
+def of_user(user_id: str) -> Condition:
+    """Lets through the points of one user."""
+    return Equals(USER_ID, user_id)
+
+
+def conditions(query: IndexQuery, user_id: str) -> list[Condition]:
+    """What a point must meet to be found: it is this user's, and it passes the filters of the search."""
+    filters = query.filters
+    must: list[Condition] = [of_user(user_id)]
+    if filters.session_id is not None:
+        must.append(Equals("session_id", filters.session_id))
+    if filters.role is not None:
+        must.append(Equals("role", filters.role.value))
+    if filters.created_from is not None or filters.created_to is not None:
+        low = None if filters.created_from is None else filters.created_from.timestamp()
+        high = None if filters.created_to is None else filters.created_to.timestamp()
+        must.append(Between("created_at_s", low, high))
+    for key, wanted in filters.metadata.items():
+        if isinstance(wanted, list):
+            must.append(AnyOf("metadata", tuple(metadata_token(key, value) for value in wanted)))
+        else:
+            must.append(Equals("metadata", metadata_token(key, wanted)))
+    must.extend(Equals(name, value) for name, value in query.where.items())
+    return must
+
+
+def can_match(query: IndexQuery) -> bool:
+    """Whether a search may find anything: a filter by any of no values lets nothing through."""
+    nothing_asked = query.sparse is not None and not query.sparse.indices
+    return query.limit > 0 and not nothing_asked and [] not in query.filters.metadata.values()
+
+
+def payload_of(point: IndexPoint, collection: Collection, user_id: str) -> dict[str, object]:
+    """What is stored beside the vectors of a point; times as RFC 3339, to the microsecond (000 §5.1)."""
+    kinds = PAYLOAD_FIELDS[collection]
+    payload: dict[str, object] = {name: _as_stored(value, kinds[name]) for name, value in point.payload.items()}
+    payload |= {
+        USER_ID: user_id,
+        POINT_ID: point.point_id,
+        FINGERPRINT: point.fingerprint,
+        "created_at_s": float(point.created_at_s),
+        "metadata": metadata_tokens(point.metadata),
+    }
+    if point.session_id is not None:
+        payload["session_id"] = point.session_id
+    if point.role is not None:
+        payload["role"] = point.role
+    return payload
+
+
+def read_point(payload: Mapping[str, Any], vectors: Any, collection: Collection) -> IndexPoint:
+    """The point that was stored, terms in rising order, without its metadata.
+
+    Args:
+        payload: What was stored beside the vectors.
+        vectors: The vectors by name, as they were written; the engines spell their types differently.
+        collection: Where it was stored.
+    """
+    kinds = PAYLOAD_FIELDS[collection]
+    sparse = vectors[SPARSE]
+    terms = sorted(zip(sparse.indices, sparse.values, strict=True))
+    return IndexPoint(
+        point_id=payload[POINT_ID],
+        dense=np.asarray(vectors[DENSE], dtype=np.float32),
+        sparse=SparseVector(tuple(term for term, _ in terms), tuple(weight for _, weight in terms)),
+        created_at_s=payload["created_at_s"],
+        session_id=payload.get("session_id"),
+        role=payload.get("role"),
+        payload={name: _as_given(payload[name], kind) for name, kind in kinds.items() if name in payload},
+        fingerprint=payload.get(FINGERPRINT, ""),  # points of the first release have none
+    )
+
+
+def read_stored(payload: Mapping[str, Any]) -> StoredPoint:
+    """Which point this is the payload of."""
+    return StoredPoint(payload[POINT_ID], payload.get(FINGERPRINT, ""))
+
+
+def _as_stored(value: Stored, kind: FieldKind) -> Stored:
+    if kind is FieldKind.TIME:
+        return datetime.fromtimestamp(float(value), UTC).isoformat()
+    return float(value) if kind is FieldKind.FLOAT else value
+
+
+def _as_given(value: Any, kind: FieldKind) -> Stored:
+    if kind is FieldKind.TIME:
+        return datetime.fromisoformat(value).timestamp()
+    stored: Stored = value
+    return stored

@@ -1,0 +1,75 @@
+"""Where the names of entities stand in a text (`memory.ports.record.EntityRepository.found_in`)."""
+
+import unicodedata
+from itertools import pairwise
+
+from memory.values.entities import Entity
+from memory.values.text import normalise
+
+PREFIX_LENGTH = 2
+"""Characters of a name by which a text is probed first."""
+HEAD_LENGTH = 32
+"""Characters of a name by which a text is probed exactly; what is beyond is compared afterwards."""
+
+_WORD_CATEGORIES = frozenset({"Ll", "Lu", "Lt", "Nd"})
+
+
+def comparable(text: str) -> str:
+    """The normalised form, without the two things that a database cannot compare: NUL and lone surrogates."""
+    valid = text.encode("utf-8", "replace").decode("utf-8")
+    return normalise(valid).replace("\0", "\ufffd")
+
+
+def names_of(entity: Entity) -> list[str]:
+    """The names of an entity as they are compared: the value first, then the aliases, each once."""
+    names = (entity.normalised_value, entity.entity_value, *entity.aliases)
+    return [name for name in dict.fromkeys(comparable(name) for name in names) if name]
+
+
+def _is_word(character: str) -> bool:
+    """Whether words are written with it and set apart by spaces: letters of cased scripts, digits, underscore.
+
+    Han, kana and hangul are not: names stand in them without borders.
+    """
+    return character == "_" or unicodedata.category(character) in _WORD_CATEGORIES
+
+
+def word_borders(text: str) -> list[bool]:
+    """For each of the len(text) + 1 places between characters, whether a name may begin or end there."""
+    words = [_is_word(character) for character in text]
+    if not words:
+        return [True]
+    return [True, *(not (left and right) for left, right in pairwise(words)), True]
+
+
+def position_of(name: str, text: str, borders: list[bool]) -> int | None:
+    """The first place where a name stands in a text, both in comparable form; None where it does not."""
+    start = text.find(name) if name else -1
+    while start >= 0:
+        if borders[start] and borders[start + len(name)]:
+            return start
+        start = text.find(name, start + 1)
+    return None
+
+
+def prefixes(text: str, borders: list[bool]) -> dict[str, list[int]]:
+    """Every beginning that a name in this text may have, with the places where it stands."""
+    places: dict[str, list[int]] = {}
+    for start in range(len(text)):
+        if borders[start]:
+            places.setdefault(text[start], []).append(start)
+            if start + PREFIX_LENGTH <= len(text):
+                places.setdefault(text[start : start + PREFIX_LENGTH], []).append(start)
+    return places
+
+
+def heads(text: str, borders: list[bool], prefix: str, starts: list[int]) -> set[str]:
+    """Every head of a name that may stand at the places where `prefix` does."""
+    if len(prefix) < PREFIX_LENGTH:
+        return {prefix} if any(borders[start + 1] for start in starts) else set()
+    found = set()
+    for start in starts:
+        for end in range(start + PREFIX_LENGTH, min(start + HEAD_LENGTH, len(text)) + 1):
+            if borders[end] or end - start == HEAD_LENGTH:
+                found.add(text[start:end])
+    return found

@@ -1,0 +1,102 @@
+"""How a session changes when something is said: the rules that every session store follows (000 §4.3)."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from memory.ports.sessions import COREFERENCE_HISTORY, DEIXIS_WORDS, HISTORY_TURNS, MENTIONED_ENTITIES
+from memory.values.dialogue import Session, SessionContext, Turn
+from memory.values.resolutions import CoreferenceResolution, Revision
+
+HistoryEntry = dict[str, str | float | None]
+"""An entry of `SessionContext.coreference_history`."""
+
+
+def new_context(session_id: str, *, user_id: str, now: datetime) -> SessionContext:
+    """The context of a session that starts now."""
+    return SessionContext(session_id=session_id, user_id=user_id, started_at=now, last_activity=now)
+
+
+def history_entry(resolution: CoreferenceResolution) -> HistoryEntry:
+    """What `SessionContext.coreference_history` keeps of a resolution."""
+    return {
+        "original_text": resolution.original_text,
+        "resolved_text": resolution.resolved_text,
+        "entity_id": resolution.entity_id,
+        "source": resolution.source.value,
+        "confidence": resolution.confidence,
+    }
+
+
+def marked(history: Sequence[HistoryEntry], revision: Revision | None) -> tuple[HistoryEntry, ...]:
+    """The history in which the latest entry that a revision takes back says what was meant."""
+    entries = list(history)
+    if revision is None or revision.rejected is None:
+        return tuple(entries)
+    taken_back = (revision.resolution.original_text, revision.rejected.text)
+    for at, entry in reversed(list(enumerate(entries))):
+        if (entry.get("original_text"), entry.get("resolved_text")) == taken_back and not entry.get("corrected"):
+            entries[at] = {**entry, "corrected": revision.resolution.resolved_text}
+            break
+    return tuple(entries)
+
+
+def last_referred(referred: str | None, resolutions: Sequence[CoreferenceResolution]) -> str | None:
+    """The entity that was referred to last: `referred`, else that of the last resolution with one."""
+    return referred or next((one.entity_id for one in reversed(resolutions) if one.entity_id is not None), None)
+
+
+def bounded(context: SessionContext) -> SessionContext:
+    """The context with each entity once, at its latest place, and every list cut to its bound, oldest first."""
+    latest_once = tuple(reversed(dict.fromkeys(reversed(context.mentioned_entities))))
+    return context.model_copy(
+        update={
+            "mentioned_entities": latest_once[-MENTIONED_ENTITIES:],
+            "coreference_history": context.coreference_history[-COREFERENCE_HISTORY:],
+            "deixis": context.deixis[-DEIXIS_WORDS:],
+        }
+    )
+
+
+def appended(
+    session: Session,
+    *,
+    turns: Sequence[Turn],
+    mentioned: Sequence[str],
+    resolutions: Sequence[CoreferenceResolution],
+    deixis: Sequence[str],
+    referred: str | None,
+    revision: Revision | None,
+    now: datetime,
+) -> Session:
+    """The session after an append (`memory.ports.sessions.SessionStore.append`).
+
+    Where all turns are there already, the call is a repetition: what was seen in them is there too.
+    """
+    context = session.context
+    history = list(session.turns)
+    for turn in turns:
+        if turn.turn_id is None or all(turn.turn_id != known.turn_id for known in history):
+            history.append(turn)
+    repeated = bool(turns) and len(history) == len(session.turns)
+    changes: dict[str, object] = {
+        "mentioned_entities": (*context.mentioned_entities, *mentioned),
+        "last_referred_entity": last_referred(referred, resolutions) or context.last_referred_entity,
+        "last_activity": now,
+    }
+    if not repeated:
+        changes |= {
+            "coreference_history": (
+                *marked(context.coreference_history, revision),
+                *map(history_entry, resolutions),
+            ),
+            "deixis": (*context.deixis, *deixis),
+        }
+    return Session(context=bounded(context.model_copy(update=changes)), turns=tuple(history[-HISTORY_TURNS:]))
+
+
+def with_earlier(session: Session, earlier: Sequence[Turn]) -> Session:
+    """The session with turns before its own that it has not seen; of a turn that both have, its own stays."""
+    own = {turn.turn_id: turn for turn in session.turns if turn.turn_id is not None}
+    first = [own.pop(turn.turn_id, turn) if turn.turn_id else turn for turn in earlier]
+    rest = [turn for turn in session.turns if turn.turn_id is None or turn.turn_id in own]
+    return session.model_copy(update={"turns": (*first, *rest)[-HISTORY_TURNS:]})

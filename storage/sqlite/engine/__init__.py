@@ -1,0 +1,1 @@
+"""Connections, transactions, schema and migrations of the SQLite file."""

@@ -1,0 +1,149 @@
+"""The embedded system of record: one SQLite file that several processes may open (STORES, SQLite)."""
+
+import sqlite3
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+from memory.ports.record import SystemOfRecord, UnitOfWork
+
+from ..shared.checks import check_user
+from .backlog import SqliteBacklog
+from .engine.connections import Lane, LanePool, reader_pool, writer_pool
+from .engine.health import figures_of
+from .engine.migrations import migrate
+from .engine.transaction import Transaction
+from .repositories.categories import SqliteCategories, SqliteCategoryAccesses
+from .repositories.changes import SqliteChanges
+from .repositories.entities import SqliteEntities
+from .repositories.facts import SqliteFacts
+from .repositories.graph import SqliteGraph
+from .repositories.log import SqliteLog
+from .repositories.memories import SqliteMemories
+from .repositories.relations import SqliteRelations
+from .repositories.typed_memories import SqliteAam
+from .runs import SqliteRuns
+
+
+class SqliteUnit(UnitOfWork):
+    """A transaction in one user's data; after `commit` or `rollback` it is over."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self.log = SqliteLog(transaction)
+        self.entities = SqliteEntities(transaction)
+        self.relations = SqliteRelations(transaction)
+        self.memories = SqliteMemories(transaction)
+        self.facts = SqliteFacts(transaction)
+        self.categories = SqliteCategories(transaction)
+        self.category_accesses = SqliteCategoryAccesses(transaction)
+        self.graph = SqliteGraph(transaction)
+        self.aam = SqliteAam(transaction)
+        self.changes = SqliteChanges(transaction)
+        self._transaction = transaction
+
+    async def commit(self) -> None:
+        """Makes all of it durable, or none.
+
+        A commit that is cancelled while it runs may have happened or not: every write can be repeated.
+        """
+        await self._transaction.commit()
+
+    async def rollback(self) -> None:
+        """Undoes all of it."""
+        await self._transaction.rollback()
+
+
+class SqliteRecord(SystemOfRecord):
+    """Units of work over one SQLite file in WAL mode.
+
+    All SQLite calls run in threads of their own. In one process, writers take turns in the order in which they asked;
+    between processes SQLite decides, within the deadline. Use one instance in one event loop.
+
+    Args:
+        readers: Where units of work read.
+        writer: Where they write.
+        backlog: What is waiting, over all users.
+        others: The pools that the backlog uses besides; closed with the rest.
+    """
+
+    def __init__(
+        self, *, readers: LanePool, writer: LanePool, backlog: SqliteBacklog, others: Sequence[LanePool]
+    ) -> None:
+        self.backlog = backlog
+        self.runs = SqliteRuns(reader=readers, writer=writer)
+        self._readers = readers
+        self._writer = writer
+        self._pools = (writer, readers, *others)
+
+    @classmethod
+    def open(cls, path: Path, *, durable: bool = True, readers: int = 4, deadline_s: float = 5.0) -> "SqliteRecord":
+        """Opens the file, creating or migrating it; blocks, so call it while starting.
+
+        Args:
+            path: The database file; its folder is created.
+            durable: Whether a commit survives a power cut (`synchronous=FULL`), as the raw log needs, or only a
+                killed process (`NORMAL`), which is enough where everything written can be learned again.
+            readers: How many units of work may read at once.
+            deadline_s: How long a unit of work waits for its turn, and then for other processes.
+
+        Raises:
+            StoreUnavailable: The file cannot be opened or is from a newer version.
+        """
+        migrate(path, deadline_s=deadline_s)
+        siblings: list[Lane] = []
+        writer = writer_pool(path, siblings=siblings, durable=durable, deadline_s=deadline_s)
+        reader, counter = (reader_pool(path, siblings=siblings, lanes=1, deadline_s=deadline_s) for _ in range(2))
+        return cls(
+            readers=reader_pool(path, siblings=siblings, lanes=readers, deadline_s=deadline_s),
+            writer=writer,
+            backlog=SqliteBacklog(reader=reader, counter=counter, writer=writer, path=path),
+            others=(reader, counter),
+        )
+
+    def reading(self, *, user_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
+        """A consistent view of one user's data."""
+        return self._reading(check_user(user_id))
+
+    def writing(self, *, user_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
+        """A transaction that may write; one at a time."""
+        return self._writing(check_user(user_id))
+
+    async def ping(self) -> None:
+        """Reads, and writes after a failed write: only that shows that the lock is gone, or the disk has room again."""
+        async with self._readers.lane():
+            pass
+        if self._writer.health.degraded:
+            async with self._writer.lane() as lane:
+                await lane.run(_rewrite)
+                await lane.commit()
+
+    def figures(self) -> Mapping[str, float | str]:
+        """Failures since the start; `status` and the latest `error` until work succeeds again."""
+        return figures_of(pool.health for pool in reversed(self._pools))
+
+    async def close(self) -> None:
+        """Finishes what is under way and lets go of the files."""
+        for pool in self._pools:
+            await pool.close()
+
+    @asynccontextmanager
+    async def _reading(self, user_id: str) -> AsyncIterator[UnitOfWork]:
+        async with self._readers.lane() as lane:
+            transaction = Transaction(lane, user_id=user_id, writable=False)
+            try:
+                yield SqliteUnit(transaction)
+            finally:
+                transaction.close()
+
+    @asynccontextmanager
+    async def _writing(self, user_id: str) -> AsyncIterator[UnitOfWork]:
+        async with self._writer.lane() as lane:
+            transaction = Transaction(lane, user_id=user_id, writable=True)
+            try:
+                yield SqliteUnit(transaction)
+            finally:
+                transaction.close()
+
+
+def _rewrite(connection: sqlite3.Connection) -> None:
+    connection.execute("UPDATE migrations SET applied_at = applied_at WHERE number = 1")

@@ -1,0 +1,1 @@
+"""One repository a kind, over one SQLite transaction."""

@@ -1,0 +1,182 @@
+"""Entities in SQLite, with a table of their names for exact search."""
+
+import sqlite3
+from collections.abc import Sequence
+from datetime import datetime
+
+import orjson
+
+from memory.ports.accesses import Access
+from memory.ports.repositories import EntityRepository
+from memory.ports.vectors import Collection
+from memory.values.entities import Entity, EntityStatus
+
+from ...shared.changes import accessed, listed_as, mentioned
+from ...shared.checks import check_moment, check_owner
+from ...shared.names import HEAD_LENGTH, PREFIX_LENGTH, comparable, heads, names_of, position_of, prefixes, word_borders
+from ...shared.timestamps import microseconds
+from ..engine.outbox import queue
+from ..engine.transaction import Transaction, after_clause, select_by_id
+
+_KNOWN_PREFIXES = """
+    SELECT value FROM json_each(?)
+    WHERE EXISTS (SELECT 1 FROM names WHERE user_id = ? AND prefix = value)
+"""
+_ACTIVE_BY_HEAD = """
+    SELECT names.name, entities.entity_id
+    FROM json_each(?) CROSS JOIN names ON names.user_id = ? AND names.head = value
+    JOIN entities ON entities.user_id = names.user_id AND entities.entity_id = names.entity_id
+    WHERE entities.status = ?
+"""
+# An archived entity may have left its name to the one that it was merged into: the active one is meant.
+_BY_NAME = """
+    SELECT entities.body FROM names
+    JOIN entities ON entities.user_id = names.user_id AND entities.entity_id = names.entity_id
+    WHERE names.user_id = ? AND names.name = ?
+    ORDER BY entities.status <> ?, names.rank > 0, entities.entity_id LIMIT 1
+"""
+
+
+class SqliteEntities(EntityRepository):
+    """The entities of one user."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+        self._user_id = transaction.user_id
+
+    async def get(self, entity_ids: Sequence[str]) -> list[Entity]:
+        """The entities that exist, in the order of the ids."""
+        return await self._transaction.read(lambda connection: self._by_id(connection, entity_ids))
+
+    async def get_by_value(self, value: str) -> Entity | None:
+        """The entity with this name or alias: active before others, names before aliases."""
+
+        def work(connection: sqlite3.Connection) -> Entity | None:
+            parameters = (self._user_id, comparable(value), EntityStatus.ACTIVE.value)
+            row = connection.execute(_BY_NAME, parameters).fetchone()
+            return None if row is None else Entity.model_validate_json(row[0])
+
+        return await self._transaction.read(work)
+
+    async def found_in(self, text: str) -> list[Entity]:
+        """Active entities whose name or an alias occurs in the text: longest name first, then first in the text.
+
+        The text is probed twice: which of its beginnings does any name have, and then which whole names. The work
+        depends on the length of the text and hardly on how many entities there are.
+        """
+
+        def work(connection: sqlite3.Connection) -> list[Entity]:
+            where = comparable(text)
+            borders = word_borders(where)
+            places = prefixes(where, borders)
+            known = connection.execute(_KNOWN_PREFIXES, (orjson.dumps(list(places)).decode(), self._user_id))
+            probes: set[str] = set()
+            for (prefix,) in known.fetchall():
+                probes |= heads(where, borders, prefix, places[prefix])
+            rows = connection.execute(
+                _ACTIVE_BY_HEAD, (orjson.dumps(list(probes)).decode(), self._user_id, EntityStatus.ACTIVE.value)
+            )
+            ranked = sorted(
+                (-len(name), position, entity_id)
+                for name, entity_id in rows
+                if (position := position_of(name, where, borders)) is not None
+            )
+            return self._by_id(connection, list(dict.fromkeys(entity_id for _, _, entity_id in ranked)))
+
+        return await self._transaction.read(work)
+
+    async def recent(self, *, limit: int) -> list[Entity]:
+        """Active entities, latest mentioned first."""
+
+        def work(connection: sqlite3.Connection) -> list[Entity]:
+            rows = connection.execute(
+                "SELECT body FROM entities WHERE user_id = ? AND status = ?"
+                " ORDER BY last_mentioned_us DESC, rowid DESC LIMIT ?",
+                (self._user_id, EntityStatus.ACTIVE.value, max(limit, 0)),
+            )
+            return [Entity.model_validate_json(body) for (body,) in rows]
+
+        return await self._transaction.read(work)
+
+    async def page(self, *, after: str | None = None, limit: int) -> list[Entity]:
+        """Entities of any status in the order of their ids."""
+        where, start = after_clause("entity_id", after)
+        statement = f"SELECT body FROM entities WHERE user_id = ?{where} ORDER BY entity_id LIMIT ?"  # noqa: S608
+
+        def work(connection: sqlite3.Connection) -> list[Entity]:
+            rows = connection.execute(statement, (self._user_id, *start, max(limit, 0)))
+            return [Entity.model_validate_json(body) for (body,) in rows]
+
+        return await self._transaction.read(work)
+
+    async def save(self, entities: Sequence[Entity]) -> None:
+        """Inserts or replaces, and queues them for the vector index."""
+        check_owner(entities, self._user_id)
+
+        def work(connection: sqlite3.Connection) -> None:
+            for entity in entities:
+                self._save(connection, entity)
+            queue(connection, self._user_id, Collection.ENTITIES, (entity.entity_id for entity in entities))
+
+        await self._transaction.write(work)
+
+    async def update_mention(self, entity_id: str, *, at: datetime) -> bool:
+        """Counts one more mention at this time; whether there is such an entity."""
+        check_moment(at, "at")
+
+        def work(connection: sqlite3.Connection) -> bool:
+            found = self._by_id(connection, [entity_id])
+            for entity in found:
+                self._save(connection, mentioned(entity, at))
+            queue(connection, self._user_id, Collection.ENTITIES, (entity.entity_id for entity in found))
+            return bool(found)
+
+        return await self._transaction.write(work)
+
+    async def delete(self, entity_ids: Sequence[str]) -> int:
+        """Deletes entities and their names; how many there were."""
+
+        def work(connection: sqlite3.Connection) -> int:
+            there = [entity.entity_id for entity in self._by_id(connection, list(dict.fromkeys(entity_ids)))]
+            keys = [(self._user_id, entity_id) for entity_id in there]
+            connection.executemany("DELETE FROM entities WHERE user_id = ? AND entity_id = ?", keys)
+            connection.executemany("DELETE FROM names WHERE user_id = ? AND entity_id = ?", keys)
+            queue(connection, self._user_id, Collection.ENTITIES, there)
+            return len(there)
+
+        return await self._transaction.write(work)
+
+    async def count_accesses(self, accesses: Sequence[Access]) -> None:
+        """Adds to the counts of those that exist."""
+        statement = "UPDATE entities SET body = ? WHERE user_id = ? AND entity_id = ?"
+
+        def work(connection: sqlite3.Connection) -> None:
+            for access in accesses:
+                for entity in self._by_id(connection, [access.item_id]):
+                    body = accessed(entity, access).model_dump_json()
+                    connection.execute(statement, (body, self._user_id, access.item_id))
+
+        await self._transaction.write(work)
+
+    def _save(self, connection: sqlite3.Connection, entity: Entity) -> None:
+        key = (self._user_id, entity.entity_id)
+        connection.execute(
+            "INSERT INTO entities (user_id, entity_id, status, last_mentioned_us, body) VALUES (?, ?, ?, ?, ?)"
+            " ON CONFLICT (user_id, entity_id) DO UPDATE SET"
+            " status = excluded.status, last_mentioned_us = excluded.last_mentioned_us, body = excluded.body",
+            (*key, listed_as(entity), microseconds(entity.last_mentioned), entity.model_dump_json()),
+        )
+        connection.execute("DELETE FROM names WHERE user_id = ? AND entity_id = ?", key)
+        connection.executemany(
+            "INSERT INTO names (user_id, entity_id, name, rank, head, prefix) VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                (*key, name, rank, name[:HEAD_LENGTH], name[:PREFIX_LENGTH])
+                for rank, name in enumerate(names_of(entity))
+            ),
+        )
+
+    def _by_id(self, connection: sqlite3.Connection, entity_ids: Sequence[str]) -> list[Entity]:
+        statement = "SELECT entity_id, body FROM entities WHERE user_id = ? AND entity_id IN ({})"
+        rows = select_by_id(connection, statement, self._user_id, entity_ids)
+        found = {entity_id: Entity.model_validate_json(body) for entity_id, body in rows}
+        return [found[entity_id] for entity_id in entity_ids if entity_id in found]

@@ -1,0 +1,138 @@
+"""The raw log in SQLite."""
+
+import sqlite3
+from collections.abc import Sequence
+from datetime import datetime
+
+from memory.ports.repositories import RawLog, Resources, Strings
+from memory.values.records import Resource, ResourceKind
+
+from ...shared.checks import check_moment, check_owner
+from ...shared.timestamps import microseconds
+from ..engine.transaction import Transaction, select_by_id
+
+_LAST_SEQUENCE = 2**63 - 1
+_APPEND = """
+    INSERT INTO resources (user_id, resource_id, session_id, learned, kind, created_us, body)
+    VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (user_id, resource_id) DO NOTHING
+"""
+_UNEXTRACTED = "SELECT sequence, body FROM resources WHERE user_id = ? AND learned = 0 ORDER BY sequence LIMIT ?"
+_DELETE_ORPHANED = """
+    DELETE FROM resources WHERE user_id = ? AND learned = 1 AND created_us < ?
+    AND NOT EXISTS (
+        SELECT 1 FROM memories
+        WHERE memories.user_id = resources.user_id AND memories.resource_id = resources.resource_id
+    )
+    AND NOT EXISTS (
+        SELECT 1 FROM facts WHERE facts.user_id = resources.user_id AND facts.resource_id = resources.resource_id
+    )
+"""
+
+
+def resource_of(sequence: int, body: str) -> Resource:
+    """The entry that a row of `resources` holds."""
+    return Resource.model_validate_json(body).model_copy(update={"sequence": sequence})
+
+
+class SqliteLog(RawLog):
+    """The raw log of one user; `sequence` is the row number of the whole table."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+        self._user_id = transaction.user_id
+
+    async def append(self, resources: Sequence[Resource]) -> None:
+        """Appends in order; an id that is there already is skipped."""
+        check_owner(resources, self._user_id)
+
+        def work(connection: sqlite3.Connection) -> None:
+            connection.executemany(
+                _APPEND,
+                (
+                    (
+                        resource.user_id,
+                        resource.resource_id,
+                        resource.session_id,
+                        not resource.learn,
+                        resource.kind.value,
+                        microseconds(resource.created_at),
+                        resource.model_dump_json(exclude={"sequence"}),
+                    )
+                    for resource in resources
+                ),
+            )
+
+        await self._transaction.write(work)
+
+    async def get(self, resource_ids: Sequence[str]) -> Resources:
+        """The entries that exist, in the order of the ids."""
+
+        def work(connection: sqlite3.Connection) -> Resources:
+            statement = "SELECT resource_id, sequence, body FROM resources WHERE user_id = ? AND resource_id IN ({})"
+            rows = select_by_id(connection, statement, self._user_id, resource_ids)
+            found = {resource_id: resource_of(int(sequence), body) for resource_id, sequence, body in rows}
+            return [found[resource_id] for resource_id in resource_ids if resource_id in found]
+
+        return await self._transaction.read(work)
+
+    async def session(self, session_id: str, *, limit: int, before: int | None = None) -> Resources:
+        """The latest `limit` entries of a session, oldest first."""
+        last = _LAST_SEQUENCE if before is None else before - 1
+
+        def work(connection: sqlite3.Connection) -> Resources:
+            rows = connection.execute(
+                "SELECT sequence, body FROM resources WHERE user_id = ? AND session_id = ? AND sequence <= ?"
+                " ORDER BY sequence DESC LIMIT ?",
+                (self._user_id, session_id, last, max(limit, 0)),
+            ).fetchall()
+            return [resource_of(*row) for row in reversed(rows)]
+
+        return await self._transaction.read(work)
+
+    async def list(
+        self, *, kind: ResourceKind | None = None, since: datetime | None = None, limit: int = 100
+    ) -> Resources:
+        """The latest entries in the log, of one kind or of all, created at or after `since`, latest first."""
+        conditions: dict[str, object] = {}
+        if kind is not None:
+            conditions[" AND kind = ?"] = kind.value
+        if since is not None:
+            conditions[" AND created_us >= ?"] = microseconds(check_moment(since, "since"))
+        parameters = (self._user_id, *conditions.values(), max(limit, 0))
+        where = "".join(conditions)
+        statement = f"SELECT sequence, body FROM resources WHERE user_id = ?{where} ORDER BY sequence DESC LIMIT ?"  # noqa: S608
+
+        def work(connection: sqlite3.Connection) -> Resources:
+            return [resource_of(*row) for row in connection.execute(statement, parameters)]
+
+        return await self._transaction.read(work)
+
+    async def count(self) -> int:
+        """How many entries there are."""
+        return await self._transaction.count("SELECT count(*) FROM resources WHERE user_id = ?")
+
+    async def list_unextracted(self, *, limit: int = 100) -> Resources:
+        """Entries that the learner has not learned from yet, oldest first."""
+
+        def work(connection: sqlite3.Connection) -> Resources:
+            return [resource_of(*row) for row in connection.execute(_UNEXTRACTED, (self._user_id, max(limit, 0)))]
+
+        return await self._transaction.read(work)
+
+    async def mark_learned(self, resource_ids: Sequence[str]) -> Strings:
+        """Takes entries off the learner's backlog and returns those that were still on it."""
+        statement = "UPDATE resources SET learned = 1 WHERE user_id = ? AND resource_id = ? AND learned = 0"
+
+        def work(connection: sqlite3.Connection) -> Strings:
+            return [
+                resource_id
+                for resource_id in resource_ids
+                if connection.execute(statement, (self._user_id, resource_id)).rowcount
+            ]
+
+        return await self._transaction.write(work)
+
+    async def delete_orphaned(self, *, created_before: datetime) -> int:
+        """Deletes learned entries older than this that no memory and no fact comes from."""
+        before = microseconds(check_moment(created_before, "created_before"))
+        return await self._transaction.change(_DELETE_ORPHANED, before)

@@ -1,0 +1,130 @@
+"""Relations between entities in SQLite, walked one hop a statement (STORES, SQLite)."""
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+
+import orjson
+
+from memory.ports.repositories import RelationRepository
+from memory.values.entities import EntityRelation
+
+from ...shared.checks import check_depth, check_ends, check_owner
+from ...shared.walks import walk
+from ..engine.transaction import Transaction, select_by_id
+
+_ENTITIES = "SELECT entity_id FROM entities WHERE user_id = ? AND entity_id IN ({})"
+_STORE = """
+    INSERT INTO relations (user_id, relation_id, source_id, target_id, confidence, body) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT (user_id, relation_id) DO UPDATE SET source_id = excluded.source_id,
+    target_id = excluded.target_id, confidence = excluded.confidence, body = excluded.body
+"""
+_OF = """
+    SELECT body FROM (
+        SELECT * FROM (
+            SELECT relation_id, confidence, body FROM relations WHERE user_id = ?1 AND source_id = ?2
+            ORDER BY confidence DESC, relation_id LIMIT ?3
+        )
+        UNION
+        SELECT * FROM (
+            SELECT relation_id, confidence, body FROM relations WHERE user_id = ?1 AND target_id = ?2
+            ORDER BY confidence DESC, relation_id LIMIT ?3
+        )
+    ) ORDER BY confidence DESC, relation_id LIMIT ?3
+"""
+_STEP = """
+    SELECT entity_id FROM (
+        SELECT target_id AS entity_id FROM json_each(?1) CROSS JOIN relations
+        ON user_id = ?2 AND source_id = value AND confidence >= ?3
+        UNION
+        SELECT source_id FROM json_each(?1) CROSS JOIN relations
+        ON user_id = ?2 AND target_id = value AND confidence >= ?3
+    ) AS neighbours
+    WHERE EXISTS (SELECT 1 FROM entities WHERE user_id = ?2 AND entities.entity_id = neighbours.entity_id)
+    ORDER BY entity_id LIMIT ?4
+"""
+
+
+class SqliteRelations(RelationRepository):
+    """The relations between one user's entities."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+        self._user_id = transaction.user_id
+
+    async def store(self, relations: Sequence[EntityRelation]) -> None:
+        """Inserts or replaces by `relation_id`."""
+        check_owner(relations, self._user_id)
+        ends = [end for relation in relations for end in (relation.source_entity_id, relation.target_entity_id)]
+
+        def work(connection: sqlite3.Connection) -> None:
+            check_ends(ends, self._entities(connection, ends))
+            connection.executemany(
+                _STORE,
+                (
+                    (
+                        relation.user_id,
+                        relation.relation_id,
+                        relation.source_entity_id,
+                        relation.target_entity_id,
+                        relation.confidence,
+                        relation.model_dump_json(),
+                    )
+                    for relation in relations
+                ),
+            )
+
+        await self._transaction.write(work)
+
+    async def get(self, relation_ids: Sequence[str]) -> list[EntityRelation]:
+        """The relations that exist, in the order of the ids."""
+
+        def work(connection: sqlite3.Connection) -> list[EntityRelation]:
+            statement = "SELECT relation_id, body FROM relations WHERE user_id = ? AND relation_id IN ({})"
+            rows = select_by_id(connection, statement, self._user_id, relation_ids)
+            found = {relation_id: EntityRelation.model_validate_json(body) for relation_id, body in rows}
+            return [found[relation_id] for relation_id in relation_ids if relation_id in found]
+
+        return await self._transaction.read(work)
+
+    async def of(self, entity_id: str, *, limit: int = 100) -> list[EntityRelation]:
+        """Relations that start or end at this entity, surest first, then by id."""
+
+        def work(connection: sqlite3.Connection) -> list[EntityRelation]:
+            rows = connection.execute(_OF, (self._user_id, entity_id, max(limit, 0)))
+            return [EntityRelation.model_validate_json(body) for (body,) in rows]
+
+        return await self._transaction.read(work)
+
+    async def related(
+        self, entity_id: str, *, depth: int = 1, limit: int = 100, min_confidence: float = 0.0
+    ) -> Mapping[str, int]:
+        """Ids of entities that can be reached, with the number of hops; all hops in one look at the data."""
+        check_depth(depth)
+
+        def work(connection: sqlite3.Connection) -> Mapping[str, int]:
+            if not self._entities(connection, [entity_id]):
+                return {}
+
+            def step(frontier: Sequence[str], most: int) -> list[str]:
+                parameters = (orjson.dumps(frontier).decode(), self._user_id, min_confidence, most)
+                return [neighbour for (neighbour,) in connection.execute(_STEP, parameters)]
+
+            return walk(entity_id, step, depth=depth, limit=limit)
+
+        return await self._transaction.read(work)
+
+    async def delete(self, relation_ids: Sequence[str]) -> int:
+        """Deletes relations; how many there were."""
+        statement = "DELETE FROM relations WHERE user_id = ? AND relation_id = ?"
+
+        def work(connection: sqlite3.Connection) -> int:
+            return sum(connection.execute(statement, (self._user_id, one)).rowcount for one in relation_ids)
+
+        return await self._transaction.write(work)
+
+    async def count(self) -> int:
+        """How many relations there are."""
+        return await self._transaction.count("SELECT count(*) FROM relations WHERE user_id = ?")
+
+    def _entities(self, connection: sqlite3.Connection, entity_ids: Sequence[str]) -> list[str]:
+        return [entity_id for (entity_id,) in select_by_id(connection, _ENTITIES, self._user_id, entity_ids)]

@@ -1,0 +1,1 @@
+"""Stand-ins, fault proxies and fakes that tests and benchmarks share."""

@@ -1,0 +1,115 @@
+"""The files under `deploy/` say what the settings, Ray Serve and Kubernetes read: no name is made up."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ray.serve.schema import ServeDeploySchema
+
+from deployments.app import build_app
+from deployments.config.settings import AppArgs
+from deployments.host.cluster import RAY_ENVIRONMENT
+
+ROOT = Path(__file__).parents[3]
+DEPLOY = ROOT / "deploy"
+KUBERAY: Any = yaml.safe_load((DEPLOY / "kuberay.yaml").read_text())
+CLUSTER: Any = KUBERAY["spec"]["rayClusterConfig"]
+GROUPS: Any = [CLUSTER["headGroupSpec"], *CLUSTER["workerGroupSpecs"]]
+CONTAINERS: Any = [container for group in GROUPS for container in group["template"]["spec"]["containers"]]
+ONE_MACHINE_ONLY = {"RAY_AUTH_MODE", "SPT_NOENV"}
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("JIYI_HOME", "JIYI_CACHE", "JIYI_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def serve_config(name: str) -> ServeDeploySchema:
+    text = KUBERAY["spec"]["serveConfigV2"] if name == "kuberay.yaml" else (ROOT / name).read_text()
+    return ServeDeploySchema.model_validate(yaml.safe_load(text))
+
+
+def settings_of(name: str, home: Path) -> AppArgs:
+    [application] = serve_config(name).applications
+    return AppArgs.model_validate(application.args | {"home": str(home)})
+
+
+@pytest.mark.parametrize("name", ["serve_config.yaml", "deploy/serve_config.gpu.yaml", "kuberay.yaml"])
+def test_each_serve_config_binds_the_graph(name: str, tmp_path: Path) -> None:
+    [application] = serve_config(name).applications
+    assert application.import_path == f"{build_app.__module__}:{build_app.__name__}"
+    build_app(settings_of(name, tmp_path))
+
+
+def test_the_four_models_and_the_pool_share_one_gpu(tmp_path: Path) -> None:
+    settings = settings_of("deploy/serve_config.gpu.yaml", tmp_path)
+    assert settings.embedder.device == settings.models.device == "cuda"
+    models = [settings.models.tagger, settings.models.rewriter, settings.models.reranker]
+    assert "off" not in models
+    pool = settings.reembedding.gpus * settings.reembedding.actors
+    asked = settings.embedder.gpus * settings.embedder.max_replicas + settings.models.gpus * len(models) + pool
+    assert pool
+    assert asked == pytest.approx(1.0)
+
+
+def test_what_scales_on_kubernetes_fits_a_worker_and_the_largest_cluster(tmp_path: Path) -> None:
+    settings = settings_of("kuberay.yaml", tmp_path).embedder
+    [workers] = CLUSTER["workerGroupSpecs"]
+    cores = int(workers["template"]["spec"]["containers"][0]["resources"]["limits"]["cpu"])
+    assert settings.threads <= cores
+    assert settings.max_replicas <= workers["maxReplicas"] * (cores // settings.threads)
+    assert CLUSTER["enableInTreeAutoscaling"]
+
+
+def test_kubernetes_holds_no_secret_and_every_container_is_given_them() -> None:
+    assert settings_secrets_in(KUBERAY["spec"]["serveConfigV2"]) == []
+    for container in CONTAINERS:
+        by_reference = {each["name"] for each in container["env"] if "valueFrom" in each}
+        assert by_reference == {"JIYI_ARANGO__PASSWORD", "JIYI_QDRANT__API_KEY", "JIYI_REDIS_URL"}
+
+
+def settings_secrets_in(text: str) -> list[str]:
+    return re.findall(r"(password|api_key|redis_url)", text)
+
+
+@pytest.mark.parametrize("container", CONTAINERS, ids=lambda container: container["name"])
+def test_every_variable_is_one_that_somebody_reads(container: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in container["env"]:
+        name = variable["name"]
+        if not name.startswith("JIYI_"):
+            assert RAY_ENVIRONMENT[name] == variable["value"]
+            continue
+        monkeypatch.setenv(name, "value of " + name)
+        assert "value of " + name in AppArgs().model_dump_json()
+
+
+@pytest.mark.parametrize("container", CONTAINERS, ids=lambda container: container["name"])
+def test_every_container_has_probes_bounds_and_the_variables_of_jiyi_up(container: Any) -> None:
+    assert container["resources"]["limits"] == container["resources"]["requests"]
+    for probe in ("readinessProbe", "livenessProbe"):
+        assert container[probe]["httpGet"].keys() == {"path", "port"}
+    assert {each["name"] for each in container["env"]} >= RAY_ENVIRONMENT.keys() - ONE_MACHINE_ONLY
+
+
+def test_the_ray_of_the_manifest_is_the_one_that_is_installed() -> None:
+    assert f"ray=={CLUSTER['rayVersion']}" in (ROOT / "constraints.txt").read_text()
+
+
+def test_the_image_is_made_of_what_there_is() -> None:
+    text = (DEPLOY / "Dockerfile").read_text()
+    for sources in re.findall(r"^COPY (.+) \S+$", text, re.MULTILINE):
+        assert all((ROOT / source).exists() for source in sources.split())
+    for line in ("host: 127.0.0.1", "home: ~/.jiyi"):  # what the image takes out or changes
+        assert line in (ROOT / "serve_config.yaml").read_text()
+    for name, value in RAY_ENVIRONMENT.items():
+        assert name in ONE_MACHINE_ONLY or f"{name}={value}" in text
+
+
+def test_compose_starts_the_stores_that_the_settings_name() -> None:
+    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+    ports = {port.split(":")[1] for service in services.values() for port in service["ports"]}
+    settings = AppArgs()
+    assert {settings.qdrant.url.rsplit(":", 1)[1], settings.arango.url.rsplit(":", 1)[1], "6379"} <= ports

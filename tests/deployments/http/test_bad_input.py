@@ -1,0 +1,95 @@
+"""Bad input: a 4xx that names the field and what is allowed, and nothing is changed."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from deployments.http.support.limits import MAX_BODY_BYTES
+from deployments.http.support.services import Services
+
+CHAT = {"user_id": "ann", "message": "hello"}
+
+
+def case(path: str, field: str, **body: Any) -> Any:
+    return pytest.param(path, field, body, id=f"{path} {field} {str(body)[:40]}")
+
+
+@pytest.mark.parametrize(
+    ("path", "field", "body"),
+    [
+        case("/chat", "user_id", message="hello"),
+        case("/chat", "message", user_id="ann"),
+        case("/chat", "message", user_id="ann", message=""),
+        case("/chat", "message", user_id="ann", message="  \n "),
+        case("/chat", "message", user_id="ann", message="a" * 1_000_000),
+        case("/chat", "message", user_id="ann", message=["a list"]),
+        case("/chat", "message", user_id="ann", message=7),
+        case("/chat", "message", user_id="ann", message="bell \x07"),
+        case("/chat", "message", user_id="ann", message="nul \x00"),
+        case("/chat", "user_id", user_id="", message="hello"),
+        case("/chat", "user_id", user_id="a\nb", message="hello"),
+        case("/chat", "user_id", user_id="x" * 129, message="hello"),
+        case("/chat", "user_id", user_id=12, message="hello"),
+        case("/chat", "colour", colour="red", **CHAT),
+        case("/chat", "top_k", top_k=0, **CHAT),
+        case("/chat", "top_k", top_k="8", **CHAT),
+        case("/chat", "top_k", top_k=True, **CHAT),
+        case("/chat", "stream", stream="yes", **CHAT),
+        case("/chat", "metadata.list", metadata={"list": [1]}, **CHAT),
+        case("/resolve", "query", user_id="ann"),
+        case("/resolve", "body", user_id="ann", query="it?", session_id="s", history=[]),
+        case("/resolve", "history.0.role", user_id="ann", query="it?", history=[{"role": "dog", "content": "x"}]),
+        case("/entities/extract", "text", user_id="ann", text=""),
+        case("/memories", "body", user_id="ann"),
+        case("/memories", "messages", user_id="ann", messages=[]),
+        case("/memories", "messages.0.content", user_id="ann", messages=[{"content": "\x1b[31m"}]),
+        case("/memories", "created_at", user_id="ann", text="x", created_at="2026-01-01T00:00:00"),
+        case("/search", "query", user_id="ann", query=""),
+        case("/search", "filters.size", user_id="ann", query="x", filters={"size": 3}),
+        case("/search", "kinds", user_id="ann", query="x", kinds=[]),
+        case("/v1/embeddings", "input", input=""),
+        case("/v1/embeddings", "input", input=[]),
+        case("/v1/embeddings", "input", input=["x"] * 513),
+        case("/v1/embeddings", "model", input="x", model="another"),
+        case("/v1/embeddings", "dimensions", input="x", dimensions=3),
+        case("/index/verify", "mend", mend="yes"),
+        case("/index/verify", "repair", repair=True),
+    ],
+)
+async def test_each_is_refused_by_name(
+    http: httpx.AsyncClient, services: Services, path: str, field: str, body: dict[str, Any]
+) -> None:
+    reply = await http.post(path, json=body)
+    assert reply.status_code == 422, reply.text
+    assert reply.headers["content-type"] == "application/problem+json"
+    errors = reply.json()["errors"]
+    named = [error["field"] for error in errors]
+    assert any(name == field or name.startswith(f"{field}.") for name in named), named
+    assert all(error["problem"] and error["allowed"] for error in errors), errors
+    assert not any("[" in name for name in named), named
+    assert (await services.record.backlog.counts())["resources"] == 0
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b'"text"', b'{"user_id": "ann", "message": "\\ud800"}', b"\xff\xfe", b"null"]
+)
+async def test_a_body_that_is_no_request_is_refused(http: httpx.AsyncClient, content: bytes) -> None:
+    reply = await http.post("/chat", content=content, headers={"content-type": "application/json"})
+    assert 400 <= reply.status_code < 500, reply.text
+
+
+async def test_a_body_larger_than_any_request_is_refused_before_it_is_read(http: httpx.AsyncClient) -> None:
+    reply = await http.post("/chat", content=b" " * (MAX_BODY_BYTES + 1), headers={"content-type": "application/json"})
+    assert reply.status_code == 413
+    assert reply.json()["errors"][0]["field"] == "body"
+
+
+async def test_the_missing_user_of_a_get_is_named_too(http: httpx.AsyncClient) -> None:
+    reply = await http.get("/entities")
+    assert (reply.status_code, reply.json()["errors"][0]["field"]) == (422, "user_id")
+
+
+async def test_an_unknown_path_is_a_problem_too(http: httpx.AsyncClient) -> None:
+    reply = await http.get("/nothing")
+    assert (reply.status_code, reply.headers["content-type"]) == (404, "application/problem+json")

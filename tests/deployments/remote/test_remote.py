@@ -1,0 +1,104 @@
+"""Calls between deployments: what a caller sees of a replica that fails, dies, is slow or busy."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from ray.exceptions import RayActorError, RayTaskError
+from ray.serve.exceptions import BackPressureError
+
+from deployments.remote.handles import Remote
+from memory.values.errors import InvalidField, Overloaded, Unavailable
+from tests.deployments.remote.handles import Response
+
+
+class Method:
+    def __init__(self, behave: Callable[[int], Awaitable[Any]]) -> None:
+        self._behave = behave
+        self.responses: list[Response] = []
+
+    def remote(self, *_: Any) -> Response:
+        self.responses.append(Response(self._behave(len(self.responses))))
+        return self.responses[-1]
+
+
+class Handle:
+    """A deployment handle whose one method does what a test wants; gets the number of the try."""
+
+    def __init__(self, behave: Callable[[int], Awaitable[Any]]) -> None:
+        self.work = Method(behave)
+
+
+def _remote(handle: Handle, *, deadline_s: float = 5.0) -> Remote:
+    return Remote(handle, component="part", deadline_s=deadline_s)  # type: ignore[arg-type]
+
+
+async def test_an_answer_is_passed_on() -> None:
+    async def answer(_: int) -> str:
+        return "done"
+
+    assert await _remote(Handle(answer)).call("work") == "done"
+
+
+async def test_a_replica_that_died_is_asked_again_until_a_fresh_one_answers() -> None:
+    async def die_twice(number: int) -> str:
+        if number < 2:
+            raise RayActorError
+        return "fresh"
+
+    handle = Handle(die_twice)
+    assert await _remote(handle).call("work") == "fresh"
+    assert len(handle.work.responses) == 3
+
+
+async def test_what_a_replica_raised_on_purpose_arrives_as_it_was_raised() -> None:
+    async def refuse(_: int) -> None:
+        cause = InvalidField("no such model", field="model", allowed="a")
+        raise RayTaskError("work", "traceback", cause).as_instanceof_cause()
+
+    with pytest.raises(InvalidField) as caught:
+        await _remote(Handle(refuse)).call("work")
+    assert type(caught.value) is InvalidField
+    assert (caught.value.message, caught.value.field) == ("no such model", "model")
+
+
+async def test_a_defect_is_not_taken_for_an_outage() -> None:
+    async def fail(_: int) -> None:
+        raise RayTaskError("work", "traceback", ZeroDivisionError()).as_instanceof_cause()
+
+    with pytest.raises(ZeroDivisionError):
+        await _remote(Handle(fail)).call("work")
+
+
+async def test_a_part_that_does_not_answer_in_time_is_unavailable_and_its_work_is_cancelled() -> None:
+    async def sleep(_: int) -> None:
+        await asyncio.sleep(60)
+
+    handle = Handle(sleep)
+    with pytest.raises(Unavailable) as caught:
+        await _remote(handle, deadline_s=0.05).call("work")
+    assert caught.value.component == "part"
+    assert handle.work.responses[0].cancelled
+
+
+async def test_a_full_queue_says_when_to_come_back() -> None:
+    async def full(_: int) -> None:
+        raise BackPressureError(9, 9, 429, 3.0)
+
+    with pytest.raises(Overloaded) as caught:
+        await _remote(Handle(full)).call("work")
+    assert caught.value.retry_after_s == 3.0
+
+
+async def test_a_caller_that_leaves_takes_its_work_with_it() -> None:
+    async def sleep(_: int) -> None:
+        await asyncio.sleep(60)
+
+    handle = Handle(sleep)
+    calling = asyncio.ensure_future(_remote(handle).call("work"))
+    await asyncio.sleep(0.02)
+    calling.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await calling
+    assert handle.work.responses[0].cancelled

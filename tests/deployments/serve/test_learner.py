@@ -1,0 +1,113 @@
+"""The Learner deployment without Ray: what it starts, tells and ends."""
+
+import asyncio
+
+import pytest
+
+from deployments.serve.learner import LearnerDeployment, LearnerParts
+from memory.extraction.extractor import RuleExtractor
+from memory.governance.review_job import ReviewJob
+from memory.governance.rules import ReviewRules
+from memory.indexing.bulk import BulkIndexing
+from memory.indexing.keeper import IndexKeeper
+from memory.indexing.maintenance import BackgroundMaintenance
+from memory.indexing.reembedding import Reembedding
+from memory.indexing.spaces import PerSpace, RecordedSpaces
+from memory.language.keywords import KeywordAnalyzer
+from memory.learning.learner import Learner
+from memory.learning.worker import LearningWorker
+from memory.ports.generations import VectorModel, VectorSpace
+from memory.ports.maintenance import IndexOperation, RunState
+from memory.values.base import utc_now
+from memory.values.errors import Conflict, InvalidField
+from memory.values.records import Resource
+from models.encoder.batched_encoder import BatchedEncoder
+from storage.inmemory.coordination import InMemoryLocks
+from storage.inmemory.record import InMemoryRecord
+from storage.inmemory.vectors import InMemoryGenerations
+from testing.fakes.encoder import FakeEncoderEngine
+from tests.memory.indexing.bulk import WalkingEmbedder
+
+
+class Deployment(LearnerDeployment):
+    """Ends when a test says so: an object that goes away awaits nothing."""
+
+    def __del__(self) -> None:  # type: ignore[override]
+        pass
+
+    async def end(self) -> None:
+        await LearnerDeployment.__del__(self)
+
+
+async def prepare(model_id: str) -> VectorModel:
+    return VectorModel(model_id=model_id, dimension=8)
+
+
+async def test_it_learns_verifies_tells_how_it_is_and_ends() -> None:
+    record = InMemoryRecord()
+    encoder = BatchedEncoder(FakeEncoderEngine(dimension=8))
+
+    model = VectorModel(model_id=encoder.model_id, dimension=8)
+
+    def parts() -> LearnerParts:
+        store = InMemoryGenerations()
+        spaces = RecordedSpaces(
+            runs=record.runs, configured=model, open_space=lambda of: VectorSpace(encoder, store.index(of))
+        )
+        learner = Learner(record=record, extractor=RuleExtractor(), spaces=spaces, analyzer=KeywordAnalyzer())
+        keepers = PerSpace(spaces, lambda space: IndexKeeper(record=record, space=space, learner=learner))
+        bulk = WalkingEmbedder(record, lambda _: encoder)
+        locks = InMemoryLocks()
+        worker = LearningWorker(learner=learner, record=record)
+        return LearnerParts(
+            worker=worker,
+            maintenance=BackgroundMaintenance(keepers=keepers, embedder=bulk, locks=locks),
+            reembedding=Reembedding(
+                record=record,
+                locks=locks,
+                spaces=spaces,
+                store=store,
+                embedder=bulk,
+                learner=learner,
+                prepare=prepare,
+                configured=model,
+            ),
+            bulk_indexing=BulkIndexing(
+                record=record,
+                locks=locks,
+                spaces=spaces,
+                embedder=bulk,
+                learner=learner,
+                worker=worker,
+                backlog=10_000,
+            ),
+            reviews=ReviewJob(record=record, locks=InMemoryLocks(), rules=ReviewRules(), schedule=None),
+        )
+
+    deployment = Deployment(parts=parts)
+    said = Resource(
+        resource_id="r", user_id="ann", session_id="s", content="我們用 RM05-008 測試。", created_at=utc_now()
+    )
+    await record.append([said], user_id="ann")
+    assert (await deployment.learn("ann")).memories == 1
+    begun = await deployment.maintain_index(IndexOperation.VERIFY)
+    while (run := await deployment.index_run()) is None or run.state is RunState.RUNNING:
+        await asyncio.sleep(0.002)
+    assert run.run_id == begun.run_id
+    assert run.report.wrong == 0
+    stats = await deployment.stats()
+    assert (stats["learned_resources"], stats["index_run"], stats["index_wrong"]) == (1, "done", 0)
+    reviewed = await deployment.start_review("ann", True)
+    while (done := await deployment.review_run()) is None or done.state is RunState.RUNNING:
+        await asyncio.sleep(0.002)
+    assert (done.run_id, done.done, (await deployment.stats())["review_run"]) == (reviewed.run_id, 1, "done")
+    with pytest.raises(InvalidField, match="live"):
+        await deployment.reembed("fake")
+    with pytest.raises(Conflict):
+        await deployment.finish_reembedding()
+    with pytest.raises(Conflict):
+        await deployment.roll_reembedding_back()
+    assert await deployment.reembedding_run() is None
+    deployment.check_health()
+    await deployment.end()
+    await encoder.close()

@@ -1,0 +1,179 @@
+"""A correction after a statement replaces what it stands against; where that cannot be told nothing is replaced."""
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.coreference.antecedents.counterparts import counterpart
+from memory.coreference.detect.corrections import find_choice
+from memory.values.resolutions import CoreferenceResult
+
+Resolve = Callable[..., Awaitable[CoreferenceResult]]
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+@pytest.mark.parametrize(
+    ("said", "correction", "expected"),
+    [
+        ("鑰匙放在二樓。", "不是，我是說一樓。", "鑰匙放在一樓。"),
+        ("AI-Box 放在二樓。", "不是，我是說一樓。", "AI-Box 放在一樓。"),
+        ("AI-Box 放在二樓。", "不是二樓，是十二樓", "AI-Box 放在十二樓。"),
+        ("AI-Box 放在十一樓。", "不是一樓，是二樓", "AI-Box 放在二樓。"),
+        ("办公室有三台打印机。", "不对，是五台。", "办公室有五台打印机。"),
+        ("房租是八千元。", "說錯了，是九千元", "房租是九千元。"),
+        ("The key is on the second floor.", "No, I meant the first floor.", "The key is on the first floor."),
+        ("We need twelve chairs.", "Sorry, I meant fifteen.", "We need fifteen chairs."),
+        ("I paid $30 for it.", "No, $40.", "I paid $40 for it."),
+    ],
+)
+async def test_a_number_stands_against_the_other_one_of_its_unit(
+    resolve: Resolve, said: str, correction: str, expected: str
+) -> None:
+    result = await resolve(correction, said, "ok")
+    assert result.resolved_query == expected
+    assert result.revision
+    found = result.revision.resolution
+    assert result.revision.query == said
+    assert said[found.start : found.end] == found.original_text
+
+
+@pytest.mark.parametrize(
+    ("said", "correction", "expected"),
+    [
+        ("會議在星期三下午三點。", "不是，我是說星期四。", "會議在星期四下午三點。"),
+        ("会议在周三下午三点。", "不对，是四点。", "会议在周三下午四点。"),
+        ("我的生日是三月五號。", "不對，是五月三號。", "我的生日是五月三號。"),
+        ("We meet on Monday at 8 pm.", "No, I meant Tuesday.", "We meet on Tuesday at 8 pm."),
+        ("We meet on Monday at 8 pm.", "No, at 9 pm.", "We meet on Monday at 9 pm."),
+        ("I moved to Paris in May.", "No, I meant June.", "I moved to Paris in June."),
+    ],
+)
+async def test_a_time_stands_against_a_time_of_the_same_kind(
+    resolve: Resolve, said: str, correction: str, expected: str
+) -> None:
+    assert (await resolve(correction, said, "ok")).resolved_query == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "correction", "expected"),
+    [
+        ("我買了紅色的車。", "不是，我是說藍色的車。", "我買了藍色的車。"),
+        ("I sold the red car.", "No, I meant the blue car.", "I sold the blue car."),
+        ("钥匙在抽屉里。", "不对，是在冰箱上。", "钥匙在冰箱上。"),
+        ("The key is in the drawer.", "No, on the fridge.", "The key is on the fridge."),
+        ("AI-Box 放在書房。", "不是，我是說客廳。", "AI-Box 放在客廳。"),
+    ],
+)
+async def test_a_description_stands_against_one_of_the_same_form(
+    resolve: Resolve, said: str, correction: str, expected: str
+) -> None:
+    assert (await resolve(correction, said, "ok")).resolved_query == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "correction", "expected"),
+    [
+        ("AI-Box 放在台北。", "不是，我是說高雄", "AI-Box 放在高雄。"),
+        ("它放在台北。", "不是，我是說高雄", "它放在高雄。"),
+        ("Tom moved to Paris.", "No, I meant Kyoto.", "Tom moved to Kyoto."),
+        ("Tom moved to Paris.", "No, I meant Bob.", "Bob moved to Paris."),
+    ],
+)
+async def test_a_name_stands_against_a_name_of_its_type(
+    resolve: Resolve, said: str, correction: str, expected: str
+) -> None:
+    assert (await resolve(correction, said, "ok")).resolved_query == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "correction"),
+    [
+        ("鑰匙放在抽屜。", "不是，我是說一樓。"),
+        ("一樓和二樓都滿了。", "不是，我是說三樓。"),
+        ("AI-Box 有保固。", "不是，我是說明天。"),
+        ("AI-Box 有保固。", "不對，是三樓"),
+        ("他周一来，周三走。", "不对，是周五。"),
+        ("Alice met Tom.", "No, I meant Bob."),
+        ("We meet at the station.", "No, I meant at least five."),
+        ("Redis runs on Monday and on Friday.", "No, I meant Tuesday."),
+    ],
+)
+async def test_where_nothing_or_several_have_the_form_the_message_stays_as_it_is(
+    resolve: Resolve, said: str, correction: str
+) -> None:
+    result = await resolve(correction, said, "ok")
+    assert (result.revision, result.resolved_query) == (None, correction)
+
+
+async def test_what_else_refers_in_the_statement_is_resolved_as_before(resolve: Resolve) -> None:
+    result = await resolve("不是，我是說一樓。", "我們買了 AI-Box。", "好", "它放在二樓。", "好")
+    assert result.resolved_query == "AI-Box 放在一樓。"
+
+
+async def test_a_corrected_value_can_be_corrected_again(resolve: Resolve) -> None:
+    turns = ("鑰匙放在二樓。", "好", "不是，我是說一樓。", "好")
+    assert (await resolve("不對，是三樓。", *turns)).resolved_query == "鑰匙放在三樓。"
+
+
+@pytest.mark.parametrize(
+    ("said", "asked", "reply", "correction", "expected"),
+    [
+        (
+            "I moved to Paris.",
+            "Where do I live?",
+            "You moved to Paris.",
+            "No wait, I meant Kyoto.",
+            "I moved to Kyoto.",
+        ),
+        ("I parked the car in Paris.", "Where is it?", "In Paris.", "No, I meant Kyoto.", "I parked the car in Kyoto."),
+        (
+            "We meet on March 3rd at 9 am.",
+            "When do we meet?",
+            "On March 3rd at 9 am.",
+            "Sorry, at 10 am.",
+            "We meet on March 3rd at 10 am.",
+        ),
+        ("護照放在書房的抽屜裡。", "它在哪裡？", "書房的抽屜裡。", "說錯了，是臥室的抽屜。", "護照放在臥室的抽屜裡。"),
+        ("張小姐是護士。", "她在哪工作？", "張小姐是護士。", "不是護士，是藥師。", "張小姐是藥師。"),
+    ],
+)
+async def test_after_a_question_the_statement_that_the_reply_repeats_is_corrected(
+    resolve: Resolve, said: str, asked: str, reply: str, correction: str, expected: str
+) -> None:
+    assert (await resolve(correction, said, "ok", asked, reply)).resolved_query == expected
+
+
+async def test_what_is_taken_back_by_name_is_looked_for_further_back(resolve: Resolve) -> None:
+    turns = ("會議室在三樓，茶水間在五樓。", "好", "今天好熱。", "好")
+    assert (await resolve("不是五樓，是六樓。", *turns)).resolved_query == "會議室在三樓，茶水間在六樓。"
+
+
+async def test_a_statement_that_the_reply_does_not_repeat_is_left_alone(resolve: Resolve) -> None:
+    result = await resolve("No, at 10 am.", "We meet at 9 am.", "ok", "Is it sunny?", "I do not know.")
+    assert result.revision is None
+
+
+@pytest.mark.parametrize(
+    ("said", "correction", "expected"),
+    [
+        ("The password is tulip-42.", "No, tulip-43.", "The password is tulip-43."),
+        ("料號是 RM05-008。", "不對，是 RM05-009。", "料號是 RM05-009。"),
+    ],
+)
+async def test_an_identifier_stands_against_the_other_one_of_its_make(
+    resolve: Resolve, said: str, correction: str, expected: str
+) -> None:
+    assert (await resolve(correction, said, "ok")).resolved_query == expected
+
+
+@given(st.sampled_from(_DAYS), st.sampled_from(_DAYS))
+def test_no_part_of_a_word_is_replaced(one: str, other: str) -> None:
+    said = f"The {one} paper is sold on {one}."
+    choice = find_choice(f"No, I meant {other}.")
+    assert choice
+    assert counterpart(said, choice) is None
+    found = counterpart(f"We meet on {one}.", choice)
+    assert (found is None) == (one == other)
+    assert found is None or found.text == other

@@ -1,0 +1,33 @@
+"""What a copied span is made to be: the whole of a name, and a title with both of its brackets."""
+
+import pytest
+
+from memory.coreference.antecedents.entity_lookup import EntityLookup
+from memory.values.base import utc_now
+from memory.values.dialogue import Role, Turn
+from memory.values.rewrites import Antecedent
+
+
+def whole(said: str, copied: str) -> str:
+    turns = [Turn(role=Role.USER, content=said, created_at=utc_now())]
+    start = said.index(copied)
+    one = Antecedent(text=copied, turn=0, start=start, end=start + len(copied), probability=0.9)
+    found = EntityLookup((), turns).whole(one)
+    assert said[found.start : found.end] == found.text
+    return found.text
+
+
+@pytest.mark.parametrize(
+    ("said", "copied", "expected"),
+    [
+        ("我訂了《哈利波特》首映票。", "哈利波特》首映票", "《哈利波特》首映票"),
+        ("我在讀《某年某月》。", "《某年某月", "《某年某月》"),
+        ("她說「好的」了。", "好的」", "「好的」"),
+        ("We met (again) in Rome.", "again)", "(again)"),
+        ("I moved to New York last year.", "New York", "New York"),  # a space is no bracket
+        ("你知道紐約嗎", "紐約", "紐約"),
+        ("我在讀《某年某月》。", "某年某月", "某年某月"),  # without both it lacks none
+    ],
+)
+def test_a_span_gets_the_bracket_that_it_lacks(said: str, copied: str, expected: str) -> None:
+    assert whole(said, copied) == expected

@@ -1,0 +1,253 @@
+"""Undoing changes: what was touched is put back, unless something else has touched it since."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.entities.snapshots import reverted
+from memory.entities.undo import undo
+from memory.values.changes import Change, ChangeActor, ChangedItem, ChangeKind, new_change
+from memory.values.entities import Entity, EntityRelation, EntityStatus
+from memory.values.errors import Conflict, NotFound
+from memory.values.ids import entity_id
+from memory.values.text import normalise
+from storage.inmemory.record import InMemoryRecord
+
+AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+LATER = AT + timedelta(hours=1)
+
+
+def entity(value: str, *aliases: str, **fields: Any) -> Entity:
+    fields = {"first_mentioned": AT, "last_mentioned": AT, "mention_count": 3, "user_id": "ann"} | fields
+    return Entity(
+        **{"entity_id": entity_id("ann", value), "entity_value": value, "normalised_value": normalise(value)}
+        | {"aliases": aliases}
+        | fields
+    )
+
+
+async def change(record: InMemoryRecord, *pairs: tuple[Any, Any], kind: ChangeKind = ChangeKind.RENAME) -> Change:
+    """Makes a change: each pair is a thing before and after it."""
+    made = new_change(
+        kind,
+        user_id="ann",
+        at=AT,
+        actor=ChangeActor.USER,
+        reason="test",
+        items=[ChangedItem.of(before, after) for before, after in pairs],
+    )
+    async with record.writing(user_id="ann") as unit:
+        await unit.entities.save([after for _, after in pairs if isinstance(after, Entity)])
+        await unit.relations.store([after for _, after in pairs if isinstance(after, EntityRelation)])
+        await unit.entities.delete([b.entity_id for b, a in pairs if a is None and isinstance(b, Entity)])
+        await unit.changes.append([made])
+        await unit.commit()
+    return made
+
+
+async def entities(record: InMemoryRecord) -> Sequence[Entity]:
+    async with record.reading(user_id="ann") as unit:
+        return await unit.entities.page(limit=99)
+
+
+async def save(record: InMemoryRecord, *values: Entity) -> None:
+    async with record.writing(user_id="ann") as unit:
+        await unit.entities.save(values)
+        await unit.commit()
+
+
+def anew(value: Entity, **fields: Any) -> Entity:
+    return value.model_copy(update=fields)
+
+
+async def test_a_change_is_undone_and_undoing_is_a_change_that_can_be_undone() -> None:
+    record = InMemoryRecord()
+    old = entity("宏康")
+    new = anew(old, entity_value="宏康 HCI", normalised_value="宏康hci", version=2)
+    await save(record, old)
+    renamed = await change(record, (old, new))
+    undone = await undo(record, renamed.change_id, user_id="ann", at=LATER)
+    assert (undone.kind, undone.undoes, undone.subjects) == (ChangeKind.UNDO, renamed.change_id, renamed.subjects)
+    assert await entities(record) == [anew(old, version=3)]
+    async with record.reading(user_id="ann") as unit:
+        assert [one.undone_at for one in await unit.changes.list()] == [None, LATER]
+    again = await undo(record, undone.change_id, user_id="ann", at=LATER)
+    assert await entities(record) == [anew(new, version=4)]
+    await undo(record, again.change_id, user_id="ann", at=LATER)
+    assert await entities(record) == [anew(old, version=5)]
+    async with record.reading(user_id="ann") as unit:
+        marks = {one.change_id: one.undone_at for one in await unit.changes.list()}
+    assert marks[renamed.change_id] == marks[again.change_id] == LATER
+    assert marks[undone.change_id] is None
+
+
+async def test_what_was_created_goes_and_what_was_deleted_comes_back() -> None:
+    record = InMemoryRecord()
+    lost, made = entity("宏康"), entity("AI-Box")
+    await save(record, lost)
+    split = await change(record, (None, made), (lost, None), kind=ChangeKind.SPLIT)
+    assert await entities(record) == [made]
+    await undo(record, split.change_id, user_id="ann", at=LATER)
+    assert await entities(record) == [lost]
+
+
+async def test_relations_are_moved_back_with_the_entities_they_join() -> None:
+    record = InMemoryRecord()
+    one, other = entity("宏康"), entity("AI-Box")
+    relation = EntityRelation(
+        relation_id="r",
+        user_id="ann",
+        source_entity_id=one.entity_id,
+        target_entity_id=other.entity_id,
+        relation_type="makes",
+        created_at=AT,
+        updated_at=AT,
+    )
+    made = await change(record, (None, one), (None, other), (None, relation), kind=ChangeKind.SPLIT)
+    undone = await undo(record, made.change_id, user_id="ann", at=LATER)
+    async with record.reading(user_id="ann") as unit:
+        assert await unit.relations.count() == 0
+        assert await unit.entities.page(limit=9) == []
+    await undo(record, undone.change_id, user_id="ann", at=LATER)
+    async with record.reading(user_id="ann") as unit:
+        assert await unit.relations.get(["r"]) == [relation]
+
+
+async def test_the_index_hears_of_what_is_put_back() -> None:
+    record = InMemoryRecord()
+    old = entity("宏康")
+    made = await change(record, (old, anew(old, status=EntityStatus.ARCHIVED)))
+    await record.backlog.acknowledge(await record.backlog.outbox(limit=9))
+    await undo(record, made.change_id, user_id="ann", at=LATER)
+    assert [one.item_id for one in await record.backlog.outbox(limit=9)] == [old.entity_id]
+
+
+async def test_what_was_counted_since_is_kept() -> None:
+    record = InMemoryRecord()
+    old = entity("宏康", mention_count=3, confidence=0.7)
+    merged = anew(old, aliases=("HCI",), mention_count=5, confidence=0.9, version=2)
+    made = await change(record, (old, merged), kind=ChangeKind.MERGE)
+    await save(record, anew(merged, mention_count=7, access_count=4, confidence=0.95, last_mentioned=LATER, version=4))
+    await undo(record, made.change_id, user_id="ann", at=LATER)
+    [found] = await entities(record)
+    assert found == anew(old, mention_count=5, access_count=4, confidence=0.7, last_mentioned=LATER, version=5)
+
+
+async def test_a_field_that_the_change_did_not_touch_keeps_what_it_has_now() -> None:
+    record = InMemoryRecord()
+    old = entity("宏康")
+    made = await change(record, (old, anew(old, status=EntityStatus.ARCHIVED)))
+    await save(record, anew(old, status=EntityStatus.ARCHIVED, aliases=("HCI",)))
+    await undo(record, made.change_id, user_id="ann", at=LATER)
+    [found] = await entities(record)
+    assert (found.status, found.aliases) == (EntityStatus.ACTIVE, ("HCI",))
+
+
+async def test_where_something_else_changed_it_since_nothing_is_undone_and_the_message_says_what() -> None:
+    record = InMemoryRecord()
+    old, other = entity("宏康"), entity("AI-Box")
+    first = await change(record, (old, anew(old, entity_value="宏康科技")), (other, anew(other, aliases=("Box",))))
+    middle = anew(old, entity_value="宏康科技")
+    second = await change(record, (middle, anew(middle, entity_value="宏康 HCI")), kind=ChangeKind.RENAME)
+    before = await entities(record)
+    with pytest.raises(Conflict) as caught:
+        await undo(record, first.change_id, user_id="ann", at=LATER)
+    for words in ("宏康科技", "entity_value", second.change_id, "rename"):
+        assert words in caught.value.message
+    assert "AI-Box" not in caught.value.message
+    assert await entities(record) == before
+    await undo(record, second.change_id, user_id="ann", at=LATER)
+    await undo(record, first.change_id, user_id="ann", at=LATER)
+    assert all(one.attributes == {} for one in await entities(record))
+
+
+async def test_a_name_that_was_given_since_stays() -> None:
+    record = InMemoryRecord()
+    old = entity("宏康")
+    first = await change(record, (old, anew(old, aliases=("HCI",))))
+    await change(record, (anew(old, aliases=("HCI",)), anew(old, aliases=("HCI", "鴻康"))), kind=ChangeKind.ALIAS)
+    await undo(record, first.change_id, user_id="ann", at=LATER)
+    [found] = await entities(record)
+    assert found.aliases == ("鴻康",)
+
+
+async def test_what_a_change_created_and_people_have_used_since_is_not_deleted() -> None:
+    record = InMemoryRecord()
+    made = entity("AI-Box")
+    split = await change(record, (None, made), kind=ChangeKind.SPLIT)
+    await save(record, anew(made, access_count=2, version=2))
+    await save(record, anew(made, mention_count=9, version=3))
+    with pytest.raises(Conflict, match="mention_count"):
+        await undo(record, split.change_id, user_id="ann", at=LATER)
+
+
+async def test_what_is_gone_or_there_again_cannot_be_put_back() -> None:
+    record = InMemoryRecord()
+    old = entity("宏康")
+    renamed = await change(record, (old, anew(old, aliases=("HCI",))))
+    deleted = await change(record, (anew(old, aliases=("HCI",)), None), kind=ChangeKind.DELETE)
+    with pytest.raises(Conflict, match="gone"):
+        await undo(record, renamed.change_id, user_id="ann", at=LATER)
+    await save(record, old)
+    with pytest.raises(Conflict, match="exists again"):
+        await undo(record, deleted.change_id, user_id="ann", at=LATER)
+
+
+async def test_a_change_is_undone_once_and_only_by_its_user() -> None:
+    record = InMemoryRecord()
+    old = entity("宏康")
+    made = await change(record, (old, anew(old, aliases=("HCI",))))
+    with pytest.raises(NotFound):
+        await undo(record, made.change_id, user_id="bob", at=LATER)
+    await undo(record, made.change_id, user_id="ann", at=LATER)
+    with pytest.raises(Conflict, match="already"):
+        await undo(record, made.change_id, user_id="ann", at=LATER)
+
+
+async def test_a_snapshot_that_this_version_cannot_read_is_a_conflict() -> None:
+    record = InMemoryRecord()
+    old = entity("宏康")
+    made = await change(record, (old, None), kind=ChangeKind.DELETE)
+    [item] = made.items
+    foreign = made.model_copy(
+        update={"change_id": "f", "items": (item.model_copy(update={"before": {"colour": "blue"}}),)}
+    )
+    async with record.writing(user_id="ann") as unit:
+        await unit.changes.append([foreign])
+        await unit.commit()
+    with pytest.raises(Conflict, match="another version"):
+        await undo(record, "f", user_id="ann", at=LATER)
+
+
+fields = st.fixed_dictionaries(
+    {
+        "aliases": st.lists(st.sampled_from("abc"), unique=True, max_size=3).map(sorted).map(tuple),
+        "mention_count": st.integers(0, 9),
+        "access_count": st.integers(0, 9),
+        "confidence": st.sampled_from([0.5, 0.7, 1.0]),
+        "status": st.sampled_from(list(EntityStatus)),
+        "attributes": st.dictionaries(st.sampled_from("kl"), st.sampled_from([1, 1.5, True, "x", None]), max_size=2),
+        "last_mentioned": st.integers(0, 3).map(lambda hours: AT + timedelta(hours=hours)),
+    }
+)
+
+
+@given(before=fields, after=fields)
+def test_a_thing_left_alone_is_afterwards_as_it_was_before(before: Any, after: Any) -> None:
+    old, new = entity("宏康", **before), entity("宏康", **after)
+    snapshot = old.model_dump(mode="json")
+    result, moved = reverted(snapshot, new.model_dump(mode="json"), new.model_dump(mode="json"))
+    assert moved == []
+    assert Entity.model_validate(result) == anew(old, version=2)
+
+
+@given(before=fields, after=fields, now=fields)
+def test_nothing_that_was_counted_since_is_lost_and_no_count_is_negative(before: Any, after: Any, now: Any) -> None:
+    dumps = [entity("宏康", **one).model_dump(mode="json") for one in (before, after, now)]
+    result, _ = reverted(*dumps)
+    for name in ("mention_count", "access_count"):
+        assert result[name] == max(0, before[name] + now[name] - after[name])

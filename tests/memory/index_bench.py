@@ -1,0 +1,149 @@
+"""A record, an index and a learner over them, with an encoder that remembers what it read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from memory.extraction.extractor import RuleExtractor
+from memory.indexing.keeper import IndexKeeper
+from memory.indexing.spaces import OneSpace, PerSpace
+from memory.language.keywords import KeywordAnalyzer
+from memory.learning.learner import Learner
+from memory.ports.generations import BulkEmbedder, VectorSpace
+from memory.ports.language import Encoder, FloatMatrix, Priority, TextKind
+from memory.ports.maintenance import CollectionReport, IndexReport
+from memory.ports.vectors import Collection, IndexPoint
+from memory.values.facts import Fact, FactStatus
+from memory.values.records import Resource
+from memory.values.typed_memories import NewAamMemory
+from models.encoder.batched_encoder import BatchedEncoder
+from storage.inmemory.record import InMemoryRecord
+from storage.inmemory.vectors import InMemoryVectors
+from tests.memory.indexing.bulk import WalkingEmbedder
+
+DIMENSION = 32
+AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+
+
+class ListeningEncoder(Encoder):
+    """Passes texts on and keeps them."""
+
+    def __init__(self, encoder: BatchedEncoder) -> None:
+        self._encoder = encoder
+        self.read: list[str] = []
+
+    @property
+    def model_id(self) -> str:
+        return self._encoder.model_id
+
+    @property
+    def dimension(self) -> int:
+        return self._encoder.dimension
+
+    async def encode(
+        self, texts: Sequence[str], *, kind: TextKind, priority: Priority = Priority.INTERACTIVE
+    ) -> FloatMatrix:
+        self.read += texts
+        return await self._encoder.encode(texts, kind=kind, priority=priority)
+
+
+@dataclass
+class Bench:
+    """The parts, and what tests do with them most."""
+
+    record: InMemoryRecord
+    index: InMemoryVectors
+    encoder: ListeningEncoder
+    embedder: BulkEmbedder = field(init=False)
+    learner: Learner = field(init=False)
+    spaces: OneSpace = field(init=False)
+    keepers: PerSpace[IndexKeeper] = field(init=False)
+    keeper: IndexKeeper = field(init=False)
+    said: int = 0
+
+    def __post_init__(self) -> None:
+        self.embedder = WalkingEmbedder(self.record, lambda _: self.encoder, batch=2)
+        self.start()
+
+    def start(self) -> None:
+        """What a process does when it starts: a learner of its own over the same stores."""
+        self.spaces = OneSpace(encoder=self.encoder, index=self.index)
+        self.learner = Learner(
+            record=self.record,
+            extractor=RuleExtractor(),
+            spaces=self.spaces,
+            analyzer=KeywordAnalyzer(),
+        )
+        self.keepers = PerSpace(
+            self.spaces, lambda space: IndexKeeper(record=self.record, space=space, learner=self.learner, retry_s=0)
+        )
+        self.keeper = self.keepers.of(VectorSpace(self.encoder, self.index))
+
+    async def log(self, *texts: str, user: str = "ann") -> None:
+        """Appends turns to the raw log; they are not learned yet."""
+        resources = []
+        for text in texts:
+            self.said += 1
+            at = AT + timedelta(minutes=self.said)
+            id_ = f"{user}-{self.said}"
+            resources.append(Resource(resource_id=id_, user_id=user, session_id="s", content=text, created_at=at))
+        await self.record.append(resources, user_id=user)
+
+    async def say(self, *texts: str, user: str = "ann") -> None:
+        """Appends turns, learned and indexed."""
+        await self.log(*texts, user=user)
+        await self.learner.learn(user_id=user)
+
+    async def store_typed(self, entity_type: str, entity_value: str, *, user: str = "ann") -> None:
+        """Writes a typed memory down; it is not indexed yet."""
+        memory = NewAamMemory(entity_type=entity_type, entity_value=entity_value).memory(user_id=user, at=AT)
+        async with self.record.writing(user_id=user) as unit:
+            await unit.aam.save([memory])
+            await unit.commit()
+
+    async def state_fact(
+        self, fact_id: str, object_: str, *, status: FactStatus = FactStatus.ACTIVE, user: str = "ann"
+    ) -> None:
+        """Writes a fact down; it is not indexed yet."""
+        fact = Fact(
+            fact_id=fact_id,
+            user_id=user,
+            resource_id="r",
+            subject="Ann",
+            predicate="likes",
+            object=object_,
+            category="taste",
+            status=status,
+            recorded_at=AT,
+            updated_at=AT,
+        )
+        async with self.record.writing(user_id=user) as unit:
+            await unit.facts.create(fact)
+            await unit.commit()
+
+    async def contents(self, user: str = "ann") -> dict[Collection, dict[str, IndexPoint]]:
+        """All that the index holds of a user."""
+        found = {}
+        for collection in Collection:
+            ids = [point.point_id for point in await self.index.stored(collection, user_id=user)]
+            points = await self.index.get(collection, ids, user_id=user)
+            found[collection] = {point.point_id: point for point in points}
+        return found
+
+    async def verify(self, *, mend: bool = False) -> IndexReport:
+        """The last report of a verification."""
+        return [report async for report in self.keeper.verify(mend=mend)][-1]
+
+    async def rebuild(self) -> IndexReport:
+        """The last report of a rebuild."""
+        return [report async for report in self.keeper.rebuild(self.embedder)][-1]
+
+
+def total(report: IndexReport, name: str) -> int:
+    """One count of a report over all collections."""
+    return sum(getattr(part, name) for part in report.collections.values())
+
+
+def of(report: IndexReport, collection: Collection) -> CollectionReport:
+    """What a report says of one collection."""
+    return report.collections[collection]

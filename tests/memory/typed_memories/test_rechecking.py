@@ -1,0 +1,147 @@
+"""Typed memories that were stored while the index was away: what they contradict is looked for when it is back."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from memory.extraction.extractor import RuleExtractor
+from memory.indexing.spaces import OneSpace, PerSpace
+from memory.learning.learner import Learner
+from memory.values.changes import ChangeKind
+from memory.values.errors import StoreUnavailable
+from memory.values.typed_memories import MemoryStatus
+from tests.memory.typed_memories.typed_memories import Aam
+
+TEA, COFFEE, COCOA = "likes tea", "likes coffee", "likes cocoa"
+Said = Sequence[tuple[str, float]]
+
+
+async def say(aam: Aam, said: Said) -> None:
+    for value, confidence in said:
+        aam.later(minutes=1)
+        await aam.store(value, confidence)
+
+
+async def outcome(aam: Aam) -> dict[str, tuple[MemoryStatus, tuple[str, ...], bool]]:
+    """Status, what the place was taken of or what is contradicted, and whether that is still to be looked for."""
+    kept = await aam.all()
+    names = {one.memory_id: value for value, one in kept.items()}
+    return {
+        value: (one.status, tuple(sorted(names[id_] for id_ in (*one.supersedes, *one.conflicts_with))), one.unchecked)
+        for value, one in kept.items()
+    }
+
+
+@pytest.fixture
+def alike(aam: Aam) -> Aam:
+    aam.encoder.alike(TEA, COFFEE, COCOA)
+    return aam
+
+
+async def test_while_the_index_is_away_they_wait(alike: Aam) -> None:
+    alike.index.away = True
+    await say(alike, [(TEA, 0.6), (COFFEE, 0.9)])
+    with pytest.raises(StoreUnavailable):
+        await alike.project()
+    assert {one.unchecked for one in (await alike.all()).values()} == {True}
+
+
+@pytest.mark.parametrize("before", [0, 1, 2])
+@pytest.mark.parametrize(
+    "said",
+    [
+        [(TEA, 0.6), (COFFEE, 0.9)],
+        [(TEA, 0.9), (COFFEE, 0.6)],
+        [(TEA, 0.6), (COFFEE, 0.6)],
+        [(TEA, 0.9), (COFFEE, 0.5), (COCOA, 0.7)],
+        [(TEA, 0.5), (COFFEE, 0.9), (COCOA, 0.7)],
+        [(TEA, 0.5), (COFFEE, 0.7), (COCOA, 0.9)],
+    ],
+)
+async def test_then_it_comes_out_as_if_it_had_never_been_away(alike: Aam, said: Said, before: int) -> None:
+    never_away = Aam()
+    never_away.encoder.alike(TEA, COFFEE, COCOA)
+    await say(never_away, said)
+    await never_away.tally.close()
+
+    await say(alike, said[:before])
+    await alike.project()
+    alike.index.away = True
+    await say(alike, said[before:])
+    alike.index.away = False
+    await alike.project()
+    assert await outcome(alike) == await outcome(never_away)
+    active = {value for value, one in (await alike.all()).items() if one.status is not MemoryStatus.ARCHIVED}
+    assert await alike.indexed() == active
+
+
+async def test_an_overwriting_that_comes_late_is_in_the_log_like_any_other(alike: Aam) -> None:
+    await say(alike, [(TEA, 0.6)])
+    alike.index.away = True
+    await say(alike, [(COFFEE, 0.9)])
+    alike.index.away = False
+    await alike.project()
+    async with alike.record.reading(user_id="ann") as unit:
+        changes = await unit.changes.list(limit=9)
+    assert [change.kind for change in changes] == [ChangeKind.OVERWRITE]
+
+
+async def test_nothing_is_said_again_by_it(alike: Aam) -> None:
+    alike.index.away = True
+    await say(alike, [(TEA, 0.6)])
+    stored = (await alike.all())[TEA]
+    alike.index.away = False
+    alike.later(days=1)
+    await alike.project()
+    checked = (await alike.all())[TEA]
+    same = ("updated_at", "accessed_at", "access_count", "confidence", "status")
+    assert [getattr(checked, name) for name in same] == [getattr(stored, name) for name in same]
+    assert (checked.unchecked, checked.version) == (False, stored.version + 1)
+
+
+async def test_what_was_archived_meanwhile_is_looked_at_when_it_is_restored(alike: Aam) -> None:
+    await say(alike, [(TEA, 0.6)])
+    alike.index.away = True
+    await say(alike, [(COFFEE, 0.9)])
+    coffee = (await alike.all())[COFFEE].memory_id
+    await alike.protection.archive_memory(coffee, user_id="ann")
+    alike.index.away = False
+    await alike.project()
+    assert (await outcome(alike))[TEA][0] is MemoryStatus.ACTIVE
+    await alike.protection.restore_memory(coffee, user_id="ann")
+    await alike.project()
+    assert await outcome(alike) == {
+        TEA: (MemoryStatus.ARCHIVED, (), False),
+        COFFEE: (MemoryStatus.ACTIVE, (TEA,), False),
+    }
+
+
+async def test_others_memories_are_never_looked_at(alike: Aam) -> None:
+    await alike.store(TEA, 0.6, user="bob")
+    await alike.project("bob")
+    alike.index.away = True
+    await say(alike, [(COFFEE, 0.9)])
+    alike.index.away = False
+    await alike.project()
+    assert (await alike.all("bob"))[TEA].status is MemoryStatus.ACTIVE
+
+
+async def test_the_learner_does_it_when_it_next_drains_the_backlog(alike: Aam) -> None:
+    alike.index.away = True
+    await say(alike, [(TEA, 0.6), (COFFEE, 0.9)])
+    spaces = OneSpace(encoder=alike.encoder, index=alike.index)
+    learner = Learner(
+        record=alike.record,
+        extractor=RuleExtractor(),
+        spaces=spaces,
+        analyzer=alike.analyzer,
+        rechecks=PerSpace(spaces, alike.recheck),
+    )
+    with pytest.raises(StoreUnavailable):
+        await learner.learn(user_id="ann")
+    alike.index.away = False
+    await learner.learn(user_id="ann")
+    assert await outcome(alike) == {
+        TEA: (MemoryStatus.ARCHIVED, (), False),
+        COFFEE: (MemoryStatus.ACTIVE, (TEA,), False),
+    }

@@ -1,0 +1,145 @@
+"""Typed memories on fakes: every store in memory, an encoder whose cosines a test chooses, a clock that it sets."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+from memory.governance.accesses import AccessTally
+from memory.indexing.indexer import Indexer
+from memory.indexing.spaces import OneSpace, PerSpace
+from memory.language.keywords import KeywordAnalyzer
+from memory.ports.generations import VectorSpace
+from memory.ports.language import Encoder, FloatMatrix, Priority, TextKind
+from memory.ports.vectors import Collection, IndexPoint, IndexQuery, ScoredPoint
+from memory.typed_memories.conflicts import FixedBand
+from memory.typed_memories.manager import MemoryProtection, StoredMemory
+from memory.typed_memories.rechecking import ConflictRecheck
+from memory.values.errors import StoreUnavailable
+from memory.values.typed_memories import AamMemory, NewAamMemory
+from storage.inmemory.record import InMemoryRecord
+from storage.inmemory.vectors import InMemoryVectors
+
+NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+DIMENSION = 64
+
+
+class ChosenCosines(Encoder):
+    """Texts are orthogonal, but for those of one family (`topic:variant`), whose cosine is chosen."""
+
+    def __init__(self, cosine: float = 0.95) -> None:
+        self.cosine = cosine
+        self.topics: dict[str, int] = {}
+        self.families: dict[str, str] = {}
+
+    @property
+    def model_id(self) -> str:
+        return "chosen"
+
+    @property
+    def dimension(self) -> int:
+        return DIMENSION
+
+    def alike(self, *texts: str) -> None:
+        """Makes texts of one family."""
+        self.families.update(dict.fromkeys(texts, texts[0]))
+
+    async def encode(
+        self, texts: Sequence[str], *, kind: TextKind, priority: Priority = Priority.INTERACTIVE
+    ) -> FloatMatrix:
+        return np.stack([self._vector(text) for text in texts])
+
+    def _vector(self, text: str) -> np.ndarray[Any, np.dtype[np.float32]]:
+        vector = np.zeros(DIMENSION, np.float32)
+        own = self.topics.setdefault(f"text {text}", len(self.topics) % DIMENSION)
+        family = self.families.get(text)
+        if family is not None:
+            shared = self.topics.setdefault(f"family {family}", len(self.topics) % DIMENSION)
+            vector[shared] = self.cosine**0.5
+            vector[own] = (1 - self.cosine) ** 0.5
+        else:
+            vector[own] = 1
+        return vector
+
+
+class Fallible(InMemoryVectors):
+    """An index that can be away."""
+
+    away = False
+
+    async def search(self, queries: Sequence[IndexQuery], *, user_id: str) -> list[list[ScoredPoint]]:
+        self._answer()
+        return await super().search(queries, user_id=user_id)
+
+    async def upsert(self, collection: Collection, points: Sequence[IndexPoint], *, user_id: str) -> None:
+        self._answer()
+        await super().upsert(collection, points, user_id=user_id)
+
+    def _answer(self) -> None:
+        if self.away:
+            raise StoreUnavailable("The index is away.", component="vectors")
+
+
+@dataclass
+class Aam:
+    """The parts, and what tests do with them most."""
+
+    record: InMemoryRecord = field(default_factory=InMemoryRecord)
+    index: Fallible = field(default_factory=lambda: Fallible(dimension=DIMENSION))
+    encoder: ChosenCosines = field(default_factory=ChosenCosines)
+    analyzer: KeywordAnalyzer = field(default_factory=KeywordAnalyzer)
+    now: datetime = NOW
+
+    def __post_init__(self) -> None:
+        self.tally = AccessTally(self.record, interval_s=3600)
+        self.protection = MemoryProtection(
+            record=self.record,
+            encoder=self.encoder,
+            index=self.index,
+            analyzer=self.analyzer,
+            tally=self.tally,
+            now=lambda: self.now,
+        )
+
+    async def store(
+        self, value: str, confidence: float = 0.5, *, type_: str = "preference", user: str = "ann", **fields: Any
+    ) -> StoredMemory:
+        new = NewAamMemory(entity_type=type_, entity_value=value, confidence=confidence, **fields)
+        return await self.protection.store_entity(new, user_id=user)
+
+    async def put(self, value: str, *, user: str = "ann", type_: str = "preference", **fields: Any) -> AamMemory:
+        """Writes a memory as it is to be, whatever its past."""
+        new = NewAamMemory(entity_type=type_, entity_value=value).memory(user_id=user, at=self.now)
+        memory = new.model_copy(update=fields)
+        async with self.record.writing(user_id=user) as unit:
+            await unit.aam.save([memory])
+            await unit.commit()
+        return memory
+
+    async def all(self, user: str = "ann") -> dict[str, AamMemory]:
+        async with self.record.reading(user_id=user) as unit:
+            return {one.entity_value: one for one in await unit.aam.page(limit=99)}
+
+    async def project(self, user: str = "ann") -> None:
+        """Brings the index up to date."""
+        spaces = OneSpace(encoder=self.encoder, index=self.index)
+        indexer = Indexer(
+            record=self.record, spaces=spaces, analyzer=self.analyzer, rechecks=PerSpace(spaces, self.recheck)
+        )
+        await indexer.drain(user, Priority.BATCH)
+
+    def recheck(self, space: VectorSpace) -> ConflictRecheck:
+        """What looks for conflicts that could not be looked for."""
+        return ConflictRecheck(
+            record=self.record, encoder=space.encoder, index=space.index, bands=FixedBand(), now=lambda: self.now
+        )
+
+    async def indexed(self, user: str = "ann") -> set[str]:
+        points = await self.index.stored(Collection.AAM, user_id=user)
+        ids = {point.point_id for point in points}
+        return {value for value, memory in (await self.all(user)).items() if memory.memory_id in ids}
+
+    def later(self, **span: float) -> None:
+        self.now += timedelta(**span)

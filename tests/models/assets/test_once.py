@@ -1,0 +1,33 @@
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from models.assets.lazy import Once
+
+
+def test_it_is_loaded_once_for_all_threads() -> None:
+    calls: list[int] = []
+
+    def load() -> object:
+        calls.append(1)
+        return object()
+
+    ready = Once(load)
+    with ThreadPoolExecutor(8) as pool:
+        assert len({id(loaded) for loaded in pool.map(lambda _: ready(), range(64))}) == 1
+    assert len(calls) == 1
+
+
+def test_what_failed_is_tried_again() -> None:
+    outcomes = iter([OSError("no file"), "weights"])
+
+    def load() -> str:
+        outcome = next(outcomes)
+        if isinstance(outcome, OSError):
+            raise outcome
+        return outcome
+
+    ready = Once(load)
+    with pytest.raises(OSError, match="no file"):
+        ready()
+    assert ready() == "weights"

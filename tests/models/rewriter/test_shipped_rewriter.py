@@ -1,0 +1,149 @@
+"""The rewriter that ships, joined with the rules: the cases, traps and dialogues that these hold must still hold."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from benchmarks.coreference.cases import read_cases
+from memory.coreference.resolver import RuleResolver
+from memory.coreference.rewriting_resolver import RewritingResolver
+from memory.extraction.extractor import RuleExtractor
+from memory.ports.language import Extractor
+from memory.values.dialogue import Role, Turn
+from memory.values.entities import Entity
+from memory.values.mentions import EntitySubtype, MentionLevel
+from memory.values.resolutions import CoreferenceResult, ReferenceSource
+from models.assets.shipped_weights import weight_file
+from models.rewriter.rewriter import Rewriter
+from tests.memory.coreference.conftest import ListedNames, entity, request
+from training.rewriter.resolvers import KnownRewrites
+
+_DIALOGUES = Path(__file__).parents[2] / "memory" / "coreference"
+_MOST_BYTES = 15_000_000
+_HELD_OUT_SHARE = 0.75  # of dialogues that nobody tuned on
+_REAL_SHARE = 0.98  # of cases, with an extractor that was not told the names
+
+Outcome = tuple[str, str, str]
+"""What was said, what it should become, what it became."""
+
+
+@pytest.fixture(scope="module")
+def rewriter(e5_folder: Path) -> Rewriter:
+    return Rewriter(weight_file("rewriter"), e5_folder.parent, threads=1)
+
+
+def run(rewriter: Rewriter, work: Callable[[KnownRewrites], Awaitable[list[Outcome]]]) -> list[Outcome]:
+    """Does the work twice: once to learn what the rewriter is asked, and once with its answers, computed together."""
+    asked = KnownRewrites()
+    asyncio.run(_collected(work, asked))
+    requests = list(asked.missed)
+    known = KnownRewrites(dict(zip(requests, rewriter.rewrite(requests), strict=True)))
+    outcomes = asyncio.run(_collected(work, known))
+    assert not known.missed
+    return outcomes
+
+
+async def _collected(
+    work: Callable[[KnownRewrites], Awaitable[list[Outcome]]], known: KnownRewrites
+) -> list[Outcome]:  # fmt: skip
+    return await work(known)
+
+
+def resolved_cases(*, traps: bool, extractor: Extractor) -> Callable[[KnownRewrites], Awaitable[list[Outcome]]]:
+    async def work(known: KnownRewrites) -> list[Outcome]:
+        resolver = RewritingResolver(RuleResolver(extractor=extractor), rewriter=known)
+        return [
+            (case.query, case.expected, (await resolver.resolve(request(case.query, case.turns))).resolved_query)
+            for case in read_cases("tuned")
+            if (case.type == "trap") is traps
+        ]
+
+    return work
+
+
+def held_dialogues(name: str) -> Callable[[KnownRewrites], Awaitable[list[Outcome]]]:
+    async def work(known: KnownRewrites) -> list[Outcome]:
+        outcomes = []
+        for block in (_DIALOGUES / name).read_text(encoding="utf-8").split("## ")[1:]:
+            outcomes += await _dialogue(block.strip().splitlines()[1:], known)
+        return outcomes
+
+    return work
+
+
+async def _dialogue(lines: list[str], known: KnownRewrites) -> list[Outcome]:
+    extractor = RuleExtractor()
+    resolver = RewritingResolver(RuleResolver(extractor=extractor), rewriter=known)
+    turns: list[Turn] = []
+    learned: dict[str, EntitySubtype | None] = {}
+    outcomes = []
+    for line, reply in zip(lines[::2], lines[1::2], strict=True):
+        said, _, expected = line.partition(" => ")
+        long_term = tuple(entity(name, subtype) for name, subtype in reversed(learned.items()))
+        asked = request(said, long_term=long_term).model_copy(update={"turns": tuple(turns)})
+        outcomes.append((said, expected or said, (await resolver.resolve(asked)).resolved_query))
+        for role, content in ((Role.USER, said), (Role.ASSISTANT, reply.removeprefix("> "))):
+            turns.append(Turn(role=role, content=content, created_at=asked.now))
+        for mention in extractor.extract_one(said).mentions:
+            if mention.level is MentionLevel.LONG_TERM:
+                learned[mention.text] = learned.pop(mention.text, None) or mention.subtype
+    return outcomes
+
+
+def missed(outcomes: list[Outcome]) -> list[Outcome]:
+    return [one for one in outcomes if one[1] != one[2]]
+
+
+def test_the_file_is_small_and_has_a_card() -> None:
+    file = weight_file("rewriter")
+    assert file.stat().st_size < _MOST_BYTES
+    assert file.with_suffix(".json").exists()
+    card = file.with_suffix(".md").read_text(encoding="utf-8")
+    assert "licence" in card.lower()
+
+
+@pytest.mark.parametrize("traps", [False, True])
+def test_every_case_and_every_trap_holds(rewriter: Rewriter, traps: bool) -> None:
+    assert missed(run(rewriter, resolved_cases(traps=traps, extractor=ListedNames()))) == []
+
+
+@pytest.mark.parametrize("traps", [False, True])
+def test_they_hold_with_the_real_extractor_too(rewriter: Rewriter, traps: bool) -> None:
+    outcomes = run(rewriter, resolved_cases(traps=traps, extractor=RuleExtractor()))
+    assert len(missed(outcomes)) <= (1 - _REAL_SHARE) * len(outcomes), missed(outcomes)
+
+
+def test_each_line_of_the_dialogues_holds(rewriter: Rewriter) -> None:
+    assert missed(run(rewriter, held_dialogues("dialogues.txt"))) == []
+
+
+def test_dialogues_that_nobody_tuned_on_hold_mostly(rewriter: Rewriter) -> None:
+    outcomes = run(rewriter, held_dialogues("dialogues_held_out.txt"))
+    assert len(missed(outcomes)) <= (1 - _HELD_OUT_SHARE) * len(outcomes), missed(outcomes)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("上次說的那個系統支援中文嗎？", "AI-Box 支援中文嗎？"),
+        ("之前说的那个系统多少钱", "AI-Box 多少钱"),
+        ("How much is the one from last week?", "How much is AI-Box?"),
+    ],
+)
+def test_last_time_reaches_what_another_session_said(rewriter: Rewriter, query: str, expected: str) -> None:
+    known: tuple[Entity, ...] = (
+        entity("AI-Box", EntitySubtype.PRODUCT), entity("張小姐", EntitySubtype.PERSON)
+    )  # fmt: skip
+    results: list[CoreferenceResult] = []
+
+    async def work(rewrites: KnownRewrites) -> list[Outcome]:
+        resolver = RewritingResolver(RuleResolver(extractor=ListedNames()), rewriter=rewrites)
+        results.append(await resolver.resolve(request(query, ("早安", "早安！"), long_term=known)))
+        return [(query, expected, results[-1].resolved_query)]
+
+    assert missed(run(rewriter, work)) == []
+    (one,) = results[-1].resolutions
+    assert one.source is ReferenceSource.LONG_TERM
+    assert one.entity_id == known[0].entity_id

@@ -1,0 +1,102 @@
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from memory.values.errors import ModelUnavailable
+from memory.values.mentions import EntitySubtype
+from models.assets.catalog import DEFAULT_MODEL
+from models.assets.shipped_weights import weight_file
+
+_LIMIT_BYTES = 15_000_000
+_TEXTS = [
+    "我們公司上個月買了 AI-Box，放在三樓機房。",
+    "",
+    " \n",
+    "Ask Ann about 宏康 HCI.",
+    "很長的句子。" * 120,
+]
+
+
+@pytest.fixture(scope="module")
+def network(e5_folder: Path) -> Any:
+    import torch
+
+    from models.assets.e5_body import load_body
+    from models.tagger.labels import LABELS
+    from models.tagger.network import TaggerNetwork, TaggerShape
+
+    torch.manual_seed(0)
+    network = TaggerNetwork(load_body(str(e5_folder)), TaggerShape(labels=len(LABELS), sources=3))
+    with torch.no_grad():
+        network.body.encoder.layer[0].output.dense.weight.add_(0.01)
+    return network.eval()
+
+
+@pytest.fixture(scope="module")
+def weights(network: Any, e5_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A weight file of an untrained network."""
+    from models.tagger.weights import TaggerSettings, save_weights
+
+    path = tmp_path_factory.mktemp("weights") / "tagger.safetensors"
+    settings = TaggerSettings(network.shape, ("weibo", "msra"), dict.fromkeys(EntitySubtype, 0.5), DEFAULT_MODEL)
+    assert save_weights(path, network, settings, e5_folder) == path.stat().st_size < _LIMIT_BYTES
+    return path
+
+
+def test_weights_come_back_with_their_settings(network: Any, weights: Path, e5_folder: Path) -> None:
+    from models.assets.e5_body import load_body
+    from models.tagger.network import TaggerNetwork
+    from models.tagger.weights import load_weights, read_settings
+
+    found = read_settings(weights)
+    assert found.sources == ("weibo", "msra")
+    assert found.thresholds[EntitySubtype.CODE] == 0.5
+    again = TaggerNetwork(load_body(str(e5_folder)), found.shape)
+    load_weights(weights, again)
+    for name in ("body.encoder.layer.0.output.dense.weight", "first.weight", "mix.weight", "sources.weight"):
+        mine, read = network.get_parameter(name).detach(), again.get_parameter(name).detach()
+        np.testing.assert_allclose(mine.numpy(), read.numpy(), atol=0.02)
+
+
+def test_a_corrupt_or_missing_file_is_named(weights: Path, tmp_path: Path) -> None:
+    from models.tagger.weights import read_settings
+
+    corrupt = tmp_path / "tagger.safetensors"
+    corrupt.write_bytes(weights.read_bytes()[:-1] + b"!")
+    corrupt.with_suffix(".json").write_text(weights.with_suffix(".json").read_text())
+    with pytest.raises(ModelUnavailable, match=r"tagger\.safetensors is corrupt"):
+        read_settings(corrupt)
+    with pytest.raises(ModelUnavailable, match="cannot be read"):
+        read_settings(tmp_path / "none.safetensors")
+
+
+def test_names_have_exact_offsets_and_do_not_overlap(e5_folder: Path) -> None:
+    from models.tagger.tagger import Tagger
+
+    tagger = Tagger(weight_file("tagger"), e5_folder.parent, threads=1)
+    tagger.load()
+    found = tagger.tag(_TEXTS)
+    assert [_TEXTS[0][one.start : one.end] for one in found[0]] == ["AI-Box"]
+    assert found[1] == found[2] == []
+    for text, spans in zip(_TEXTS, found, strict=True):
+        at = 0
+        for one in spans:
+            assert at <= one.start < one.end <= len(text)
+            assert text[one.start : one.end].strip() == text[one.start : one.end]
+            assert isinstance(one.subtype, EntitySubtype)
+            assert 0.0 < one.score <= 1.0
+            at = one.end
+    again = tagger.tag(_TEXTS[::-1])[::-1]
+    assert [[(one.start, one.end, one.subtype) for one in spans] for spans in again[:4]] == [
+        [(one.start, one.end, one.subtype) for one in spans] for spans in found[:4]
+    ]
+
+
+def test_a_missing_file_is_found_out_at_the_first_call_only(e5_folder: Path, tmp_path: Path) -> None:
+    from models.tagger.tagger import Tagger
+
+    tagger = Tagger(tmp_path / "none.safetensors", e5_folder.parent)
+    with pytest.raises(ModelUnavailable, match=r"none\.safetensors"):
+        tagger.tag(["好"])

@@ -1,0 +1,101 @@
+"""The schema in ArangoDB and the statements that run on it."""
+
+import asyncio
+import re
+from collections.abc import Iterator
+
+import pytest
+from arango.client import ArangoClient
+from arango.database import StandardDatabase
+
+from memory.values.errors import StoreUnavailable
+from storage.arango.engine import queries as arango_queries
+from storage.arango.engine.client import ArangoSettings
+from storage.arango.engine.schema import COLLECTIONS, EDGES, MIGRATIONS, Migration, migrate
+from storage.arango.record import ArangoRecord
+from testing.arango_standin import ArangoStandIn
+
+STATEMENTS = {name: value for name, value in vars(arango_queries).items() if name.isupper()}
+
+
+@pytest.fixture
+def server() -> Iterator[ArangoStandIn]:
+    with ArangoStandIn() as running:
+        yield running
+
+
+@pytest.fixture
+def database(server: ArangoStandIn) -> Iterator[StandardDatabase]:
+    client = ArangoClient(hosts=server.url)
+    client.db("_system").create_database("jiyi")
+    yield client.db("jiyi")
+    client.close()
+
+
+def step(log: list[str], name: str) -> Migration:
+    return Migration(name, (lambda _: log.append(name),))
+
+
+class TestMigrations:
+    def test_a_new_database_gets_collections_and_graphs(self, database: StandardDatabase) -> None:
+        migrate(database, deadline_s=1)
+        migrate(database, deadline_s=1)
+        kinds = {one["name"]: one["type"] for one in database.collections() if not one["system"]}
+        assert kinds.keys() == {*COLLECTIONS, "migrations"}
+        assert {name for name, kind in kinds.items() if kind == "edge"} == set(EDGES)
+        assert {graph["name"] for graph in database.graphs()} == {"entity_graph", "fact_graph"}
+
+    @pytest.mark.parametrize("edges", EDGES)
+    def test_edges_have_vertex_centric_indexes(self, database: StandardDatabase, edges: str) -> None:
+        migrate(database, deadline_s=1)
+        indexed = [index["fields"] for index in database.collection(edges).indexes()]
+        assert ["_from", "user_id"] in indexed
+        assert ["_to", "user_id"] in indexed
+
+    def test_each_migration_runs_once_and_in_order(self, database: StandardDatabase) -> None:
+        log: list[str] = []
+        first, second, third = (step(log, name) for name in "abc")
+        migrate(database, deadline_s=1, migrations=(first,))
+        migrate(database, deadline_s=1, migrations=(first, second, third))
+        migrate(database, deadline_s=1, migrations=(first, second, third))
+        assert log == ["a", "b", "c"]
+
+    def test_one_that_broke_off_is_run_again(self, database: StandardDatabase) -> None:
+        log: list[str] = []
+        broken = Migration("b", (lambda _: log.append("b"), lambda _: 1 / 0))
+        with pytest.raises(ZeroDivisionError):
+            migrate(database, deadline_s=1, migrations=(step(log, "a"), broken))
+        migrate(database, deadline_s=1, migrations=(step(log, "a"), step(log, "b")))
+        assert log == ["a", "b", "a", "b"]
+
+    def test_a_database_from_the_future_is_refused_and_not_touched(self, database: StandardDatabase) -> None:
+        log: list[str] = []
+        migrate(database, deadline_s=1, migrations=(*MIGRATIONS, step(log, "of tomorrow")))
+        with pytest.raises(StoreUnavailable, match="of tomorrow"):
+            migrate(database, deadline_s=1)
+
+    async def test_several_processes_may_open_a_new_database_at_once(self, server: ArangoStandIn) -> None:
+        settings = ArangoSettings(server.url, "jiyi")
+        records = await asyncio.gather(*(asyncio.to_thread(ArangoRecord.open, settings) for _ in range(4)))
+        for record in records:
+            assert (await record.backlog.counts())["users"] == 0
+            await record.close()
+
+
+class TestStatements:
+    @pytest.mark.parametrize("name", STATEMENTS)
+    def test_every_statement_of_a_unit_of_work_filters_by_its_user(self, name: str) -> None:
+        across_users = name.startswith("ALL_") or "MIGRATION" in name
+        assert ("@user" in STATEMENTS[name]) is not across_users
+
+    @pytest.mark.parametrize("name", STATEMENTS)
+    def test_every_loop_over_a_collection_names_the_user(self, name: str) -> None:
+        if name.startswith("ALL_") or "MIGRATION" in name:
+            return
+        loops = re.findall(r"FOR (\w+) IN (?:@@collection|[a-z_]+)\b", STATEMENTS[name])
+        assert all(f"{variable}.user_id == @user" in STATEMENTS[name] for variable in loops)
+
+    @pytest.mark.parametrize("name", [name for name, text in STATEMENTS.items() if " ANY " in text])
+    def test_every_traversal_names_its_vertices_and_filters_what_it_emits(self, name: str) -> None:
+        assert STATEMENTS[name].strip().startswith("WITH ")
+        assert "FILTER v.user_id == @user AND e.user_id == @user" in STATEMENTS[name]

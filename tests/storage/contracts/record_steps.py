@@ -1,0 +1,371 @@
+"""Steps that a user may take with a system of record, and all that they can see of it: for the isolation test."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
+
+from memory.ports.accesses import Access
+from memory.ports.changes import ChangeLog
+from memory.ports.facts import CategoryAccessRepository, CategoryRepository, FactRepository, GraphRepository
+from memory.ports.record import Backlog, SystemOfRecord, UnitOfWork
+from memory.ports.repositories import EntityRepository, MemoryRepository, RawLog, RelationRepository
+from memory.ports.typed_memories import AamRepository
+from memory.ports.vectors import Collection
+from memory.values.changes import ChangeKind
+from memory.values.errors import BadRequest
+from memory.values.facts import FactStatus
+from memory.values.records import ResourceKind
+from memory.values.typed_memories import MemoryStatus
+
+REPOSITORIES: Mapping[str, Any] = {
+    "unit.log": RawLog,
+    "unit.entities": EntityRepository,
+    "unit.relations": RelationRepository,
+    "unit.memories": MemoryRepository,
+    "unit.facts": FactRepository,
+    "unit.categories": CategoryRepository,
+    "unit.category_accesses": CategoryAccessRepository,
+    "unit.graph": GraphRepository,
+    "unit.aam": AamRepository,
+    "unit.changes": ChangeLog,
+    "backlog": Backlog,
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one user does: an action on three words, at a moment, kept or undone."""
+
+    action: str
+    user_id: str
+    first: str
+    second: str
+    third: str
+    at: datetime
+    kept: bool
+
+
+async def take(step: Step, record: SystemOfRecord, make: SimpleNamespace) -> Any:
+    """Takes the step and returns what came of it: its result, or the kind of refusal."""
+    try:
+        if step.action in BACKLOG_ACTIONS:
+            return await BACKLOG_ACTIONS[step.action](step, record.backlog)
+        async with record.writing(user_id=step.user_id) as unit:
+            result = await UNIT_ACTIONS[step.action](step, unit, make)
+            await (unit.commit() if step.kept else unit.rollback())
+            return result
+    except BadRequest as error:
+        return type(error)
+
+
+async def _append(step: Step, unit: UnitOfWork, make: SimpleNamespace) -> None:
+    fields = {"created_at": step.at, "session_id": "s", "learn": step.third != "a", "content": step.second}
+    kind = ResourceKind.NOTE if step.second == "%" else ResourceKind.TURN
+    await unit.log.append([make.resource(step.first, user_id=step.user_id, kind=kind, **fields)])
+
+
+async def _mark_learned(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> list[str]:
+    return await unit.log.mark_learned([step.first, step.second])
+
+
+async def _delete_orphaned(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> int:
+    return await unit.log.delete_orphaned(created_before=step.at + timedelta(seconds=1))
+
+
+async def _save_entity(step: Step, unit: UnitOfWork, make: SimpleNamespace) -> None:
+    entity = make.entity(step.second, step.third, user_id=step.user_id, entity_id=step.first, last_mentioned=step.at)
+    await unit.entities.save([entity])
+
+
+async def _update_mention(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> bool:
+    return await unit.entities.update_mention(step.first, at=step.at)
+
+
+async def _store_relation(step: Step, unit: UnitOfWork, make: SimpleNamespace) -> None:
+    for end in (step.first, step.third):
+        if step.second != "*":  # otherwise the ends may be unknown
+            await unit.entities.save([make.entity(f"name {end}", user_id=step.user_id, entity_id=end)])
+    relation = make.relation(step.first, step.third, user_id=step.user_id, relation_id=step.second)
+    await unit.relations.store([relation])
+
+
+async def _delete_relation(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> int:
+    return await unit.relations.delete([step.first, step.second])
+
+
+async def _save_memory(step: Step, unit: UnitOfWork, make: SimpleNamespace) -> None:
+    memory = make.memory(step.first, user_id=step.user_id, text=step.second, created_at=step.at)
+    await unit.memories.save([memory.model_copy(update={"resource_id": step.third})])
+
+
+def _fact(step: Step, make: SimpleNamespace, **fields: Any) -> Any:
+    fields = {"subject": step.second, "object": "it", "category": step.third, "recorded_at": step.at} | fields
+    return make.fact(step.first, user_id=step.user_id, resource_id=step.second, **fields)
+
+
+async def _create_facts(step: Step, unit: UnitOfWork, make: SimpleNamespace) -> list[str]:
+    return await unit.facts.create_many([_fact(step, make, confidence=0.25)])
+
+
+async def _update_fact(step: Step, unit: UnitOfWork, make: SimpleNamespace) -> None:
+    await unit.facts.update(_fact(step, make, supersedes=step.third))
+
+
+async def _update_status(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> bool:
+    status = list(FactStatus)[len(step.second) % len(FactStatus)]
+    return await unit.facts.update_status(step.first, status, now=step.at)
+
+
+async def _create_category(step: Step, unit: UnitOfWork, make: SimpleNamespace) -> bool:
+    category = make.category(step.first, user_id=step.user_id, category_id=step.second, summary=step.third)
+    return await unit.categories.create(category)
+
+
+async def _upsert_category(step: Step, unit: UnitOfWork, make: SimpleNamespace) -> None:
+    category = make.category(step.first, user_id=step.user_id, category_id=step.second, summary=step.third)
+    await unit.categories.upsert(category)
+
+
+async def _create_accesses(step: Step, unit: UnitOfWork, make: SimpleNamespace) -> None:
+    access = make.access(step.first, user_id=step.user_id, category=step.second, accessed_at=step.at)
+    await unit.category_accesses.create_many([access])
+
+
+async def _create_edges(step: Step, unit: UnitOfWork, make: SimpleNamespace) -> list[str]:
+    return await unit.graph.create_many([make.edge(step.first, "p", step.third, user_id=step.user_id)])
+
+
+async def _update_weight(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> bool:
+    return await unit.graph.update_weight(step.first, "p", step.third, 2.5)
+
+
+async def _delete_edges(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> int:
+    return await unit.graph.delete_by_subject(step.first)
+
+
+async def _delete_entity(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> int:
+    return await unit.entities.delete([step.first, step.second, step.first])
+
+
+async def _delete_memory(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> int:
+    return await unit.memories.delete([step.first, step.second, step.first])
+
+
+async def _append_change(step: Step, unit: UnitOfWork, make: SimpleNamespace) -> None:
+    change = make.change(step.first, step.second, step.third, user_id=step.user_id, at=step.at)
+    await unit.changes.append([change])
+
+
+async def _mark_undone(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> bool:
+    return await unit.changes.mark_undone(step.first, at=None if step.third == "*" else step.at)
+
+
+async def _save_aam(step: Step, unit: UnitOfWork, make: SimpleNamespace) -> None:
+    status = list(MemoryStatus)[len(step.second) % len(MemoryStatus)]
+    memory = make.aam(step.second, step.third, user_id=step.user_id, memory_id=step.first, status=status)
+    await unit.aam.save([memory])
+
+
+async def _delete_aam(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> int:
+    return await unit.aam.delete([step.first, step.second, step.first])
+
+
+async def _count_accesses(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> None:
+    accesses = [Access(step.first, 2, step.at), Access(step.second, 1, step.at)]
+    await unit.entities.count_accesses(accesses)
+    await unit.memories.count_accesses(accesses)
+    await unit.aam.count_accesses(accesses)
+
+
+async def _delete_all_edges(_step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> int:
+    return await unit.graph.delete_all()
+
+
+UNIT_ACTIONS: Mapping[str, Callable[[Step, UnitOfWork, SimpleNamespace], Awaitable[Any]]] = {
+    action.__name__.removeprefix("_"): action
+    for action in (
+        _append,
+        _mark_learned,
+        _delete_orphaned,
+        _save_entity,
+        _update_mention,
+        _store_relation,
+        _delete_relation,
+        _save_memory,
+        _create_facts,
+        _update_fact,
+        _update_status,
+        _create_category,
+        _upsert_category,
+        _create_accesses,
+        _create_edges,
+        _update_weight,
+        _delete_edges,
+        _delete_all_edges,
+        _delete_entity,
+        _delete_memory,
+        _append_change,
+        _save_aam,
+        _delete_aam,
+        _count_accesses,
+        _mark_undone,
+    )
+}
+
+
+CREATING = (
+    "append",
+    "mark_learned",
+    "save_entity",
+    "store_relation",
+    "save_memory",
+    "create_facts",
+    "create_category",
+    "create_accesses",
+    "create_edges",
+    "append_change",
+    "save_aam",
+)
+"""The actions that leave something of every kind."""
+
+
+async def _requeue(step: Step, backlog: Backlog) -> None:
+    await backlog.requeue(Collection.FACTS, [step.first, step.second], user_id=step.user_id)
+
+
+async def _acknowledge(step: Step, backlog: Backlog) -> None:
+    await backlog.acknowledge(await backlog.outbox(limit=2, user_id=step.user_id))
+
+
+BACKLOG_ACTIONS: Mapping[str, Callable[[Step, Backlog], Awaitable[None]]] = {
+    "requeue": _requeue,
+    "acknowledge": _acknowledge,
+}
+
+
+async def view(record: SystemOfRecord, make: SimpleNamespace, user_id: str, words: Sequence[str]) -> dict[str, Any]:
+    """All that a user can see, asked for by these words; without numbers that count everybody's writes."""
+    backlog = record.backlog
+    async with record.reading(user_id=user_id) as unit:
+        seen = await _log(unit, make, words) | await _entities(unit, words) | await _facts(unit, make, words)
+        seen |= await _categories(unit, make, words) | await _graph(unit, words)
+        seen |= await _changes(unit, make, words)
+    for user in (user_id, None):
+        unlearned = await backlog.unlearned(limit=999, user_id=user)
+        outbox = await backlog.outbox(limit=999, user_id=user)
+        seen[f"unlearned {user}"] = [one.resource_id for one in unlearned if one.user_id == user_id]
+        seen[f"outbox {user}"] = [(one.collection, one.item_id) for one in outbox if one.user_id == user_id]
+    seen["user"] = user_id in await backlog.users(limit=9)
+    seen["counted"] = (await backlog.counts())["users"] > 0 or not seen["user"]
+    return seen
+
+
+async def _log(unit: UnitOfWork, make: SimpleNamespace, words: Sequence[str]) -> dict[str, Any]:
+    entries = [
+        await unit.log.get(words),
+        await unit.log.session("s", limit=99),
+        await unit.log.list(),
+        await unit.log.list(kind=ResourceKind.NOTE, since=make.at(2)),
+        await unit.log.list_unextracted(),
+    ]
+    return {
+        "log": [[one.model_copy(update={"sequence": 0}) for one in some] for some in entries],
+        "log count": await unit.log.count(),
+        "memories": [
+            await unit.memories.get(words),
+            await unit.memories.page(limit=99),
+            sorted(one.memory_id for one in await unit.memories.recent(limit=99)),
+            sorted(one.memory_id for one in await unit.memories.recent(limit=99, session_id="s")),
+            [await unit.memories.mentioning(word) for word in words],
+            await unit.memories.previous(words),
+        ],
+    }
+
+
+async def _entities(unit: UnitOfWork, words: Sequence[str]) -> dict[str, Any]:
+    return {
+        "entities": [
+            await unit.entities.get(words),
+            await unit.entities.page(limit=99),
+            sorted(one.entity_id for one in await unit.entities.recent(limit=99)),
+            [one.entity_id for one in await unit.entities.found_in(" ".join(words))],
+            [await unit.entities.get_by_value(word) for word in words],
+        ],
+        "relations": [
+            await unit.relations.get(words),
+            await unit.relations.count(),
+            [await unit.relations.of(word) for word in words],
+            [list((await unit.relations.related(word, depth=3)).items()) for word in words],
+        ],
+    }
+
+
+async def _facts(unit: UnitOfWork, make: SimpleNamespace, words: Sequence[str]) -> dict[str, Any]:
+    mean = await unit.facts.get_avg_confidence(status=None)
+    return {
+        "facts": [
+            await unit.facts.get_many(words),
+            await unit.facts.page(limit=99),
+            await unit.facts.list(),
+            await unit.facts.count(status=None),
+            await unit.facts.list_duplicates(),
+            await unit.facts.list_distinct_categories(status=None),
+            await unit.facts.list_all_ids(status=None),
+            await unit.facts.list_old_low_confidence(recorded_before=make.at(3), below=0.5),
+            await unit.facts.get_stats_by_status(),
+            None if mean is None else round(mean, 9),
+        ],
+        "facts by word": [
+            (
+                await unit.facts.get(word),
+                await unit.facts.list(category=word, status=None),
+                await unit.facts.find_potential_conflicts(word, "喜歡", exclude_id="a"),
+                await unit.facts.count_by_subject_recent(word, since=make.at(2)),
+                await unit.facts.get_superseding(word),
+            )
+            for word in words
+        ],
+    }
+
+
+async def _categories(unit: UnitOfWork, make: SimpleNamespace, words: Sequence[str]) -> dict[str, Any]:
+    return {
+        "categories": [
+            await unit.categories.list(),
+            await unit.categories.count_items_per_category(status=None),
+            [(await unit.categories.get(word), await unit.categories.get_by_name(word)) for word in words],
+        ],
+        "accesses": [
+            await unit.category_accesses.count_since(make.at(2)),
+            await unit.category_accesses.last_accessed(),
+        ],
+    }
+
+
+async def _graph(unit: UnitOfWork, words: Sequence[str]) -> dict[str, Any]:
+    return {
+        "graph": [
+            await unit.graph.list_all(),
+            await unit.graph.count(),
+            [await unit.graph.get_by_subject(word) for word in words],
+            [list((await unit.graph.get_neighbors(word, depth=3)).items()) for word in words],
+        ]
+    }
+
+
+async def _changes(unit: UnitOfWork, make: SimpleNamespace, words: Sequence[str]) -> dict[str, Any]:
+    found = [
+        await unit.changes.get(words),
+        await unit.changes.list(),
+        await unit.changes.list(kind=ChangeKind.MERGE),
+        *[await unit.changes.list(subject=word) for word in words],
+    ]
+    typed = [
+        await unit.aam.get(words),
+        await unit.aam.page(limit=99),
+        await unit.aam.page(after=words[0], limit=1, status=MemoryStatus.REVIEW),
+        *[await unit.aam.page(limit=9, entity_type=word) for word in words],
+    ]
+    return {"aam": typed} | {"changes": [[one.model_copy(update={"sequence": 0}) for one in some] for some in found]}

@@ -1,0 +1,160 @@
+"""What every system of record does with typed memories, with accesses and with runs of jobs."""
+
+from datetime import timedelta, timezone
+from types import SimpleNamespace
+
+import pytest
+
+from memory.ports.accesses import Access
+from memory.ports.maintenance import RunState
+from memory.ports.record import SystemOfRecord
+from memory.ports.runs import PipelineRun
+from memory.ports.vectors import Collection
+from memory.values.errors import InvalidField
+from memory.values.typed_memories import MemoryPriority, MemoryStatus, MemoryType
+
+TAIPEI = timezone(timedelta(hours=8))
+
+
+async def _save(record: SystemOfRecord, *memories: object, user_id: str = "ann") -> None:
+    async with record.writing(user_id=user_id) as unit:
+        await unit.aam.save(memories)  # type: ignore[arg-type]
+        await unit.commit()
+
+
+class TestTypedMemories:
+    async def test_a_memory_comes_back_as_it_was(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
+        written = make.aam(
+            "part_number",
+            "RM05-008 100%_'",
+            memory_id="m",
+            content="the part RM05-008",
+            memory_type=MemoryType.SHORT_TERM,
+            priority=MemoryPriority.HIGH,
+            metadata={"a": 1, "b": 1.5, "c": None, "d": True, "e": "臺灣"},
+            accessed_at=make.at(0.5).astimezone(TAIPEI),
+            access_count=3,
+            confidence=0.1 + 0.2,
+            status=MemoryStatus.REVIEW,
+            review_reason="old",
+            conflicts_with=("x",),
+            supersedes=("y",),
+            superseded_by="z",
+            version=4,
+        )
+        await _save(record, make.aam("part_number", "old", memory_id="m"), written)
+        async with record.reading(user_id="ann") as unit:
+            assert await unit.aam.get(["none", "m", "m"]) == [written, written]
+            assert await unit.aam.page(limit=9) == [written]
+
+    async def test_pages_are_by_id_of_a_type_and_a_status(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
+        review = MemoryStatus.REVIEW
+        await _save(
+            record,
+            make.aam("x", "1", memory_id="c"),
+            make.aam("x", "2", memory_id="a", status=review),
+            make.aam("é", "3", memory_id="B"),
+            make.aam("e\u0301", "4", memory_id="b", status=review),
+        )
+        async with record.reading(user_id="ann") as unit:
+            for conditions, wanted in (
+                ({"limit": 9}, "Babc"),
+                ({"limit": 2}, "Ba"),
+                ({"limit": 2, "after": "a"}, "bc"),
+                ({"limit": 0}, ""),
+                ({"limit": 9, "entity_type": "x"}, "ac"),
+                ({"limit": 9, "entity_type": "é"}, "B"),
+                ({"limit": 9, "status": review}, "ab"),
+                ({"limit": 9, "status": review, "entity_type": "x"}, "a"),
+                ({"limit": 9, "status": review, "after": "a"}, "b"),
+                ({"limit": 9, "entity_type": "X"}, ""),
+            ):
+                assert "".join([one.memory_id for one in await unit.aam.page(**conditions)]) == wanted
+
+    async def test_saving_and_deleting_are_queued_for_the_index(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
+        await _save(record, make.aam("t", "1", memory_id="1"), make.aam("t", "2", memory_id="2"))
+        waiting = await record.backlog.outbox(limit=9)
+        assert [(one.collection, one.item_id) for one in waiting] == [(Collection.AAM, "1"), (Collection.AAM, "2")]
+        await record.backlog.acknowledge(waiting)
+        async with record.writing(user_id="ann") as unit:
+            assert await unit.aam.delete(["1", "none", "1"]) == 1
+            await unit.commit()
+        assert [one.item_id for one in await record.backlog.outbox(limit=9)] == ["1"]
+        assert (await record.backlog.counts())["aam_memories"] == 1
+
+    async def test_everybody_has_memories_of_their_own(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
+        for user in ("ann", "bob"):
+            await _save(record, make.aam("t", user, user_id=user, memory_id="m"), user_id=user)
+        async with record.writing(user_id="bob") as unit:
+            with pytest.raises(InvalidField):
+                await unit.aam.save([make.aam("t", "v")])
+            assert await unit.aam.delete(["m"]) == 1
+            await unit.commit()
+        async with record.reading(user_id="ann") as unit:
+            assert [one.entity_value for one in await unit.aam.get(["m"])] == ["ann"]
+        assert await record.backlog.users(limit=9) == ["ann"]
+
+
+class TestAccesses:
+    async def test_accesses_add_up_and_the_clock_never_goes_back(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
+        await make.save(record, entities=[make.entity("e", entity_id="i")], memories=[make.memory("i")])
+        await _save(record, make.aam("t", "v", memory_id="i", access_count=2))
+        before = await record.backlog.outbox(limit=9)
+        async with record.writing(user_id="ann") as unit:
+            for repository in (unit.entities, unit.memories, unit.aam):
+                await repository.count_accesses([Access("i", 2, make.at(9)), Access("none", 1, make.at(9))])
+                await repository.count_accesses([Access("i", 1, make.at(5).astimezone(TAIPEI))])
+                await repository.count_accesses([])
+            await unit.commit()
+        async with record.reading(user_id="ann") as unit:
+            [entity], [memory], [typed] = [
+                await unit.entities.get(["i"]),
+                await unit.memories.get(["i"]),
+                await unit.aam.get(["i"]),
+            ]
+            assert (entity.access_count, entity.accessed_at, entity.version) == (3, make.at(9), 1)
+            assert (memory.access_count, memory.last_accessed_at) == (3, make.at(9))
+            assert (typed.access_count, typed.accessed_at, typed.updated_at) == (5, make.at(9), make.NOON)
+            assert await unit.entities.get_by_value("e") == entity
+            assert await unit.entities.recent(limit=9) == [entity]
+            assert await unit.memories.recent(limit=9) == [memory]
+        assert await record.backlog.outbox(limit=9) == before
+
+    async def test_nobody_counts_accesses_to_what_is_anothers(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
+        await _save(record, make.aam("t", "v", memory_id="i"))
+        async with record.writing(user_id="bob") as unit:
+            await unit.aam.count_accesses([Access("i", 1, make.NOON)])
+            await unit.commit()
+        async with record.reading(user_id="ann") as unit:
+            assert [one.access_count for one in await unit.aam.get(["i"])] == [0]
+
+
+class TestRuns:
+    async def test_runs_come_back_latest_first_and_are_replaced_by_id(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
+        def run(run_id: str, seconds: float, **fields: object) -> PipelineRun:
+            at = make.at(seconds)
+            return PipelineRun(**{"run_id": run_id, "pipeline": "p", "started_at": at, "updated_at": at} | fields)
+
+        assert await record.runs.latest("p") == []
+        old, new = run("1", 0), run("0", 5, output={"archived": 3, "list": ["臺灣", None]}, cursor="ann")
+        for one in (old, new, run("2", 9, pipeline="other")):
+            await record.runs.save(one)
+        assert await record.runs.latest("p") == [new]
+        assert await record.runs.latest("p", limit=9) == [new, old]
+        done = new.model_copy(update={"state": RunState.DONE, "done": 2, "total": 2, "ended_at": make.at(6)})
+        await record.runs.save(done)
+        assert await record.runs.latest("p", limit=9) == [done, old]
+
+    async def test_a_run_is_nobodys(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
+        await record.runs.save(
+            PipelineRun(run_id="r", pipeline="p", started_at=make.NOON, updated_at=make.NOON, cursor="ann")
+        )
+        assert await record.backlog.users(limit=9) == []

@@ -1,0 +1,131 @@
+"""Generations side by side, on every store: what one holds another never shows, and dropping one leaves the others."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from memory.ports.generations import GenerationStore, VectorModel
+from memory.ports.vectors import Collection, IndexPoint, IndexQuery
+from memory.values.errors import InvalidField, StoreUnavailable
+from storage.edge.generations import EdgeGenerations
+from storage.edge.shards import Aliases, drop_shards
+from storage.inmemory.vectors import InMemoryGenerations
+from storage.qdrant.generations import QdrantGenerations
+from storage.qdrant.vectors import QdrantSettings
+from storage.shared.index_points import stored_name
+from testing.qdrant_standin import Standin
+from tests.storage.conftest import point, point_id
+
+OLD, NEW = VectorModel(model_id="e5", dimension=4), VectorModel(model_id="org/mpnet", dimension=6)
+MEMORIES, FACTS = Collection.MEMORIES, Collection.FACTS
+
+
+@pytest.fixture(scope="module")
+def standin() -> Iterator[Standin]:
+    server = Standin()
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=["memory", "edge", "qdrant-http"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[GenerationStore]:
+    if request.param == "memory":
+        yield InMemoryGenerations()
+    elif request.param == "edge":
+        edge = EdgeGenerations(tmp_path)
+        yield edge
+        await edge.close()
+    else:
+        server: Standin = request.getfixturevalue("standin")
+        server.reset()
+        qdrant = QdrantGenerations(QdrantSettings(server.url, deadline_s=20))
+        yield qdrant
+        await qdrant.close()
+
+
+def _point(name: str, model: VectorModel) -> IndexPoint:
+    dense = np.zeros(model.dimension, np.float32)
+    dense[0] = 1
+    return point(name, dense=dense)
+
+
+def _shards(folder: Path, model: str) -> list[str]:
+    return [path.name for path in folder.iterdir() if f"__{model}" in path.name]
+
+
+async def _fill(store: GenerationStore) -> None:
+    for model, names in ((OLD, ["a", "b"]), (NEW, ["b", "c", "d"])):
+        await store.index(model).upsert(MEMORIES, [_point(name, model) for name in names], user_id="ann")
+
+
+async def test_each_holds_its_own_points_and_refuses_another_models_vectors(store: GenerationStore) -> None:
+    await _fill(store)
+    found = {}
+    for model in (OLD, NEW):
+        query = IndexQuery(MEMORIES, 10, dense=_point("x", model).dense)
+        [hits] = await store.index(model).search([query], user_id="ann")
+        found[model.model_id] = {hit.point_id for hit in hits}
+    assert found == {"e5": {point_id("a"), point_id("b")}, "org/mpnet": {point_id(name) for name in "bcd"}}
+    with pytest.raises(InvalidField, match="another model"):
+        await store.index(NEW).search([IndexQuery(MEMORIES, 1, dense=_point("x", OLD).dense)], user_id="ann")
+
+
+async def test_making_one_live_and_back_changes_no_points(store: GenerationStore) -> None:
+    await _fill(store)
+    for model in (OLD, NEW, NEW, OLD):
+        await store.make_live(model)
+        assert [await store.index(one).count(MEMORIES, user_id="ann") for one in (OLD, NEW)] == [2, 3]
+
+
+async def test_one_is_dropped_whole_as_often_as_one_likes_and_can_be_made_again(store: GenerationStore) -> None:
+    await _fill(store)
+    await store.make_live(NEW)
+    for _ in range(2):
+        await store.drop(OLD)
+    assert await store.index(NEW).count(MEMORIES, user_id="ann") == 3
+    again = store.index(OLD)
+    assert [await again.count(one, user_id="ann") for one in Collection] == [0] * len(Collection)
+    await again.upsert(FACTS, [_point("a", OLD)], user_id="ann")
+    assert await again.users(FACTS) == ["ann"]
+
+
+async def test_one_that_never_was_is_dropped_without_a_word(store: GenerationStore) -> None:
+    await store.drop(NEW)
+
+
+async def test_shards_that_a_crash_left_half_deleted_are_no_generation(tmp_path: Path) -> None:
+    edge = EdgeGenerations(tmp_path)
+    await _fill(edge)
+    await edge.close()
+    name = stored_name(MEMORIES, OLD.model_id)
+    (tmp_path / name).rename(tmp_path / f"{name}.dropped")
+    (tmp_path / f"{name}.dropped" / "edge_config.json").unlink()
+    again = EdgeGenerations(tmp_path)
+    await again.drop(OLD)
+    assert not _shards(tmp_path, "e5")
+    assert await again.index(NEW).count(MEMORIES, user_id="ann") == 3
+    await again.close()
+
+
+async def test_shards_of_another_process_are_not_deleted(tmp_path: Path) -> None:
+    edge = EdgeGenerations(tmp_path)
+    await _fill(edge)
+    with pytest.raises(StoreUnavailable, match="another process"):
+        await asyncio.to_thread(drop_shards, tmp_path, [stored_name(MEMORIES, OLD.model_id)])
+    assert await edge.index(OLD).count(MEMORIES, user_id="ann") == 2
+    await edge.close()
+
+
+async def test_the_aliases_of_the_embedded_store_move_together(tmp_path: Path) -> None:
+    edge = EdgeGenerations(tmp_path)
+    await edge.make_live(NEW)
+    assert Aliases(tmp_path).read() == {one.value: stored_name(one, NEW.model_id) for one in Collection}
+    edge.open_live(OLD)
+    assert not _shards(tmp_path, "e5"), "what was dropped is not made again"
+    edge.open_live(NEW)
+    assert await edge.index(NEW).users(MEMORIES) == []
+    await edge.close()

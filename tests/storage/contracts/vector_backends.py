@@ -1,0 +1,86 @@
+"""Every vector index there is, opened empty for one test."""
+
+import asyncio
+import os
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from qdrant_client import AsyncQdrantClient
+
+from memory.ports.vectors import Collection, VectorIndex
+from storage.edge.vectors import EdgeVectors
+from storage.inmemory.vectors import InMemoryVectors
+from storage.qdrant.vectors import QdrantSettings, QdrantVectors
+from storage.resilience.circuit import Circuit
+from storage.shared.index_points import stored_name
+from testing.qdrant_standin import Standin
+
+SERVER_URL = os.environ.get("JIYI_TEST_QDRANT_URL")
+BACKENDS = ["memory", "edge", "qdrant-local", "qdrant-http", *(["qdrant-server"] if SERVER_URL else [])]
+"""`qdrant-local` is the client library's engine, `qdrant-http` the same behind a socket, `qdrant-server` a real one."""
+
+
+class Backends:
+    """Keeps what is slow to make, files and a server, for all the tests of a module.
+
+    Args:
+        folder: For the embedded engine.
+        dimension: Length of the dense vectors.
+    """
+
+    def __init__(self, folder: Path, *, dimension: int) -> None:
+        self._folder = folder
+        self._dimension = dimension
+        self._edge: EdgeVectors | None = None
+        self._standin: Standin | None = None
+
+    @asynccontextmanager
+    async def opened(self, backend: str) -> AsyncIterator[VectorIndex]:
+        """The index of that name, without any points."""
+        if backend == "memory":
+            yield InMemoryVectors(dimension=self._dimension)
+        elif backend == "edge":
+            if self._edge is None:
+                self._edge = EdgeVectors.open(self._folder, model_id="e5", dimension=self._dimension)
+            yield self._edge
+            for collection in Collection:
+                for user in await self._edge.users(collection):
+                    await self._edge.delete_user(collection, user_id=user)
+        elif backend == "qdrant-local":
+            client = AsyncQdrantClient(":memory:")
+            circuit = Circuit("vectors", deadline_s=10)
+            index = QdrantVectors(client, model_id="e5", dimension=self._dimension, circuit=circuit)
+            yield index
+            await index.close()
+        elif backend == "qdrant-http":
+            async with self._connected(self._emptied().url, "intfloat/e5") as index:
+                yield index
+        else:
+            model = f"test-{uuid.uuid4()}"
+            async with self._connected(str(SERVER_URL), model, live=False) as index:
+                yield index
+                for collection in Collection:
+                    await index._client.delete_collection(stored_name(collection, model))
+
+    def close(self) -> None:
+        """Stops the server and lets go of the files."""
+        if self._edge is not None:
+            asyncio.run(self._edge.close())
+        if self._standin is not None:
+            self._standin.stop()
+
+    def _emptied(self) -> Standin:
+        if self._standin is None:
+            self._standin = Standin()
+            self._standin.start()
+        self._standin.reset()
+        return self._standin
+
+    @asynccontextmanager
+    async def _connected(self, url: str, model_id: str, *, live: bool = True) -> AsyncIterator[QdrantVectors]:
+        settings = QdrantSettings(url, api_key=os.environ.get("JIYI_TEST_QDRANT_API_KEY"), deadline_s=20)
+        index = QdrantVectors.connect(settings, model_id=model_id, dimension=self._dimension, live=live)
+        yield index
+        await index.close()

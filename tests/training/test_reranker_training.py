@@ -1,0 +1,147 @@
+"""The reranker's training on a toy body."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import BertConfig, BertModel
+
+from models.reranker.network import RerankerNetwork, RerankerShape
+from models.reranker.pairs import PairReader
+from models.reranker.scoring import score_all
+from training.reranker.export import choose_temperature
+from training.reranker.mix import Mix, MixOptions, Share, choice_loss, collate_choices
+from training.reranker.pools import Candidate, Pool
+from training.reranker.train import OPEN_SETS, SETS, find_sets, reranking_task, tuning_scores
+from training.shared.run import RunOptions, TrainingRun
+
+_WORDS = "abcdefgh"
+
+
+class Ids:
+    def __init__(self, ids: list[int]) -> None:
+        self.ids = ids
+
+
+class Letters:
+    """One token a letter."""
+
+    def encode(self, sequence: str) -> Ids:
+        return Ids([0, *(4 + ord(one) % 50 for one in sequence.partition(": ")[2]), 2])
+
+    def token_to_id(self, token: str) -> int | None:
+        return 1
+
+
+READER = PairReader(Letters())
+
+
+def toy_pool(answer: str, *, found: bool = True) -> Pool:
+    """The answer is the passage that holds the letter behind the question's."""
+    following = chr(ord(answer) + 1)
+    texts = [f"x{chr(ord(following) + step)}y" for step in (3, 5, 0, 4)]
+    candidates = tuple(
+        Candidate(text, 1.0 - number / 10, found and following in text) for number, text in enumerate(texts)
+    )
+    return Pool("drcd", answer, "", answer, 1, tuple(one.gold for one in candidates), candidates)
+
+
+POOLS = [toy_pool(one) for one in _WORDS]
+
+
+@pytest.fixture
+def network() -> RerankerNetwork:
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    body = BertModel(
+        BertConfig(
+            vocab_size=60,
+            hidden_size=32,
+            num_hidden_layers=2,
+            num_attention_heads=2,
+            intermediate_size=64,
+            max_position_embeddings=64,
+            hidden_dropout_prob=0.0,
+            attention_probs_dropout_prob=0.0,
+            attn_implementation="eager",
+        ),
+        add_pooling_layer=False,
+    )
+    return RerankerNetwork(body, RerankerShape(hidden=32, layers=2))
+
+
+def mix_of(pools: list[Pool], **options: int) -> Mix:
+    return Mix([Share(pools, 1.0)], READER, MixOptions(**{"negatives": 3, **options}), seed=1)
+
+
+def test_an_epoch_is_the_same_again_and_another_is_not() -> None:
+    mix = mix_of(POOLS)
+    assert mix.drawn(0) == mix.drawn(0)
+    assert mix.drawn(0) != mix.drawn(1)
+
+
+def test_batches_hold_all_questions_and_no_more_than_they_may() -> None:
+    for most in (1, 60, 10_000):
+        batches = list(mix_of(POOLS * 20, batch_tokens=most).batches(0))
+        assert sum(map(len, batches)) == len(POOLS) * 20
+        assert all(
+            len(batch) == 1 or 4 * len(batch) * max(choice.longest for choice in batch) <= most for batch in batches
+        )
+
+
+def test_an_interrupted_epoch_goes_on_behind_what_was_read() -> None:
+    mix = mix_of(POOLS * 100, batch_tokens=80)
+    whole = [[choice.token_count for choice in batch] for batch in mix.batches(0)]
+    rest = [[choice.token_count for choice in batch] for batch in mix.batches(0, skip=60)]
+    assert rest == whole[60:]
+
+
+def test_the_gold_passage_comes_first_and_none_of_the_others_is_gold() -> None:
+    [[choice]] = mix_of([POOLS[0]]).batches(0)
+    wanted = READER.read("a", ["xby"])[0].passage.tolist()
+    assert choice.pairs[0].passage.tolist() == wanted
+    assert all(pair.passage.tolist() != wanted for pair in choice.pairs[1:])
+
+
+def test_a_question_whose_answer_was_not_found_teaches_nothing() -> None:
+    assert mix_of([toy_pool("a", found=False)]).drawn(0) == []
+    assert mix_of(POOLS, negatives=4).drawn(0) == []
+
+
+def test_padding_changes_no_loss(network: RerankerNetwork) -> None:
+    network.eval()
+    choices = [choice for batch in mix_of(POOLS).batches(0) for choice in batch]
+    together = choice_loss(network, collate_choices(choices, pad_id=1))
+    alone = [choice_loss(network, collate_choices([choice], pad_id=1)) for choice in choices]
+    for name, value in together.items():
+        torch.testing.assert_close(value, torch.stack([losses[name] for losses in alone]).sum(), rtol=1e-4, atol=1e-4)
+
+
+def test_a_network_learns_which_passage_answers(network: RerankerNetwork, tmp_path: Path) -> None:
+    options = RunOptions(epochs=6, body_rate=2e-3, head_rate=2e-3, warmup=5, cooldown=0.2, decay=0.9, workers=2)
+    mix = mix_of(POOLS * 24, batch_tokens=200)
+    run = TrainingRun(network, reranking_task(mix, network.shape, 1), options=options, folder=tmp_path, seed=1)
+    losses = []
+    while run.progress < 1:
+        losses += [step["choice"] for step in run.train_epoch()]
+    assert losses[-1] < losses[0] / 4
+    with run.averaged():
+        scores = tuning_scores(network, READER, 1, POOLS)
+        ranked = score_all(network, READER.read("a", ["xby", "xey"]), pad_id=1)
+    assert scores["nDCG@10"] > 95 > scores["fused"]
+    assert ranked[0] > ranked[1]
+
+
+def test_sets_are_named_with_their_weights() -> None:
+    assert find_sets("all") == dict.fromkeys(SETS, 1.0)
+    assert set(find_sets("open")) == set(OPEN_SETS) == set(SETS) - {"memdaily"}
+    assert find_sets("drcd,canard:0.5") == {"drcd": 1.0, "canard": 0.5}
+    with pytest.raises(ValueError, match="locomo"):
+        find_sets("locomo")
+
+
+def test_a_temperature_makes_logits_probabilities() -> None:
+    sure_and_often_wrong = [6.0, 6.0, 6.0, -6.0] * 10
+    gold = [True, True, False, False] * 10
+    assert choose_temperature(sure_and_often_wrong, gold) > 2
+    assert choose_temperature([1.0, -1.0] * 10, [True, False] * 10) < 0.5

@@ -1,0 +1,61 @@
+from memory.values.mentions import EntitySubtype
+from models.tagger.decoding import TaggedSpan
+from training.tagger.evaluate import Report, script_of, tag_by_rules
+from training.tagger.ner_files import MarkedText, NamedSpan
+from training.tagger.ner_metrics import Key, SpanScores
+from training.tagger.ner_scores import covered_subtypes, marked_labels, marked_names, score_labels, score_names
+from training.tagger.ner_sets import NER_SETS
+from training.tagger.thresholds import choose_thresholds
+
+SETS = {one.name: one for one in NER_SETS}
+WEIBO = [MarkedText("小明他妈在北京", (
+    NamedSpan(0, 2, "person"), NamedSpan(2, 4, "person_nominal"), NamedSpan(5, 7, "gpe"),
+))]  # fmt: skip
+
+
+def test_the_own_task_counts_every_label_and_the_mapped_one_only_subtypes() -> None:
+    weibo = SETS["weibo"]
+    found = [
+        [
+            TaggedSpan(0, 2, EntitySubtype.PERSON, "person", 0.9),
+            TaggedSpan(5, 7, EntitySubtype.PLACE, "location", 0.9),
+            TaggedSpan(2, 3, EntitySubtype.CODE, "code", 0.9),
+        ]
+    ]
+    own = score_labels(marked_labels(WEIBO, weibo), found)
+    assert own.counts.tolist() == [[1, 3, 3]]
+    mapped = score_names(marked_names(WEIBO, weibo), found, weibo)
+    assert mapped.counts.tolist() == [[2, 2, 2]]  # codes are not marked in this set: finding one is no mistake
+    assert covered_subtypes(SETS["youku"]) == {EntitySubtype.PERSON, EntitySubtype.WORK}
+
+
+def test_a_type_without_a_label_is_no_name() -> None:
+    rows = [MarkedText("NP-hard", (NamedSpan(0, 7, ""),))]
+    assert marked_names(rows, SETS["crossner_ai"]) == [set()]
+
+
+def test_thresholds_are_the_best_of_the_rows_that_mark_all_names() -> None:
+    spans = [
+        TaggedSpan(0, 1, EntitySubtype.PRODUCT, "product", 0.9),
+        TaggedSpan(2, 3, EntitySubtype.PRODUCT, "product", 0.45),
+        TaggedSpan(4, 5, EntitySubtype.PLACE, "place", 0.35),
+    ]
+    marked: list[set[Key]] = [{(0, 1, "product")}, {(2, 3, "product"), (4, 5, "place")}]
+    covered = [frozenset({EntitySubtype.PRODUCT}), frozenset({EntitySubtype.PLACE})]
+    chosen = choose_thresholds(marked, [spans, spans], covered)
+    assert chosen[EntitySubtype.PRODUCT] == 0.5
+    assert chosen[EntitySubtype.PLACE] == 0.3
+    assert chosen[EntitySubtype.WORK] == 0.5
+
+
+def test_the_report_holds_what_it_shows() -> None:
+    report = Report()
+    report.add("weibo", "own labels", "ours", SpanScores.of([{(0, 1, "a")}], [{(0, 1, "a")}]), "69.5")
+    assert report.table.row_count == 1
+    assert report.figures["weibo"]["own labels"]["ours"]["F1"] == 100.0
+
+
+def test_the_rules_and_the_scripts_of_the_chat_set() -> None:
+    (found,) = tag_by_rules(["我們公司買了 AI-Box"])
+    assert (found[0].start, found[0].end) == (7, 13)
+    assert [script_of(text) for text in ("我們", "我们", "ok")] == ["zh-Hant", "zh-Hans", "en"]

@@ -1,0 +1,300 @@
+"""Calibrates the similarity bands of a model on labelled pairs (DESIGN §6).
+
+    python -m training.encoder.similarity_bands DATA --cache MODELS [--model ID]
+
+DATA is the folder with `csts_zh`. Thresholds are chosen on one part (STS-B train, every other LCQMC row, every other
+matter of `memory_pairs.json`) and measured on another (STS-B dev, the other rows and matters). Both texts are encoded
+as passages, as memories are stored. A table and, last, one JSON line: what `catalog.py` holds.
+
+What the labels mean here. STS-B: 5 says the same; 3 and 4 speak of the same matter and differ in a detail, which is
+what a conflict looks like; below that they are apart. 4 ("only unimportant details differ") is left out where
+duplicates are counted. LCQMC: 1 says the same; 0 does not, and may still be the same matter, so the set counts for
+duplicates only. `memory_pairs.json`: written for this project, four pairs a matter.
+
+What is chosen. `lower`: the best F1 of "the same matter", averaged over the sources. `duplicate`: the lowest threshold
+above which, averaged over the sources, nine of ten pairs say the same. `upper` is 1, as in 001: no cosine below it is
+safe from a differing value, which the table shows.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from rich.console import Console
+from rich.table import Table
+
+from memory.ports.language import FloatMatrix, TextKind
+from memory.typed_memories.bands import BandQuality, SimilarityBand, SimilarityBands
+from models.assets.catalog import DEFAULT_MODEL, get_model
+from models.assets.prepare import prepare_model
+
+_MEMORY_PAIRS = Path(__file__).parents[1] / "data" / "memory_pairs.json"
+_GRID = np.arange(0.0, 1.0005, 0.005)
+_LEAST_PRECISION = 0.9
+_UPPER = 1.0
+_NEARLY_EQUAL = 0.995
+_GIVEN_BY_001 = 0.85
+_ENCODED_AT_ONCE = 256
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+
+class Relation(IntEnum):
+    """How two texts are related, by their label."""
+
+    APART = 0
+    UNLIKE = 1
+    """Not the same; whether it is the same matter is not known."""
+    DIFFERING = 2
+    """The same matter with something different about it."""
+    NEARLY = 3
+    """The same but for unimportant details."""
+    SAME = 4
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledPair:
+    """Two texts and their relation; `source` names where they are from."""
+
+    left: str
+    right: str
+    relation: Relation
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """One part of the pairs, for one language."""
+
+    choose: tuple[LabelledPair, ...]
+    report: tuple[LabelledPair, ...]
+
+
+def read_chinese(folder: Path, *, limit: int) -> Pairs:
+    """STS-B and LCQMC rows, at most `limit` of each in each part, and our own pairs."""
+    lcqmc = _rows(folder / "lcqmc-dev.txt", "LCQMC", {0: Relation.UNLIKE, 1: Relation.SAME})
+    train, dev = (_rows(folder / f"sts-b-{part}.txt", "STS-B", _STS_B) for part in ("train", "dev"))
+    ours = [matter for script in ("zh-Hant", "zh-Hans") for matter in _matters(script)]
+    choose, report = _ours(ours)
+    return Pairs(
+        choose=(*train[:limit], *lcqmc[0::2][:limit], *choose), report=(*dev[:limit], *lcqmc[1::2][:limit], *report)
+    )
+
+
+_STS_B = {
+    0: Relation.APART,
+    1: Relation.APART,
+    2: Relation.APART,
+    3: Relation.DIFFERING,
+    4: Relation.NEARLY,
+    5: Relation.SAME,
+}
+
+
+def read_english() -> Pairs:
+    """Our own pairs."""
+    return Pairs(*_ours(_matters("en")))
+
+
+def _rows(path: Path, source: str, relations: dict[int, Relation]) -> list[LabelledPair]:
+    rows = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        left, right, label = line.split("\t")
+        rows.append(LabelledPair(left, right, relations[int(label)], source))
+    return rows
+
+
+def _matters(script: str) -> list[list[str]]:
+    read: dict[str, list[list[str]]] = json.loads(_MEMORY_PAIRS.read_text(encoding="utf-8"))
+    return read[script]
+
+
+def _ours(matters: Sequence[Sequence[str]]) -> tuple[tuple[LabelledPair, ...], tuple[LabelledPair, ...]]:
+    return tuple(_pairs(matters[0::2])), tuple(_pairs(matters[1::2]))
+
+
+def _pairs(matters: Sequence[Sequence[str]]) -> list[LabelledPair]:
+    pairs = []
+    for (statement, same, other_value, related), (elsewhere, *_) in zip(
+        matters, [*matters[1:], matters[0]], strict=True
+    ):
+        for text, relation in (
+            (same, Relation.SAME),
+            (other_value, Relation.DIFFERING),
+            (related, Relation.APART),
+            (elsewhere, Relation.APART),
+        ):
+            pairs.append(LabelledPair(statement, text, relation, "memories"))
+    return pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a threshold is asked to tell apart.
+
+    Attributes:
+        name: For the table.
+        meant: Relations that should lie above it.
+        left_out: Relations that do not count.
+        sources: Which pairs count; those of the others do not say both what is meant and what is not.
+    """
+
+    name: str
+    meant: frozenset[Relation]
+    left_out: frozenset[Relation]
+    sources: frozenset[str]
+
+
+CANDIDATES = Question(
+    "same matter",
+    meant=frozenset({Relation.DIFFERING, Relation.NEARLY, Relation.SAME}),
+    left_out=frozenset({Relation.UNLIKE}),
+    sources=frozenset({"STS-B", "memories"}),
+)
+DUPLICATES = Question(
+    "the same",
+    meant=frozenset({Relation.SAME}),
+    left_out=frozenset({Relation.NEARLY}),
+    sources=frozenset({"STS-B", "LCQMC", "memories"}),
+)
+
+
+def quality(pairs: Sequence[LabelledPair], cosines: Floats, question: Question, threshold: float) -> BandQuality | None:
+    """Precision and recall of a threshold; None where no pair counts as meant. Precision is 0 where none is above."""
+    counted = np.array(
+        [pair.relation not in question.left_out and pair.source in question.sources for pair in pairs], np.bool_
+    )
+    meant = np.array([pair.relation in question.meant for pair in pairs], np.bool_)[counted]
+    if not meant.any():
+        return None
+    above = cosines[counted] >= threshold
+    both = float((meant & above).sum())
+    precision = both / float(above.sum()) if above.any() else 0.0
+    return BandQuality(precision=precision, recall=both / float(meant.sum()), pairs=int(counted.sum()))
+
+
+def by_source(
+    pairs: Sequence[LabelledPair], cosines: Floats, question: Question, threshold: float
+) -> dict[str, BandQuality]:
+    """The quality of a threshold on each source, so that a large one does not speak for all."""
+    found = {}
+    for source in sorted(question.sources):
+        mine: Flags = np.array([pair.source == source for pair in pairs], np.bool_)
+        some = [pair for pair in pairs if pair.source == source]
+        if (measured := quality(some, cosines[mine], question, threshold)) is not None:
+            found[source] = measured
+    return found
+
+
+def choose_lower(pairs: Sequence[LabelledPair], cosines: Floats) -> float:
+    """The threshold with the best F1 of "the same matter", averaged over the sources."""
+
+    def score(threshold: float) -> float:
+        return float(np.mean([f1(one) for one in by_source(pairs, cosines, CANDIDATES, threshold).values()]))
+
+    return float(max(_GRID, key=score))
+
+
+def choose_duplicate(pairs: Sequence[LabelledPair], cosines: Floats) -> float:
+    """The lowest threshold with `_LEAST_PRECISION`, averaged over the sources; the most precise one if none has it."""
+
+    def precision(threshold: float) -> float:
+        measured = by_source(pairs, cosines, DUPLICATES, threshold).values()
+        return float(np.mean([one.precision for one in measured]))
+
+    precise = [threshold for threshold in _GRID if precision(threshold) >= _LEAST_PRECISION]
+    return float(min(precise) if precise else max(_GRID, key=precision))
+
+
+def f1(measured: BandQuality) -> float:
+    """`2 · P · R / (P + R)`."""
+    total = measured.precision + measured.recall
+    return 2 * measured.precision * measured.recall / total if total else 0.0
+
+
+def calibrate(pairs: Pairs, cosine: Callable[[Sequence[LabelledPair]], Floats]) -> SimilarityBand:
+    """A band chosen on one part and measured on the other."""
+    chosen = cosine(pairs.choose)
+    lower = choose_lower(pairs.choose, chosen)
+    duplicate = max(lower, choose_duplicate(pairs.choose, chosen))
+    held = cosine(pairs.report)
+    candidates = quality(pairs.report, held, CANDIDATES, lower)
+    duplicates = quality(pairs.report, held, DUPLICATES, duplicate)
+    if candidates is None or duplicates is None:
+        raise ValueError("The reporting part holds no pair that is meant.")
+    return SimilarityBand(
+        lower=round(lower, 3),
+        upper=_UPPER,
+        duplicate=round(duplicate, 3),
+        candidates=_rounded(candidates),
+        duplicates=_rounded(duplicates),
+    )
+
+
+def _rounded(measured: BandQuality) -> BandQuality:
+    return BandQuality(precision=round(measured.precision, 3), recall=round(measured.recall, 3), pairs=measured.pairs)
+
+
+def cosines_by(encode: Callable[[Sequence[str]], FloatMatrix]) -> Callable[[Sequence[LabelledPair]], Floats]:
+    """Cosines of pairs; each distinct text is encoded once."""
+    known: dict[str, FloatMatrix] = {}
+
+    def cosine(pairs: Sequence[LabelledPair]) -> Floats:
+        texts = sorted({text for pair in pairs for text in (pair.left, pair.right)} - known.keys(), key=len)
+        for start in range(0, len(texts), _ENCODED_AT_ONCE):
+            batch = texts[start : start + _ENCODED_AT_ONCE]
+            known.update(zip(batch, encode(batch), strict=True))
+        products = [known[pair.left].astype(np.float64) @ known[pair.right] for pair in pairs]
+        return np.array(products, np.float64)  # (pairs,)
+
+    return cosine
+
+
+def main() -> None:
+    """Prints precision and recall by source and, last, one JSON line."""
+    parser = argparse.ArgumentParser(description="Calibrates similarity bands on labelled pairs.")
+    parser.add_argument("data", type=Path, help="folder with csts_zh")
+    parser.add_argument("--cache", type=Path, required=True, help="folder in which prepared models are kept")
+    parser.add_argument("--model", default=DEFAULT_MODEL)
+    parser.add_argument("--limit", type=int, default=1400, help="rows of a source in a part, at most")
+    parser.add_argument("--threads", type=int, default=1)
+    arguments = parser.parse_args()
+    from models.encoder.sentence_transformer_engine import SentenceTransformerEngine
+
+    entry = get_model(arguments.model)
+    folder = prepare_model(arguments.model, arguments.cache)
+    engine = SentenceTransformerEngine(entry, folder, threads=arguments.threads)
+    cosine = cosines_by(lambda texts: engine.encode(texts, TextKind.PASSAGE))
+    chinese, english = read_chinese(arguments.data / "csts_zh", limit=arguments.limit), read_english()
+    bands = SimilarityBands(chinese=calibrate(chinese, cosine), other=calibrate(english, cosine))
+    table = Table("language", "question", "threshold", "source", "pairs", "precision", "recall")
+    for name, pairs, band in (("Chinese", chinese, bands.chinese), ("English", english, bands.other)):
+        _add(table, name, pairs.report, cosine(pairs.report), band)
+    Console(width=140).print(table)
+    report: dict[str, Any] = {"model": entry.id, **bands.model_dump()}
+    sys.stdout.write(json.dumps(report) + "\n")
+
+
+def _add(table: Table, name: str, pairs: Sequence[LabelledPair], cosines: Floats, band: SimilarityBand) -> None:
+    rows = [(CANDIDATES, band.lower), (DUPLICATES, band.duplicate), (DUPLICATES, _NEARLY_EQUAL)]
+    if band.lower != _GIVEN_BY_001:
+        rows.append((CANDIDATES, _GIVEN_BY_001))
+    for question, threshold in rows:
+        found = by_source(pairs, cosines, question, threshold)
+        if (whole := quality(pairs, cosines, question, threshold)) is not None:
+            found["all"] = whole
+        for source, one in found.items():
+            figures = (f"{one.precision:.3f}", f"{one.recall:.3f}")
+            table.add_row(name, question.name, f"{threshold:.3f}", source, str(one.pairs), *figures)
+
+
+if __name__ == "__main__":
+    main()

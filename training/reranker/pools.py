@@ -1,0 +1,100 @@
+"""Pools: questions with what the fused retrieval found for them; what a reranker is trained and measured on.
+
+`python -m benchmarks.retrieval.reranking` writes them, one JSON object a line.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from hashlib import blake2b
+from pathlib import Path
+
+
+class Part(StrEnum):
+    """What a question is used for; all questions of one group are in one part."""
+
+    TRAIN = "train"
+    TUNE = "tune"
+    REPORT = "report"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One hit.
+
+    Attributes:
+        text: As a reranker reads it.
+        fused: Its fused score.
+        gold: Whether it answers the question.
+    """
+
+    text: str
+    fused: float
+    gold: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """One question.
+
+    Attributes:
+        data_set: Where it is from.
+        group: Its article, dialogue or conversation.
+        kind: Its type, where the set has types.
+        question: As asked.
+        gold: How many passages answer it, found or not.
+        served: For each of the ten hits that the service returns without a reranker: whether it is gold.
+        candidates: Best first by fused score.
+    """
+
+    data_set: str
+    group: str
+    kind: str
+    question: str
+    gold: int
+    served: tuple[bool, ...]
+    candidates: tuple[Candidate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How a set is divided, in hundredths of its groups; the rest is for the report."""
+
+    train: int
+    tune: int
+
+
+SHARES = {
+    "drcd": Share(50, 10),
+    "cmrc2018": Share(50, 10),
+    "canard": Share(80, 10),
+    "memdaily": Share(50, 10),
+    "locomo": Share(0, 0),  # CC BY-NC: measured, never trained on, and nothing is chosen on it
+}
+
+
+def part_of(data_set: str, group: str) -> Part:
+    """The part that a group belongs to; depends on its name alone."""
+    place = int.from_bytes(blake2b(group.encode(), digest_size=4).digest(), "big") % 100
+    share = SHARES[data_set]
+    if place < share.train:
+        return Part.TRAIN
+    return Part.TUNE if place < share.train + share.tune else Part.REPORT
+
+
+def write_pools(path: Path, pools: Iterable[Pool]) -> None:
+    """Writes a file, replacing it."""
+    with path.open("w", encoding="utf-8") as file:
+        for pool in pools:
+            file.write(json.dumps(asdict(pool), ensure_ascii=False) + "\n")
+
+
+def read_pools(path: Path, part: Part) -> Iterator[Pool]:
+    """The questions of one part."""
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            read = json.loads(line)
+            if part_of(read["data_set"], read["group"]) is part:
+                candidates = tuple(Candidate(**candidate) for candidate in read.pop("candidates"))
+                yield Pool(**{**read, "served": tuple(read["served"])}, candidates=candidates)

@@ -1,0 +1,198 @@
+"""Measures the rewriter beside its baselines.
+
+    python -m training.rewriter.evaluate DATA --weights FILE --cache MODELS [--part tune] [--show 20]
+
+FILE is a checkpoint of training, or the file that ships (`training.rewriter.export`), whose rule then holds.
+
+Prints one table: for each data set, and each kind of row where there are several, copying the query, the rules
+(`memory.coreference`) and the model; then one JSON line with all measures and their 95 % intervals. The rule for
+leaving a query alone is chosen on the tuning rows.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from models.rewriter.decisions import KeepRule
+from models.rewriter.features import FeatureReader
+from models.rewriter.inference import Rewritten, rewrite_all
+from models.rewriter.network import NetworkShape, RewriterNetwork
+from models.rewriter.rewriter import Rewriter, result_of, turns_of
+
+from ..shared.checkpoints import load_average, read_checkpoint
+from .data import Part, RewritingRow, as_traditional, find_sets, load_rows
+from .keeping import choose_rule, deciding, edit_log_probability, is_complete, is_restored, reliability
+from .metrics import MEASURES, score_rewrites
+from .resolvers import KnownRewrites, joined, resolve_rows, rules
+from .train import build
+
+_WITH_INTERVAL = ("EM", "BLEU-4", "F1", "unchanged F1")
+
+
+def load_shipped(path: Path, cache: Path, device: str) -> tuple[RewriterNetwork, FeatureReader, int, KeepRule]:
+    """A network with the weights that ship, computing as it is served."""
+    loaded = Rewriter(path, cache, device=device).parts()
+    return loaded.network, loaded.reader, loaded.pad_id, loaded.rule
+
+
+def load_checkpoint(path: Path, cache: Path) -> tuple[RewriterNetwork, FeatureReader, int]:
+    """A network with a checkpoint's averaged weights, in fp32; its reader and the id of padding."""
+    words = json.loads((path.parent / "words.json").read_text(encoding="utf-8"))
+    state = read_checkpoint(path)
+    network, reader, tokenizer = build(cache, words, NetworkShape(**state["shape"]), simplified=True)
+    load_average(network, state)
+    return network.eval(), reader, tokenizer.pad_id
+
+
+def measure(rows: Sequence[RewritingRow], outputs: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Every measure; some with their interval."""
+    scores = score_rewrites([row.query for row in rows], [row.target for row in rows], outputs)
+    found: dict[str, dict[str, float]] = {}
+    for name in MEASURES:
+        if name in _WITH_INTERVAL:
+            interval = scores.interval(name)
+            found[name] = {"value": interval.value, "low": interval.low, "high": interval.high}
+        else:
+            found[name] = {"value": scores.value(name)}
+    return found
+
+
+def main() -> None:
+    """Prints the table and, last, one JSON line."""
+    arguments = _arguments()
+    import torch
+
+    torch.set_num_threads(arguments.threads)
+    rule: KeepRule | None = None
+    if arguments.weights.suffix == ".safetensors":
+        network, reader, pad_id, rule = load_shipped(arguments.weights, arguments.cache, arguments.device)
+    else:
+        network, reader, pad_id = load_checkpoint(arguments.weights, arguments.cache)
+        network.to(arguments.device)
+        if arguments.bf16:
+            network.body.to(torch.bfloat16)
+    try:
+        chosen = list(find_sets(arguments.sets))
+    except ValueError as error:
+        sys.exit(str(error))
+    parts = {one.name: load_rows(arguments.data, one) for one in chosen}
+
+    def rewrite(rows: Sequence[RewritingRow]) -> list[Rewritten]:
+        return rewrite_all(network, [reader.read(row.turns, row.query) for row in rows], pad_id=pad_id)
+
+    def rewrite_jointly(rows: Sequence[RewritingRow], rule: KeepRule) -> list[str]:
+        asked = KnownRewrites()
+        resolve_rows(joined(asked), rows, "requests")  # of the last turns only: see RewritingResolver
+        found = rewrite_all(
+            network, [reader.read(turns_of(one), one.query) for one in asked.missed], pad_id=pad_id
+        )  # fmt: skip
+        known = {one: result_of(one, each, rule) for one, each in zip(asked.missed, found, strict=True)}
+        return resolve_rows(joined(KnownRewrites(known)), rows, "joined")
+
+    if rule is None:
+        tuning = [row for one in chosen for row in parts[one.name][Part.TUNE]]
+        rule = choose_rule(tuning, rewrite(tuning))
+    table = Table("set", "rows", "method", *MEASURES)
+    report: dict[str, Any] = {"part": arguments.part, "rule": asdict(rule)}
+    decided: list[tuple[RewritingRow, Rewritten]] = []
+    for one in chosen:
+        rows = parts[one.name][Part(arguments.part)][: arguments.limit]
+        outputs = {"copy": [row.query for row in rows]}
+        if not arguments.no_rules:
+            outputs["rules"] = resolve_rows(rules(), rows, "rules")
+        found = rewrite(rows)
+        outputs["ours"] = [each.text(rule) for each in found]
+        if arguments.joined:
+            outputs["ours with rules"] = rewrite_jointly(rows, rule)
+        decided += zip(rows, found, strict=True)
+        if one.chinese and arguments.traditional:
+            rows_t = [as_traditional(row) for row in rows]
+            _add(table, report, f"{one.name} (Traditional)", rows_t, {"ours": [r.text(rule) for r in rewrite(rows_t)]})
+        _add(table, report, one.name, rows, outputs)
+        for kind in sorted({row.kind for row in rows} - {""}):
+            mine = [number for number, row in enumerate(rows) if row.kind == kind]
+            _add(
+                table,
+                report,
+                f"{one.name}: {kind}",
+                [rows[number] for number in mine],
+                {method: [texts[number] for number in mine] for method, texts in outputs.items()},
+            )
+        _show(rows, found, rule, arguments.show)
+    Console(width=220).print(table)
+    report["reliability"] = _reliability(decided, rule)
+    sys.stdout.write(json.dumps(report, ensure_ascii=False) + "\n")
+
+
+def _add(
+    table: Table, report: dict[str, Any], name: str, rows: Sequence[RewritingRow], outputs: dict[str, list[str]]
+) -> None:
+    report[name] = {"rows": len(rows)}
+    for method, texts in outputs.items():
+        found = measure(rows, texts)
+        cells = [
+            f"{one['value']:.1f}" + (f" ±{(one['high'] - one['low']) / 2:.1f}" if "low" in one else "")
+            for one in found.values()
+        ]
+        table.add_row(name, str(len(rows)), method, *cells)
+        report[name][method] = {
+            measure: {key: round(value, 2) for key, value in one.items()} for measure, one in found.items()
+        }
+
+
+def _reliability(decided: Sequence[tuple[RewritingRow, Rewritten]], rule: KeepRule) -> dict[str, Any]:
+    """Of the decision to keep, where a data set knows both, and of edits, where one was needed."""
+    rows, found = [row for row, _ in decided], [one for _, one in decided]
+    complete, restored = is_complete(rows), is_restored(rows, found)
+    both = list(deciding(rows))
+    incomplete = [number for number in range(len(rows)) if not complete[number]]
+    raw = [found[number].rewrite.keep_probability for number in both]
+    keep = [rule.keep_probability(found[number].rewrite) for number in both]
+    right = [rule.right_probability(edit_log_probability(found[number])) for number in incomplete]
+    return {
+        "keep, as the network says it": asdict(reliability(raw, complete[both])),
+        "keep": asdict(reliability(keep, complete[both])),
+        "edit": asdict(reliability(right, restored[incomplete])),
+    }
+
+
+def _show(rows: Sequence[RewritingRow], found: Sequence[Rewritten], rule: KeepRule, count: int) -> None:
+    missed = [
+        (row, one)
+        for row, one in zip(rows, found, strict=True)
+        if score_rewrites([row.query], [row.target], [one.text(rule)]).value("EM") == 0
+    ]
+    for row, one in missed[:count]:
+        sys.stdout.write(
+            f"{' | '.join(row.turns[-4:])} => {row.query}\n  want {row.target}\n  got  {one.text(rule)}"
+            f"  (keep {one.rewrite.keep_probability:.2f}, edits {one.rewrite.log_probability:.2f})\n"
+        )
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Measures the rewriter beside its baselines.")
+    parser.add_argument("data", type=Path, help="folder of the query-rewriting data sets")
+    parser.add_argument("--weights", type=Path, required=True, help="a checkpoint, or the file that ships")
+    parser.add_argument("--cache", type=Path, required=True, help="folder in which prepared models are kept")
+    parser.add_argument("--sets", default="all", help="all, open, or names")
+    parser.add_argument("--part", choices=[Part.REPORT.value, Part.TUNE.value], default=Part.REPORT.value)
+    parser.add_argument("--limit", type=int, default=None, help="rows of a set, at most")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--bf16", action="store_true", help="a checkpoint's body computes in bf16")
+    parser.add_argument("--joined", action="store_true", help="also the rewriter joined with the rules")
+    parser.add_argument("--no-rules", action="store_true", help="leave the first version out")
+    parser.add_argument("--traditional", action="store_true", help="also in Traditional characters")
+    parser.add_argument("--show", type=int, default=0, help="print this many misses of a set")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

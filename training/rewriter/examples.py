@@ -1,0 +1,165 @@
+"""Training examples of the rewriter: features, and the chain of choices that leads to the target."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from models.body.edit_units import split_units
+from models.rewriter.batches import collate
+from models.rewriter.decoding import last_segment
+from models.rewriter.edits import Segment
+from models.rewriter.features import FeatureReader, Features
+from models.rewriter.network import NOWHERE, NetworkShape
+
+from .data import RewritingRow
+from .labels import LabelledEdit, Limits, derive
+
+STOP = (-1, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceChoice:
+    """Where the next edit is: its gap and how much it deletes, or `STOP`."""
+
+    step: int
+    before: tuple[int, int] | None
+    before_segment: tuple[Segment, ...]
+    answer: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentChoice:
+    """What comes next in an edit: any of `answers`, or nothing more where there are none."""
+
+    place: tuple[int, int]
+    step: int
+    before: tuple[Segment, ...]
+    answers: tuple[Segment, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Example:
+    """One row, ready for training.
+
+    Attributes:
+        features: What the network reads.
+        places: Choices of places, the last one being to stop.
+        segments: Choices of segments.
+        is_exact: Whether the choices give the target.
+    """
+
+    features: Features
+    places: tuple[PlaceChoice, ...]
+    segments: tuple[SegmentChoice, ...]
+    is_exact: bool
+
+    @property
+    def token_count(self) -> int:
+        """How many tokens the network reads."""
+        return self.features.token_count
+
+
+def frequent_words(rows: Iterable[RewritingRow], *, least: int, most: int) -> list[str]:
+    """Words that targets need and their contexts lack, most frequent first.
+
+    A word counts once a conversation, so that a name that one conversation repeats is no function word.
+
+    Args:
+        rows: Training rows.
+        least: Conversations that need a word.
+        most: Words in all.
+    """
+    needed: defaultdict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        held = {unit.key for turn in row.turns for unit in split_units(turn)}
+        said = Counter(unit.key for unit in split_units(row.query))
+        wanted = Counter(unit.key for unit in split_units(row.target))
+        for word in wanted - said:
+            if word not in held:
+                needed[word].add(row.turns[0] if row.turns else row.query)
+    counts = sorted(needed, key=lambda word: (-len(needed[word]), word))
+    return [word for word in counts if len(needed[word]) >= least][:most]
+
+
+def make_example(row: RewritingRow, reader: FeatureReader, limits: Limits) -> Example:
+    """Reads a row and derives its choices.
+
+    A segment that nothing holds ends the labels of its edit; the edits behind it keep theirs.
+    """
+    features = reader.read(row.turns, row.query)
+    derivation = derive(row.query, row.target, features.source, limits)
+    places: list[PlaceChoice] = []
+    segments: list[SegmentChoice] = []
+    before: LabelledEdit | None = None
+    is_whole = True
+    for edit in derivation.edits[: limits.edits]:
+        if edit.stop - edit.start > limits.deleted or edit.stop >= len(features.units) + 1:
+            is_whole = False
+            break
+        places.append(_place(before, len(places), (edit.start, edit.stop - edit.start)))
+        segments += _segments(edit, limits)
+        before = edit
+    if is_whole and len(derivation.edits) <= limits.edits:
+        places.append(_place(before, len(places), STOP))
+    return Example(features, tuple(places), tuple(segments), derivation.exact)
+
+
+def _place(before: LabelledEdit | None, step: int, answer: tuple[int, int]) -> PlaceChoice:
+    if before is None:
+        return PlaceChoice(step, None, (), answer)
+    first = tuple(one.places[-1] for one in before.segments[:1] if one.places)
+    return PlaceChoice(step, (before.start, before.stop), first, answer)
+
+
+def _segments(edit: LabelledEdit, limits: Limits) -> list[SegmentChoice]:
+    choices: list[SegmentChoice] = []
+    said: tuple[Segment, ...] = ()
+    for segment in edit.segments[: limits.segments]:
+        if not segment.places:
+            return choices
+        choices.append(SegmentChoice((edit.start, edit.stop), len(choices), said, segment.places))
+        said = segment.places[-1:]
+    if len(edit.segments) < limits.segments:
+        choices.append(SegmentChoice((edit.start, edit.stop), len(choices), said, ()))
+    return choices
+
+
+def collate_examples(examples: Sequence[Example], *, pad_id: int, shape: NetworkShape) -> dict[str, Tensor]:
+    """A batch with its choices: `place_*` and `segment_*` beside what `collate` gives.
+
+    `segment_right` and `segment_answer` list (choice, flat index) of every right answer.
+    """
+    batch = collate([example.features for example in examples], pad_id=pad_id, span=shape.span)
+    units = batch["spans"].shape[1]
+    widths = shape.deleted + 1
+    stop = batch["gap_tokens"].shape[1] * widths
+    places: list[list[int]] = []
+    segments: list[list[int]] = []
+    right: list[tuple[int, int]] = []
+    for row, example in enumerate(examples):
+        mine = len(example.features.source.units)
+        for choice in example.places:
+            answer = stop if choice.answer == STOP else choice.answer[0] * widths + choice.answer[1]
+            gaps = choice.before or (NOWHERE, NOWHERE)
+            places.append([row, choice.step, *gaps, *last_segment(choice.before_segment, mine, units), answer])
+        for one in example.segments:
+            number = len(segments)
+            segments.append([row, *one.place, one.step, *last_segment(one.before, mine, units)])
+            right += [(number, _flat(answer, mine, units, shape)) for answer in one.answers]
+            if not one.answers:
+                right.append((number, units * shape.span + shape.words))
+    return batch | {
+        "places": torch.from_numpy(np.array(places, np.int64).reshape(-1, 7)),
+        "segments": torch.from_numpy(np.array(segments, np.int64).reshape(-1, 6)),
+        "right": torch.from_numpy(np.array(right, np.int64).reshape(-1, 2)),
+    }
+
+
+def _flat(segment: Segment, mine: int, units: int, shape: NetworkShape) -> int:
+    if segment.start >= mine:
+        return units * shape.span + segment.start - mine
+    return segment.start * shape.span + segment.stop - segment.start - 1

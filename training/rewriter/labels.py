@@ -1,0 +1,193 @@
+"""Derives the edits that turn a query into its rewrite, and says how much of a data set edits can reach.
+
+The derivation is the cheapest one: opening an edit, each segment and each deleted unit have a price, so that few long
+copies win over many short ones, and what the query already says is kept.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from models.body.edit_units import split_units
+from models.rewriter.edits import Edit, Segment, Source
+
+_OPEN, _DELETE, _COPY, _WORD, _LOST = 1.0, 0.1, 1.0, 1.3, 6.0
+_EARLY = 1e-4  # breaks ties: an edit as far left as can be
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one rewrite may hold.
+
+    Attributes:
+        span: Units of one copied span.
+        deleted: Query units that one edit may delete.
+        segments: Segments of one edit.
+        edits: Edits of one rewrite.
+    """
+
+    span: int = 24
+    deleted: int = 12
+    segments: int = 4
+    edits: int = 4
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledSegment:
+    """A segment of the target: every place that it can be copied from; none where nothing holds it."""
+
+    places: tuple[Segment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledEdit:
+    """Query units `start` to `stop` give way to `segments`."""
+
+    start: int
+    stop: int
+    segments: tuple[LabelledSegment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """The edits of one row; `exact` tells whether they give the target, unit for unit, within the limits."""
+
+    edits: tuple[LabelledEdit, ...]
+    exact: bool
+
+    def first_choice(self) -> list[Edit]:
+        """The edits with the latest place of each segment, lost segments left out."""
+        return [
+            Edit(edit.start, edit.stop, tuple(one.places[-1] for one in edit.segments if one.places))
+            for edit in self.edits
+        ]
+
+
+class _Mode(IntEnum):
+    OUTSIDE = 0  # between edits
+    CUT = 1  # inside one, before its first segment
+    FILL = 2  # inside one, behind its deletions
+
+
+@dataclass(slots=True)
+class _Step:
+    cost: float
+    mode: _Mode  # that follows
+    deleted: int = 0
+    taken: int = 0  # units of the target that a segment gives
+    lost: bool = False
+    kept: bool = False
+
+
+def derive(query: str, target: str, source: Source, limits: Limits | None = None) -> Derivation:
+    """The cheapest edits from `query` to `target`."""
+    limits = limits or Limits()
+    said = [unit.key for unit in split_units(query)]
+    wanted = [unit.key for unit in split_units(target)]
+    matches = _Matches(wanted, source, limits.span)
+    table = _solve(said, wanted, matches)
+    edits: list[LabelledEdit] = []
+    exact = True
+    at = made = start = 0
+    mode = _Mode.OUTSIDE
+    segments: list[LabelledSegment] = []
+    while (step := table.get((mode, at, made))) is not None:
+        if mode is _Mode.OUTSIDE and step.mode is _Mode.CUT:
+            start, segments = at, []
+        elif step.taken:
+            segments.append(LabelledSegment(() if step.lost else matches.places(made, step.taken)))
+            exact &= not step.lost
+        if mode is _Mode.FILL and step.mode is _Mode.OUTSIDE:
+            edits.append(LabelledEdit(start, at, tuple(segments)))
+            exact &= len(segments) <= limits.segments and at - start <= limits.deleted
+        at += step.deleted + step.kept
+        made += step.taken + step.kept
+        mode = step.mode
+    return Derivation(tuple(edits), exact and len(edits) <= limits.edits)
+
+
+def _solve(said: Sequence[str], wanted: Sequence[str], matches: "_Matches") -> dict[tuple[_Mode, int, int], _Step]:
+    """The best step from every state, found from the end backwards."""
+    table: dict[tuple[_Mode, int, int], _Step] = {}
+    costs: dict[tuple[_Mode, int, int], float] = defaultdict(lambda: math.inf)
+    end = len(said), len(wanted)
+    costs[_Mode.OUTSIDE, *end] = 0.0
+    for at in range(len(said), -1, -1):
+        for made in range(len(wanted), -1, -1):
+            same = (at, made) != end and at < end[0] and made < end[1] and said[at] == wanted[made]
+            keep = costs[_Mode.OUTSIDE, at + 1, made + 1] if same else math.inf
+            # FILL: a segment more, or the edit ends, at the end of the text or before a unit that is kept
+            closing = 0.0 if (at, made) == end else keep
+            best = _Step(closing, _Mode.OUTSIDE, kept=same)
+            if made < end[1]:
+                for length in range(matches.longest[made], 0, -1):
+                    cost = _COPY + costs[_Mode.FILL, at, made + length]
+                    if cost < best.cost:
+                        best = _Step(cost, _Mode.FILL, taken=length)
+                if matches.longest[made] == 0:
+                    is_word = matches.is_word(made)
+                    cost = (_WORD if is_word else _LOST) + costs[_Mode.FILL, at, made + 1]
+                    if cost < best.cost:
+                        best = _Step(cost, _Mode.FILL, taken=1, lost=not is_word)
+            table[_Mode.FILL, at, made] = best
+            costs[_Mode.FILL, at, made] = best.cost
+            # CUT: a deletion more, or on to the segments
+            cut = _Step(best.cost, _Mode.FILL)
+            if at < end[0] and _DELETE + costs[_Mode.CUT, at + 1, made] < cut.cost:
+                cut = _Step(_DELETE + costs[_Mode.CUT, at + 1, made], _Mode.CUT, deleted=1)
+            table[_Mode.CUT, at, made] = cut
+            costs[_Mode.CUT, at, made] = cut.cost
+            if (at, made) == end:
+                continue
+            # OUTSIDE: keep, or open an edit
+            opening = _OPEN + _EARLY * made + cut.cost
+            outside = _Step(keep, _Mode.OUTSIDE, kept=True) if keep <= opening else _Step(opening, _Mode.CUT)
+            table[_Mode.OUTSIDE, at, made] = outside
+            costs[_Mode.OUTSIDE, at, made] = outside.cost
+    return table
+
+
+class _Matches:
+    """Where pieces of the target occur in the source."""
+
+    def __init__(self, wanted: Sequence[str], source: Source, longest_span: int) -> None:
+        self._wanted = wanted
+        self._units = len(source.units)
+        self._keys = [unit.key for unit in source.units]
+        self._turn_of = source.turn_of
+        self._words = {word: number for number, word in enumerate(source.words)}
+        self._positions: defaultdict[str, list[int]] = defaultdict(list)
+        for position, key in enumerate(self._keys):
+            self._positions[key].append(position)
+        self.longest = [
+            max((self._length(made, position, longest_span) for position in self._positions.get(key, ())), default=0)
+            for made, key in enumerate(wanted)
+        ]
+
+    def is_word(self, made: int) -> bool:
+        return self._wanted[made] in self._words
+
+    def places(self, made: int, length: int) -> tuple[Segment, ...]:
+        found = tuple(
+            Segment(position, position + length)
+            for position in self._positions.get(self._wanted[made], ())
+            if self._length(made, position, length) == length
+        )
+        if length == 1 and self.is_word(made):
+            number = self._units + self._words[self._wanted[made]]
+            return (Segment(number, number + 1), *found)
+        return found
+
+    def _length(self, made: int, position: int, most: int) -> int:
+        length = 0
+        while (
+            length < most
+            and made + length < len(self._wanted)
+            and position + length < self._units
+            and self._turn_of[position + length] == self._turn_of[position]
+            and self._keys[position + length] == self._wanted[made + length]
+        ):
+            length += 1
+        return length

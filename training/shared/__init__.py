@@ -1,0 +1,1 @@
+"""What every training run needs: the loop, checkpoints, averaging, curves."""

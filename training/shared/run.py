@@ -1,0 +1,244 @@
+"""One training run on the e5 body: steps, checkpoints, the log."""
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from models.assets.delta_weights import FROZEN
+
+from .averaging import MixedWeights
+from .checkpoints import read_checkpoint
+from .dropout import pool_dropouts
+
+_MOST_NORM = 1.0
+_LOSS_ROWS = 64.0  # losses are sums over rows, divided by this: every row counts the same, however long its batch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """How a run learns.
+
+    Attributes:
+        epochs: In all.
+        body_rate: Learning rate of the body.
+        head_rate: Learning rate of the heads.
+        warmup: Steps over which the rates rise.
+        cooldown: Share of the epochs, at the end, over which they fall to a twentieth.
+        decay: Of the running average of the weights.
+        workers: Batches of one step, computed side by side with one thread each: unlike threads inside one product,
+            they wait for each other once a step only, which matters where others use the same cores.
+        checkpoint_s: Seconds between checkpoints.
+    """
+
+    epochs: float = 4.0
+    body_rate: float = 2e-4
+    head_rate: float = 1e-3
+    warmup: int = 60
+    cooldown: float = 0.3
+    decay: float = 0.995
+    workers: int = 2
+    checkpoint_s: float = 240.0
+
+
+class Example(Protocol):
+    """One row, ready for training."""
+
+    @property
+    def token_count(self) -> int:
+        """How many tokens the network reads."""
+        ...
+
+
+ExampleT = TypeVar("ExampleT", bound=Example)
+ExampleT_co = TypeVar("ExampleT_co", bound=Example, covariant=True)
+NetworkT = TypeVar("NetworkT", bound=nn.Module)
+
+
+class Mix(Protocol[ExampleT_co]):
+    """What an epoch reads; the same number gives the same epoch."""
+
+    def drawn(self, epoch: int) -> Sequence[object]:
+        """What the epoch reads, in order; one for each example."""
+        ...
+
+    def batches(self, epoch: int, *, skip: int = 0) -> Iterator[Sequence[ExampleT_co]]:
+        """The epoch in batches, without the first `skip`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task(Generic[NetworkT, ExampleT]):
+    """What a run learns.
+
+    Attributes:
+        mix: What is read.
+        collate: Makes tensors of a batch.
+        loss: Of a batch, by name, each summed over its rows; their sum is what falls.
+        shape: Of the network; kept in the checkpoint.
+    """
+
+    mix: Mix[ExampleT]
+    collate: Callable[[Sequence[ExampleT]], Mapping[str, Tensor]]
+    loss: Callable[[NetworkT, Mapping[str, Tensor]], Mapping[str, Tensor]]
+    shape: Mapping[str, Any]
+
+
+class TrainingRun(Generic[NetworkT, ExampleT]):
+    """Trains a network.
+
+    Args:
+        network: A module with the body as `body`, which is turned into bf16 and trained but for its word embeddings.
+        task: What it learns.
+        options: How it learns.
+        folder: Gets `checkpoint.pt` and `log.jsonl`.
+        seed: Of dropout.
+    """
+
+    def __init__(
+        self, network: NetworkT, task: Task[NetworkT, ExampleT], *, options: RunOptions, folder: Path, seed: int
+    ) -> None:
+        self.network = network
+        self._task = task
+        self._options = options
+        self._folder = folder
+        torch.manual_seed(seed)
+        pool_dropouts(network)
+        body = network.get_submodule("body")
+        for name, parameter in body.named_parameters():
+            parameter.requires_grad_(FROZEN not in name)
+        self._device = next(network.parameters()).device
+        heads = [parameter for name, parameter in network.named_parameters() if not name.startswith("body.")]
+        self.weights = MixedWeights(body, heads, decay=options.decay)
+        self._optimizer = torch.optim.AdamW(
+            [
+                {"params": self.weights.body_masters, "lr": options.body_rate, "weight_decay": 0.01},
+                {"params": self.weights.head_masters, "lr": options.head_rate, "weight_decay": 0.01},
+            ],
+            betas=(0.9, 0.98),
+            fused=True,
+        )
+        self._rates = [group["lr"] for group in self._optimizer.param_groups]
+        self.step = self.epoch = self._batches_done = 0
+        self._epoch_size = len(task.mix.drawn(0))
+        self._rows_done = 0
+        self._pool = ThreadPoolExecutor(options.workers, "train")
+
+    @property
+    def progress(self) -> float:
+        """How much of the run is done, 0 to 1."""
+        return min(1.0, (self.epoch + self._rows_done / self._epoch_size) / self._options.epochs)
+
+    def train_epoch(self) -> Iterator[dict[str, float]]:
+        """The rest of this epoch; yields for each step its losses by name (a row's mean), `norm`, `rows`, `tokens`."""
+        self.network.train()
+        saved = time.monotonic()
+        waiting: list[Sequence[ExampleT]] = []
+        for batch in self._task.mix.batches(self.epoch, skip=self._batches_done):
+            if self.progress >= 1.0:
+                break
+            waiting.append(batch)
+            if len(waiting) < self._options.workers:
+                continue
+            yield self._step(waiting)
+            waiting = []
+            if time.monotonic() - saved > self._options.checkpoint_s:
+                self.save()
+                saved = time.monotonic()
+        if waiting:
+            yield self._step(waiting)
+        self.epoch += 1
+        self._batches_done = self._rows_done = 0
+        self.save()
+
+    def _step(self, batches: Sequence[Sequence[ExampleT]]) -> dict[str, float]:
+        for group, rate in zip(self._optimizer.param_groups, self._rates, strict=True):
+            group["lr"] = rate * self._factor()
+        results = list(self._pool.map(self._gradients, batches))
+        norm = self.weights.set_gradients([gradients for gradients, _ in results], _MOST_NORM)
+        self._optimizer.step()
+        self.weights.updated()
+        self.step += 1
+        self._batches_done += len(batches)
+        rows = sum(map(len, batches))
+        self._rows_done += rows
+        losses = {name: sum(losses[name] for _, losses in results) / rows for name in results[0][1]}
+        tokens = sum(example.token_count for batch in batches for example in batch)
+        return {**losses, "norm": norm, "rows": rows, "tokens": tokens}
+
+    def _gradients(self, batch: Sequence[ExampleT]) -> tuple[Sequence[Tensor], dict[str, float]]:
+        tensors = {name: tensor.to(self._device) for name, tensor in self._task.collate(batch).items()}
+        losses = self._task.loss(self.network, tensors)
+        loss = torch.stack(list(losses.values())).sum() / _LOSS_ROWS
+        gradients = torch.autograd.grad(loss, self.weights.computing, allow_unused=True)
+        filled = [
+            torch.zeros_like(parameter) if gradient is None else gradient
+            for gradient, parameter in zip(gradients, self.weights.computing, strict=True)
+        ]
+        return filled, {name: value.item() for name, value in losses.items()}
+
+    def _factor(self) -> float:
+        rise = min(1.0, (self.step + 1) / self._options.warmup)
+        cooldown = self._options.cooldown
+        left = (1.0 - self.progress) / cooldown if cooldown else 1.0
+        return rise * max(0.05, min(1.0, left))
+
+    @contextmanager
+    def averaged(self) -> Iterator[None]:
+        """Within it, the network computes with the averaged weights."""
+        kept = [master.detach().clone() for master in self.weights.masters]
+        self.weights.load(self.weights.average)
+        try:
+            yield
+        finally:
+            self.weights.load(kept)
+
+    def save(self) -> None:
+        """Writes the checkpoint; a reader sees the old one or the new one."""
+        state = {
+            "masters": [master.detach() for master in self.weights.masters],
+            "average": self.weights.average,
+            "average_steps": self.weights.steps,
+            "optimizer": self._optimizer.state_dict(),
+            "shape": dict(self._task.shape),
+            "step": self.step,
+            "epoch": self.epoch,
+            "batches_done": self._batches_done,
+            "rows_done": self._rows_done,
+            "random": torch.get_rng_state(),
+            "options": asdict(self._options),
+        }
+        fresh = self._folder / "checkpoint.new"
+        torch.save(state, fresh)
+        os.replace(fresh, self._folder / "checkpoint.pt")
+
+    def resume(self, path: Path, *, weights_only: bool = False) -> None:
+        """Goes on from a checkpoint; with `weights_only` a new run starts from its averaged weights."""
+        state = read_checkpoint(path)
+        masters = state["average"] if weights_only else state["masters"]
+        with torch.no_grad():
+            for mine, read in zip(self.weights.masters, masters, strict=True):
+                mine.data.copy_(read)
+            for mine, read in zip(self.weights.average, state["average"], strict=True):
+                mine.copy_(read)
+        self.weights.load(self.weights.masters)
+        if weights_only:
+            return
+        self.weights.steps = state["average_steps"]
+        self._optimizer.load_state_dict(state["optimizer"])
+        self.step, self.epoch = state["step"], state["epoch"]
+        self._batches_done, self._rows_done = state["batches_done"], state["rows_done"]
+        torch.set_rng_state(state["random"])
+
+    def log(self, entry: dict[str, Any]) -> None:
+        """Appends a line to the run's log."""
+        with (self._folder / "log.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(entry, ensure_ascii=False) + "\n")

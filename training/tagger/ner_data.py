@@ -1,0 +1,96 @@
+"""Splits the data sets of names: train, tune (chosen on) and report (reported on, never chosen on)."""
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from memory.values.text import normalise, to_traditional
+
+from ..rewriter.data import Part
+from ..shared.named_sets import choose_sets
+from .ner_files import MarkedText
+from .ner_sets import NER_SETS, NerSet
+
+_SEED = 20_260_101
+
+
+def load_sets(folder: Path, sets: Iterable[NerSet] = NER_SETS) -> dict[str, dict[Part, list[MarkedText]]]:
+    """Reads and splits data sets.
+
+    Texts of `train` and `tune` that also occur in any set's `report`, in either script, are left out: two sets are
+    twins in the two scripts, and some were cut from the same newspaper.
+
+    Args:
+        folder: Holds the data sets' folders.
+        sets: Which.
+
+    Returns:
+        By name and part, with the types mapped.
+
+    Raises:
+        FileNotFoundError: A file is not there.
+    """
+    loaded = {one.name: _split(folder, one) for one in sets}
+    reported = {normalise(row.text) for parts in loaded.values() for row in parts[Part.REPORT]}
+    for parts in loaded.values():
+        for part in (Part.TRAIN, Part.TUNE):
+            parts[part] = [row for row in parts[part] if normalise(row.text) not in reported]
+    return loaded
+
+
+def _split(folder: Path, one: NerSet) -> dict[Part, list[MarkedText]]:
+    rows = _mapped(one.train(folder), one.types)
+    random.Random(_SEED).shuffle(rows)
+    if one.dev is None:
+        report, rows = rows[: one.reported], rows[one.reported :]
+    else:
+        report = _mapped(one.dev(folder), one.types)
+        if len(report) > one.reported:
+            report = random.Random(_SEED).sample(report, one.reported)
+    return {Part.REPORT: report, Part.TUNE: rows[: one.tuned], Part.TRAIN: rows[one.tuned :]}
+
+
+def _mapped(rows: Iterable[MarkedText], types: Mapping[str, str]) -> list[MarkedText]:
+    """The rows with labels for types; a type that is not mapped becomes the empty label."""
+    return [
+        MarkedText(row.text, tuple(replace(span, label=types.get(span.label, "")) for span in row.spans))
+        for row in rows
+        if row.text.strip()
+    ]
+
+
+def find_ner_sets(named: str) -> dict[NerSet, float]:
+    """Data sets by names, each with a factor on its weight: `cluener,weibo:0.5`; `all`, or `open` for those whose
+    licence allows any use.
+
+    Raises:
+        ValueError: There is no set of a name.
+    """
+    return choose_sets(NER_SETS, named)
+
+
+def in_traditional(row: MarkedText) -> MarkedText:
+    """The row in Traditional characters; as it was where the conversion changes its length."""
+    text = to_traditional(row.text)
+    return replace(row, text=text) if len(text) == len(row.text) else row
+
+
+def in_lower_case(row: MarkedText) -> MarkedText:
+    """The row without capitals, as people type in a hurry."""
+    text = row.text.lower()
+    return replace(row, text=text) if len(text) == len(row.text) else row
+
+
+def in_full_width(row: MarkedText) -> MarkedText:
+    """The row with full-width letters and digits."""
+    wide = {code: code + 0xFEE0 for code in range(0x21, 0x7F) if chr(code).isalnum()}
+    return replace(row, text=row.text.translate(wide))
+
+
+def surfaces(rows: Sequence[MarkedText], labels: Iterable[str]) -> list[str]:
+    """The different spellings of what rows mark with one of some labels, in order."""
+    wanted = set(labels)
+    return list(
+        dict.fromkeys(row.text[one.start : one.end] for row in rows for one in row.spans if one.label in wanted)
+    )
