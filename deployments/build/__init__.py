@@ -1,0 +1,1 @@
+"""What each deployment runs, built from the settings."""

@@ -1,0 +1,76 @@
+"""Memory protection as the service runs it: its parts from the settings, and the review behind a handle (001)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from memory.governance.accesses import AccessTally
+from memory.typed_memories.conflicts import Bands, FixedBand
+from memory.jobs.cron import NEVER, Schedule
+from memory.typed_memories.manager import MemoryProtection
+from memory.typed_memories.rechecking import ConflictRecheck
+from memory.governance.review_job import ReviewJob
+from memory.governance.rules import ReviewRules
+from memory.indexing.spaces import PerSpace
+from memory.ports.coordination import Locks
+from memory.ports.generations import VectorSpace
+from memory.ports.record import SystemOfRecord
+from memory.ports.reviews import ReviewService
+from memory.ports.runs import PipelineRun
+from memory.language.keywords import KeywordAnalyzer
+from models.assets.catalog import get_model
+
+from ..config.settings import AppArgs, ReviewArgs
+from ..remote.handles import Remote
+
+
+def make_protection(
+    args: AppArgs, *, record: SystemOfRecord, space: VectorSpace, tally: AccessTally
+) -> MemoryProtection:
+    """001's manager over the stores and the encoder of this process."""
+    return MemoryProtection(
+        record=record,
+        encoder=space.encoder,
+        index=space.index,
+        analyzer=KeywordAnalyzer(),
+        tally=tally,
+        bands=conflict_bands(args, space.encoder.model_id),
+        many_valued=frozenset(args.aam.many_valued_types),
+        rules=review_rules(args.review),
+    )
+
+
+def make_recheck(args: AppArgs, *, record: SystemOfRecord, space: VectorSpace) -> ConflictRecheck:
+    """What looks for the conflicts of memories that were stored while index or encoder were away."""
+    return ConflictRecheck(
+        record=record,
+        encoder=space.encoder,
+        index=space.index,
+        bands=conflict_bands(args, space.encoder.model_id),
+        many_valued=frozenset(args.aam.many_valued_types),
+    )
+
+
+def conflict_bands(args: AppArgs, model_id: str) -> Bands:
+    """The bands that are calibrated for the model; 001's, from the settings, for a model without."""
+    return get_model(model_id).bands or FixedBand(lower=args.aam.conflict_lower, upper=args.aam.conflict_upper)
+
+
+def make_review_job(args: AppArgs, *, record: SystemOfRecord, locks: Locks) -> ReviewJob:
+    """The review on its schedule.
+
+    Raises:
+        InvalidField: The schedule or its time zone is none.
+    """
+    when = args.review.schedule
+    schedule = None if when == NEVER else Schedule.parse(when, timezone=args.review.timezone)
+    return ReviewJob(record=record, locks=locks, rules=review_rules(args.review), schedule=schedule)
+
+
+def review_rules(settings: ReviewArgs) -> ReviewRules:
+    """The thresholds of the settings."""
+    return ReviewRules.model_validate({name: getattr(settings, name) for name in ReviewRules.model_fields})
+
+
+def tally_figures(tally: AccessTally) -> Mapping[str, float | str]:
+    """For `/health/detailed`."""
+    return {"accesses_waiting": tally.waiting, "accesses_dropped": tally.dropped}

@@ -1,0 +1,129 @@
+"""Opens what the ingress serves: the domain's use cases over stores of its own and handles to the rest of the graph."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+
+from memory.chat.additions import MemoryAdditions
+from memory.chat.turn import ChatTurn
+from memory.governance.accesses import AccessTally
+from memory.indexing.spaces import LiveAnswerer, PerSpace
+from memory.ports.generations import VectorModel, VectorSpace
+from memory.ports.vectors import Collection
+from memory.retrieval.counting import CountingRetriever
+from models.assets.catalog import get_model
+
+from ..config.settings import AppArgs
+from .engines import make_answerer
+from .generations import open_generations, open_spaces
+from .governance import make_protection, tally_figures
+from ..http.support.services import Embedding, Governance, Probe, Services
+from ..telemetry.logs import configure_logs
+from ..telemetry.metrics import MeteredExtractor, MeteredResolver, MeteredRetriever, ServiceMetrics
+from ..remote.handles import Handle, Remote, RemoteExtractor, RemoteLearning, RemoteMaintenance, RemoteReembedding, RemoteReviews, RemoteResolver, RemoteRetriever
+from ..remote.embedder import RemoteEmbedder, RemoteEncoder
+from .store_probes import store_probes
+from .stores import open_log, open_short_lived
+
+_OPTIONAL = {"session_server", "reranker"}
+_PROBE_DEADLINE_S = 2.0
+
+
+@asynccontextmanager
+async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: VectorModel) -> AsyncIterator[Services]:
+    """The services of one ingress replica, on its event loop; closed when the context ends.
+
+    Args:
+        args: The settings.
+        parts: The deployments behind the ingress by component name; `vectors` and `session_server` only where the
+            index and the sessions are kept by the service itself.
+        model: The one that is live where nothing is recorded.
+    """
+    configure_logs(args.data_home / "logs", "ingress", args.log_level)
+    remotes = {
+        name: Remote(handle, component=name, deadline_s=getattr(args.deadlines, name, _PROBE_DEADLINE_S))
+        for name, handle in parts.items()
+        if name != "vectors"  # the index is asked through its own `Remote`, as a store
+    }
+    metrics = ServiceMetrics()
+    record = open_log(args)
+    generations = open_generations(args, shard=parts.get("vectors"))
+    spaces = open_spaces(
+        args,
+        record=record,
+        model=model,
+        embedder=parts["embedder"],
+        generations=generations,
+        deadline_s=args.deadlines.retriever,
+    )
+    short_lived = open_short_lived(args, record=record)
+    sessions = short_lived.sessions
+    extractor = MeteredExtractor(RemoteExtractor(remotes["extractor"]), metrics)
+    resolver = MeteredResolver(RemoteResolver(remotes["resolver"]), metrics)
+    tally = AccessTally(record, interval_s=args.aam.access_flush_s)
+    retriever = MeteredRetriever(CountingRetriever(RemoteRetriever(remotes["retriever"]), tally), metrics)
+    learning = RemoteLearning(remotes["learner"])
+    protections = PerSpace(
+        spaces, lambda space: make_protection(args, record=record, space=space.part(Collection.AAM), tally=tally)
+    )
+
+    yield Services(
+        chat=ChatTurn(
+            sessions=sessions,
+            record=record,
+            extractor=extractor,
+            resolver=resolver,
+            retriever=retriever,
+            answerer=LiveAnswerer(
+                PerSpace(spaces, lambda space: make_answerer(args, model_id=space.encoder.model_id)),
+                otherwise=spaces.of(model),
+            ),
+            learning=learning,
+        ),
+        additions=MemoryAdditions(record=record, sessions=sessions, learning=learning),
+        record=record,
+        sessions=sessions,
+        limiter=short_lived.limiter,
+        extractor=extractor,
+        resolver=resolver,
+        retriever=retriever,
+        index=RemoteMaintenance(remotes["learner"]),
+        governance=Governance(
+            protections=protections,
+            reviews=RemoteReviews(remotes["learner"]),
+        ),
+        reembedding=RemoteReembedding(remotes["learner"]),
+        embeddings=PerSpace(spaces, partial(_embedding, RemoteEmbedder(remotes["embedder"]))),
+        metrics=metrics,
+        probes={
+            **{name: _part_probe(remote) for name, remote in remotes.items()},
+            **store_probes(record=record, index=generations.index(model), short_lived=short_lived),
+            "governance": _tally_probe(tally),
+        },
+        required=frozenset({*parts} - _OPTIONAL) | ({"record"} if args.stores == "embedded" else set()),
+    )
+    await tally.close()
+    await short_lived.close()
+    await generations.close()
+    await record.close()
+
+
+def _embedding(embedder: RemoteEmbedder, space: VectorSpace) -> Embedding:
+    model_id, dimension = space.encoder.model_id, space.encoder.dimension
+    names = tuple(dict.fromkeys((model_id, get_model(model_id).hub_name)))
+    return Embedding(names, dimension, RemoteEncoder(embedder, model_id=model_id, dimension=dimension).encode_counted)
+
+
+def _part_probe(remote: Remote) -> Probe:
+    async def stats() -> Mapping[str, float | str]:
+        figures: Mapping[str, float | str] = await remote.call("stats", deadline_s=_PROBE_DEADLINE_S)
+        return figures
+
+    return stats
+
+
+def _tally_probe(tally: AccessTally) -> Probe:
+    async def figures() -> Mapping[str, float | str]:
+        return tally_figures(tally)
+
+    return figures

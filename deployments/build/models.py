@@ -1,0 +1,66 @@
+"""The trained models that the settings ask for, and how they are told apart from outside (DESIGN §5)."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from models.batching.queue import GPU_LIMITS, BatchLimits
+from models.batching.batched_model import BatchedModel
+from models.reranker.batched_reranker import BatchedReranker
+from models.rewriter.batched_rewriter import BatchedRewriter
+from models.tagger.batched_tagger import BatchedTagger
+from models.reranker.hub import HubCrossEncoder
+from models.reranker.late_interaction import LateInteraction
+from models.reranker.scorer import PairScorer
+from models.rewriter.rewriter import Rewriter
+from models.assets.shipped_weights import weight_file
+from models.tagger.tagger import Tagger as TrainedTagger
+
+from ..config.settings import AppArgs
+
+def open_tagger(args: AppArgs) -> BatchedTagger | None:
+    """The tagger with its weights read; None where it is off or has none."""
+    if not runs(args, "tagger"):
+        return None
+    return BatchedTagger(TrainedTagger(*_files(args, "tagger"), **_device(args)), limits=_limits(args))
+
+
+def open_rewriter(args: AppArgs) -> BatchedRewriter | None:
+    """The rewriter with its weights read; None where it is off or has none."""
+    if not runs(args, "rewriter"):
+        return None
+    return BatchedRewriter(Rewriter(*_files(args, "rewriter"), **_device(args)), limits=_limits(args))
+
+
+def open_reranker(args: AppArgs) -> BatchedReranker[Any]:
+    """The reranker with its weights read; only where one is on."""
+    if args.models.reranker == "builtin":
+        scorer: PairScorer[Any] = LateInteraction(*_files(args, "reranker"), **_device(args))
+    else:
+        scorer = HubCrossEncoder(args.models.reranker, args.model_cache, **_device(args))
+    return BatchedReranker(scorer, limits=_limits(args))
+
+
+def runs(args: AppArgs, name: str) -> bool:
+    """Whether a model is on, and has weights where that is left to the weights.
+
+    Args:
+        args: The settings.
+        name: `tagger`, `rewriter` or `reranker`.
+    """
+    setting: str = getattr(args.models, name)
+    return setting != "off" and (setting != "auto" or weight_file(name, args.models.weights).exists())
+
+
+def _files(args: AppArgs, name: str) -> tuple[Path, Path]:
+    return weight_file(name, args.models.weights), args.model_cache
+
+
+def _device(args: AppArgs) -> dict[str, Any]:
+    threads = args.models.threads or max(1, (os.cpu_count() or 1) // 2)
+    return {"device": args.models.device, "threads": threads}
+
+
+def _limits(args: AppArgs) -> BatchLimits:
+    return BatchLimits() if args.models.device == "cpu" else GPU_LIMITS

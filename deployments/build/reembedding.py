@@ -1,0 +1,175 @@
+"""Bulk embedding on Ray Data: a reader and a pool of actors, beside the path that serves people (DESIGN §8)."""
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import structlog
+
+from memory.values.errors import JiyiError, Unavailable
+from memory.indexing.walking import Page, Position, walk_selected
+from memory.ports.generations import BulkEmbedder, EmbeddedItem, Selection, VectorModel
+from memory.ports.language import Priority, TextKind
+
+from ..config.settings import AppArgs
+from .encoders import make_encoder
+from .stores import open_record
+
+_log = structlog.get_logger("jiyi")
+_BLOCK_BYTES = 64 * 1024
+"""Some hundred texts: so much is computed twice at most when an actor dies, and waits in the object store."""
+Batch = dict[str, Any]
+"""Columns of a Ray Data batch. Texts and ids travel as bytes: Arrow's strings cannot hold a lone surrogate."""
+
+
+class RayEmbedder(BulkEmbedder):
+    """One pass of Ray Data: record → texts → pool of encoders → vectors, in order and streaming.
+
+    An actor that dies is started again and its texts are given to it once more. A reader that dies ends the pass, since
+    what it would read the second time need not be in the same places; whoever asked goes on from where they are.
+
+    Args:
+        args: The settings of the service.
+    """
+
+    def __init__(self, args: AppArgs) -> None:
+        self._args = args
+
+    async def embed(
+        self, model: VectorModel, selection: Selection, *, after: str | None
+    ) -> AsyncGenerator[Sequence[EmbeddedItem], None]:
+        """See `BulkEmbedder.embed`."""
+        thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="reembedding")
+        loop = asyncio.get_running_loop()
+        batches: Iterator[Batch] = await loop.run_in_executor(thread, _batches, self._args, model, selection, after)
+        try:
+            while batch := await loop.run_in_executor(thread, _next, batches):
+                yield _items(batch)
+        finally:
+            thread.submit(_end, batches)  # after the batch under way, in that thread
+            thread.shutdown(wait=False)
+
+
+class EmbedActor:
+    """One encoder of the pool, the same as the Embedder's; it gives way to whatever serves people.
+
+    Args:
+        args: The settings of the service.
+        model_id: Which model.
+    """
+
+    def __init__(self, args: AppArgs, model_id: str) -> None:
+
+        settings = args.reembedding
+        os.nice(settings.niceness)
+        threads = settings.threads or max(1, (os.cpu_count() or 1) // 2)
+        device = args.embedder.device if settings.gpus else "cpu"  # Ray hides all GPUs from who has no share of one
+        update = {"device": device, "threads": threads, "max_waiting_tokens": None}
+        embedder = args.embedder.model_copy(update=update)
+        self._encoder = make_encoder(args.model_copy(update={"model": model_id, "embedder": embedder}))
+        self._runner = asyncio.Runner()
+
+    def __call__(self, batch: Batch) -> Batch:
+        """Puts vectors, shape (texts, dimension), in the place of texts."""
+        texts = [text.decode("utf-8", "surrogatepass") for text in batch["text"]]
+        vectors = self._runner.run(self._encoder.encode(texts, kind=TextKind.PASSAGE, priority=Priority.BATCH))
+        return {"place": batch["place"], "fingerprint": batch["fingerprint"], "vector": vectors}
+
+
+def read_texts(begin: Batch, args: AppArgs, model_id: str, selection: Selection) -> Iterator[Batch]:
+    """Reads what is selected of the record behind a cursor, page by page, in a process of its own."""
+    [cursor] = begin["cursor"]
+    with asyncio.Runner() as runner:
+        record = open_record(args, durable=False)
+        pages = aiter(walk_selected(record, selection, after=cursor or None))
+        try:
+            while (page := runner.run(_page(pages))) is not None:
+                yield _columns(page, model_id)
+        finally:
+            runner.run(record.close())
+
+
+async def _page(pages: Any) -> Page | None:
+    page: Page | None = await anext(pages, None)
+    return page
+
+
+def _columns(page: Page, model_id: str) -> Batch:
+    places = [Position(page.user_id, page.collection, item.item_id).written() for item in page.items]
+    return {
+        "place": np.array([place.encode("ascii") for place in places], dtype=object),
+        "text": np.array([item.dense_text.encode("utf-8", "surrogatepass") for item in page.items], dtype=object),
+        "fingerprint": np.array([item.fingerprint(model_id).encode("ascii") for item in page.items], dtype=object),
+    }
+
+
+def _batches(args: AppArgs, model: VectorModel, selection: Selection, after: str | None) -> Iterator[Batch]:
+    """The pass as an iterator; nothing runs before its first batch is asked for."""
+    import ray.data
+
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    context.target_max_block_size = _BLOCK_BYTES
+    context.execution_options.preserve_order = True  # the cursor is the last item written
+    pool = ray.data.ActorPoolStrategy(size=args.reembedding.actors)
+    reader: Any = read_texts  # Ray's types know no further arguments
+    texts = ray.data.from_items([{"cursor": after or ""}]).map_batches(
+        reader,
+        fn_args=(args, model.model_id, selection),
+        batch_size=None,
+        compute=ray.data.TaskPoolStrategy(size=1),
+        num_cpus=0,
+        max_retries=0,
+    )
+    vectors = texts.map_batches(
+        EmbedActor,
+        fn_constructor_args=(args, model.model_id),
+        batch_size=None,
+        compute=pool,
+        num_cpus=0,
+        num_gpus=args.reembedding.gpus,
+    )
+    return iter(vectors.iter_batches(batch_size=None, batch_format="numpy", prefetch_batches=1))
+
+
+def _next(batches: Iterator[Batch]) -> Batch | None:
+    from ray.exceptions import RayError
+
+    try:
+        return next(batches, None)
+    except RayError as error:
+        raise _cause(error) from error
+
+
+def _end(batches: Iterator[Batch]) -> None:
+    close = getattr(batches, "close", None)
+    if close is not None:
+        close()
+
+
+def _cause(error: Exception) -> Exception:
+    """What went wrong in a worker: what was raised on purpose as it is, a worker that is gone as an outage."""
+    from ray.exceptions import RayTaskError
+
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, JiyiError):
+            return cause
+        cause = getattr(cause, "cause", None) or cause.__cause__
+    if isinstance(error, RayTaskError):
+        return error
+    return Unavailable(f"a worker that embeds is gone: {error}", component="reembedding")
+
+
+def _items(batch: Batch) -> list[EmbeddedItem]:
+    rows = zip(batch["place"], batch["fingerprint"], batch["vector"], strict=True)
+    items = []
+    for place, fingerprint, vector in rows:
+        at = Position.read(bytes(place).decode("ascii"))
+        items.append(
+            EmbeddedItem(at.user_id, at.collection, at.item_id, bytes(fingerprint).decode("ascii"), np.asarray(vector))
+        )
+    return items

@@ -1,0 +1,164 @@
+"""The stores as the settings choose them: the one place that knows the embedded kind and the servers (DESIGN §7)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memory.values.dialogue import Turn
+from memory.values.errors import Conflict
+from memory.ports.coordination import Locks
+from memory.ports.record import SystemOfRecord
+from memory.ports.sessions import HISTORY_TURNS
+from storage.resilience.circuit import Circuit
+from storage.edge.generations import EdgeGenerations
+from storage.edge.shards import discard
+from storage.resilience.journaled_record import JournaledRecord
+from storage.inmemory.coordination import InMemoryRateLimiter
+from storage.inmemory.sessions import InMemorySessions
+from storage.redis.client import RedisClient
+from storage.redis.limits import RedisRateLimiter
+from storage.redis.locks import RedisLocks
+from storage.redis.server import LocalRedisServer
+from storage.redis.sessions import RedisSessions
+from storage.resilience.resilient_limits import ResilientRateLimiter
+from storage.resilience.resilient_sessions import ResilientSessions
+from storage.sqlite.record import SqliteRecord
+
+from ..config.settings import AppArgs
+
+if TYPE_CHECKING:
+    from storage.qdrant.vectors import QdrantSettings
+
+_USUAL_REDIS = "redis://127.0.0.1:6379/0"
+_REDIS_DEADLINE_S = 1.0
+_LIMITER_DEADLINE_S = 0.25
+
+
+def record_path(args: AppArgs) -> Path:
+    """The embedded system of record's file."""
+    return args.data_home / "record.sqlite"
+
+
+def journal_path(args: AppArgs) -> Path:
+    """Where turns are held while a system of record on a server is away."""
+    return args.data_home / "journal.sqlite"
+
+
+def vectors_path(args: AppArgs) -> Path:
+    """The folder of the embedded vector index."""
+    return args.data_home / "vectors"
+
+
+def open_record(args: AppArgs, *, durable: bool) -> SystemOfRecord:
+    """The system of record; `durable` for those that write to the raw log. Blocks, so call it while starting."""
+    if args.stores == "servers":
+        from storage.arango.engine.client import ArangoSettings  # here: the embedded stores need no client libraries
+        from storage.arango.record import ArangoRecord
+
+        settings = ArangoSettings(**args.arango.model_dump(), durable=durable)
+        return ArangoRecord.open(settings)
+    return SqliteRecord.open(record_path(args), durable=durable, deadline_s=args.deadlines.record)
+
+
+def open_log(args: AppArgs) -> SystemOfRecord:
+    """The system of record for whoever acknowledges turns: where it is a server, a journal stands in for it.
+
+    Call it on the event loop that will use it.
+    """
+    record = open_record(args, durable=True)
+    if args.stores == "embedded":
+        return record
+    journaled = JournaledRecord(record, SqliteRecord.open(journal_path(args), readers=1))
+    journaled.start()
+    return journaled
+
+
+def qdrant_settings(args: AppArgs) -> "QdrantSettings":
+    """How the Qdrant server is used."""
+    from storage.qdrant.vectors import QdrantSettings  # here: the embedded stores need no client libraries
+
+    return QdrantSettings(
+        url=args.qdrant.url,
+        api_key=args.qdrant.api_key,
+        quantisation=args.qdrant.quantisation,
+        deadline_s=args.deadlines.vectors,
+    )
+
+
+def open_shards(args: AppArgs) -> EdgeGenerations:
+    """The embedded vector indexes themselves, for the one process that owns their files."""
+    return EdgeGenerations(vectors_path(args))
+
+
+def discard_index(args: AppArgs) -> list[Path]:
+    """Sets the embedded index's files aside, so that the next start begins with an empty index.
+
+    Returns:
+        Where they are now.
+
+    Raises:
+        Conflict: The index is not in files of this machine.
+        StoreUnavailable: A process has them open, or they cannot be moved.
+    """
+    if args.stores != "embedded":
+        raise Conflict("the index is on a server, there are no files to set aside: use jiyi index rebuild")
+    return discard(vectors_path(args))
+
+
+def local_redis(args: AppArgs) -> LocalRedisServer | None:
+    """The local Redis-protocol server of this home, not started; None where another one is used."""
+    if args.redis_url is not None or args.stores == "servers":
+        return None
+    return LocalRedisServer(args.data_home / "sessions")
+
+
+def open_redis(args: AppArgs) -> RedisClient:
+    """The connections of one process to the Redis-protocol server."""
+    local = local_redis(args)
+    url = local.url if local else args.redis_url or _USUAL_REDIS
+    return RedisClient(url, timeout_s=_REDIS_DEADLINE_S)
+
+
+def open_locks(args: AppArgs) -> Locks:
+    """What may be done by one process at a time."""
+    return RedisLocks(open_redis(args))
+
+
+@dataclass(frozen=True)
+class ShortLived:
+    """What a process keeps in Redis: sessions, and limits where there are any; they go on without it."""
+
+    redis: RedisClient
+    sessions: ResilientSessions
+    limiter: ResilientRateLimiter | None
+
+    async def close(self) -> None:
+        """Lets go of the connections."""
+        await self.sessions.close()
+        await self.redis.close()
+
+
+def open_short_lived(args: AppArgs, *, record: SystemOfRecord) -> ShortLived:
+    """Sessions and limits; while Redis is away, a session's turns are read from the raw log of `record`."""
+    redis = open_redis(args)
+    sessions = ResilientSessions(RedisSessions(redis), InMemorySessions(), recall=partial(_turns_in_log, record))
+    return ShortLived(redis, sessions, _limiter(args, redis))
+
+
+def _limiter(args: AppArgs, redis: RedisClient) -> ResilientRateLimiter | None:
+    rate, burst = args.limits.requests_per_minute, args.limits.burst
+    if rate is None:
+        return None
+    return ResilientRateLimiter(
+        RedisRateLimiter(redis, requests_per_minute=rate, burst=burst),
+        InMemoryRateLimiter(requests_per_minute=rate, burst=burst),
+        circuit=Circuit("rate_limits", deadline_s=_LIMITER_DEADLINE_S, threshold=1),
+    )
+
+
+async def _turns_in_log(record: SystemOfRecord, session_id: str, user_id: str) -> Sequence[Turn]:
+    async with record.reading(user_id=user_id) as unit:
+        entries = await unit.log.session(session_id, limit=HISTORY_TURNS)
+    return [entry.as_turn() for entry in entries]

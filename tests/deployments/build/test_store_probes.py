@@ -1,0 +1,106 @@
+"""What `/health/detailed` says of the stores (`deployments.build.store_probes`)."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from deployments.build.store_probes import Patiently, Seldom, store_probes
+from memory.values.errors import StoreUnavailable
+from storage.resilience.journaled_record import JournaledRecord
+from storage.inmemory.record import InMemoryRecord
+from storage.inmemory.sessions import InMemorySessions
+from storage.resilience.resilient_sessions import ResilientSessions
+from storage.sqlite.record import SqliteRecord
+
+AWAY = StoreUnavailable("The store is gone.", component="store")
+
+
+class Store:
+    """An index, and a way to break it and a record."""
+
+    def __init__(self) -> None:
+        self.away = False
+
+    async def ping(self) -> None:
+        if self.away:
+            raise AWAY
+
+    def figures(self) -> Mapping[str, float | str]:
+        return {"circuit": "closed"}
+
+
+@pytest.fixture
+def short_lived() -> Any:
+    return SimpleNamespace(sessions=ResilientSessions(InMemorySessions(), InMemorySessions()), limiter=None)
+
+
+async def test_a_store_that_answers_shows_its_figures(short_lived: Any) -> None:
+    probes = store_probes(record=InMemoryRecord(), index=Store(), short_lived=short_lived)
+    assert set(probes) == {"record", "vectors", "sessions"}
+    record = await probes["record"]()
+    assert (record["resources"], record["backend"]) == (0, "memory")
+    assert await probes["vectors"]() == {"circuit": "closed"}
+    assert (await probes["sessions"]())["fallbacks"] == 0
+
+
+async def test_an_index_that_is_away_is_degraded_and_says_why(short_lived: Any) -> None:
+    index = Store()
+    index.away = True
+    probes = store_probes(record=InMemoryRecord(), index=index, short_lived=short_lived)
+    assert await probes["vectors"]() == {"circuit": "closed", "status": "degraded", "error": "The store is gone."}
+
+
+async def test_a_record_that_is_away_is_down_unless_a_journal_stands_in(tmp_path: Path, short_lived: Any) -> None:
+    record = InMemoryRecord()
+
+    async def counts() -> Mapping[str, int]:
+        raise AWAY
+
+    record.backlog.counts = counts  # type: ignore[method-assign]
+    with pytest.raises(StoreUnavailable):
+        await store_probes(record=record, index=Store(), short_lived=short_lived)["record"]()
+    journaled = JournaledRecord(record, SqliteRecord.open(tmp_path / "journal.sqlite", readers=1))
+    shown = await store_probes(record=journaled, index=Store(), short_lived=short_lived)["record"]()
+    assert (shown["status"], shown["error"], shown["journal_waiting"]) == ("degraded", "The store is gone.", 0)
+    await journaled.close()
+
+
+async def test_a_ping_that_takes_long_goes_on_and_is_not_asked_twice() -> None:
+    asked = 0
+    answered = asyncio.Event()
+
+    async def ping() -> None:
+        nonlocal asked
+        asked += 1
+        await answered.wait()
+        raise AWAY
+
+    patiently = Patiently(ping, wait_s=0.01)
+    await patiently()
+    await patiently()
+    assert asked == 1
+    answered.set()
+    with pytest.raises(StoreUnavailable):
+        await patiently()
+
+
+async def test_what_takes_long_to_count_is_counted_seldom() -> None:
+    now = 0.0
+    asked = 0
+
+    async def ask() -> Mapping[str, int]:
+        nonlocal now, asked
+        now += 0.5
+        asked += 1
+        return {"asked": asked}
+
+    counts = Seldom(ask, clock=lambda: now)
+    assert await counts() == {"asked": 1}
+    now = 10.4
+    assert await counts() == {"asked": 1}
+    now = 10.5
+    assert await counts() == {"asked": 2}
