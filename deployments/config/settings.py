@@ -157,7 +157,7 @@ class LimitArgs(_Section):
     burst: int = Field(default=30, ge=1)
 
 
-class AamArgs(_Section):
+class TypedMemoryArgs(_Section):
     """Typed memories (001).
 
     Args:
@@ -233,7 +233,7 @@ class AppArgs(BaseSettings):
     qdrant: QdrantArgs = QdrantArgs()
     arango: ArangoArgs = ArangoArgs()
     limits: LimitArgs = LimitArgs()
-    aam: AamArgs = AamArgs()
+    aam: TypedMemoryArgs = TypedMemoryArgs()
     review: ReviewArgs = ReviewArgs()
     confidence_floor: float = Field(default=0.5, ge=0, le=1)
     answer_min_cosine: float | None = Field(default=None, ge=0, le=1)

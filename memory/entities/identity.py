@@ -24,7 +24,7 @@ from .names import MAX_ALIASES, checked_name, existing, free_for, is_named, name
 
 
 @dataclass(frozen=True)
-class Deed:
+class ChangeContext:
     """Who changes whose memory, when and why; `about` are ids of what the change comes from (a log entry)."""
 
     user_id: str
@@ -34,7 +34,7 @@ class Deed:
     about: tuple[str, ...] = field(default=())
 
 
-async def add_alias(unit: UnitOfWork, of: str, alias: str, deed: Deed) -> tuple[Entity, Change | None]:
+async def add_alias(unit: UnitOfWork, of: str, alias: str, deed: ChangeContext) -> tuple[Entity, Change | None]:
     """Gives an entity one more name; no change where it has it already.
 
     Raises:
@@ -55,7 +55,7 @@ async def add_alias(unit: UnitOfWork, of: str, alias: str, deed: Deed) -> tuple[
     return await _replace(unit, entity, {"aliases": (*entity.aliases, name)}, ChangeKind.ALIAS, deed, reason)
 
 
-async def remove_alias(unit: UnitOfWork, of: str, alias: str, deed: Deed) -> tuple[Entity, Change | None]:
+async def remove_alias(unit: UnitOfWork, of: str, alias: str, deed: ChangeContext) -> tuple[Entity, Change | None]:
     """Takes an alias off an entity.
 
     Raises:
@@ -76,7 +76,7 @@ async def remove_alias(unit: UnitOfWork, of: str, alias: str, deed: Deed) -> tup
     return await _replace(unit, entity, {"aliases": left}, ChangeKind.ALIAS, deed, reason)
 
 
-async def rename(unit: UnitOfWork, of: str, name: str, deed: Deed) -> tuple[Entity, Change | None]:
+async def rename(unit: UnitOfWork, of: str, name: str, deed: ChangeContext) -> tuple[Entity, Change | None]:
     """Gives an entity another name to show; the old one stays as an alias, so that text with it still leads here.
 
     Raises:
@@ -101,7 +101,7 @@ async def rename(unit: UnitOfWork, of: str, name: str, deed: Deed) -> tuple[Enti
 async def describe(
     unit: UnitOfWork,
     of: str,
-    deed: Deed,
+    deed: ChangeContext,
     *,
     subtype: EntitySubtype | None = None,
     attributes: dict[str, Scalar] | None = None,
@@ -120,7 +120,7 @@ async def describe(
     return await _replace(unit, entity, fields, ChangeKind.OVERWRITE, deed, deed.reason or "described")
 
 
-async def merge(unit: UnitOfWork, into: str, merged: str, deed: Deed) -> tuple[Entity, Change]:
+async def merge(unit: UnitOfWork, into: str, merged: str, deed: ChangeContext) -> tuple[Entity, Change]:
     """Makes two entities one: `into` takes over the names, mentions, memories and relations of `merged`, which is
     archived and points to it.
 
@@ -146,7 +146,13 @@ async def merge(unit: UnitOfWork, into: str, merged: str, deed: Deed) -> tuple[E
 
 
 async def split(
-    unit: UnitOfWork, of: str, deed: Deed, *, names: Sequence[str] = (), memory_ids: Sequence[str] = (), name: str = ""
+    unit: UnitOfWork,
+    of: str,
+    deed: ChangeContext,
+    *,
+    names: Sequence[str] = (),
+    memory_ids: Sequence[str] = (),
+    name: str = "",
 ) -> tuple[Entity, Change]:
     """Takes a part of an entity out into one of its own: some of its names, some memories that mention it, or both.
 
@@ -193,7 +199,7 @@ async def split(
     )
 
 
-async def forget(unit: UnitOfWork, of: str, deed: Deed) -> Change:
+async def forget(unit: UnitOfWork, of: str, deed: ChangeContext) -> Change:
     """Deletes an entity with its names, relations and the links of memories to it; the memories stay.
 
     Raises:
@@ -278,7 +284,7 @@ async def _row_for(unit: UnitOfWork, entity: Entity, value: str) -> Entity | Non
 
 
 def _split_off(
-    entity: Entity, former: Entity | None, value: str, leaving: Sequence[str], share: _Share, deed: Deed
+    entity: Entity, former: Entity | None, value: str, leaving: Sequence[str], share: _Share, deed: ChangeContext
 ) -> Entity:
     own = normalise(value)
     id_ = former.entity_id if former else entity_id(entity.user_id, value)
@@ -340,14 +346,16 @@ def _retired(loser: Entity, *, into: str) -> Entity:
 
 
 async def _replace(
-    unit: UnitOfWork, entity: Entity, fields: Mapping[str, object], kind: ChangeKind, deed: Deed, reason: str
+    unit: UnitOfWork, entity: Entity, fields: Mapping[str, object], kind: ChangeKind, deed: ChangeContext, reason: str
 ) -> tuple[Entity, Change]:
     after = entity.model_copy(update={**fields, "version": entity.version + 1})
     await unit.entities.save([after])
     return after, await _record(unit, kind, [ChangedItem.of(entity, after)], deed, reason)
 
 
-async def _record(unit: UnitOfWork, kind: ChangeKind, items: Sequence[ChangedItem], deed: Deed, reason: str) -> Change:
+async def _record(
+    unit: UnitOfWork, kind: ChangeKind, items: Sequence[ChangedItem], deed: ChangeContext, reason: str
+) -> Change:
     change = new_change(
         kind, user_id=deed.user_id, at=deed.at, actor=deed.actor, reason=reason, items=items, about=deed.about
     )

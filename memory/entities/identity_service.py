@@ -14,7 +14,7 @@ from ..values.errors import InvalidField, NotFound
 from ..values.ids import relation_id
 from ..values.mentions import EntitySubtype
 from . import identity
-from .identity import Deed
+from .identity import ChangeContext
 from .names import existing, referred
 
 MAX_RELATED = 100
@@ -216,15 +216,15 @@ class EntityIdentityService:
         return found[:limit]
 
     @asynccontextmanager
-    async def _changing(self, user_id: str) -> AsyncIterator[tuple[UnitOfWork, Deed]]:
+    async def _changing(self, user_id: str) -> AsyncIterator[tuple[UnitOfWork, ChangeContext]]:
         async with self._record.writing(user_id=user_id) as unit:
-            yield unit, Deed(user_id=user_id, at=self._now())
+            yield unit, ChangeContext(user_id=user_id, at=self._now())
             await unit.commit()
         self._changed(user_id)
 
 
 def _change(
-    kind: ChangeKind, deed: Deed, before: EntityRelation | None, after: EntityRelation | None, reason: str
+    kind: ChangeKind, deed: ChangeContext, before: EntityRelation | None, after: EntityRelation | None, reason: str
 ) -> Change:
     one = after or before
     ends = () if one is None else (one.source_entity_id, one.target_entity_id)

@@ -12,7 +12,7 @@ from ..values.changes import KINDS, ChangedItem, ItemKind, JsonObject
 from ..values.entities import Entity, EntityRelation
 from ..values.errors import Conflict
 from ..values.records import Memory
-from ..values.typed_memories import AamMemory
+from ..values.typed_memories import TypedMemory
 
 COUNTS = frozenset({"mention_count", "access_count"})
 """What was counted since a change is kept when the change is undone."""
@@ -26,7 +26,7 @@ READING = frozenset({"access_count", "last_accessed_at", "accessed_at", "version
 """What reading a thing changes, which is no reason to keep it."""
 
 _TYPES = {kind: type_ for type_, kind in KINDS.items()}
-_WRITE_FIRST = (ItemKind.ENTITY, ItemKind.MEMORY, ItemKind.AAM_MEMORY, ItemKind.RELATION)
+_WRITE_FIRST = (ItemKind.ENTITY, ItemKind.MEMORY, ItemKind.TYPED_MEMORY, ItemKind.RELATION)
 """Entities before the relations between them; deleting goes the other way."""
 
 
@@ -44,8 +44,8 @@ async def load(unit: UnitOfWork, items: Iterable[ChangedItem]) -> dict[tuple[Ite
                 found |= {(kind, one.relation_id): one for one in await unit.relations.get(wanted)}
             case ItemKind.MEMORY:
                 found |= {(kind, one.memory_id): one for one in await unit.memories.get(wanted)}
-            case ItemKind.AAM_MEMORY:
-                found |= {(kind, one.memory_id): one for one in await unit.aam.get(wanted)}
+            case ItemKind.TYPED_MEMORY:
+                found |= {(kind, one.memory_id): one for one in await unit.typed_memories.get(wanted)}
     return found
 
 
@@ -60,11 +60,11 @@ async def write(unit: UnitOfWork, values: Sequence[Value], gone: Sequence[Change
                 await unit.relations.delete(ids)
             case ItemKind.MEMORY:
                 await unit.memories.delete(ids)
-            case ItemKind.AAM_MEMORY:
-                await unit.aam.delete(ids)
+            case ItemKind.TYPED_MEMORY:
+                await unit.typed_memories.delete(ids)
     await unit.entities.save([value for value in values if isinstance(value, Entity)])
     await unit.memories.save([value for value in values if isinstance(value, Memory)])
-    await unit.aam.save([value for value in values if isinstance(value, AamMemory)])
+    await unit.typed_memories.save([value for value in values if isinstance(value, TypedMemory)])
     await unit.relations.store([value for value in values if isinstance(value, EntityRelation)])
 
 

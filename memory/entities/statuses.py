@@ -7,9 +7,9 @@ from ..ports.record import UnitOfWork
 from ..values.changes import Change, ChangeActor, ChangedItem, ChangeKind, ItemKind, new_change
 from ..values.entities import Entity, EntityStatus
 from ..values.errors import Conflict, NotFound
-from ..values.typed_memories import AamMemory
+from ..values.typed_memories import TypedMemory
 
-Keepable = Entity | AamMemory
+Keepable = Entity | TypedMemory
 """What has a status and is reviewed."""
 
 
@@ -17,7 +17,7 @@ class KeepableKind(StrEnum):
     """The kinds of it."""
 
     ENTITY = ItemKind.ENTITY.value
-    AAM_MEMORY = ItemKind.AAM_MEMORY.value
+    TYPED_MEMORY = ItemKind.TYPED_MEMORY.value
 
 
 _BECOMES = {
@@ -34,7 +34,7 @@ def id_of(item: Keepable) -> str:
 
 def kind_of(item: Keepable) -> KeepableKind:
     """Its kind."""
-    return KeepableKind.ENTITY if isinstance(item, Entity) else KeepableKind.AAM_MEMORY
+    return KeepableKind.ENTITY if isinstance(item, Entity) else KeepableKind.TYPED_MEMORY
 
 
 async def keepable(unit: UnitOfWork, kind: KeepableKind, item_id: str) -> Keepable:
@@ -43,8 +43,8 @@ async def keepable(unit: UnitOfWork, kind: KeepableKind, item_id: str) -> Keepab
     Raises:
         NotFound: There is none.
     """
-    found: list[Entity] | list[AamMemory] = (
-        await unit.entities.get([item_id]) if kind is KeepableKind.ENTITY else await unit.aam.get([item_id])
+    found: list[Entity] | list[TypedMemory] = (
+        await unit.entities.get([item_id]) if kind is KeepableKind.ENTITY else await unit.typed_memories.get([item_id])
     )
     if not found:
         raise NotFound(f"id: there is no {kind} {item_id!r}.")
@@ -71,7 +71,7 @@ async def save(unit: UnitOfWork, item: Keepable) -> None:
     if isinstance(item, Entity):
         await unit.entities.save([item])
     else:
-        await unit.aam.save([item])
+        await unit.typed_memories.save([item])
 
 
 async def set_status(
@@ -114,7 +114,7 @@ def with_status(item: Keepable, kind: ChangeKind, *, at: datetime, reason: str) 
     }
     if kind is ChangeKind.RESTORE:
         fields |= {"accessed_at": max(item.accessed_at or at, at), "access_count": item.access_count + 1}
-        if isinstance(item, AamMemory):
+        if isinstance(item, TypedMemory):
             fields |= {"conflicts_with": (), "superseded_by": None}
     return item.model_copy(update=fields)
 

@@ -98,5 +98,5 @@ class AccessTally:
         async with self._record.writing(user_id=user_id) as unit:
             await unit.entities.count_accesses(by_kind.get(ItemKind.ENTITY, []))
             await unit.memories.count_accesses(by_kind.get(ItemKind.MEMORY, []))
-            await unit.aam.count_accesses(by_kind.get(ItemKind.AAM_MEMORY, []))
+            await unit.typed_memories.count_accesses(by_kind.get(ItemKind.TYPED_MEMORY, []))
             await unit.commit()

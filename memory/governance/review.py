@@ -115,7 +115,7 @@ async def _pages(record: SystemOfRecord, user_id: str) -> AsyncIterator[list[Kee
 async def _page(unit: UnitOfWork, kind: KeepableKind, after: str | None) -> list[Keepable]:
     if kind is KeepableKind.ENTITY:
         return [*await unit.entities.page(after=after, limit=_PAGE)]
-    return [*await unit.aam.page(after=after, limit=_PAGE)]
+    return [*await unit.typed_memories.page(after=after, limit=_PAGE)]
 
 
 def _shown(item: Keepable, verdict: Verdict) -> Reviewed:

@@ -88,7 +88,7 @@ class Indexer:
         """Takes entries off the outbox, once conflicts are looked for that could not be before."""
         if not entries:
             return
-        if self._rechecks and collection is Collection.AAM:
+        if self._rechecks and collection is Collection.TYPED_MEMORIES:
             recheck = await self._rechecks.current()
             await recheck.check([entry.item_id for entry in entries], user_id=user_id)
         await self._record.backlog.acknowledge(entries)

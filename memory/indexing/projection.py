@@ -12,7 +12,7 @@ from ..values.entities import Entity, EntityStatus
 from ..values.facts import Fact, FactStatus
 from ..values.records import Memory, Resource
 from ..values.text import has_han
-from ..values.typed_memories import AamMemory, MemoryStatus
+from ..values.typed_memories import MemoryStatus, TypedMemory
 from ..values.vectors import SparseVector
 
 _DIGEST_BYTES = 8
@@ -128,7 +128,7 @@ def project_fact(fact: Fact) -> Projection | None:
     )
 
 
-def project_aam(memory: AamMemory) -> Projection | None:
+def project_typed_memory(memory: TypedMemory) -> Projection | None:
     """A typed memory by its content; None where it is archived: only an exact match finds it then."""
     if memory.status is MemoryStatus.ARCHIVED:
         return None

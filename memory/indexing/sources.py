@@ -7,7 +7,7 @@ from typing import TypeVar
 from ..ports.record import SystemOfRecord, UnitOfWork
 from ..ports.vectors import Collection
 from ..values.records import Memory
-from .projection import Projection, project_aam, project_entity, project_fact, project_memory
+from .projection import Projection, project_entity, project_fact, project_memory, project_typed_memory
 
 T = TypeVar("T")
 Projections = dict[str, Projection | None]
@@ -17,7 +17,7 @@ COUNTED_AS = {
     Collection.ENTITIES: "entities",
     Collection.MEMORIES: "memories",
     Collection.FACTS: "facts",
-    Collection.AAM: "aam_memories",
+    Collection.TYPED_MEMORIES: "aam_memories",
 }
 """What `Backlog.counts` calls the items of a collection."""
 
@@ -41,8 +41,10 @@ async def project_items(unit: UnitOfWork, collection: Collection, item_ids: Sequ
             return await _memories(unit, await unit.memories.get(item_ids))
         case Collection.FACTS:
             return {fact.fact_id: project_fact(fact) for fact in await unit.facts.get_many(item_ids)}
-        case Collection.AAM:
-            return {memory.memory_id: project_aam(memory) for memory in await unit.aam.get(item_ids)}
+        case Collection.TYPED_MEMORIES:
+            return {
+                memory.memory_id: project_typed_memory(memory) for memory in await unit.typed_memories.get(item_ids)
+            }
 
 
 async def project_page(unit: UnitOfWork, collection: Collection, *, after: str | None, limit: int) -> Projections:
@@ -55,8 +57,11 @@ async def project_page(unit: UnitOfWork, collection: Collection, *, after: str |
             return await _memories(unit, await unit.memories.page(after=after, limit=limit))
         case Collection.FACTS:
             return {fact.fact_id: project_fact(fact) for fact in await unit.facts.page(after=after, limit=limit)}
-        case Collection.AAM:
-            return {memory.memory_id: project_aam(memory) for memory in await unit.aam.page(after=after, limit=limit)}
+        case Collection.TYPED_MEMORIES:
+            return {
+                memory.memory_id: project_typed_memory(memory)
+                for memory in await unit.typed_memories.page(after=after, limit=limit)
+            }
 
 
 async def project_all(

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import structlog
 
-from ..entities.identity import Deed, add_alias, merge
+from ..entities.identity import ChangeContext, add_alias, merge
 from ..entities.names import owner_of
 from ..extraction.rules.alias_patterns import AliasClaim
 from ..ports.record import UnitOfWork
@@ -34,7 +34,7 @@ async def learn_aliases(
             found = await unit.entities.get([named]) if named else []
             if not found:
                 continue
-            deed = Deed(
+            deed = ChangeContext(
                 user_id=user_id,
                 at=lesson.resource.created_at,
                 actor=ChangeActor.SYSTEM,
@@ -47,7 +47,7 @@ async def learn_aliases(
     return list(changed.values())
 
 
-async def _learn(unit: UnitOfWork, entity: Entity, claim: AliasClaim, deed: Deed) -> Entity | None:
+async def _learn(unit: UnitOfWork, entity: Entity, claim: AliasClaim, deed: ChangeContext) -> Entity | None:
     other = await owner_of(unit, claim.alias)
     try:
         if other is None:

@@ -14,7 +14,7 @@ from .changes import ChangeLog
 from .facts import CategoryAccessRepository, CategoryRepository, FactRepository, GraphRepository
 from .repositories import EntityRepository, MemoryRepository, RawLog, RelationRepository
 from .runs import RunLog
-from .typed_memories import AamRepository
+from .typed_memories import TypedMemoryRepository
 from .vectors import Collection
 
 
@@ -29,7 +29,7 @@ class UnitOfWork(ABC):
     categories: CategoryRepository
     category_accesses: CategoryAccessRepository
     graph: GraphRepository
-    aam: AamRepository
+    typed_memories: TypedMemoryRepository
     changes: ChangeLog
 
     @abstractmethod

@@ -3,15 +3,15 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from ..values.typed_memories import AamMemory, MemoryStatus
+from ..values.typed_memories import MemoryStatus, TypedMemory
 from .accesses import Access
 
 
-class AamRepository(ABC):
+class TypedMemoryRepository(ABC):
     """Typed memories by id; the id says type and value, so that an exact match is a look by id."""
 
     @abstractmethod
-    async def get(self, memory_ids: Sequence[str]) -> list[AamMemory]:
+    async def get(self, memory_ids: Sequence[str]) -> list[TypedMemory]:
         """The memories that exist, in the order of the ids."""
 
     @abstractmethod
@@ -22,11 +22,11 @@ class AamRepository(ABC):
         limit: int,
         entity_type: str | None = None,
         status: MemoryStatus | None = None,
-    ) -> list[AamMemory]:
+    ) -> list[TypedMemory]:
         """Memories of a type and status, or of any, in the order of their ids, from the first id after `after`."""
 
     @abstractmethod
-    async def save(self, memories: Sequence[AamMemory]) -> None:
+    async def save(self, memories: Sequence[TypedMemory]) -> None:
         """Inserts or replaces, and queues them for the vector index."""
 
     @abstractmethod

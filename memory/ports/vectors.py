@@ -26,7 +26,7 @@ class Collection(StrEnum):
     ENTITIES = "ai_box_entity_memory"
     MEMORIES = "ai_box_aam_memory"
     FACTS = "ai_box_facts"
-    AAM = "aam_entities"
+    TYPED_MEMORIES = "aam_entities"
 
 
 class FieldKind(StrEnum):
@@ -58,7 +58,7 @@ PAYLOAD_FIELDS: Mapping[Collection, Mapping[str, FieldKind]] = {
         "status": FieldKind.KEYWORD,
         "confidence": FieldKind.FLOAT,
     },
-    Collection.AAM: {  # 001 §2.2
+    Collection.TYPED_MEMORIES: {  # 001 §2.2
         "entity_type": FieldKind.KEYWORD,
         "entity_value": FieldKind.KEYWORD,
         "confidence": FieldKind.FLOAT,

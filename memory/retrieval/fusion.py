@@ -110,7 +110,7 @@ class HotnessRecipe:
     candidates: int
 
 
-AAM_HOTNESS = HotnessRecipe(
+TYPED_MEMORY_HOTNESS = HotnessRecipe(
     "001 §3.4",
     relevance=0.4,
     hotness=0.3,
@@ -124,7 +124,7 @@ AAM_HOTNESS = HotnessRecipe(
 
 
 def hotness_parts(
-    relevance: float, access_count: int, updated: datetime, now: datetime, recipe: HotnessRecipe = AAM_HOTNESS
+    relevance: float, access_count: int, updated: datetime, now: datetime, recipe: HotnessRecipe = TYPED_MEMORY_HOTNESS
 ) -> dict[str, float]:
     """The parts of 001 §3.4's score, each cut to 0–1 (DESIGN §11: its terms are unbounded there)."""
     return {
@@ -134,6 +134,6 @@ def hotness_parts(
     }
 
 
-def hotness_score(parts: Mapping[str, float], recipe: HotnessRecipe = AAM_HOTNESS) -> float:
+def hotness_score(parts: Mapping[str, float], recipe: HotnessRecipe = TYPED_MEMORY_HOTNESS) -> float:
     """`0.4·relevance + 0.3·min(1, access/100) + 0.3·max(0, 1 − days/365)` (001 §3.4), over parts that lie in 0–1."""
     return recipe.relevance * parts["relevance"] + recipe.hotness * parts["hotness"] + recipe.recency * parts["recency"]

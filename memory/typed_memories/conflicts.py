@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ..values.base import Value
 from ..values.text import normalise
-from ..values.typed_memories import AamMemory, MemoryStatus
+from ..values.typed_memories import MemoryStatus, TypedMemory
 from .identifiers import tell_apart
 
 
@@ -62,7 +62,7 @@ class MemoryConflict(Value):
         similarity: Cosine of the two.
     """
 
-    existing: AamMemory
+    existing: TypedMemory
     new_value: str
     new_confidence: float
     similarity: float
@@ -70,8 +70,8 @@ class MemoryConflict(Value):
 
 
 def conflicts_among(
-    new: AamMemory,
-    others: Sequence[AamMemory],
+    new: TypedMemory,
+    others: Sequence[TypedMemory],
     cosines: Mapping[str, float],
     bands: Bands,
     *,
@@ -103,7 +103,7 @@ def conflicts_among(
     return sorted(found, key=lambda conflict: (-conflict.similarity, conflict.existing.memory_id))
 
 
-def _rivals(new: AamMemory, old: AamMemory) -> bool:
+def _rivals(new: TypedMemory, old: TypedMemory) -> bool:
     return (
         old.memory_id != new.memory_id
         and old.entity_type == new.entity_type
@@ -113,7 +113,7 @@ def _rivals(new: AamMemory, old: AamMemory) -> bool:
     )
 
 
-def in_conflict(memory: AamMemory, conflicts: Sequence[MemoryConflict]) -> AamMemory:
+def in_conflict(memory: TypedMemory, conflicts: Sequence[MemoryConflict]) -> TypedMemory:
     """The memory in review, for as long as nobody has decided between it and what it contradicts."""
     rivals = [conflict.existing for conflict in conflicts]
     named = "、".join(f"「{rival.entity_value}」" for rival in rivals)
@@ -127,7 +127,7 @@ def in_conflict(memory: AamMemory, conflicts: Sequence[MemoryConflict]) -> AamMe
     )
 
 
-def superseded(old: AamMemory, by: AamMemory, *, at: datetime) -> AamMemory:
+def superseded(old: TypedMemory, by: TypedMemory, *, at: datetime) -> TypedMemory:
     """An old value after a surer one took its place: kept and linked, found by an exact match alone."""
     return old.model_copy(
         update={
@@ -139,7 +139,7 @@ def superseded(old: AamMemory, by: AamMemory, *, at: datetime) -> AamMemory:
     )
 
 
-def superseding(new: AamMemory, conflicts: Sequence[MemoryConflict]) -> AamMemory:
+def superseding(new: TypedMemory, conflicts: Sequence[MemoryConflict]) -> TypedMemory:
     """A new value after it took the place of others."""
     ids = [conflict.existing.memory_id for conflict in conflicts]
     return new.model_copy(

@@ -9,11 +9,11 @@ from ..language.keywords import KeywordAnalyzer
 from ..ports.language import Encoder, Priority, TextKind
 from ..ports.record import SystemOfRecord
 from ..ports.vectors import Collection, IndexQuery, VectorIndex
-from ..retrieval.fusion import AAM_HOTNESS, HotnessRecipe, hotness_parts, hotness_score, min_max, share_of_best
+from ..retrieval.fusion import TYPED_MEMORY_HOTNESS, HotnessRecipe, hotness_parts, hotness_score, min_max, share_of_best
 from ..values.base import UserId, Value
 from ..values.errors import Unavailable
 from ..values.text import normalise
-from ..values.typed_memories import AamMemory, MemoryStatus
+from ..values.typed_memories import MemoryStatus, TypedMemory
 from .similar import waiting_memories
 
 MAX_LIMIT = 100
@@ -28,7 +28,7 @@ class RankedMemory(Value):
         parts: `relevance`, `hotness` and `recency` as they entered it, each 0 to 1.
     """
 
-    memory: AamMemory
+    memory: TypedMemory
     final_score: float
     parts: dict[str, float]
 
@@ -47,7 +47,7 @@ class HotRetrieval:
     Args:
         record: Keeps the memories.
         encoder: The one whose vectors the index holds.
-        index: Holds `Collection.AAM`.
+        index: Holds `Collection.TYPED_MEMORIES`.
         analyzer: Makes terms of queries.
         recipe: Weights and defaults.
     """
@@ -59,7 +59,7 @@ class HotRetrieval:
         encoder: Encoder,
         index: VectorIndex,
         analyzer: KeywordAnalyzer,
-        recipe: HotnessRecipe = AAM_HOTNESS,
+        recipe: HotnessRecipe = TYPED_MEMORY_HOTNESS,
     ) -> None:
         self._record = record
         self._encoder = encoder
@@ -78,7 +78,7 @@ class HotRetrieval:
         scores, degraded = await self._indexed(query, user_id, limit * self.recipe.candidates, entity_type)
         waiting = await waiting_memories(self._record, user_id)
         async with self._record.reading(user_id=user_id) as unit:
-            found = await unit.aam.get(list(scores))
+            found = await unit.typed_memories.get(list(scores))
         memories = {
             one.memory_id: one
             for one in (*found, *waiting)
@@ -101,10 +101,10 @@ class HotRetrieval:
         where = {} if entity_type is None else {"entity_type": entity_type}
         try:
             [vector] = await self._encoder.encode([query], kind=TextKind.QUERY, priority=Priority.INTERACTIVE)
-            queries = [IndexQuery(Collection.AAM, limit, dense=vector, where=where)]
+            queries = [IndexQuery(Collection.TYPED_MEMORIES, limit, dense=vector, where=where)]
             sparse = self._analyzer.query_vector(query)
             if sparse.indices:
-                queries.append(IndexQuery(Collection.AAM, limit, sparse=sparse, where=where))
+                queries.append(IndexQuery(Collection.TYPED_MEMORIES, limit, sparse=sparse, where=where))
             dense, *keyword = await self._index.search(queries, user_id=user_id)
         except Unavailable as error:
             _log.warning("retrieval_degraded", part="vector", component=error.component, error=error.message)
@@ -116,7 +116,7 @@ class HotRetrieval:
         return scores, ()
 
     def _relevance(
-        self, query: str, memories: Mapping[str, AamMemory], scores: Mapping[str, float]
+        self, query: str, memories: Mapping[str, TypedMemory], scores: Mapping[str, float]
     ) -> dict[str, float]:
         """Adds what needs no index: 1 where the value stands in the query, else the share of its terms found."""
         asked, terms = normalise(query), set(self._analyzer.terms(query))
@@ -129,7 +129,7 @@ class HotRetrieval:
                 relevance[id_] = score
         return relevance
 
-    def _ranked(self, memory: AamMemory, relevance: float, now: datetime) -> RankedMemory:
+    def _ranked(self, memory: TypedMemory, relevance: float, now: datetime) -> RankedMemory:
         parts = hotness_parts(relevance, memory.access_count, memory.updated_at, now, self.recipe)
         return RankedMemory(
             memory=memory.model_copy(update={"relevance_score": parts["relevance"]}),

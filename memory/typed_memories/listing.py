@@ -6,7 +6,7 @@ from ..entities.statuses import Keepable, KeepableKind, id_of
 from ..ports.record import UnitOfWork
 from ..values.base import Value
 from ..values.changes import Change, ChangeKind
-from ..values.typed_memories import AamMemory, MemoryStatus
+from ..values.typed_memories import MemoryStatus, TypedMemory
 
 _PAGE = 256
 
@@ -14,8 +14,8 @@ _PAGE = 256
 class OpenConflict(Value):
     """A memory in review and what it contradicts; restoring or archiving either one settles it."""
 
-    memory: AamMemory
-    contradicts: tuple[AamMemory, ...]
+    memory: TypedMemory
+    contradicts: tuple[TypedMemory, ...]
 
 
 class Conflicts(Value):
@@ -35,13 +35,13 @@ async def list_conflicts(unit: UnitOfWork, *, limit: int) -> Conflicts:
     found: list[OpenConflict] = []
     after = None
     while len(found) < limit:
-        page = await unit.aam.page(after=after, limit=_PAGE, status=MemoryStatus.REVIEW)
+        page = await unit.typed_memories.page(after=after, limit=_PAGE, status=MemoryStatus.REVIEW)
         if not page:
             break
         after = page[-1].memory_id
         disputed = [memory for memory in page if memory.conflicts_with]
         found += [
-            OpenConflict(memory=memory, contradicts=tuple(await unit.aam.get(memory.conflicts_with)))
+            OpenConflict(memory=memory, contradicts=tuple(await unit.typed_memories.get(memory.conflicts_with)))
             for memory in disputed
         ]
     overwritten = await unit.changes.list(kind=ChangeKind.OVERWRITE, limit=limit)
@@ -67,7 +67,7 @@ async def _with_status(
         page: list[Keepable] = (
             [*await unit.entities.page(after=after, limit=_PAGE)]
             if kind is KeepableKind.ENTITY
-            else [*await unit.aam.page(after=after, limit=_PAGE, status=status)]
+            else [*await unit.typed_memories.page(after=after, limit=_PAGE, status=status)]
         )
         if not page:
             return

@@ -16,12 +16,12 @@ from ..language.keywords import KeywordAnalyzer
 from ..ports.language import Encoder
 from ..ports.record import SystemOfRecord, UnitOfWork
 from ..ports.vectors import VectorIndex
-from ..retrieval.fusion import AAM_HOTNESS, HotnessRecipe
+from ..retrieval.fusion import TYPED_MEMORY_HOTNESS, HotnessRecipe
 from ..values.base import Value, utc_now
 from ..values.changes import ChangeActor, ChangeKind, ItemKind
 from ..values.errors import InvalidField, Unavailable
-from ..values.ids import aam_memory_id
-from ..values.typed_memories import AamMemory, MemoryStatus, NewAamMemory
+from ..values.ids import typed_memory_id
+from ..values.typed_memories import MemoryStatus, NewTypedMemory, TypedMemory
 from .conflicts import Bands, FixedBand, MemoryConflict, conflicts_among
 from .hot_retrieval import MAX_LIMIT, HotRetrieval, RetrievedMemories
 from .similar import SimilarMemories
@@ -47,19 +47,19 @@ class StoredMemory(Value):
         degraded: `conflicts` where they could not be looked for, as the encoder or the index is away.
     """
 
-    memory: AamMemory
+    memory: TypedMemory
     event: StoreEvent
     conflicts: tuple[MemoryConflict, ...] = ()
     degraded: tuple[str, ...] = ()
 
 
-class MemoryProtection:
+class TypedMemoryManager:
     """Typed memories of all users (001's AAMManager and QdrantAdapter); every method is bound to one user.
 
     Args:
         record: Keeps them.
         encoder: Embeds their contents; the one whose vectors the index holds.
-        index: Holds `Collection.AAM`.
+        index: Holds `Collection.TYPED_MEMORIES`.
         analyzer: Makes terms of queries.
         tally: Counts what is retrieved.
         bands: Which cosines mean a conflict, for this encoder.
@@ -80,7 +80,7 @@ class MemoryProtection:
         bands: Bands | None = None,
         many_valued: frozenset[str] = frozenset(),
         rules: ReviewRules | None = None,
-        recipe: HotnessRecipe = AAM_HOTNESS,
+        recipe: HotnessRecipe = TYPED_MEMORY_HOTNESS,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         self._record = record
@@ -93,7 +93,7 @@ class MemoryProtection:
         self._now = now
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def store_entity(self, new: NewAamMemory, *, user_id: str) -> StoredMemory:
+    async def store_entity(self, new: NewTypedMemory, *, user_id: str) -> StoredMemory:
         """Keeps a value: updates the memory that has it, else adds one and deals with conflicts (001 §3.2, §5.1).
 
         A surer new value takes the place of what it contradicts; the old one is kept, archived and linked, and the
@@ -107,8 +107,8 @@ class MemoryProtection:
             known = await self.find_by_exact_match(new.entity_type, new.entity_value, user_id=user_id)
             candidates, cosines, degraded = await self._rivals(memory, known)
             async with self._record.writing(user_id=user_id) as unit:
-                known = next(iter(await unit.aam.get([memory.memory_id])), None)
-                fresh = await unit.aam.get(list(candidates))
+                known = next(iter(await unit.typed_memories.get([memory.memory_id])), None)
+                fresh = await unit.typed_memories.get(list(candidates))
                 said = memory.model_copy(update={"unchecked": bool(degraded)})
                 find = partial(self._conflicts, others=fresh, cosines=cosines)
                 stored, conflicts = await store(unit, said, known, find, at=memory.created_at)
@@ -151,7 +151,7 @@ class MemoryProtection:
         )
         ids = [one.memory.memory_id for one in found.results]
         if ids:
-            self._tally.add(ItemKind.AAM_MEMORY, ids, user_id=user_id, at=now)
+            self._tally.add(ItemKind.TYPED_MEMORY, ids, user_id=user_id, at=now)
         return found
 
     async def detect_conflicts(
@@ -162,15 +162,15 @@ class MemoryProtection:
         Raises:
             Unavailable: The encoder or a store is down.
         """
-        new = NewAamMemory(entity_type=entity_type, entity_value=new_value, confidence=new_confidence)
+        new = NewTypedMemory(entity_type=entity_type, entity_value=new_value, confidence=new_confidence)
         memory = new.memory(user_id=user_id, at=self._now())
         others, cosines = await self._similar.near(memory)
         return self._conflicts(memory, others, cosines)
 
-    async def find_by_exact_match(self, entity_type: str, entity_value: str, *, user_id: str) -> AamMemory | None:
+    async def find_by_exact_match(self, entity_type: str, entity_value: str, *, user_id: str) -> TypedMemory | None:
         """The memory of this type and value, whatever its status, width, case or script (001 §3.2)."""
         async with self._record.reading(user_id=user_id) as unit:
-            found = await unit.aam.get([aam_memory_id(user_id, entity_type, entity_value)])
+            found = await unit.typed_memories.get([typed_memory_id(user_id, entity_type, entity_value)])
         return next(iter(found), None)
 
     async def get_user_entities(
@@ -181,14 +181,14 @@ class MemoryProtection:
         status: MemoryStatus | None = None,
         after: str | None = None,
         limit: int = 100,
-    ) -> list[AamMemory]:
+    ) -> list[TypedMemory]:
         """Memories of a type and status, or of any, in the order of their ids, after the id `after` (001 §1.3)."""
         async with self._record.reading(user_id=user_id) as unit:
-            return await unit.aam.page(after=after, limit=limit, entity_type=entity_type, status=status)
+            return await unit.typed_memories.page(after=after, limit=limit, entity_type=entity_type, status=status)
 
     async def archive_memory(
         self, memory_id: str, *, user_id: str, reason: str = "", actor: ChangeActor = ChangeActor.USER
-    ) -> AamMemory:
+    ) -> TypedMemory:
         """Archives a memory: only an exact match finds it then (001 §4.2).
 
         Raises:
@@ -198,7 +198,7 @@ class MemoryProtection:
 
     async def mark_for_review(
         self, memory_id: str, *, user_id: str, reason: str, actor: ChangeActor = ChangeActor.USER
-    ) -> AamMemory:
+    ) -> TypedMemory:
         """Marks a memory for a person to look at; it is found as before (001 §4.2).
 
         Raises:
@@ -208,7 +208,7 @@ class MemoryProtection:
 
     async def restore_memory(
         self, memory_id: str, *, user_id: str, reason: str = "", actor: ChangeActor = ChangeActor.USER
-    ) -> AamMemory:
+    ) -> TypedMemory:
         """Makes an archived memory, or one in review, active again.
 
         Raises:
@@ -218,24 +218,24 @@ class MemoryProtection:
 
     async def find_low_hotness(
         self, *, user_id: str, max_access: int | None = None, older_than_days: float | None = None
-    ) -> list[AamMemory]:
+    ) -> list[TypedMemory]:
         """Active memories that are rarely used and old (001 §4.2); thresholds of the settings where not given."""
         given = {"archive_max_access": max_access, "archive_after_days": older_than_days}
         rules, now = self._adjusted(given), self._now()
         return [one for one in await self._active(user_id) if rules.is_low_hotness(one, now) and not rules.is_kept(one)]
 
-    async def find_potentially_stale(self, *, user_id: str, days: float | None = None) -> list[AamMemory]:
+    async def find_potentially_stale(self, *, user_id: str, days: float | None = None) -> list[TypedMemory]:
         """Active memories that were not said for so long and are still retrieved (001 §4.2)."""
         rules, now = self._adjusted({"stale_after_days": days}), self._now()
         return [one for one in await self._active(user_id) if rules.is_potentially_stale(one, now)]
 
     def _conflicts(
-        self, memory: AamMemory, others: Sequence[AamMemory], cosines: Mapping[str, float]
+        self, memory: TypedMemory, others: Sequence[TypedMemory], cosines: Mapping[str, float]
     ) -> list[MemoryConflict]:
         return conflicts_among(memory, others, cosines, self._bands, many_valued=self._many_valued)
 
     async def _rivals(
-        self, memory: AamMemory, known: AamMemory | None
+        self, memory: TypedMemory, known: TypedMemory | None
     ) -> tuple[list[str], Mapping[str, float], tuple[str, ...]]:
         """Ids and cosines of what a value may contradict: nothing, where it is known and undisputed."""
         if known is not None and known.status is MemoryStatus.ACTIVE and not known.unchecked:
@@ -249,24 +249,24 @@ class MemoryProtection:
 
     async def _set(
         self, memory_id: str, kind: ChangeKind, *, user_id: str, reason: str, actor: ChangeActor
-    ) -> AamMemory:
+    ) -> TypedMemory:
         async with self._record.writing(user_id=user_id) as unit:
-            memory = await keepable(unit, KeepableKind.AAM_MEMORY, memory_id)
+            memory = await keepable(unit, KeepableKind.TYPED_MEMORY, memory_id)
             changed, _ = await set_status(unit, memory, kind, at=self._now(), actor=actor, reason=reason)
             await unit.commit()
-        assert isinstance(changed, AamMemory)  # noqa: S101 - its kind says so
+        assert isinstance(changed, TypedMemory)  # noqa: S101 - its kind says so
         return changed
 
-    async def _active(self, user_id: str) -> list[AamMemory]:
-        found: list[AamMemory] = []
+    async def _active(self, user_id: str) -> list[TypedMemory]:
+        found: list[TypedMemory] = []
         async with self._record.reading(user_id=user_id) as unit:
             while page := await self._next(unit, found):
                 found += page
         return found
 
-    async def _next(self, unit: UnitOfWork, found: list[AamMemory]) -> list[AamMemory]:
+    async def _next(self, unit: UnitOfWork, found: list[TypedMemory]) -> list[TypedMemory]:
         after = found[-1].memory_id if found else None
-        return await unit.aam.page(after=after, limit=_PAGE, status=MemoryStatus.ACTIVE)
+        return await unit.typed_memories.page(after=after, limit=_PAGE, status=MemoryStatus.ACTIVE)
 
     def _adjusted(self, given: Mapping[str, float | None]) -> ReviewRules:
         changed = {name: value for name, value in given.items() if value is not None}

@@ -10,7 +10,7 @@ from ..ports.language import Encoder
 from ..ports.record import SystemOfRecord
 from ..ports.vectors import VectorIndex
 from ..values.base import utc_now
-from ..values.typed_memories import AamMemory, MemoryStatus
+from ..values.typed_memories import MemoryStatus, TypedMemory
 from .conflicts import Bands, MemoryConflict, conflicts_among
 from .similar import SimilarMemories
 from .storing import settle
@@ -27,7 +27,7 @@ class ConflictRecheck:
     Args:
         record: Keeps the memories.
         encoder: The one whose vectors the index holds.
-        index: Holds `Collection.AAM`.
+        index: Holds `Collection.TYPED_MEMORIES`.
         bands: Which cosines mean a conflict, for this encoder.
         many_valued: Types whose values are never overwritten by themselves.
         now: The clock.
@@ -58,19 +58,19 @@ class ConflictRecheck:
             Unavailable: The encoder or a store is down; what was not done can be repeated.
         """
         async with self._record.reading(user_id=user_id) as unit:
-            found = [one for one in await unit.aam.get(memory_ids) if _waits(one)]
+            found = [one for one in await unit.typed_memories.get(memory_ids) if _waits(one)]
         for memory in sorted(found, key=_said):
             conflicts = await self._check(memory)
             _log.info("conflicts_looked_for_late", memory_id=memory.memory_id, conflicts=len(conflicts))
         return len(found)
 
-    async def _check(self, memory: AamMemory) -> Sequence[MemoryConflict]:
+    async def _check(self, memory: TypedMemory) -> Sequence[MemoryConflict]:
         others, cosines = await self._similar.near(memory)
         async with self._record.writing(user_id=memory.user_id) as unit:
-            known = next(iter(await unit.aam.get([memory.memory_id])), None)
+            known = next(iter(await unit.typed_memories.get([memory.memory_id])), None)
             if known is None or not _waits(known):
                 return ()
-            fresh = await unit.aam.get([one.memory_id for one in others])
+            fresh = await unit.typed_memories.get([one.memory_id for one in others])
             checked = known.model_copy(update={"unchecked": False, "version": known.version + 1})
             find = partial(self._conflicts, others=fresh, cosines=cosines)
             _, conflicts = await settle(unit, checked, known, find, at=self._now())
@@ -78,7 +78,7 @@ class ConflictRecheck:
         return conflicts
 
     def _conflicts(
-        self, memory: AamMemory, others: Sequence[AamMemory], cosines: Mapping[str, float]
+        self, memory: TypedMemory, others: Sequence[TypedMemory], cosines: Mapping[str, float]
     ) -> list[MemoryConflict]:
         rivals = [
             one for one in others if not _has_met(memory, one) and not (_waits(one) and _said(one) > _said(memory))
@@ -86,16 +86,16 @@ class ConflictRecheck:
         return conflicts_among(memory, rivals, cosines, self._bands, many_valued=self._many_valued)
 
 
-def _waits(memory: AamMemory) -> bool:
+def _waits(memory: TypedMemory) -> bool:
     return memory.unchecked and memory.status is MemoryStatus.ACTIVE
 
 
-def _said(memory: AamMemory) -> tuple[datetime, str]:
+def _said(memory: TypedMemory) -> tuple[datetime, str]:
     """When it was last said, for an order that has no ties."""
     return memory.updated_at, memory.memory_id
 
 
-def _has_met(memory: AamMemory, other: AamMemory) -> bool:
+def _has_met(memory: TypedMemory, other: TypedMemory) -> bool:
     """Whether it is known already how the two stand: a conflict that waits for a person, or one that was undone."""
     return other.memory_id in (*memory.conflicts_with, *memory.supersedes) or memory.memory_id in (
         *other.conflicts_with,

@@ -7,16 +7,16 @@ from ..entities.statuses import log_restored
 from ..ports.record import UnitOfWork
 from ..values.changes import ChangeActor, ChangedItem, ChangeKind, new_change
 from ..values.confidence import agreed
-from ..values.typed_memories import AamMemory, MemoryStatus
+from ..values.typed_memories import MemoryStatus, TypedMemory
 from .conflicts import MemoryConflict, Resolution, in_conflict, superseded, superseding
 
-FindConflicts = Callable[[AamMemory], Sequence[MemoryConflict]]
+FindConflicts = Callable[[TypedMemory], Sequence[MemoryConflict]]
 """What a memory, as it is to be kept, contradicts."""
 
 
 async def store(
-    unit: UnitOfWork, said: AamMemory, known: AamMemory | None, find: FindConflicts, *, at: datetime
-) -> tuple[AamMemory, Sequence[MemoryConflict]]:
+    unit: UnitOfWork, said: TypedMemory, known: TypedMemory | None, find: FindConflicts, *, at: datetime
+) -> tuple[TypedMemory, Sequence[MemoryConflict]]:
     """Keeps a value and deals with its conflicts; the caller commits.
 
     Args:
@@ -34,8 +34,8 @@ async def store(
 
 
 async def settle(
-    unit: UnitOfWork, memory: AamMemory, known: AamMemory | None, find: FindConflicts, *, at: datetime
-) -> tuple[AamMemory, Sequence[MemoryConflict]]:
+    unit: UnitOfWork, memory: TypedMemory, known: TypedMemory | None, find: FindConflicts, *, at: datetime
+) -> tuple[TypedMemory, Sequence[MemoryConflict]]:
     """Keeps a memory as it is to be and deals with its conflicts; the caller commits.
 
     Args:
@@ -52,18 +52,18 @@ async def settle(
     open_ = [conflict for conflict in conflicts if conflict.resolution is Resolution.REVIEW]
     overwritten = [conflict for conflict in conflicts if conflict.resolution is Resolution.OVERWRITE]
     if known is not None and await _is_outdone(unit, known, overwritten):
-        await unit.aam.save([memory])
+        await unit.typed_memories.save([memory])
         return memory, conflicts
     memory = in_conflict(memory, open_) if open_ else _settled(memory)
     if known is not None:
         await log_restored(unit, known, memory, at=at)
     if overwritten:
         memory = await _overwrite(unit, memory, overwritten, disputed=in_conflict(memory, conflicts), at=at)
-    await unit.aam.save([memory])
+    await unit.typed_memories.save([memory])
     return memory, conflicts
 
 
-def said_again(known: AamMemory, said: AamMemory, *, at: datetime) -> AamMemory:
+def said_again(known: TypedMemory, said: TypedMemory, *, at: datetime) -> TypedMemory:
     """A memory after its value was said again: surer, in use, with the new metadata beside the old (001 §3.2)."""
     return known.model_copy(
         update={
@@ -81,16 +81,16 @@ def said_again(known: AamMemory, said: AamMemory, *, at: datetime) -> AamMemory:
 
 async def _overwrite(
     unit: UnitOfWork,
-    memory: AamMemory,
+    memory: TypedMemory,
     conflicts: Sequence[MemoryConflict],
     *,
-    disputed: AamMemory,
+    disputed: TypedMemory,
     at: datetime,
-) -> AamMemory:
+) -> TypedMemory:
     """Lets a memory take the place of others; undoing that leaves it in review, as if it had not been the surer one."""
     winner = superseding(memory, conflicts)
     losers = [(conflict.existing, superseded(conflict.existing, winner, at=at)) for conflict in conflicts]
-    await unit.aam.save([after for _, after in losers])
+    await unit.typed_memories.save([after for _, after in losers])
     cosines = ", ".join(f"「{one.existing.entity_value}」 {one.similarity:.3f}" for one in conflicts)
     change = new_change(
         ChangeKind.OVERWRITE,
@@ -104,15 +104,15 @@ async def _overwrite(
     return winner
 
 
-async def _is_outdone(unit: UnitOfWork, known: AamMemory, overwritten: Sequence[MemoryConflict]) -> bool:
+async def _is_outdone(unit: UnitOfWork, known: TypedMemory, overwritten: Sequence[MemoryConflict]) -> bool:
     """Whether what took the place of a memory is there and still the surer one."""
     if known.superseded_by is None or known.superseded_by in [one.existing.memory_id for one in overwritten]:
         return False
-    successors = await unit.aam.get([known.superseded_by])
+    successors = await unit.typed_memories.get([known.superseded_by])
     return any(one.status is not MemoryStatus.ARCHIVED for one in successors)
 
 
-def _settled(memory: AamMemory) -> AamMemory:
+def _settled(memory: TypedMemory) -> TypedMemory:
     """The memory as one that nothing is wrong with: to say something again brings it back."""
     return memory.model_copy(
         update={"status": MemoryStatus.ACTIVE, "superseded_by": None, "conflicts_with": (), "review_reason": None}

@@ -11,7 +11,7 @@ from .base import Timestamp, UserId, Value
 from .entities import Entity, EntityRelation
 from .ids import new_id
 from .records import Memory
-from .typed_memories import AamMemory
+from .typed_memories import TypedMemory
 
 JsonObject = dict[str, JsonValue]
 """A value as JSON has it: what `model_dump(mode="json")` gives and `model_validate` takes."""
@@ -46,14 +46,14 @@ class ItemKind(StrEnum):
     ENTITY = "entity"
     RELATION = "relation"
     MEMORY = "memory"
-    AAM_MEMORY = "aam_memory"
+    TYPED_MEMORY = "aam_memory"
 
 
 KINDS: dict[type[Value], ItemKind] = {
     Entity: ItemKind.ENTITY,
     EntityRelation: ItemKind.RELATION,
     Memory: ItemKind.MEMORY,
-    AamMemory: ItemKind.AAM_MEMORY,
+    TypedMemory: ItemKind.TYPED_MEMORY,
 }
 """The kind of each value that a change may touch."""
 
@@ -62,7 +62,7 @@ _ID_FIELDS: dict[type[Value], str] = {
     Entity: "entity_id",
     EntityRelation: "relation_id",
     Memory: "memory_id",
-    AamMemory: "memory_id",
+    TypedMemory: "memory_id",
 }
 
 

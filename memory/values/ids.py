@@ -27,7 +27,7 @@ def memory_id(user_id: str, resource: str) -> str:
     return derive_id("memory", user_id, resource)
 
 
-def aam_memory_id(user_id: str, entity_type: str, entity_value: str) -> str:
+def typed_memory_id(user_id: str, entity_type: str, entity_value: str) -> str:
     """The id of the typed memory of this value, whatever its width, case or script; types are compared as written."""
     return derive_id("aam", user_id, entity_type, normalise(entity_value))
 

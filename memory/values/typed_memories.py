@@ -7,7 +7,7 @@ from pydantic import Field, StringConstraints
 
 from .base import Scalar, Timestamp, UserId, Value
 from .entities import Confidence
-from .ids import aam_memory_id
+from .ids import typed_memory_id
 
 DEFAULT_CONFIDENCE = 0.5
 """001 §2.1."""
@@ -41,7 +41,7 @@ class MemoryStatus(StrEnum):
     REVIEW = "review"
 
 
-class AamMemory(Value):
+class TypedMemory(Value):
     """001's Memory with the fields of its Qdrant extension; a user has one of each type and value.
 
     Args:
@@ -81,7 +81,7 @@ class AamMemory(Value):
     version: int = 1
 
 
-class NewAamMemory(Value):
+class NewTypedMemory(Value):
     """What a caller stores (001 §3.2 `store_entity`)."""
 
     entity_type: EntityTypeName
@@ -92,10 +92,10 @@ class NewAamMemory(Value):
     metadata: dict[str, Scalar] = {}
     confidence: Confidence = DEFAULT_CONFIDENCE
 
-    def memory(self, *, user_id: str, at: Timestamp) -> AamMemory:
+    def memory(self, *, user_id: str, at: Timestamp) -> TypedMemory:
         """The memory that this makes where there is none of its type and value."""
-        return AamMemory(
-            memory_id=aam_memory_id(user_id, self.entity_type, self.entity_value),
+        return TypedMemory(
+            memory_id=typed_memory_id(user_id, self.entity_type, self.entity_value),
             user_id=user_id,
             content=self.content or self.entity_value,
             created_at=at,

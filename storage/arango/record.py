@@ -25,7 +25,7 @@ from .repositories.graph import ArangoGraph
 from .repositories.log import ArangoLog
 from .repositories.memories import ArangoMemories
 from .repositories.relations import ArangoRelations
-from .repositories.typed_memories import ArangoAam
+from .repositories.typed_memories import ArangoTypedMemories
 from .runs import ArangoRuns
 
 _log = structlog.get_logger(__name__)
@@ -43,7 +43,7 @@ class ArangoUnit(UnitOfWork):
         self.categories = ArangoCategories(transaction)
         self.category_accesses = ArangoCategoryAccesses(transaction)
         self.graph = ArangoGraph(transaction)
-        self.aam = ArangoAam(transaction)
+        self.typed_memories = ArangoTypedMemories(transaction)
         self.changes = ArangoChanges(transaction)
         self._transaction = transaction
 

@@ -15,7 +15,7 @@ from .changes import InMemoryChanges
 from .facts import InMemoryCategories, InMemoryCategoryAccesses, InMemoryFacts, InMemoryGraph
 from .repositories import InMemoryEntities, InMemoryLog, InMemoryMemories, InMemoryRelations
 from .state import State, UserData
-from .typed_memories import InMemoryAam, InMemoryRuns
+from .typed_memories import InMemoryRuns, InMemoryTypedMemories
 
 
 class _Unit(UnitOfWork):
@@ -28,7 +28,7 @@ class _Unit(UnitOfWork):
         self.categories = InMemoryCategories(state)
         self.category_accesses = InMemoryCategoryAccesses(state)
         self.graph = InMemoryGraph(state)
-        self.aam = InMemoryAam(state)
+        self.typed_memories = InMemoryTypedMemories(state)
         self.changes = InMemoryChanges(state)
         self._state = state
         self._users = users
@@ -90,7 +90,7 @@ class _Backlog(Backlog):
             "relations": sum(len(data.relations) for data in users),
             "memories": sum(len(data.memories) for data in users),
             "facts": sum(len(data.facts) for data in users),
-            "aam_memories": sum(len(data.aam) for data in users),
+            "aam_memories": sum(len(data.typed_memories) for data in users),
             "outbox": sum(len(data.outbox) for data in users),
             "users": sum(data.any for data in users),
             "size_bytes": 0,

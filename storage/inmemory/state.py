@@ -9,7 +9,7 @@ from memory.values.changes import Change
 from memory.values.entities import Entity, EntityRelation
 from memory.values.facts import Category, CategoryAccess, Fact, GraphEdge
 from memory.values.records import Memory, Resource
-from memory.values.typed_memories import AamMemory
+from memory.values.typed_memories import TypedMemory
 
 
 @dataclass
@@ -25,7 +25,7 @@ class UserData:
     categories: dict[str, Category] = field(default_factory=dict)
     accesses: dict[str, CategoryAccess] = field(default_factory=dict)
     edges: dict[str, GraphEdge] = field(default_factory=dict)
-    aam: dict[str, AamMemory] = field(default_factory=dict)
+    typed_memories: dict[str, TypedMemory] = field(default_factory=dict)
     changes: dict[str, Change] = field(default_factory=dict)
     outbox: dict[tuple[Collection, str], int] = field(default_factory=dict)
 

@@ -4,24 +4,24 @@ from collections.abc import Sequence
 
 from memory.ports.accesses import Access
 from memory.ports.runs import PipelineRun, RunLog
-from memory.ports.typed_memories import AamRepository
+from memory.ports.typed_memories import TypedMemoryRepository
 from memory.ports.vectors import Collection
-from memory.values.typed_memories import AamMemory, MemoryStatus
+from memory.values.typed_memories import MemoryStatus, TypedMemory
 
 from ..shared.changes import accessed
 from ..shared.checks import check_owner
 from .state import State
 
 
-class InMemoryAam(AamRepository):
+class InMemoryTypedMemories(TypedMemoryRepository):
     """The typed memories of one user."""
 
     def __init__(self, state: State) -> None:
         self._state = state
 
-    async def get(self, memory_ids: Sequence[str]) -> list[AamMemory]:
+    async def get(self, memory_ids: Sequence[str]) -> list[TypedMemory]:
         """The memories that exist, in the order of the ids."""
-        memories = self._state.readable.aam
+        memories = self._state.readable.typed_memories
         return [memories[memory_id] for memory_id in memory_ids if memory_id in memories]
 
     async def page(
@@ -31,35 +31,35 @@ class InMemoryAam(AamRepository):
         limit: int,
         entity_type: str | None = None,
         status: MemoryStatus | None = None,
-    ) -> list[AamMemory]:
+    ) -> list[TypedMemory]:
         """Memories of a type and status, or of any, in the order of their ids."""
         found = [
             memory
-            for memory_id, memory in sorted(self._state.readable.aam.items())
+            for memory_id, memory in sorted(self._state.readable.typed_memories.items())
             if (after is None or memory_id > after)
             and entity_type in (None, memory.entity_type)
             and status in (None, memory.status)
         ]
         return found[: max(limit, 0)]
 
-    async def save(self, memories: Sequence[AamMemory]) -> None:
+    async def save(self, memories: Sequence[TypedMemory]) -> None:
         """Inserts or replaces, and queues them for the vector index."""
         check_owner(memories, self._state.user_id)
-        self._state.writable.aam.update({memory.memory_id: memory for memory in memories})
-        self._state.queue(Collection.AAM, [memory.memory_id for memory in memories])
+        self._state.writable.typed_memories.update({memory.memory_id: memory for memory in memories})
+        self._state.queue(Collection.TYPED_MEMORIES, [memory.memory_id for memory in memories])
 
     async def delete(self, memory_ids: Sequence[str]) -> int:
         """Deletes memories; how many there were."""
-        memories = self._state.writable.aam
+        memories = self._state.writable.typed_memories
         there = [memory_id for memory_id in dict.fromkeys(memory_ids) if memory_id in memories]
         for memory_id in there:
             del memories[memory_id]
-        self._state.queue(Collection.AAM, there)
+        self._state.queue(Collection.TYPED_MEMORIES, there)
         return len(there)
 
     async def count_accesses(self, accesses: Sequence[Access]) -> None:
         """Adds to the counts of those that exist."""
-        memories = self._state.writable.aam
+        memories = self._state.writable.typed_memories
         for access in accesses:
             if access.item_id in memories:
                 memories[access.item_id] = accessed(memories[access.item_id], access)

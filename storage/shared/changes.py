@@ -7,9 +7,9 @@ from memory.ports.accesses import Access
 from memory.values.entities import Entity, EntityStatus
 from memory.values.facts import Fact, FactStatus
 from memory.values.records import Memory
-from memory.values.typed_memories import AamMemory
+from memory.values.typed_memories import TypedMemory
 
-A = TypeVar("A", Entity, Memory, AamMemory)
+A = TypeVar("A", Entity, Memory, TypedMemory)
 
 
 def mentioned(entity: Entity, at: datetime) -> Entity:

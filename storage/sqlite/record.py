@@ -21,7 +21,7 @@ from .repositories.graph import SqliteGraph
 from .repositories.log import SqliteLog
 from .repositories.memories import SqliteMemories
 from .repositories.relations import SqliteRelations
-from .repositories.typed_memories import SqliteAam
+from .repositories.typed_memories import SqliteTypedMemories
 from .runs import SqliteRuns
 
 
@@ -37,7 +37,7 @@ class SqliteUnit(UnitOfWork):
         self.categories = SqliteCategories(transaction)
         self.category_accesses = SqliteCategoryAccesses(transaction)
         self.graph = SqliteGraph(transaction)
-        self.aam = SqliteAam(transaction)
+        self.typed_memories = SqliteTypedMemories(transaction)
         self.changes = SqliteChanges(transaction)
         self._transaction = transaction
 

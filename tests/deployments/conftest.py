@@ -28,7 +28,7 @@ from memory.learning.learner import Learner
 from memory.learning.worker import LearningWorker
 from memory.ports.generations import VectorModel, VectorSpace
 from memory.retrieval.retriever import HybridRetriever
-from memory.typed_memories.manager import MemoryProtection
+from memory.typed_memories.manager import TypedMemoryManager
 from memory.values.errors import InvalidField
 from models.encoder.batched_encoder import BatchedEncoder
 from storage.inmemory.coordination import InMemoryLocks
@@ -65,8 +65,10 @@ async def services() -> AsyncIterator[Services]:
     def retriever_in(space: VectorSpace) -> HybridRetriever:
         return HybridRetriever(encoder=space.encoder, index=space.index, record=record, analyzer=analyzer)
 
-    def protection_in(space: VectorSpace) -> MemoryProtection:
-        return MemoryProtection(record=record, encoder=space.encoder, index=space.index, analyzer=analyzer, tally=tally)
+    def protection_in(space: VectorSpace) -> TypedMemoryManager:
+        return TypedMemoryManager(
+            record=record, encoder=space.encoder, index=space.index, analyzer=analyzer, tally=tally
+        )
 
     retriever = MeteredRetriever(LiveRetriever(PerSpace(spaces, retriever_in)), metrics)
     learner = Learner(record=record, extractor=extractor, spaces=spaces, analyzer=analyzer)

@@ -27,7 +27,7 @@ from storage.inmemory.sessions import InMemorySessions
 from storage.inmemory.vectors import InMemoryVectors
 from testing.fakes.encoder import FakeEncoderEngine
 from tests.memory.index_bench import DIMENSION, Bench, ListeningEncoder
-from tests.memory.typed_memories.typed_memories import Aam
+from tests.memory.typed_memories.typed_memories import TypedMemories
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 _DIMENSION = 64
@@ -112,7 +112,7 @@ async def bench() -> AsyncIterator[Bench]:
 
 
 @pytest.fixture
-async def aam() -> AsyncIterator[Aam]:
-    made = Aam()
+async def typed_memories() -> AsyncIterator[TypedMemories]:
+    made = TypedMemories()
     yield made
     await made.tally.close()

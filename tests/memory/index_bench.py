@@ -15,7 +15,7 @@ from memory.ports.maintenance import CollectionReport, IndexReport
 from memory.ports.vectors import Collection, IndexPoint
 from memory.values.facts import Fact, FactStatus
 from memory.values.records import Resource
-from memory.values.typed_memories import NewAamMemory
+from memory.values.typed_memories import NewTypedMemory
 from models.encoder.batched_encoder import BatchedEncoder
 from storage.inmemory.record import InMemoryRecord
 from storage.inmemory.vectors import InMemoryVectors
@@ -96,9 +96,9 @@ class Bench:
 
     async def store_typed(self, entity_type: str, entity_value: str, *, user: str = "ann") -> None:
         """Writes a typed memory down; it is not indexed yet."""
-        memory = NewAamMemory(entity_type=entity_type, entity_value=entity_value).memory(user_id=user, at=AT)
+        memory = NewTypedMemory(entity_type=entity_type, entity_value=entity_value).memory(user_id=user, at=AT)
         async with self.record.writing(user_id=user) as unit:
-            await unit.aam.save([memory])
+            await unit.typed_memories.save([memory])
             await unit.commit()
 
     async def state_fact(

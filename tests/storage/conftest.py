@@ -24,7 +24,7 @@ from memory.values.facts import Category, CategoryAccess, Fact, GraphEdge
 from memory.values.ids import entity_id
 from memory.values.records import Memory, Resource
 from memory.values.text import normalise
-from memory.values.typed_memories import AamMemory
+from memory.values.typed_memories import TypedMemory
 from memory.values.vectors import SparseVector
 from storage.arango.engine.client import ArangoSettings
 from storage.arango.engine.schema import COLLECTIONS
@@ -98,14 +98,14 @@ def edge(subject: str, predicate: str, object_: str, *, user_id: str = "ann", **
     return GraphEdge(user_id=user_id, subject=subject, predicate=predicate, object=object_, **fields)
 
 
-def aam(entity_type: str, entity_value: str, *, user_id: str = "ann", **fields: Any) -> AamMemory:
+def typed_memory(entity_type: str, entity_value: str, *, user_id: str = "ann", **fields: Any) -> TypedMemory:
     fields = {
         "memory_id": f"{entity_type}/{entity_value}",
         "content": entity_value,
         "created_at": NOON,
         "updated_at": NOON,
     } | fields
-    return AamMemory(user_id=user_id, entity_type=entity_type, entity_value=entity_value, **fields)
+    return TypedMemory(user_id=user_id, entity_type=entity_type, entity_value=entity_value, **fields)
 
 
 def change(name: str, *subjects: str, user_id: str = "ann", **fields: Any) -> Change:
@@ -175,7 +175,7 @@ def make() -> SimpleNamespace:
         access=access,
         edge=edge,
         change=change,
-        aam=aam,
+        typed_memory=typed_memory,
         turn=turn,
         point=point,
         point_id=point_id,

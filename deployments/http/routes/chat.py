@@ -15,7 +15,7 @@ from memory.values.errors import JiyiError
 
 from ..schemas.chat import ChatBody, ChatReply
 from ..support.problems import problem
-from ..support.services import Services, Use
+from ..support.services import Services, ServicesDep
 
 router = APIRouter(tags=["chat"])
 _log = structlog.get_logger("entity_memory")
@@ -27,7 +27,7 @@ _DELTA_CHARACTERS = 24
     response_model=ChatReply,
     responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
 )
-async def chat(body: ChatBody, request: Request, services: Use) -> Any:
+async def chat(body: ChatBody, request: Request, services: ServicesDep) -> Any:
     """Answers a message with memory.
 
     With `stream: true` (or `Accept: text/event-stream`) the reply comes as events: `resolution` and `sources` as soon

@@ -14,7 +14,7 @@ from memory.ports.language import Priority, TextKind
 from memory.values.errors import InvalidField
 
 from ..schemas.fields import Count, Identifier, RequestModel, Text, example
-from ..support.services import Embedding, Use
+from ..support.services import Embedding, ServicesDep
 
 router = APIRouter(tags=["embeddings"])
 MAX_INPUTS = 512  # a handle call carries at most 4 MiB (DESIGN §10)
@@ -43,7 +43,7 @@ class EmbeddingsBody(RequestModel):
 
 
 @router.post("/v1/embeddings")
-async def embeddings(body: EmbeddingsBody, services: Use) -> Response:
+async def embeddings(body: EmbeddingsBody, services: ServicesDep) -> Response:
     """Encodes one text or a list; the vectors have length 1.
 
     A list of more than one text goes at batch priority, so that single queries overtake it.

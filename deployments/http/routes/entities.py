@@ -27,7 +27,7 @@ from ..schemas.entities import (
     SplitBody,
 )
 from ..schemas.fields import Identifier
-from ..support.services import Services, Use
+from ..support.services import Services, ServicesDep
 
 router = APIRouter(tags=["entities"])
 
@@ -52,7 +52,7 @@ def entity_identity(services: Services) -> EntityIdentityService:
 
 
 @router.post("/entities")
-async def remember(body: RememberBody, services: Use) -> EntityReply:
+async def remember(body: RememberBody, services: ServicesDep) -> EntityReply:
     """Keeps a name for good (000 `remember_entity`); what names nothing (a number, a greeting, a date) is refused."""
     await services.admit(body.user_id)
     entity = await entity_memory(services).remember_entity(
@@ -62,7 +62,7 @@ async def remember(body: RememberBody, services: Use) -> EntityReply:
 
 
 @router.post("/entities/search")
-async def search(body: EntitySearchBody, services: Use) -> EntitiesReply:
+async def search(body: EntitySearchBody, services: ServicesDep) -> EntitiesReply:
     """Entities by vector, keyword and exact name (000 `search_entities`); all of them for an empty query."""
     await services.admit(body.user_id)
     found = await entity_memory(services).search_entities(body.query, body.user_id, body.limit)
@@ -70,7 +70,7 @@ async def search(body: EntitySearchBody, services: Use) -> EntitiesReply:
 
 
 @router.post("/entities/by-reference")
-async def by_reference(body: ReferenceSearchBody, services: Use) -> EntitiesReply:
+async def by_reference(body: ReferenceSearchBody, services: ServicesDep) -> EntitiesReply:
     """Entities that a referring expression may stand for in its session (000 `search_by_coreference`), best first."""
     await services.admit(body.user_id)
     found = await entity_memory(services).search_by_coreference(body.word, body.session_id, body.user_id, body.limit)
@@ -78,7 +78,7 @@ async def by_reference(body: ReferenceSearchBody, services: Use) -> EntitiesRepl
 
 
 @router.get("/entities/by-name")
-async def by_name(user_id: Identifier, name: str, services: Use) -> EntityReply:
+async def by_name(user_id: Identifier, name: str, services: ServicesDep) -> EntityReply:
     """The entity with this name or alias, whatever its width, case or script (000 `get_entity`)."""
     await services.admit(user_id)
     entity = await entity_memory(services).get_entity(name, user_id)
@@ -89,7 +89,7 @@ async def by_name(user_id: Identifier, name: str, services: Use) -> EntityReply:
 
 @router.get("/entities/long-term")
 async def long_term(
-    user_id: Identifier, services: Use, limit: Annotated[int, Query(ge=1, le=1000)] = 100
+    user_id: Identifier, services: ServicesDep, limit: Annotated[int, Query(ge=1, le=1000)] = 100
 ) -> LongTermReply:
     """All entities by name, for an agent's own conversation context (000 §8.2 `load_long_term_entities`)."""
     await services.admit(user_id)
@@ -97,7 +97,7 @@ async def long_term(
 
 
 @router.post("/entities/context")
-async def context(body: ContextBody, services: Use) -> ContextReply:
+async def context(body: ContextBody, services: ServicesDep) -> ContextReply:
     """The block about related entities for a router's system prompt (000 §8.4)."""
     await services.admit(body.user_id)
     found = await entity_memory(services).search_entities(body.query, body.user_id, body.limit)
@@ -105,7 +105,7 @@ async def context(body: ContextBody, services: Use) -> ContextReply:
 
 
 @router.post("/entities/aliases")
-async def add_alias(body: AliasBody, services: Use) -> EntityReply:
+async def add_alias(body: AliasBody, services: ServicesDep) -> EntityReply:
     """Gives an entity one more name. A name that is another entity's is refused with 409."""
     await services.admit(body.user_id)
     entity, change = await entity_identity(services).add_alias(body.entity, body.alias, user_id=body.user_id)
@@ -113,7 +113,7 @@ async def add_alias(body: AliasBody, services: Use) -> EntityReply:
 
 
 @router.delete("/entities/{entity_id}/aliases")
-async def remove_alias(entity_id: str, user_id: Identifier, alias: str, services: Use) -> EntityReply:
+async def remove_alias(entity_id: str, user_id: Identifier, alias: str, services: ServicesDep) -> EntityReply:
     """Takes an alias off an entity."""
     await services.admit(user_id)
     entity, change = await entity_identity(services).remove_alias(entity_id, alias, user_id=user_id)
@@ -121,7 +121,7 @@ async def remove_alias(entity_id: str, user_id: Identifier, alias: str, services
 
 
 @router.post("/entities/merge")
-async def merge(body: MergeBody, services: Use) -> EntityReply:
+async def merge(body: MergeBody, services: ServicesDep) -> EntityReply:
     """Makes two entities one: names, mentions, memories and relations of `from` become those of `into`."""
     await services.admit(body.user_id)
     entity, change = await entity_identity(services).merge(body.into, body.merged, user_id=body.user_id)
@@ -129,7 +129,7 @@ async def merge(body: MergeBody, services: Use) -> EntityReply:
 
 
 @router.post("/entities/split")
-async def split(body: SplitBody, services: Use) -> EntityReply:
+async def split(body: SplitBody, services: ServicesDep) -> EntityReply:
     """Takes names or memories out of an entity into one of its own; returns the new one."""
     await services.admit(body.user_id)
     entity, change = await entity_identity(services).split(
@@ -139,7 +139,7 @@ async def split(body: SplitBody, services: Use) -> EntityReply:
 
 
 @router.get("/entities/{entity_id}")
-async def get(entity_id: str, user_id: Identifier, services: Use) -> EntityReply:
+async def get(entity_id: str, user_id: Identifier, services: ServicesDep) -> EntityReply:
     """An entity by its id, its name or an alias. One that was merged names the other in `merged_into`."""
     await services.admit(user_id)
     async with services.record.reading(user_id=user_id) as unit:
@@ -147,7 +147,7 @@ async def get(entity_id: str, user_id: Identifier, services: Use) -> EntityReply
 
 
 @router.patch("/entities/{entity_id}")
-async def edit(entity_id: str, body: EditBody, services: Use) -> EntityReply:
+async def edit(entity_id: str, body: EditBody, services: ServicesDep) -> EntityReply:
     """Renames an entity (the old name stays as an alias) or describes it."""
     await services.admit(body.user_id)
     entity, changes = await entity_identity(services).edit(
@@ -157,7 +157,7 @@ async def edit(entity_id: str, body: EditBody, services: Use) -> EntityReply:
 
 
 @router.delete("/entities/{entity_id}")
-async def forget(entity_id: str, user_id: Identifier, services: Use) -> ChangedReply:
+async def forget(entity_id: str, user_id: Identifier, services: ServicesDep) -> ChangedReply:
     """Deletes an entity with its names and relations; the memories that mention it stay. Can be undone."""
     await services.admit(user_id)
     change = await entity_identity(services).forget(entity_id, user_id=user_id)
@@ -168,7 +168,7 @@ async def forget(entity_id: str, user_id: Identifier, services: Use) -> ChangedR
 async def related(
     entity_id: str,
     user_id: Identifier,
-    services: Use,
+    services: ServicesDep,
     depth: Annotated[int, Query(ge=1, le=5)] = 1,
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
     min_confidence: Annotated[float, Query(ge=0, le=1)] = 0.0,

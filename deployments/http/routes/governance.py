@@ -12,11 +12,10 @@ from memory.typed_memories.listing import Conflicts, list_by_status, list_confli
 from memory.typed_memories.manager import StoredMemory
 from memory.values.base import utc_now
 from memory.values.changes import Change, ChangeActor, ChangeKind
-from memory.values.typed_memories import MemoryStatus, NewAamMemory
+from memory.values.typed_memories import MemoryStatus, NewTypedMemory
 
 from ..schemas.fields import Identifier
 from ..schemas.governance import (
-    AamList,
     ChangeList,
     DetectBody,
     DetectReply,
@@ -26,23 +25,24 @@ from ..schemas.governance import (
     StatusBody,
     StatusReply,
     StoreEntityBody,
+    TypedMemoryList,
     UndoBody,
 )
-from ..support.services import Services, Use
+from ..support.services import Services, ServicesDep
 
 router = APIRouter(tags=["governance"])
 Limit = Annotated[int, Query(ge=1, le=100)]
 
 
 @router.post("/aam/entities")
-async def store(body: StoreEntityBody, services: Use) -> StoredMemory:
+async def store(body: StoreEntityBody, services: ServicesDep) -> StoredMemory:
     """Keeps a typed value once (001 `store_entity`): the same again makes it surer.
 
     A surer value takes the place of a similar one, which is kept, archived and linked, and the change can be undone;
     one that is not surer is kept in review. Part numbers, rooms, versions, dates and the like never conflict.
     """
     await services.admit(body.user_id)
-    new = NewAamMemory.model_validate(body.model_dump(exclude={"user_id"}))
+    new = NewTypedMemory.model_validate(body.model_dump(exclude={"user_id"}))
     stored = await (await services.governance.protection()).store_entity(new, user_id=body.user_id)
     services.count_degraded(stored.degraded)
     services.additions.notify(user_id=body.user_id)
@@ -50,7 +50,7 @@ async def store(body: StoreEntityBody, services: Use) -> StoredMemory:
 
 
 @router.post("/aam/retrieve")
-async def retrieve(body: RetrieveBody, services: Use) -> RetrievedMemories:
+async def retrieve(body: RetrieveBody, services: ServicesDep) -> RetrievedMemories:
     """The best typed memories by relevance, use and age (001 `retrieve_entities`), with the parts of their scores."""
     await services.admit(body.user_id)
     found = await (await services.governance.protection()).retrieve_entities(
@@ -67,22 +67,22 @@ async def retrieve(body: RetrieveBody, services: Use) -> RetrievedMemories:
 @router.get("/aam/entities")
 async def listed(
     user_id: Identifier,
-    services: Use,
+    services: ServicesDep,
     entity_type: Identifier | None = None,
     status: MemoryStatus | None = None,
     after: Identifier | None = None,
     limit: Limit = 20,
-) -> AamList:
+) -> TypedMemoryList:
     """Typed memories of a type and status, or of any (001 `get_user_entities`), page by page."""
     await services.admit(user_id)
     found = await (await services.governance.protection()).get_user_entities(
         user_id=user_id, entity_type=entity_type, status=status, after=after, limit=limit
     )
-    return AamList(results=tuple(found), next=found[-1].memory_id if len(found) == limit else None)
+    return TypedMemoryList(results=tuple(found), next=found[-1].memory_id if len(found) == limit else None)
 
 
 @router.post("/memories/conflicts/detect")
-async def detect(body: DetectBody, services: Use) -> DetectReply:
+async def detect(body: DetectBody, services: ServicesDep) -> DetectReply:
     """What a value would contradict (001 `detect_conflicts`); stores nothing."""
     await services.admit(body.user_id)
     found = await (await services.governance.protection()).detect_conflicts(
@@ -92,7 +92,7 @@ async def detect(body: DetectBody, services: Use) -> DetectReply:
 
 
 @router.get("/memories/conflicts")
-async def conflicts(user_id: Identifier, services: Use, limit: Limit = 20) -> Conflicts:
+async def conflicts(user_id: Identifier, services: ServicesDep, limit: Limit = 20) -> Conflicts:
     """Conflicts that a person should decide, and those where the surer value won; the latter can be undone."""
     await services.admit(user_id)
     async with services.record.reading(user_id=user_id) as unit:
@@ -102,7 +102,7 @@ async def conflicts(user_id: Identifier, services: Use, limit: Limit = 20) -> Co
 @router.get("/changes")
 async def changes(
     user_id: Identifier,
-    services: Use,
+    services: ServicesDep,
     subject: Annotated[Identifier | None, Query(description="Only changes to this entity or memory.")] = None,
     kind: ChangeKind | None = None,
     before: Annotated[int | None, Query(ge=0, description="`next` of the page before.")] = None,
@@ -116,7 +116,7 @@ async def changes(
 
 
 @router.post("/changes/undo")
-async def undo(body: UndoBody, services: Use) -> Change:
+async def undo(body: UndoBody, services: ServicesDep) -> Change:
     """Undoes a change; returns the change that this is, which can be undone in turn.
 
     409 where it is undone already, or where what it touched has changed since: the message says what.
@@ -135,7 +135,7 @@ async def undo(body: UndoBody, services: Use) -> Change:
 @router.get("/review")
 async def waiting(
     user_id: Identifier,
-    services: Use,
+    services: ServicesDep,
     kind: KeepableKind = KeepableKind.ENTITY,
     status: MemoryStatus = MemoryStatus.REVIEW,
     after: Identifier | None = None,
@@ -149,25 +149,25 @@ async def waiting(
 
 
 @router.post("/review/archive")
-async def archive(body: StatusBody, services: Use) -> StatusReply:
+async def archive(body: StatusBody, services: ServicesDep) -> StatusReply:
     """Archives an entity or typed memory: out of search and resolution until it is mentioned again or restored."""
     return await _set(body, ChangeKind.ARCHIVE, services)
 
 
 @router.post("/review/restore")
-async def restore(body: StatusBody, services: Use) -> StatusReply:
+async def restore(body: StatusBody, services: ServicesDep) -> StatusReply:
     """Makes what is archived or in review active again."""
     return await _set(body, ChangeKind.RESTORE, services)
 
 
 @router.post("/review/mark")
-async def mark(body: StatusBody, services: Use) -> StatusReply:
+async def mark(body: StatusBody, services: ServicesDep) -> StatusReply:
     """Marks an entity or typed memory for a person to look at; it is found as before."""
     return await _set(body, ChangeKind.REVIEW, services)
 
 
 @router.post("/review/run", status_code=202)
-async def run(body: ReviewRunBody, services: Use) -> PipelineRun:
+async def run(body: ReviewRunBody, services: ServicesDep) -> PipelineRun:
     """Starts the weekly review now, of one user or of all, and returns at once; see `GET /review/status`.
 
     For operators. 409 while one is under way.
@@ -176,7 +176,7 @@ async def run(body: ReviewRunBody, services: Use) -> PipelineRun:
 
 
 @router.get("/review/status")
-async def status(services: Use) -> PipelineRun | None:
+async def status(services: ServicesDep) -> PipelineRun | None:
     """The review under way, else the last one; null where there was none."""
     return await services.governance.reviews.last_run()
 

@@ -3,14 +3,14 @@
 from fastapi import APIRouter
 
 from ..schemas.entities import AfterBody, BeforeBody, BeforeReply, EntitiesReply
-from ..support.services import Use
+from ..support.services import ServicesDep
 from .entities import entity_memory
 
 router = APIRouter(tags=["chat"])
 
 
 @router.post("/chat/before")
-async def before(body: BeforeBody, services: Use) -> BeforeReply:
+async def before(body: BeforeBody, services: ServicesDep) -> BeforeReply:
     """On receiving a message: what it refers to, rewritten to stand alone, and what the prompt should know.
 
     Stores nothing. Where resolving fails the query comes back as it was.
@@ -28,7 +28,7 @@ async def before(body: BeforeBody, services: Use) -> BeforeReply:
 
 
 @router.post("/chat/after")
-async def after(body: AfterBody, services: Use) -> EntitiesReply:
+async def after(body: AfterBody, services: ServicesDep) -> EntitiesReply:
     """Before sending the reply: writes message and reply down and learns the entities; returns those.
 
     With `auto_learn` false nothing is written; what comes back are the known entities that the message mentions.

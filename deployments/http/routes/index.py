@@ -7,7 +7,7 @@ from memory.ports.maintenance import IndexOperation, IndexRun
 from memory.ports.runs import PipelineRun
 
 from ..schemas.fields import Flag, Identifier, RequestModel, example
-from ..support.services import Use
+from ..support.services import ServicesDep
 
 router = APIRouter(prefix="/index", tags=["index"])
 
@@ -29,7 +29,7 @@ class ReembedBody(RequestModel):
 
 
 @router.post("/verify", status_code=202)
-async def verify(body: VerifyBody, services: Use) -> IndexRun:
+async def verify(body: VerifyBody, services: ServicesDep) -> IndexRun:
     """Starts comparing the vector index with the system of record and returns at once; see `GET /index/status`.
 
     409 while a run is under way.
@@ -38,7 +38,7 @@ async def verify(body: VerifyBody, services: Use) -> IndexRun:
 
 
 @router.post("/rebuild", status_code=202)
-async def rebuild(services: Use) -> IndexRun:
+async def rebuild(services: ServicesDep) -> IndexRun:
     """Starts making every point of the vector index again and returns at once; see `GET /index/status`.
 
     Searches are answered meanwhile. 409 while a run is under way.
@@ -47,13 +47,13 @@ async def rebuild(services: Use) -> IndexRun:
 
 
 @router.get("/status")
-async def status(services: Use) -> IndexRun | None:
+async def status(services: ServicesDep) -> IndexRun | None:
     """The run under way, else the last one since the learner started; null where there was none."""
     return await services.index.last_run()
 
 
 @router.post("/reembed", status_code=202)
-async def reembed(body: ReembedBody, services: Use) -> PipelineRun:
+async def reembed(body: ReembedBody, services: ServicesDep) -> PipelineRun:
     """Starts embedding everything with another model and returns at once; see `GET /index/reembed`.
 
     Everything goes on meanwhile. When the new vectors are verified, searches switch to them; the old ones are kept up
@@ -63,18 +63,18 @@ async def reembed(body: ReembedBody, services: Use) -> PipelineRun:
 
 
 @router.post("/reembed/rollback", status_code=202)
-async def roll_back(services: Use) -> PipelineRun:
+async def roll_back(services: ServicesDep) -> PipelineRun:
     """Goes back to the model before, at once, and drops the new vectors; also gives up a run that has not switched."""
     return await services.reembedding.rollback()
 
 
 @router.post("/reembed/finish", status_code=202)
-async def finish(services: Use) -> PipelineRun:
+async def finish(services: ServicesDep) -> PipelineRun:
     """Drops the vectors of the model before the switch: there is no way back then."""
     return await services.reembedding.finish()
 
 
 @router.get("/reembed")
-async def reembedding(services: Use) -> PipelineRun | None:
+async def reembedding(services: ServicesDep) -> PipelineRun | None:
     """The change of the model under way, else the last one, whenever it was; null where there was none."""
     return await services.reembedding.last_run()

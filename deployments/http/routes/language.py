@@ -14,13 +14,13 @@ from memory.values.resolutions import CoreferenceResult, ResolutionRequest
 
 from ..schemas.chat import DEFAULT_SESSION, EntityList, ExtractBody, ExtractReply, ResolveBody
 from ..schemas.fields import Identifier
-from ..support.services import Services, Use
+from ..support.services import Services, ServicesDep
 
 router = APIRouter(tags=["language"])
 
 
 @router.post("/resolve")
-async def resolve(body: ResolveBody, services: Use) -> CoreferenceResult:
+async def resolve(body: ResolveBody, services: ServicesDep) -> CoreferenceResult:
     """Resolves the references of a query and rewrites it to stand alone; stores nothing.
 
     Where a reference could mean several things it stays, and `clarification` says what to ask. A query that answers
@@ -45,7 +45,7 @@ async def resolve(body: ResolveBody, services: Use) -> CoreferenceResult:
 
 
 @router.post("/entities/extract")
-async def extract(body: ExtractBody, services: Use) -> ExtractReply:
+async def extract(body: ExtractBody, services: ServicesDep) -> ExtractReply:
     """Finds entities and requests to remember; learns them only where `store` is true."""
     await services.admit(body.user_id)
     [extraction] = await recognise(
@@ -69,7 +69,9 @@ async def _store(body: ExtractBody, services: Services) -> tuple[Entity, ...]:
 
 
 @router.get("/entities")
-async def entities(user_id: Identifier, services: Use, limit: Annotated[int, Query(ge=1, le=100)] = 20) -> EntityList:
+async def entities(
+    user_id: Identifier, services: ServicesDep, limit: Annotated[int, Query(ge=1, le=100)] = 20
+) -> EntityList:
     """The entities that were mentioned last."""
     await services.admit(user_id)
     async with services.record.reading(user_id=user_id) as unit:

@@ -7,13 +7,13 @@ from memory.values.base import utc_now
 from memory.values.hits import SearchFilter, SearchRequest
 
 from ..schemas.chat import AddBody, AddedMemory, AddReply, SearchBody, SearchReply
-from ..support.services import Use
+from ..support.services import ServicesDep
 
 router = APIRouter(tags=["memories"])
 
 
 @router.post("/memories")
-async def add(body: AddBody, services: Use) -> AddReply:
+async def add(body: AddBody, services: ServicesDep) -> AddReply:
     """Keeps recorded turns or a text, with metadata; returns their ids in order.
 
     What carries a `turn_id` is kept once, however often it is sent. With `wait` (the default) the memories can be
@@ -44,7 +44,7 @@ async def add(body: AddBody, services: Use) -> AddReply:
 
 
 @router.post("/search")
-async def search(body: SearchBody, services: Use) -> SearchReply:
+async def search(body: SearchBody, services: ServicesDep) -> SearchReply:
     """Finds entities and memories; each hit shows the parts of its score. A filter leaves memories only."""
     await services.admit(body.user_id)
     result = await services.retriever.search(

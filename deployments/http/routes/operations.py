@@ -10,7 +10,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from memory.values.errors import Unavailable
 
-from ..support.services import Probe, Services, Use
+from ..support.services import Probe, Services, ServicesDep
 
 router = APIRouter(tags=["operations"])
 _PROBE_S = 2.0
@@ -25,7 +25,7 @@ async def live() -> dict[str, str]:
 
 
 @router.get("/health/ready")
-async def ready(services: Use) -> JSONResponse:
+async def ready(services: ServicesDep) -> JSONResponse:
     """200 where every part that a turn cannot do without answers, else 503 with the names of those that do not."""
     probes = {name: probe for name, probe in services.probes.items() if name in services.required}
     down = sorted(name for name, figures in (await _ask(probes)).items() if isinstance(figures, Unavailable))
@@ -33,7 +33,7 @@ async def ready(services: Use) -> JSONResponse:
 
 
 @router.get("/health/detailed")
-async def detailed(services: Use) -> JSONResponse:
+async def detailed(services: ServicesDep) -> JSONResponse:
     """Every part with its figures; `degraded` where some part is down or stands in for another."""
     answers = await _ask(services.probes)
     parts = {
@@ -54,7 +54,7 @@ async def detailed(services: Use) -> JSONResponse:
 
 
 @router.get("/metrics")
-async def metrics(services: Use) -> Response:
+async def metrics(services: ServicesDep) -> Response:
     """Prometheus text format; the names of 000 §9.2 with underscores."""
     answers = await _ask(services.probes)
     parts = {name: None if isinstance(figures, Unavailable) else figures for name, figures in answers.items()}

@@ -6,14 +6,14 @@ from fastapi import APIRouter, Query
 
 from ..schemas.entities import ChangedReply, RelationBody, RelationReply, RelationsReply
 from ..schemas.fields import Identifier
-from ..support.services import Use
+from ..support.services import ServicesDep
 from .entities import entity_identity
 
 router = APIRouter(tags=["entities"])
 
 
 @router.post("/relations")
-async def relate(body: RelationBody, services: Use) -> RelationReply:
+async def relate(body: RelationBody, services: ServicesDep) -> RelationReply:
     """States a relation from one entity to another (000 `store_relation`)."""
     await services.admit(body.user_id)
     relation, change = await entity_identity(services).relate(
@@ -29,7 +29,7 @@ async def relate(body: RelationBody, services: Use) -> RelationReply:
 
 @router.get("/relations")
 async def relations(
-    user_id: Identifier, entity: str, services: Use, limit: Annotated[int, Query(ge=1, le=100)] = 20
+    user_id: Identifier, entity: str, services: ServicesDep, limit: Annotated[int, Query(ge=1, le=100)] = 20
 ) -> RelationsReply:
     """The relations of an entity, with their evidence: the log entry and the offsets of the words that say so."""
     await services.admit(user_id)
@@ -38,7 +38,7 @@ async def relations(
 
 
 @router.delete("/relations/{relation_id}")
-async def unrelate(relation_id: str, user_id: Identifier, services: Use) -> ChangedReply:
+async def unrelate(relation_id: str, user_id: Identifier, services: ServicesDep) -> ChangedReply:
     """Deletes a relation. Can be undone."""
     await services.admit(user_id)
     change = await entity_identity(services).unrelate(relation_id, user_id=user_id)

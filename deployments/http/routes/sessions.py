@@ -4,13 +4,13 @@ from fastapi import APIRouter
 
 from ..schemas.chat import SessionReply
 from ..schemas.fields import Identifier
-from ..support.services import Use
+from ..support.services import ServicesDep
 
 router = APIRouter(tags=["chat"])
 
 
 @router.get("/sessions/{session_id}")
-async def session(session_id: Identifier, user_id: Identifier, services: Use) -> SessionReply:
+async def session(session_id: Identifier, user_id: Identifier, services: ServicesDep) -> SessionReply:
     """A session as it is now: entities mentioned, what references meant and which of them were corrected, turns.
 
     One that nobody has spoken in is empty.

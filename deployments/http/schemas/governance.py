@@ -5,11 +5,11 @@ from typing import Annotated
 from pydantic import Field
 
 from memory.entities.statuses import Keepable, KeepableKind
-from memory.retrieval.fusion import AAM_HOTNESS
+from memory.retrieval.fusion import TYPED_MEMORY_HOTNESS
 from memory.typed_memories.conflicts import MemoryConflict
 from memory.typed_memories.hot_retrieval import MAX_LIMIT
 from memory.values.changes import Change
-from memory.values.typed_memories import AamMemory, MemoryPriority, MemoryType
+from memory.values.typed_memories import MemoryPriority, MemoryType, TypedMemory
 
 from .fields import Count, Flag, Identifier, Metadata, RequestModel, Text, example
 
@@ -44,8 +44,8 @@ class RetrieveBody(RequestModel):
 
     user_id: Identifier
     query: Text
-    min_confidence: ConfidenceIn = AAM_HOTNESS.min_confidence
-    limit: Limit = AAM_HOTNESS.limit
+    min_confidence: ConfidenceIn = TYPED_MEMORY_HOTNESS.min_confidence
+    limit: Limit = TYPED_MEMORY_HOTNESS.limit
     entity_type: EntityTypeIn | None = None
 
 
@@ -68,10 +68,10 @@ class DetectReply(RequestModel):
     conflicts: tuple[MemoryConflict, ...]
 
 
-class AamList(RequestModel):
+class TypedMemoryList(RequestModel):
     """Typed memories in the order of their ids; `next` is where the next page begins."""
 
-    results: tuple[AamMemory, ...]
+    results: tuple[TypedMemory, ...]
     next: str | None
 
 

@@ -17,7 +17,7 @@ from memory.ports.record import SystemOfRecord
 from memory.ports.retrieval import Retriever
 from memory.ports.reviews import ReviewService
 from memory.ports.sessions import SessionStore
-from memory.typed_memories.manager import MemoryProtection
+from memory.typed_memories.manager import TypedMemoryManager
 
 from ...telemetry.metrics import ServiceMetrics
 
@@ -58,10 +58,10 @@ class Governance:
         reviews: The review.
     """
 
-    protections: PerSpace[MemoryProtection]
+    protections: PerSpace[TypedMemoryManager]
     reviews: ReviewService
 
-    async def protection(self) -> MemoryProtection:
+    async def protection(self) -> TypedMemoryManager:
         """That of the live model.
 
         Raises:
@@ -116,5 +116,5 @@ def _services(request: Request) -> Services:
     return services
 
 
-Use = Annotated[Services, Depends(_services)]
+ServicesDep = Annotated[Services, Depends(_services)]
 """Route parameter: the services of this app."""

@@ -245,7 +245,7 @@ REMOVE v IN graph_nodes
 
 # Typed memories
 
-AAM_MEMORIES = """
+TYPED_MEMORIES = """
 FOR m IN aam_memories FILTER m.user_id == @user AND m.order > @after AND (@type == null OR m.type == @type)
 FILTER @status == null OR m.status == @status
 SORT m.order LIMIT @limit RETURN m.body

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from memory.ports.accesses import Access
-from memory.ports.typed_memories import AamRepository
+from memory.ports.typed_memories import TypedMemoryRepository
 from memory.ports.vectors import Collection
-from memory.values.typed_memories import AamMemory, MemoryStatus
+from memory.values.typed_memories import MemoryStatus, TypedMemory
 
 from ...shared.changes import accessed
 from ...shared.checks import check_owner
@@ -17,14 +17,14 @@ from ..engine.transaction import ArangoTransaction, Query
 _COLLECTION = "aam_memories"
 
 
-class ArangoAam(AamRepository):
+class ArangoTypedMemories(TypedMemoryRepository):
     """The typed memories of one user."""
 
     def __init__(self, transaction: ArangoTransaction) -> None:
         self._transaction = transaction
         self._user_id = transaction.user_id
 
-    async def get(self, memory_ids: Sequence[str]) -> list[AamMemory]:
+    async def get(self, memory_ids: Sequence[str]) -> list[TypedMemory]:
         """The memories that exist, in the order of the ids."""
         return await self._transaction.read(lambda query: self._by_id(query, memory_ids))
 
@@ -35,7 +35,7 @@ class ArangoAam(AamRepository):
         limit: int,
         entity_type: str | None = None,
         status: MemoryStatus | None = None,
-    ) -> list[AamMemory]:
+    ) -> list[TypedMemory]:
         """Memories of a type and status, or of any, in the order of their ids."""
         conditions = {
             "after": None if after is None else order_of(after),
@@ -44,17 +44,17 @@ class ArangoAam(AamRepository):
             "limit": max(limit, 0),
         }
         return await self._transaction.read(
-            lambda query: items.values(AamMemory, query(aql.AAM_MEMORIES, **conditions))
+            lambda query: items.values(TypedMemory, query(aql.TYPED_MEMORIES, **conditions))
         )
 
-    async def save(self, memories: Sequence[AamMemory]) -> None:
+    async def save(self, memories: Sequence[TypedMemory]) -> None:
         """Inserts or replaces, and queues them for the vector index."""
         check_owner(memories, self._user_id)
         latest = {memory.memory_id: memory for memory in memories}
 
         def work(query: Query) -> None:
             items.put(query, _COLLECTION, [_document(self._user_id, memory) for memory in latest.values()])
-            items.queue(self._transaction, query, Collection.AAM, latest)
+            items.queue(self._transaction, query, Collection.TYPED_MEMORIES, latest)
 
         await self._transaction.write(work)
 
@@ -62,7 +62,7 @@ class ArangoAam(AamRepository):
         """Deletes memories; how many there were."""
 
         def work(query: Query) -> int:
-            return len(items.delete(self._transaction, query, _COLLECTION, Collection.AAM, memory_ids))
+            return len(items.delete(self._transaction, query, _COLLECTION, Collection.TYPED_MEMORIES, memory_ids))
 
         return await self._transaction.write(work)
 
@@ -76,11 +76,11 @@ class ArangoAam(AamRepository):
 
         await self._transaction.write(work)
 
-    def _by_id(self, query: Query, memory_ids: Sequence[str]) -> list[AamMemory]:
-        return items.by_id(query, _COLLECTION, AamMemory, self._user_id, memory_ids)
+    def _by_id(self, query: Query, memory_ids: Sequence[str]) -> list[TypedMemory]:
+        return items.by_id(query, _COLLECTION, TypedMemory, self._user_id, memory_ids)
 
 
-def _document(user_id: str, memory: AamMemory) -> Document:
+def _document(user_id: str, memory: TypedMemory) -> Document:
     return {
         "_key": key_of(user_id, memory.memory_id),
         "order": order_of(memory.memory_id),

@@ -4,9 +4,9 @@ import sqlite3
 from collections.abc import Sequence
 
 from memory.ports.accesses import Access
-from memory.ports.typed_memories import AamRepository
+from memory.ports.typed_memories import TypedMemoryRepository
 from memory.ports.vectors import Collection
-from memory.values.typed_memories import AamMemory, MemoryStatus
+from memory.values.typed_memories import MemoryStatus, TypedMemory
 
 from ...shared.changes import accessed
 from ...shared.checks import check_owner
@@ -23,14 +23,14 @@ _COUNT_ACCESS = "UPDATE aam_memories SET body = ? WHERE user_id = ? AND memory_i
 _DELETE = "DELETE FROM aam_memories WHERE user_id = ? AND memory_id = ? RETURNING memory_id"
 
 
-class SqliteAam(AamRepository):
+class SqliteTypedMemories(TypedMemoryRepository):
     """The typed memories of one user."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
         self._user_id = transaction.user_id
 
-    async def get(self, memory_ids: Sequence[str]) -> list[AamMemory]:
+    async def get(self, memory_ids: Sequence[str]) -> list[TypedMemory]:
         """The memories that exist, in the order of the ids."""
         return await self._transaction.read(lambda connection: self._by_id(connection, memory_ids))
 
@@ -41,20 +41,20 @@ class SqliteAam(AamRepository):
         limit: int,
         entity_type: str | None = None,
         status: MemoryStatus | None = None,
-    ) -> list[AamMemory]:
+    ) -> list[TypedMemory]:
         """Memories of a type and status, or of any, in the order of their ids."""
         conditions = {"memory_id > ?": after, "entity_type = ?": entity_type, "status = ?": status and status.value}
         given = {condition: value for condition, value in conditions.items() if value is not None}
         where = " AND ".join(["user_id = ?", *given])
         statement = f"SELECT body FROM aam_memories WHERE {where} ORDER BY memory_id LIMIT ?"  # noqa: S608
 
-        def work(connection: sqlite3.Connection) -> list[AamMemory]:
+        def work(connection: sqlite3.Connection) -> list[TypedMemory]:
             rows = connection.execute(statement, (self._user_id, *given.values(), max(limit, 0)))
-            return [AamMemory.model_validate_json(body) for (body,) in rows]
+            return [TypedMemory.model_validate_json(body) for (body,) in rows]
 
         return await self._transaction.read(work)
 
-    async def save(self, memories: Sequence[AamMemory]) -> None:
+    async def save(self, memories: Sequence[TypedMemory]) -> None:
         """Inserts or replaces, and queues them for the vector index."""
         check_owner(memories, self._user_id)
 
@@ -66,7 +66,7 @@ class SqliteAam(AamRepository):
                     for one in memories
                 ),
             )
-            queue(connection, self._user_id, Collection.AAM, (one.memory_id for one in memories))
+            queue(connection, self._user_id, Collection.TYPED_MEMORIES, (one.memory_id for one in memories))
 
         await self._transaction.write(work)
 
@@ -79,7 +79,7 @@ class SqliteAam(AamRepository):
                 for memory_id in memory_ids
                 for (there,) in connection.execute(_DELETE, (self._user_id, memory_id)).fetchall()
             ]
-            queue(connection, self._user_id, Collection.AAM, gone)
+            queue(connection, self._user_id, Collection.TYPED_MEMORIES, gone)
             return len(gone)
 
         return await self._transaction.write(work)
@@ -95,7 +95,7 @@ class SqliteAam(AamRepository):
 
         await self._transaction.write(work)
 
-    def _by_id(self, connection: sqlite3.Connection, memory_ids: Sequence[str]) -> list[AamMemory]:
+    def _by_id(self, connection: sqlite3.Connection, memory_ids: Sequence[str]) -> list[TypedMemory]:
         rows = select_by_id(connection, _BY_ID, self._user_id, memory_ids)
-        found = {memory_id: AamMemory.model_validate_json(body) for memory_id, body in rows}
+        found = {memory_id: TypedMemory.model_validate_json(body) for memory_id, body in rows}
         return [found[memory_id] for memory_id in memory_ids if memory_id in found]

@@ -6,9 +6,9 @@ from typing import Any
 
 import httpx
 import pytest
+from deployments.build.governance import conflict_bands, make_review_job, review_rules
 from pydantic import ValidationError
 
-from deployments.build.governance import conflict_bands, make_review_job, review_rules
 from deployments.config.settings import AppArgs
 from deployments.http.support.services import Services
 from memory.governance.rules import ReviewRules
@@ -17,7 +17,7 @@ from memory.values.base import utc_now
 from memory.values.entities import Entity
 from memory.values.ids import entity_id
 from memory.values.text import normalise
-from memory.values.typed_memories import NewAamMemory
+from memory.values.typed_memories import NewTypedMemory
 from models.assets.catalog import get_model
 from storage.inmemory.coordination import InMemoryLocks
 from storage.inmemory.record import InMemoryRecord
@@ -245,7 +245,7 @@ async def test_what_is_not_there_or_anothers_is_404(http: httpx.AsyncClient, ser
 
 
 def test_every_field_of_a_stored_body_is_one_of_the_memorys() -> None:
-    assert set(NewAamMemory.model_fields) == {
+    assert set(NewTypedMemory.model_fields) == {
         "entity_type", "entity_value", "content", "memory_type", "priority", "metadata", "confidence"
     }  # fmt: skip
 

@@ -22,7 +22,7 @@ from memory.values.text import normalise
 from memory.values.typed_memories import MemoryStatus
 from storage.inmemory.coordination import InMemoryLocks
 from storage.inmemory.record import InMemoryRecord
-from tests.memory.typed_memories.typed_memories import NOW, Aam
+from tests.memory.typed_memories.typed_memories import NOW, TypedMemories
 
 RULES = ReviewRules()
 WEEKLY = Schedule.parse("0 2 * * 0", timezone="UTC")
@@ -83,12 +83,12 @@ class TestRules:
         ],
     )
     async def test_each_threshold_is_where_001_puts_it(
-        self, aam: Aam, fields: dict[str, Any], verdict: Verdict
+        self, typed_memories: TypedMemories, fields: dict[str, Any], verdict: Verdict
     ) -> None:
         said = ago(fields.pop("days"))
         accessed = fields.pop("accessed", None)
         at = None if accessed is None else ago(accessed)
-        memory = await aam.put("tea", created_at=said, updated_at=said, accessed_at=at, **fields)
+        memory = await typed_memories.put("tea", created_at=said, updated_at=said, accessed_at=at, **fields)
         assert RULES.verdict(memory, NOW) is verdict
 
     def test_what_is_kept_is_never_archived_whatever_the_other_threshold(self) -> None:
@@ -105,11 +105,13 @@ class TestRules:
 
 
 class TestReview:
-    async def test_it_archives_and_marks_with_a_reason_and_logs_each_change(self, aam: Aam) -> None:
-        record = aam.record
+    async def test_it_archives_and_marks_with_a_reason_and_logs_each_change(
+        self, typed_memories: TypedMemories
+    ) -> None:
+        record = typed_memories.record
         await save(record, entity("cold", said=91), entity("stale", said=181, mention_count=9, accessed_at=NOW))
         await save(record, entity("young"), entity("kept", said=400, mention_count=11))
-        await aam.put("tea", created_at=ago(91), updated_at=ago(91))
+        await typed_memories.put("tea", created_at=ago(91), updated_at=ago(91))
         report = await review_user(record, "ann", rules=RULES, now=NOW)
         assert (report.checked, report.archived, report.marked, report.kept) == (5, 2, 1, 1)
         assert {(one.value, one.verdict) for one in report.items} == {
@@ -128,15 +130,17 @@ class TestReview:
         again = await review_user(record, "ann", rules=RULES, now=NOW)
         assert (again.archived, again.marked) == (0, 0)
 
-    async def test_a_dry_run_says_the_same_and_changes_nothing(self, aam: Aam) -> None:
-        await save(aam.record, entity("cold", said=91))
-        before = await statuses(aam.record)
-        report = await review_user(aam.record, "ann", rules=RULES, now=NOW, dry_run=True)
+    async def test_a_dry_run_says_the_same_and_changes_nothing(self, typed_memories: TypedMemories) -> None:
+        await save(typed_memories.record, entity("cold", said=91))
+        before = await statuses(typed_memories.record)
+        report = await review_user(typed_memories.record, "ann", rules=RULES, now=NOW, dry_run=True)
         assert (report.archived, [one.value for one in report.items]) == (1, ["cold"])
-        assert await statuses(aam.record) == before
+        assert await statuses(typed_memories.record) == before
 
-    async def test_what_is_restored_stays_and_what_is_archived_by_the_review_can_be_undone(self, aam: Aam) -> None:
-        record = aam.record
+    async def test_what_is_restored_stays_and_what_is_archived_by_the_review_can_be_undone(
+        self, typed_memories: TypedMemories
+    ) -> None:
+        record = typed_memories.record
         await save(record, entity("a", said=91), entity("b", said=91))
         await review_user(record, "ann", rules=RULES, now=NOW)
         async with record.writing(user_id="ann") as unit:
@@ -151,18 +155,18 @@ class TestReview:
         await review_user(record, "ann", rules=RULES, now=week)
         assert await statuses(record) == {"a": "active", "b": "archived"}
 
-    async def test_a_merged_entity_is_not_restored_by_itself(self, aam: Aam) -> None:
-        await save(aam.record, entity("a", status=EntityStatus.ARCHIVED, merged_into="b"))
-        async with aam.record.writing(user_id="ann") as unit:
+    async def test_a_merged_entity_is_not_restored_by_itself(self, typed_memories: TypedMemories) -> None:
+        await save(typed_memories.record, entity("a", status=EntityStatus.ARCHIVED, merged_into="b"))
+        async with typed_memories.record.writing(user_id="ann") as unit:
             item = await keepable(unit, KeepableKind.ENTITY, entity_id("ann", "a"))
             with pytest.raises(Conflict, match="merged"):
                 await set_status(unit, item, ChangeKind.RESTORE, at=NOW, actor=ChangeActor.USER, reason="")
 
-    async def test_one_users_review_touches_nobody_else(self, aam: Aam) -> None:
-        await save(aam.record, entity("cold", said=91))
-        await save(aam.record, entity("cold", user="bob", said=91))
-        await review_user(aam.record, "ann", rules=RULES, now=NOW)
-        assert await statuses(aam.record, "bob") == {"cold": "active"}
+    async def test_one_users_review_touches_nobody_else(self, typed_memories: TypedMemories) -> None:
+        await save(typed_memories.record, entity("cold", said=91))
+        await save(typed_memories.record, entity("cold", user="bob", said=91))
+        await review_user(typed_memories.record, "ann", rules=RULES, now=NOW)
+        assert await statuses(typed_memories.record, "bob") == {"cold": "active"}
 
 
 class Clock:

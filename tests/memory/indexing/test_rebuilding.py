@@ -209,7 +209,7 @@ async def test_each_collection_is_made_with_its_own_model(bench: Bench) -> None:
     await bench.say("我們用 RM05-008 測試。")
     typed = FakeEncoder(model_id="mpnet", dimension=8)
     own = VectorSpace(typed, InMemoryVectors(dimension=8))
-    space = VectorSpace(bench.encoder, bench.index, {Collection.AAM: own})
+    space = VectorSpace(bench.encoder, bench.index, {Collection.TYPED_MEMORIES: own})
     made: list[tuple[str, Collection]] = []
 
     class Watched(BulkEmbedder):
@@ -223,8 +223,8 @@ async def test_each_collection_is_made_with_its_own_model(bench: Bench) -> None:
 
     keeper = IndexKeeper(record=bench.record, space=space, learner=bench.learner)
     report = await _last(keeper.rebuild(Watched()))
-    assert ("mpnet", Collection.AAM) in made
+    assert ("mpnet", Collection.TYPED_MEMORIES) in made
     assert ("fake", Collection.MEMORIES) in made
-    assert {model for model, collection in made if collection is Collection.AAM} == {"mpnet"}
-    assert (report.wrong, of(report, Collection.AAM).mended) == (0, 1)
-    assert await own.index.count(Collection.AAM, user_id="ann") == 1
+    assert {model for model, collection in made if collection is Collection.TYPED_MEMORIES} == {"mpnet"}
+    assert (report.wrong, of(report, Collection.TYPED_MEMORIES).mended) == (0, 1)
+    assert await own.index.count(Collection.TYPED_MEMORIES, user_id="ann") == 1

@@ -27,7 +27,7 @@ async def test_behind_any_item_come_all_that_follow_it(bench: Bench, waiting: in
     selection = Selection(waiting=waiting)
     every = await _met(bench, selection)
     assert [*dict.fromkeys(one.user_id for one in every)] == ["ann", "bob", "zoë"]
-    assert {one.collection for one in every} >= {Collection.MEMORIES, Collection.AAM}
+    assert {one.collection for one in every} >= {Collection.MEMORIES, Collection.TYPED_MEMORIES}
     assert await _met(bench, Selection()) == every
     for place, one in enumerate(every):
         assert await _met(bench, selection, one.written()) == every[place + 1 :]
@@ -36,8 +36,10 @@ async def test_behind_any_item_come_all_that_follow_it(bench: Bench, waiting: in
 @pytest.mark.parametrize("waiting", [None, 1000])
 async def test_collections_that_are_not_selected_are_not_met(bench: Bench, waiting: int | None) -> None:
     await _fill(bench)
-    met = await _met(bench, Selection(collections=(Collection.AAM,), waiting=waiting))
-    assert [(one.user_id, one.collection) for one in met] == [(user, Collection.AAM) for user in ("ann", "bob", "zoë")]
+    met = await _met(bench, Selection(collections=(Collection.TYPED_MEMORIES,), waiting=waiting))
+    assert [(one.user_id, one.collection) for one in met] == [
+        (user, Collection.TYPED_MEMORIES) for user in ("ann", "bob", "zoë")
+    ]
 
 
 async def test_what_is_indexed_or_gone_does_not_wait(bench: Bench) -> None:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.retrieval.fusion import (
-    AAM_HOTNESS,
     ENTITY_MEMORY,
+    TYPED_MEMORY_HOTNESS,
     freshness,
     fused_score,
     hotness_parts,
@@ -59,7 +59,7 @@ class TestHotness:
     """001 §3.4, cut to 0–1 as DESIGN §11 says."""
 
     def test_the_recipe_is_that_of_001(self) -> None:
-        recipe = AAM_HOTNESS
+        recipe = TYPED_MEMORY_HOTNESS
         assert (recipe.relevance, recipe.hotness, recipe.recency) == (0.4, 0.3, 0.3)
         assert (recipe.full_access, recipe.horizon_days) == (100, 365)
         assert (recipe.min_confidence, recipe.limit, recipe.candidates) == (0.7, 5, 2)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from memory.typed_memories.conflicts import FixedBand, conflicts_among
 from memory.typed_memories.identifiers import tell_apart
 from memory.values.text import normalise, to_traditional
-from memory.values.typed_memories import NewAamMemory
+from memory.values.typed_memories import NewTypedMemory
 from tests.memory.typed_memories.typed_memories import NOW
 
 
@@ -94,7 +94,7 @@ def _codes() -> st.SearchStrategy[str]:
 def test_no_two_identifiers_ever_conflict_however_close_their_vectors(left: str, right: str, kind: str) -> None:
     assume(normalise(left) != normalise(right))
     new, old = (
-        NewAamMemory(entity_type=kind, entity_value=value, confidence=confidence).memory(user_id="ann", at=NOW)
+        NewTypedMemory(entity_type=kind, entity_value=value, confidence=confidence).memory(user_id="ann", at=NOW)
         for value, confidence in ((left, 0.9), (right, 0.1))
     )
     assert conflicts_among(new, [old], {old.memory_id: 0.999}, FixedBand()) == []
@@ -105,7 +105,7 @@ def test_no_two_identifiers_ever_conflict_however_close_their_vectors(left: str,
 def test_an_identifier_in_another_width_case_or_script_is_the_same_memory(value: str) -> None:
     wide = "".join(chr(ord(one) + 0xFEE0) if "!" <= one <= "~" else one for one in value)
     ids = {
-        NewAamMemory(entity_type="part_number", entity_value=spelling).memory(user_id="ann", at=NOW).memory_id
+        NewTypedMemory(entity_type="part_number", entity_value=spelling).memory(user_id="ann", at=NOW).memory_id
         for spelling in (value, wide, value.lower(), value.upper(), to_traditional(value), f" {value}  ")
     }
     assert len(ids) == 1

@@ -10,21 +10,21 @@ from memory.learning.learner import Learner
 from memory.values.changes import ChangeKind
 from memory.values.errors import StoreUnavailable
 from memory.values.typed_memories import MemoryStatus
-from tests.memory.typed_memories.typed_memories import Aam
+from tests.memory.typed_memories.typed_memories import TypedMemories
 
 TEA, COFFEE, COCOA = "likes tea", "likes coffee", "likes cocoa"
 Said = Sequence[tuple[str, float]]
 
 
-async def say(aam: Aam, said: Said) -> None:
+async def say(typed_memories: TypedMemories, said: Said) -> None:
     for value, confidence in said:
-        aam.later(minutes=1)
-        await aam.store(value, confidence)
+        typed_memories.later(minutes=1)
+        await typed_memories.store(value, confidence)
 
 
-async def outcome(aam: Aam) -> dict[str, tuple[MemoryStatus, tuple[str, ...], bool]]:
+async def outcome(typed_memories: TypedMemories) -> dict[str, tuple[MemoryStatus, tuple[str, ...], bool]]:
     """Status, what the place was taken of or what is contradicted, and whether that is still to be looked for."""
-    kept = await aam.all()
+    kept = await typed_memories.all()
     names = {one.memory_id: value for value, one in kept.items()}
     return {
         value: (one.status, tuple(sorted(names[id_] for id_ in (*one.supersedes, *one.conflicts_with))), one.unchecked)
@@ -33,12 +33,12 @@ async def outcome(aam: Aam) -> dict[str, tuple[MemoryStatus, tuple[str, ...], bo
 
 
 @pytest.fixture
-def alike(aam: Aam) -> Aam:
-    aam.encoder.alike(TEA, COFFEE, COCOA)
-    return aam
+def alike(typed_memories: TypedMemories) -> TypedMemories:
+    typed_memories.encoder.alike(TEA, COFFEE, COCOA)
+    return typed_memories
 
 
-async def test_while_the_index_is_away_they_wait(alike: Aam) -> None:
+async def test_while_the_index_is_away_they_wait(alike: TypedMemories) -> None:
     alike.index.away = True
     await say(alike, [(TEA, 0.6), (COFFEE, 0.9)])
     with pytest.raises(StoreUnavailable):
@@ -58,8 +58,8 @@ async def test_while_the_index_is_away_they_wait(alike: Aam) -> None:
         [(TEA, 0.5), (COFFEE, 0.7), (COCOA, 0.9)],
     ],
 )
-async def test_then_it_comes_out_as_if_it_had_never_been_away(alike: Aam, said: Said, before: int) -> None:
-    never_away = Aam()
+async def test_then_it_comes_out_as_if_it_had_never_been_away(alike: TypedMemories, said: Said, before: int) -> None:
+    never_away = TypedMemories()
     never_away.encoder.alike(TEA, COFFEE, COCOA)
     await say(never_away, said)
     await never_away.tally.close()
@@ -75,7 +75,7 @@ async def test_then_it_comes_out_as_if_it_had_never_been_away(alike: Aam, said: 
     assert await alike.indexed() == active
 
 
-async def test_an_overwriting_that_comes_late_is_in_the_log_like_any_other(alike: Aam) -> None:
+async def test_an_overwriting_that_comes_late_is_in_the_log_like_any_other(alike: TypedMemories) -> None:
     await say(alike, [(TEA, 0.6)])
     alike.index.away = True
     await say(alike, [(COFFEE, 0.9)])
@@ -86,7 +86,7 @@ async def test_an_overwriting_that_comes_late_is_in_the_log_like_any_other(alike
     assert [change.kind for change in changes] == [ChangeKind.OVERWRITE]
 
 
-async def test_nothing_is_said_again_by_it(alike: Aam) -> None:
+async def test_nothing_is_said_again_by_it(alike: TypedMemories) -> None:
     alike.index.away = True
     await say(alike, [(TEA, 0.6)])
     stored = (await alike.all())[TEA]
@@ -99,16 +99,16 @@ async def test_nothing_is_said_again_by_it(alike: Aam) -> None:
     assert (checked.unchecked, checked.version) == (False, stored.version + 1)
 
 
-async def test_what_was_archived_meanwhile_is_looked_at_when_it_is_restored(alike: Aam) -> None:
+async def test_what_was_archived_meanwhile_is_looked_at_when_it_is_restored(alike: TypedMemories) -> None:
     await say(alike, [(TEA, 0.6)])
     alike.index.away = True
     await say(alike, [(COFFEE, 0.9)])
     coffee = (await alike.all())[COFFEE].memory_id
-    await alike.protection.archive_memory(coffee, user_id="ann")
+    await alike.manager.archive_memory(coffee, user_id="ann")
     alike.index.away = False
     await alike.project()
     assert (await outcome(alike))[TEA][0] is MemoryStatus.ACTIVE
-    await alike.protection.restore_memory(coffee, user_id="ann")
+    await alike.manager.restore_memory(coffee, user_id="ann")
     await alike.project()
     assert await outcome(alike) == {
         TEA: (MemoryStatus.ARCHIVED, (), False),
@@ -116,7 +116,7 @@ async def test_what_was_archived_meanwhile_is_looked_at_when_it_is_restored(alik
     }
 
 
-async def test_others_memories_are_never_looked_at(alike: Aam) -> None:
+async def test_others_memories_are_never_looked_at(alike: TypedMemories) -> None:
     await alike.store(TEA, 0.6, user="bob")
     await alike.project("bob")
     alike.index.away = True
@@ -126,7 +126,7 @@ async def test_others_memories_are_never_looked_at(alike: Aam) -> None:
     assert (await alike.all("bob"))[TEA].status is MemoryStatus.ACTIVE
 
 
-async def test_the_learner_does_it_when_it_next_drains_the_backlog(alike: Aam) -> None:
+async def test_the_learner_does_it_when_it_next_drains_the_backlog(alike: TypedMemories) -> None:
     alike.index.away = True
     await say(alike, [(TEA, 0.6), (COFFEE, 0.9)])
     spaces = OneSpace(encoder=alike.encoder, index=alike.index)

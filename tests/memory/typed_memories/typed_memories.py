@@ -15,10 +15,10 @@ from memory.ports.generations import VectorSpace
 from memory.ports.language import Encoder, FloatMatrix, Priority, TextKind
 from memory.ports.vectors import Collection, IndexPoint, IndexQuery, ScoredPoint
 from memory.typed_memories.conflicts import FixedBand
-from memory.typed_memories.manager import MemoryProtection, StoredMemory
+from memory.typed_memories.manager import StoredMemory, TypedMemoryManager
 from memory.typed_memories.rechecking import ConflictRecheck
 from memory.values.errors import StoreUnavailable
-from memory.values.typed_memories import AamMemory, NewAamMemory
+from memory.values.typed_memories import NewTypedMemory, TypedMemory
 from storage.inmemory.record import InMemoryRecord
 from storage.inmemory.vectors import InMemoryVectors
 
@@ -83,7 +83,7 @@ class Fallible(InMemoryVectors):
 
 
 @dataclass
-class Aam:
+class TypedMemories:
     """The parts, and what tests do with them most."""
 
     record: InMemoryRecord = field(default_factory=InMemoryRecord)
@@ -94,7 +94,7 @@ class Aam:
 
     def __post_init__(self) -> None:
         self.tally = AccessTally(self.record, interval_s=3600)
-        self.protection = MemoryProtection(
+        self.manager = TypedMemoryManager(
             record=self.record,
             encoder=self.encoder,
             index=self.index,
@@ -106,21 +106,21 @@ class Aam:
     async def store(
         self, value: str, confidence: float = 0.5, *, type_: str = "preference", user: str = "ann", **fields: Any
     ) -> StoredMemory:
-        new = NewAamMemory(entity_type=type_, entity_value=value, confidence=confidence, **fields)
-        return await self.protection.store_entity(new, user_id=user)
+        new = NewTypedMemory(entity_type=type_, entity_value=value, confidence=confidence, **fields)
+        return await self.manager.store_entity(new, user_id=user)
 
-    async def put(self, value: str, *, user: str = "ann", type_: str = "preference", **fields: Any) -> AamMemory:
+    async def put(self, value: str, *, user: str = "ann", type_: str = "preference", **fields: Any) -> TypedMemory:
         """Writes a memory as it is to be, whatever its past."""
-        new = NewAamMemory(entity_type=type_, entity_value=value).memory(user_id=user, at=self.now)
+        new = NewTypedMemory(entity_type=type_, entity_value=value).memory(user_id=user, at=self.now)
         memory = new.model_copy(update=fields)
         async with self.record.writing(user_id=user) as unit:
-            await unit.aam.save([memory])
+            await unit.typed_memories.save([memory])
             await unit.commit()
         return memory
 
-    async def all(self, user: str = "ann") -> dict[str, AamMemory]:
+    async def all(self, user: str = "ann") -> dict[str, TypedMemory]:
         async with self.record.reading(user_id=user) as unit:
-            return {one.entity_value: one for one in await unit.aam.page(limit=99)}
+            return {one.entity_value: one for one in await unit.typed_memories.page(limit=99)}
 
     async def project(self, user: str = "ann") -> None:
         """Brings the index up to date."""
@@ -137,7 +137,7 @@ class Aam:
         )
 
     async def indexed(self, user: str = "ann") -> set[str]:
-        points = await self.index.stored(Collection.AAM, user_id=user)
+        points = await self.index.stored(Collection.TYPED_MEMORIES, user_id=user)
         ids = {point.point_id for point in points}
         return {value for value, memory in (await self.all(user)).items() if memory.memory_id in ids}
 

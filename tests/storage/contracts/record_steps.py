@@ -11,7 +11,7 @@ from memory.ports.changes import ChangeLog
 from memory.ports.facts import CategoryAccessRepository, CategoryRepository, FactRepository, GraphRepository
 from memory.ports.record import Backlog, SystemOfRecord, UnitOfWork
 from memory.ports.repositories import EntityRepository, MemoryRepository, RawLog, RelationRepository
-from memory.ports.typed_memories import AamRepository
+from memory.ports.typed_memories import TypedMemoryRepository
 from memory.ports.vectors import Collection
 from memory.values.changes import ChangeKind
 from memory.values.errors import BadRequest
@@ -28,7 +28,7 @@ REPOSITORIES: Mapping[str, Any] = {
     "unit.categories": CategoryRepository,
     "unit.category_accesses": CategoryAccessRepository,
     "unit.graph": GraphRepository,
-    "unit.aam": AamRepository,
+    "unit.typed_memories": TypedMemoryRepository,
     "unit.changes": ChangeLog,
     "backlog": Backlog,
 }
@@ -162,21 +162,21 @@ async def _mark_undone(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> 
     return await unit.changes.mark_undone(step.first, at=None if step.third == "*" else step.at)
 
 
-async def _save_aam(step: Step, unit: UnitOfWork, make: SimpleNamespace) -> None:
+async def _save_typed_memory(step: Step, unit: UnitOfWork, make: SimpleNamespace) -> None:
     status = list(MemoryStatus)[len(step.second) % len(MemoryStatus)]
-    memory = make.aam(step.second, step.third, user_id=step.user_id, memory_id=step.first, status=status)
-    await unit.aam.save([memory])
+    memory = make.typed_memory(step.second, step.third, user_id=step.user_id, memory_id=step.first, status=status)
+    await unit.typed_memories.save([memory])
 
 
-async def _delete_aam(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> int:
-    return await unit.aam.delete([step.first, step.second, step.first])
+async def _delete_typed_memory(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> int:
+    return await unit.typed_memories.delete([step.first, step.second, step.first])
 
 
 async def _count_accesses(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> None:
     accesses = [Access(step.first, 2, step.at), Access(step.second, 1, step.at)]
     await unit.entities.count_accesses(accesses)
     await unit.memories.count_accesses(accesses)
-    await unit.aam.count_accesses(accesses)
+    await unit.typed_memories.count_accesses(accesses)
 
 
 async def _delete_all_edges(_step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> int:
@@ -207,8 +207,8 @@ UNIT_ACTIONS: Mapping[str, Callable[[Step, UnitOfWork, SimpleNamespace], Awaitab
         _delete_entity,
         _delete_memory,
         _append_change,
-        _save_aam,
-        _delete_aam,
+        _save_typed_memory,
+        _delete_typed_memory,
         _count_accesses,
         _mark_undone,
     )
@@ -226,7 +226,7 @@ CREATING = (
     "create_accesses",
     "create_edges",
     "append_change",
-    "save_aam",
+    "save_typed_memories",
 )
 """The actions that leave something of every kind."""
 
@@ -363,9 +363,11 @@ async def _changes(unit: UnitOfWork, make: SimpleNamespace, words: Sequence[str]
         *[await unit.changes.list(subject=word) for word in words],
     ]
     typed = [
-        await unit.aam.get(words),
-        await unit.aam.page(limit=99),
-        await unit.aam.page(after=words[0], limit=1, status=MemoryStatus.REVIEW),
-        *[await unit.aam.page(limit=9, entity_type=word) for word in words],
+        await unit.typed_memories.get(words),
+        await unit.typed_memories.page(limit=99),
+        await unit.typed_memories.page(after=words[0], limit=1, status=MemoryStatus.REVIEW),
+        *[await unit.typed_memories.page(limit=9, entity_type=word) for word in words],
     ]
-    return {"aam": typed} | {"changes": [[one.model_copy(update={"sequence": 0}) for one in some] for some in found]}
+    return {"typed_memories": typed} | {
+        "changes": [[one.model_copy(update={"sequence": 0}) for one in some] for some in found]
+    }

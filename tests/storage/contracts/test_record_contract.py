@@ -113,9 +113,9 @@ class TestUnitOfWork:
                 unit.memories.delete(["m"]),
                 unit.entities.count_accesses([]),
                 unit.memories.count_accesses([]),
-                unit.aam.save([make.aam("t", "v")]),
-                unit.aam.delete(["m"]),
-                unit.aam.count_accesses([]),
+                unit.typed_memories.save([make.typed_memory("t", "v")]),
+                unit.typed_memories.delete(["m"]),
+                unit.typed_memories.count_accesses([]),
                 unit.changes.append([make.change("c")]),
                 unit.changes.mark_undone("c", at=None),
             ):

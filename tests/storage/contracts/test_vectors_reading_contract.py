@@ -27,7 +27,7 @@ PAYLOADS: dict[Collection, dict[str, Any]] = {
     },
     MEMORIES: {"confidence": 0.75, "access_count": 2**40, "created_at": NOON_S, "updated_at": 0.0},
     FACTS: {"category": "preference", "status": "active", "confidence": 1.0},
-    Collection.AAM: {
+    Collection.TYPED_MEMORIES: {
         "entity_type": "part_number",
         "entity_value": "RM05-008",
         "confidence": 0.5,

@@ -18,13 +18,13 @@ TAIPEI = timezone(timedelta(hours=8))
 
 async def _save(record: SystemOfRecord, *memories: object, user_id: str = "ann") -> None:
     async with record.writing(user_id=user_id) as unit:
-        await unit.aam.save(memories)  # type: ignore[arg-type]
+        await unit.typed_memories.save(memories)  # type: ignore[arg-type]
         await unit.commit()
 
 
 class TestTypedMemories:
     async def test_a_memory_comes_back_as_it_was(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
-        written = make.aam(
+        written = make.typed_memory(
             "part_number",
             "RM05-008 100%_'",
             memory_id="m",
@@ -42,19 +42,19 @@ class TestTypedMemories:
             superseded_by="z",
             version=4,
         )
-        await _save(record, make.aam("part_number", "old", memory_id="m"), written)
+        await _save(record, make.typed_memory("part_number", "old", memory_id="m"), written)
         async with record.reading(user_id="ann") as unit:
-            assert await unit.aam.get(["none", "m", "m"]) == [written, written]
-            assert await unit.aam.page(limit=9) == [written]
+            assert await unit.typed_memories.get(["none", "m", "m"]) == [written, written]
+            assert await unit.typed_memories.page(limit=9) == [written]
 
     async def test_pages_are_by_id_of_a_type_and_a_status(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         review = MemoryStatus.REVIEW
         await _save(
             record,
-            make.aam("x", "1", memory_id="c"),
-            make.aam("x", "2", memory_id="a", status=review),
-            make.aam("é", "3", memory_id="B"),
-            make.aam("e\u0301", "4", memory_id="b", status=review),
+            make.typed_memory("x", "1", memory_id="c"),
+            make.typed_memory("x", "2", memory_id="a", status=review),
+            make.typed_memory("é", "3", memory_id="B"),
+            make.typed_memory("e\u0301", "4", memory_id="b", status=review),
         )
         async with record.reading(user_id="ann") as unit:
             for conditions, wanted in (
@@ -69,31 +69,34 @@ class TestTypedMemories:
                 ({"limit": 9, "status": review, "after": "a"}, "b"),
                 ({"limit": 9, "entity_type": "X"}, ""),
             ):
-                assert "".join([one.memory_id for one in await unit.aam.page(**conditions)]) == wanted
+                assert "".join([one.memory_id for one in await unit.typed_memories.page(**conditions)]) == wanted
 
     async def test_saving_and_deleting_are_queued_for_the_index(
         self, record: SystemOfRecord, make: SimpleNamespace
     ) -> None:
-        await _save(record, make.aam("t", "1", memory_id="1"), make.aam("t", "2", memory_id="2"))
+        await _save(record, make.typed_memory("t", "1", memory_id="1"), make.typed_memory("t", "2", memory_id="2"))
         waiting = await record.backlog.outbox(limit=9)
-        assert [(one.collection, one.item_id) for one in waiting] == [(Collection.AAM, "1"), (Collection.AAM, "2")]
+        assert [(one.collection, one.item_id) for one in waiting] == [
+            (Collection.TYPED_MEMORIES, "1"),
+            (Collection.TYPED_MEMORIES, "2"),
+        ]
         await record.backlog.acknowledge(waiting)
         async with record.writing(user_id="ann") as unit:
-            assert await unit.aam.delete(["1", "none", "1"]) == 1
+            assert await unit.typed_memories.delete(["1", "none", "1"]) == 1
             await unit.commit()
         assert [one.item_id for one in await record.backlog.outbox(limit=9)] == ["1"]
         assert (await record.backlog.counts())["aam_memories"] == 1
 
     async def test_everybody_has_memories_of_their_own(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         for user in ("ann", "bob"):
-            await _save(record, make.aam("t", user, user_id=user, memory_id="m"), user_id=user)
+            await _save(record, make.typed_memory("t", user, user_id=user, memory_id="m"), user_id=user)
         async with record.writing(user_id="bob") as unit:
             with pytest.raises(InvalidField):
-                await unit.aam.save([make.aam("t", "v")])
-            assert await unit.aam.delete(["m"]) == 1
+                await unit.typed_memories.save([make.typed_memory("t", "v")])
+            assert await unit.typed_memories.delete(["m"]) == 1
             await unit.commit()
         async with record.reading(user_id="ann") as unit:
-            assert [one.entity_value for one in await unit.aam.get(["m"])] == ["ann"]
+            assert [one.entity_value for one in await unit.typed_memories.get(["m"])] == ["ann"]
         assert await record.backlog.users(limit=9) == ["ann"]
 
 
@@ -102,10 +105,10 @@ class TestAccesses:
         self, record: SystemOfRecord, make: SimpleNamespace
     ) -> None:
         await make.save(record, entities=[make.entity("e", entity_id="i")], memories=[make.memory("i")])
-        await _save(record, make.aam("t", "v", memory_id="i", access_count=2))
+        await _save(record, make.typed_memory("t", "v", memory_id="i", access_count=2))
         before = await record.backlog.outbox(limit=9)
         async with record.writing(user_id="ann") as unit:
-            for repository in (unit.entities, unit.memories, unit.aam):
+            for repository in (unit.entities, unit.memories, unit.typed_memories):
                 await repository.count_accesses([Access("i", 2, make.at(9)), Access("none", 1, make.at(9))])
                 await repository.count_accesses([Access("i", 1, make.at(5).astimezone(TAIPEI))])
                 await repository.count_accesses([])
@@ -114,7 +117,7 @@ class TestAccesses:
             [entity], [memory], [typed] = [
                 await unit.entities.get(["i"]),
                 await unit.memories.get(["i"]),
-                await unit.aam.get(["i"]),
+                await unit.typed_memories.get(["i"]),
             ]
             assert (entity.access_count, entity.accessed_at, entity.version) == (3, make.at(9), 1)
             assert (memory.access_count, memory.last_accessed_at) == (3, make.at(9))
@@ -127,12 +130,12 @@ class TestAccesses:
     async def test_nobody_counts_accesses_to_what_is_anothers(
         self, record: SystemOfRecord, make: SimpleNamespace
     ) -> None:
-        await _save(record, make.aam("t", "v", memory_id="i"))
+        await _save(record, make.typed_memory("t", "v", memory_id="i"))
         async with record.writing(user_id="bob") as unit:
-            await unit.aam.count_accesses([Access("i", 1, make.NOON)])
+            await unit.typed_memories.count_accesses([Access("i", 1, make.NOON)])
             await unit.commit()
         async with record.reading(user_id="ann") as unit:
-            assert [one.access_count for one in await unit.aam.get(["i"])] == [0]
+            assert [one.access_count for one in await unit.typed_memories.get(["i"])] == [0]
 
 
 class TestRuns:
