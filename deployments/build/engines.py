@@ -163,7 +163,7 @@ def make_learner(
         extractor=RemoteExtractor(Remote(extractor, component="extractor", deadline_s=args.deadlines.extractor_batch)),
         spaces=spaces,
         analyzer=KeywordAnalyzer(),
-        rechecks=PerSpace(spaces, lambda space: make_recheck(args, record=record, space=space.part(Collection.AAM))),
+        rechecks=PerSpace(spaces, lambda space: make_recheck(args, record=record, space=space.part(Collection.TYPED_MEMORIES))),
     )
     locks = open_locks(args)
     bulk = RayEmbedder(args)

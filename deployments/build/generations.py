@@ -119,7 +119,7 @@ def open_spaces(
     if args.aam.model is not None:
         typed = vector_model(args, args.aam.model)
         name = f"{typed.model_id}{_TYPED}"
-        own[Collection.AAM] = VectorSpace(
+        own[Collection.TYPED_MEMORIES] = VectorSpace(
             encoder_of(typed), generations.index(typed.model_copy(update={"model_id": name}))
         )
 

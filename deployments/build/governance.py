@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from memory.governance.accesses import AccessTally
 from memory.typed_memories.conflicts import Bands, FixedBand
 from memory.jobs.cron import NEVER, Schedule
-from memory.typed_memories.manager import MemoryProtection
+from memory.typed_memories.manager import TypedMemoryManager
 from memory.typed_memories.rechecking import ConflictRecheck
 from memory.governance.review_job import ReviewJob
 from memory.governance.rules import ReviewRules
@@ -25,9 +25,9 @@ from ..remote.handles import Remote
 
 def make_protection(
     args: AppArgs, *, record: SystemOfRecord, space: VectorSpace, tally: AccessTally
-) -> MemoryProtection:
+) -> TypedMemoryManager:
     """001's manager over the stores and the encoder of this process."""
-    return MemoryProtection(
+    return TypedMemoryManager(
         record=record,
         encoder=space.encoder,
         index=space.index,

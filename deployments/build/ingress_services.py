@@ -64,7 +64,7 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
     retriever = MeteredRetriever(CountingRetriever(RemoteRetriever(remotes["retriever"]), tally), metrics)
     learning = RemoteLearning(remotes["learner"])
     protections = PerSpace(
-        spaces, lambda space: make_protection(args, record=record, space=space.part(Collection.AAM), tally=tally)
+        spaces, lambda space: make_protection(args, record=record, space=space.part(Collection.TYPED_MEMORIES), tally=tally)
     )
 
     yield Services(
