@@ -25,12 +25,12 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from deployments.build.reembedding import EmbedActor
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.load.chatting import chat_p95_ms
 from benchmarks.survival import Replay
+from deployments.build.reembedding import EmbedActor
 from deployments.config.settings import AppArgs
 from jiyi import service
 from jiyi.client import JiyiClient

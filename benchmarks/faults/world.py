@@ -15,9 +15,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import psutil
-from deployments.build.stores import record_path
 from redis import Redis
 
+from deployments.build.stores import record_path
 from deployments.config.settings import AppArgs
 from deployments.host.cluster import free_ports
 from deployments.host.supervisor import Endpoint

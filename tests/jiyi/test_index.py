@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import Result
-from deployments.build.stores import vectors_path
 from typer.testing import CliRunner
 
+from deployments.build.stores import vectors_path
 from deployments.config.settings import AppArgs
 from jiyi import cli, runs
 from memory.ports.vectors import Collection, IndexPoint
