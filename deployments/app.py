@@ -7,14 +7,14 @@ from typing import Any
 from ray import serve
 from ray.serve import Application
 
-from .build import engines
-from .build.encoders import make_encoders
-from .build.generations import settled, vector_model
-from .build.ingress_services import open_services
-from .build.models import runs
-from .build.placement import cluster_machines, place_embedder
-from .build.scaling import TokenBacklogPolicy
-from .build.stores import local_redis
+from .builders import engines
+from .builders.encoders import make_encoders
+from .builders.generations import settled, vector_model
+from .builders.ingress_services import open_services
+from .builders.models import runs
+from .builders.placement import cluster_machines, place_embedder
+from .builders.scaling import TokenBacklogPolicy
+from .builders.stores import local_redis
 from .config.settings import AppArgs
 from .serve.embedder import Embedder
 from .serve.ingress import Ingress

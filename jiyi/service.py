@@ -50,7 +50,7 @@ def processes(settings: "AppArgs", endpoint: "Endpoint") -> list[ProcessMemory]:
 
 def prepare(settings: "AppArgs", model: str | None = None) -> None:
     """Gets a model's weights ready, those that the service begins with where none is given; shows a progress bar."""
-    from deployments.build.generations import settled
+    from deployments.builders.generations import settled
     from models.assets.prepare import prepare_model
 
     for one in [model] if model else filter(None, (settled(settings).model, settings.aam.model)):
@@ -117,7 +117,7 @@ def discard_index(settings: "AppArgs") -> list[Path]:
     Raises:
         ServiceFailed: The service is running, or the files cannot be set aside.
     """
-    from deployments.build.stores import discard_index as discard
+    from deployments.builders.stores import discard_index as discard
     from memory.values.errors import JiyiError
 
     if find(settings):

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import ray
 
-from deployments.build.reembedding import RayEmbedder
-from deployments.build.stores import open_record
+from deployments.builders.reembedding import RayEmbedder
+from deployments.builders.stores import open_record
 from deployments.config.settings import AppArgs, EmbedderArgs, ReembeddingArgs
 from memory.extraction.extractor import RuleExtractor
 from memory.indexing.bulk import BulkIndexing

@@ -12,7 +12,7 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from deployments.build.stores import vectors_path
+from deployments.builders.stores import vectors_path
 from deployments.config.settings import AppArgs
 from jiyi import cli, runs
 from memory.ports.vectors import Collection, IndexPoint

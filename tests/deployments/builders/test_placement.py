@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
+from deployments.builders.placement import cluster_machines, place_embedder
 from deployments.config.settings import EmbedderArgs
-from deployments.build.placement import cluster_machines, place_embedder
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """What each deployment runs, built from the settings: the one place that joins domain and models to the stores."""
 
-import os
-from dataclasses import replace
 from functools import partial
 
 from memory.answering.cosine_bounds import CosineBounds
@@ -15,36 +13,31 @@ from memory.extraction.trained_extractor import TrainedExtractor
 from memory.indexing.bulk import BulkIndexing
 from memory.indexing.keeper import IndexKeeper
 from memory.indexing.maintenance import BackgroundMaintenance
-from memory.learning.learner import Learner
 from memory.indexing.reembedding import Reembedding
 from memory.indexing.spaces import LiveResolver, LiveRetriever, PerSpace
+from memory.language.keywords import KeywordAnalyzer
+from memory.learning.learner import Learner
 from memory.learning.worker import LearningWorker
 from memory.ports.generations import VectorModel, VectorSpace
 from memory.ports.language import Extractor, Reranker, Resolver
 from memory.ports.retrieval import Retriever
 from memory.ports.vectors import Collection
-from memory.language.keywords import KeywordAnalyzer
 from memory.retrieval.reranking import RerankingRetriever
 from memory.retrieval.retriever import HybridRetriever
-from models.batching.queue import GPU_LIMITS, BatchLimits
-from models.encoder.batched_encoder import BatchedEncoder
 from models.assets.catalog import get_model
-from models.encoder.open_engine import open_engine
-from models.assets.prepare import prepare_model
 from storage.edge.generations import EdgeGenerations
 from storage.redis.server import LocalRedisServer
 
 from ..config.settings import AppArgs
-from ..serve.encoders import Encoders
-from .generations import WantedModels, open_generations, open_spaces, prepared_model
-from .governance import make_recheck, make_review_job
+from ..remote.handles import Handle, Remote, RemoteExtractor, RemoteReranker
 from ..serve.language import LanguageParts
 from ..serve.learner import LearnerParts
-from ..telemetry.logs import configure_logs
 from ..serve.running_models import RunningModels
+from ..telemetry.logs import configure_logs
+from .generations import open_generations, open_spaces, prepared_model
+from .governance import make_recheck, make_review_job
 from .models import open_reranker, open_rewriter, open_tagger
 from .reembedding import RayEmbedder
-from ..remote.handles import Handle, Remote, RemoteExtractor, RemoteReranker
 from .stores import local_redis, open_locks, open_record, open_shards
 
 
@@ -163,7 +156,9 @@ def make_learner(
         extractor=RemoteExtractor(Remote(extractor, component="extractor", deadline_s=args.deadlines.extractor_batch)),
         spaces=spaces,
         analyzer=KeywordAnalyzer(),
-        rechecks=PerSpace(spaces, lambda space: make_recheck(args, record=record, space=space.part(Collection.TYPED_MEMORIES))),
+        rechecks=PerSpace(
+            spaces, lambda space: make_recheck(args, record=record, space=space.part(Collection.TYPED_MEMORIES))
+        ),
     )
     locks = open_locks(args)
     bulk = RayEmbedder(args)

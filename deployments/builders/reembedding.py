@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import structlog
 
-from memory.values.errors import JiyiError, Unavailable
 from memory.indexing.walking import Page, Position, walk_selected
 from memory.ports.generations import BulkEmbedder, EmbeddedItem, Selection, VectorModel
 from memory.ports.language import Priority, TextKind
+from memory.values.errors import JiyiError, Unavailable
 
 from ..config.settings import AppArgs
 from .encoders import make_encoder

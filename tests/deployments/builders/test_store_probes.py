@@ -1,4 +1,4 @@
-"""What `/health/detailed` says of the stores (`deployments.build.store_probes`)."""
+"""What `/health/detailed` says of the stores (`deployments.builders.store_probes`)."""
 
 import asyncio
 from collections.abc import Mapping
@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from deployments.build.store_probes import Patiently, Seldom, store_probes
+from deployments.builders.store_probes import Patiently, Seldom, store_probes
 from memory.values.errors import StoreUnavailable
-from storage.resilience.journaled_record import JournaledRecord
 from storage.inmemory.record import InMemoryRecord
 from storage.inmemory.sessions import InMemorySessions
+from storage.resilience.journaled_record import JournaledRecord
 from storage.resilience.resilient_sessions import ResilientSessions
 from storage.sqlite.record import SqliteRecord
 

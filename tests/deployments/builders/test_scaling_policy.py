@@ -15,8 +15,8 @@ from ray.serve._private.common import DeploymentID, ReplicaID, ReplicaMetricRepo
 from ray.serve._private.deployment_info import DeploymentInfo
 
 from deployments.app import APP_NAME, build_app
+from deployments.builders.scaling import TokenBacklogPolicy
 from deployments.config.settings import AppArgs, EmbedderArgs
-from deployments.build.scaling import TokenBacklogPolicy
 
 SPEED, TARGET_WAIT_S, DOWNSCALE_DELAY_S = 2000.0, 2.0, 60.0
 START = 1_000_000.0

@@ -6,8 +6,8 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, Protocol
 
-from memory.values.errors import StoreUnavailable
 from memory.ports.record import SystemOfRecord
+from memory.values.errors import StoreUnavailable
 from storage.resilience.journaled_record import JournaledRecord
 
 from ..http.support.services import Probe

@@ -14,14 +14,24 @@ from memory.retrieval.counting import CountingRetriever
 from models.assets.catalog import get_model
 
 from ..config.settings import AppArgs
+from ..http.support.services import Embedding, Governance, Probe, Services
+from ..remote.embedder import RemoteEmbedder, RemoteEncoder
+from ..remote.handles import (
+    Handle,
+    Remote,
+    RemoteExtractor,
+    RemoteLearning,
+    RemoteMaintenance,
+    RemoteReembedding,
+    RemoteResolver,
+    RemoteRetriever,
+    RemoteReviews,
+)
+from ..telemetry.logs import configure_logs
+from ..telemetry.metrics import MeteredExtractor, MeteredResolver, MeteredRetriever, ServiceMetrics
 from .engines import make_answerer
 from .generations import open_generations, open_spaces
 from .governance import make_protection, tally_figures
-from ..http.support.services import Embedding, Governance, Probe, Services
-from ..telemetry.logs import configure_logs
-from ..telemetry.metrics import MeteredExtractor, MeteredResolver, MeteredRetriever, ServiceMetrics
-from ..remote.handles import Handle, Remote, RemoteExtractor, RemoteLearning, RemoteMaintenance, RemoteReembedding, RemoteReviews, RemoteResolver, RemoteRetriever
-from ..remote.embedder import RemoteEmbedder, RemoteEncoder
 from .store_probes import store_probes
 from .stores import open_log, open_short_lived
 
@@ -64,7 +74,8 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
     retriever = MeteredRetriever(CountingRetriever(RemoteRetriever(remotes["retriever"]), tally), metrics)
     learning = RemoteLearning(remotes["learner"])
     protections = PerSpace(
-        spaces, lambda space: make_protection(args, record=record, space=space.part(Collection.TYPED_MEMORIES), tally=tally)
+        spaces,
+        lambda space: make_protection(args, record=record, space=space.part(Collection.TYPED_MEMORIES), tally=tally),
     )
 
     yield Services(

@@ -9,11 +9,11 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from deployments.build import engines
 from deployments.app import build_app
+from deployments.builders import engines
+from deployments.builders.models import runs
 from deployments.config.settings import AppArgs
 from deployments.serve.language import ExtractorDeployment, LanguageParts
-from deployments.build.models import runs
 from memory.extraction.extractor import RuleExtractor
 
 

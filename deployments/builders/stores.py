@@ -6,15 +6,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memory.values.dialogue import Turn
-from memory.values.errors import Conflict
 from memory.ports.coordination import Locks
 from memory.ports.record import SystemOfRecord
 from memory.ports.sessions import HISTORY_TURNS
-from storage.resilience.circuit import Circuit
+from memory.values.dialogue import Turn
+from memory.values.errors import Conflict
 from storage.edge.generations import EdgeGenerations
 from storage.edge.shards import discard
-from storage.resilience.journaled_record import JournaledRecord
 from storage.inmemory.coordination import InMemoryRateLimiter
 from storage.inmemory.sessions import InMemorySessions
 from storage.redis.client import RedisClient
@@ -22,6 +20,8 @@ from storage.redis.limits import RedisRateLimiter
 from storage.redis.locks import RedisLocks
 from storage.redis.server import LocalRedisServer
 from storage.redis.sessions import RedisSessions
+from storage.resilience.circuit import Circuit
+from storage.resilience.journaled_record import JournaledRecord
 from storage.resilience.resilient_limits import ResilientRateLimiter
 from storage.resilience.resilient_sessions import ResilientSessions
 from storage.sqlite.record import SqliteRecord

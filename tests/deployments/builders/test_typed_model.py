@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from deployments.builders.generations import WantedModels, open_spaces, vector_model
 from deployments.config.settings import AppArgs
-from deployments.build.generations import WantedModels, open_spaces, vector_model
 from deployments.remote.handles import Remote
 from deployments.remote.vectors import RemoteGenerations
 from memory.ports.vectors import Collection

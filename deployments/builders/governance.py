@@ -1,26 +1,21 @@
 """Memory protection as the service runs it: its parts from the settings, and the review behind a handle (001)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from memory.governance.accesses import AccessTally
-from memory.typed_memories.conflicts import Bands, FixedBand
-from memory.jobs.cron import NEVER, Schedule
-from memory.typed_memories.manager import TypedMemoryManager
-from memory.typed_memories.rechecking import ConflictRecheck
 from memory.governance.review_job import ReviewJob
 from memory.governance.rules import ReviewRules
-from memory.indexing.spaces import PerSpace
+from memory.jobs.cron import NEVER, Schedule
+from memory.language.keywords import KeywordAnalyzer
 from memory.ports.coordination import Locks
 from memory.ports.generations import VectorSpace
 from memory.ports.record import SystemOfRecord
-from memory.ports.reviews import ReviewService
-from memory.ports.runs import PipelineRun
-from memory.language.keywords import KeywordAnalyzer
+from memory.typed_memories.conflicts import Bands, FixedBand
+from memory.typed_memories.manager import TypedMemoryManager
+from memory.typed_memories.rechecking import ConflictRecheck
 from models.assets.catalog import get_model
 
 from ..config.settings import AppArgs, ReviewArgs
-from ..remote.handles import Remote
 
 
 def make_protection(

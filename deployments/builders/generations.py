@@ -8,19 +8,19 @@ from urllib.parse import unquote
 
 import structlog
 
-from memory.values.errors import InvalidField, ModelUnavailable, StoreUnavailable
 from memory.indexing.reembedding_state import generations_of, latest_run
 from memory.indexing.spaces import RecordedSpaces
 from memory.ports.generations import VectorModel, VectorSpace
 from memory.ports.record import SystemOfRecord
 from memory.ports.vectors import Collection
+from memory.values.errors import InvalidField, ModelUnavailable, StoreUnavailable
 from models.assets.catalog import get_model
 from models.assets.prepare import prepare_model
 from storage.edge.shards import Aliases
 
 from ..config.settings import AppArgs
-from ..remote.handles import Handle, Remote
 from ..remote.embedder import RemoteEmbedder, RemoteEncoder
+from ..remote.handles import Handle, Remote
 from ..remote.vectors import RemoteGenerations
 from .stores import open_record, qdrant_settings, vectors_path
 

@@ -1,23 +1,22 @@
 """The trained models that the settings ask for, and how they are told apart from outside (DESIGN §5)."""
 
 import os
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from models.assets.shipped_weights import weight_file
 from models.batching.queue import GPU_LIMITS, BatchLimits
-from models.batching.batched_model import BatchedModel
 from models.reranker.batched_reranker import BatchedReranker
-from models.rewriter.batched_rewriter import BatchedRewriter
-from models.tagger.batched_tagger import BatchedTagger
 from models.reranker.hub import HubCrossEncoder
 from models.reranker.late_interaction import LateInteraction
 from models.reranker.scorer import PairScorer
+from models.rewriter.batched_rewriter import BatchedRewriter
 from models.rewriter.rewriter import Rewriter
-from models.assets.shipped_weights import weight_file
+from models.tagger.batched_tagger import BatchedTagger
 from models.tagger.tagger import Tagger as TrainedTagger
 
 from ..config.settings import AppArgs
+
 
 def open_tagger(args: AppArgs) -> BatchedTagger | None:
     """The tagger with its weights read; None where it is off or has none."""
