@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
+from typing_extensions import override
+
 from memory.ports.record import Backlog, OutboxEntry
 from memory.ports.vectors import Collection
 from memory.values.records import Resource
@@ -33,19 +35,20 @@ class ArangoBacklog(Backlog):
         self._server = server
         self._writing = writing
 
+    @override
     async def unlearned(self, *, limit: int, user_id: str | None = None) -> list[Resource]:
-        """Entries of the raw log not yet learned, oldest first."""
         statement, owner = _of(user_id, aql.UNLEARNED, aql.ALL_UNLEARNED)
         return items.values(Resource, await self._query(statement, **owner, limit=max(limit, 0)))
 
+    @override
     async def outbox(self, *, limit: int, user_id: str | None = None) -> list[OutboxEntry]:
-        """Items not yet in the vector index, oldest first."""
         statement, owner = _of(user_id, aql.OUTBOX, aql.ALL_OUTBOX)
         return [
             OutboxEntry(sequence=int(sequence), user_id=text_of(user), collection=Collection(name), item_id=item_id)
             for sequence, user, name, item_id in await self._query(statement, **owner, limit=max(limit, 0))
         ]
 
+    @override
     async def acknowledge(self, entries: Sequence[OutboxEntry]) -> None:
         """Takes entries off the outbox; one that was saved again has another number and stays.
 
@@ -68,17 +71,18 @@ class ArangoBacklog(Backlog):
                 await transaction.write(work)
                 await transaction.commit()
 
+    @override
     async def requeue(self, collection: Collection, item_ids: Sequence[str], *, user_id: str) -> None:
-        """Puts items on the outbox again, whether or not they exist."""
         async with self._writing(check_user(user_id)) as transaction:
             await transaction.write(lambda query: items.queue(transaction, query, collection, item_ids))
             await transaction.commit()
 
+    @override
     async def users(self, *, after: str | None = None, limit: int) -> list[str]:
-        """Users with any data, sorted by code point."""
         start = None if after is None else order_of(after)
         return [text_of(user) for user in await self._query(aql.ALL_USERS, after=start, limit=max(limit, 0))]
 
+    @override
     async def counts(self) -> Mapping[str, int]:
         """Totals for the metrics; `size_bytes` is 0, since the disk is the server's."""
         (totals,) = await self._query(aql.ALL_COUNTS)

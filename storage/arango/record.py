@@ -7,6 +7,7 @@ from weakref import WeakValueDictionary
 
 import structlog
 from arango.http import HTTPClient
+from typing_extensions import override
 
 from memory.ports.record import SystemOfRecord, UnitOfWork
 
@@ -47,6 +48,7 @@ class ArangoUnit(UnitOfWork):
         self.changes = ArangoChanges(transaction)
         self._transaction = transaction
 
+    @override
     async def commit(self) -> None:
         """Makes all of it durable, or none.
 
@@ -54,8 +56,8 @@ class ArangoUnit(UnitOfWork):
         """
         await self._transaction.commit()
 
+    @override
     async def rollback(self) -> None:
-        """Undoes all of it."""
         await self._transaction.rollback()
 
 
@@ -98,24 +100,24 @@ class ArangoRecord(SystemOfRecord):
             _log.warning("record_away_at_start", error=error.message)
         return record
 
+    @override
     def reading(self, *, user_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
-        """A consistent view of one user's data."""
         return self._unit(check_user(user_id), writable=False)
 
+    @override
     def writing(self, *, user_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
-        """A transaction that may write; one at a time for a user."""
         return self._unit(check_user(user_id), writable=True)
 
+    @override
     async def ping(self) -> None:
-        """Asks for the version."""
         await self._server.call(lambda database: database.version())
 
+    @override
     def figures(self) -> Mapping[str, float | str]:
-        """State and totals of the circuit to ArangoDB."""
         return {"backend": "arangodb", **self._server.figures()}
 
+    @override
     async def close(self) -> None:
-        """Lets open units of work finish, until the deadline, and lets go of threads and connections."""
         if self._closed:
             return
         self._closed = True

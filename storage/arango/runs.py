@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from typing_extensions import override
+
 from memory.ports.runs import PipelineRun, RunLog
 
 from ..shared.timestamps import microseconds
@@ -18,8 +20,8 @@ class ArangoRuns(RunLog):
     def __init__(self, server: ArangoServer) -> None:
         self._server = server
 
+    @override
     async def save(self, run: PipelineRun) -> None:
-        """Inserts or replaces by `run_id`."""
         document = {
             "_key": key_of("", run.run_id),
             "pipeline": ascii_of(run.pipeline),
@@ -28,8 +30,8 @@ class ArangoRuns(RunLog):
         }
         await self._query(aql.ALL_RUNS_WITH_THIS_ONE, run=document)
 
+    @override
     async def latest(self, pipeline: str, *, limit: int = 1) -> list[PipelineRun]:
-        """The latest runs of a job, latest first."""
         found = await self._query(aql.ALL_RUNS_OF_A_JOB, pipeline=ascii_of(pipeline), limit=max(limit, 0))
         return items.values(PipelineRun, found)
 

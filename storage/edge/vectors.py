@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import qdrant_edge as edge
 import structlog
+from typing_extensions import override
 
 from memory.ports.vectors import Collection, IndexPoint, IndexQuery, ScoredPoint, StoredPoint, VectorIndex
 from memory.values.errors import StoreUnavailable
@@ -95,6 +96,7 @@ class EdgeVectors(VectorIndex):
             raise
         return cls(shards, dimension=dimension, flush_interval_s=flush_interval_s)
 
+    @override
     async def upsert(self, collection: Collection, points: Sequence[IndexPoint], *, user_id: str) -> None:
         """Adds points or replaces those with the same id; batches of 256, each whole or not at all."""
         check_user(user_id)
@@ -102,18 +104,18 @@ class EdgeVectors(VectorIndex):
         for batch in batches(points, POINTS_AT_ONCE):
             await self._write(collection, partial(upserting, batch, collection, user_id))
 
+    @override
     async def delete(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> None:
-        """Removes this user's points."""
         for batch in batches(stored_ids(check_user(user_id), point_ids), POINTS_AT_ONCE):
             await self._write(collection, partial(edge.UpdateOperation.delete_points, list(batch)))
 
+    @override
     async def delete_user(self, collection: Collection, *, user_id: str) -> None:
-        """Removes all points of this user, in one operation."""
         everything = mine(check_user(user_id))
         await self._write(collection, partial(edge.UpdateOperation.delete_points_by_filter, everything))
 
+    @override
     async def get(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> list[IndexPoint]:
-        """This user's points that exist, in the order of the ids."""
         found: dict[str, IndexPoint] = {}
         for batch in batches(stored_ids(check_user(user_id), point_ids), POINTS_AT_ONCE):
             records = await self._run(partial(self._shards[collection].retrieve, list(batch), True, True))
@@ -121,18 +123,19 @@ class EdgeVectors(VectorIndex):
             found |= {point.point_id: point for point in points}
         return [found[point_id] for point_id in point_ids if point_id in found]
 
+    @override
     async def search(self, queries: Sequence[IndexQuery], *, user_id: str) -> list[list[ScoredPoint]]:
-        """Runs several searches at once; equal scores are ordered by id."""
         check_user(user_id)
         for query in queries:
             check_query(query, self._dimension)
         return await self._run(lambda: self._search(queries, user_id))
 
+    @override
     async def count(self, collection: Collection, *, user_id: str) -> int:
-        """How many points this user has."""
         request = edge.CountRequest(exact=True, filter=mine(check_user(user_id)))
         return await self._run(lambda: self._shards[collection].count(request))
 
+    @override
     async def stored(self, collection: Collection, *, user_id: str) -> list[StoredPoint]:
         """All points of this user, read 256 at a time: other calls run between the pages."""
         check_user(user_id)
@@ -145,15 +148,15 @@ class EdgeVectors(VectorIndex):
             if after is None:
                 return found
 
+    @override
     async def users(self, collection: Collection) -> list[str]:
-        """Everybody who has points, sorted."""
-
         async def facet(limit: int) -> Sequence[FacetHit]:
             request = edge.FacetRequest(USER_ID, limit=limit, exact=True)
             return (await self._run(partial(self._shards[collection].facet, request))).hits
 
         return await owners(facet)
 
+    @override
     async def ping(self) -> None:
         """Returns when the engine has nothing older to do and its shards answer."""
         await self._run(lambda: [shard.info() for shard in self._shards.values()])

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from typing_extensions import override
+
 from memory.ports.changes import ChangeLog, Changes
 from memory.values.changes import Change, ChangeKind
 
@@ -16,19 +18,20 @@ class InMemoryChanges(ChangeLog):
     def __init__(self, state: State) -> None:
         self._state = state
 
+    @override
     async def append(self, changes: Sequence[Change]) -> None:
-        """Appends in order; an id that is there already is skipped."""
         check_owner(changes, self._state.user_id)
         kept = self._state.writable.changes
         for change in changes:
             if change.change_id not in kept:
                 kept[change.change_id] = change.model_copy(update={"sequence": next(self._state.numbers)})
 
+    @override
     async def get(self, change_ids: Sequence[str]) -> Changes:
-        """The changes that exist, in the order of the ids."""
         changes = self._state.readable.changes
         return [changes[change_id] for change_id in change_ids if change_id in changes]
 
+    @override
     async def list(
         self,
         *,
@@ -37,7 +40,6 @@ class InMemoryChanges(ChangeLog):
         subject: str | None = None,
         kind: ChangeKind | None = None,
     ) -> Changes:
-        """The latest changes, of one subject or kind or of all, latest first."""
         found = [
             change
             for change in self._state.readable.changes.values()
@@ -47,8 +49,8 @@ class InMemoryChanges(ChangeLog):
         ]
         return found[::-1][: max(limit, 0)]
 
+    @override
     async def mark_undone(self, change_id: str, *, at: datetime | None) -> bool:
-        """Sets or clears `undone_at`; whether there is such a change."""
         if at is not None:
             check_moment(at, "at")
         changes = self._state.writable.changes

@@ -6,6 +6,8 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+from typing_extensions import override
+
 from memory.ports.coordination import Locks, RateLimiter
 
 from ..shared.checks import check_user
@@ -18,6 +20,7 @@ class InMemoryLocks(Locks):
     def __init__(self) -> None:
         self._held: set[str] = set()
 
+    @override
     @asynccontextmanager
     async def held(self, name: str, *, ttl_s: float = 30.0) -> AsyncIterator[bool]:
         """Tries to take the lock; its holder cannot die without leaving the block, so it never expires."""
@@ -54,8 +57,8 @@ class InMemoryRateLimiter(RateLimiter):
         self._clock = clock
         self._full_at_us: OrderedDict[str, float] = OrderedDict()
 
+    @override
     async def take(self, *, user_id: str) -> None:
-        """Counts a request."""
         now = math.floor(self._clock() * 1e6)
         interval, burst = self._allowance.interval_us, self._allowance.burst
         full = max(self._full_at_us.get(check_user(user_id), now), now) + interval

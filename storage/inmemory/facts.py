@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from math import fsum
 
+from typing_extensions import override
+
 from memory.ports.facts import (
     Categories,
     CategoryAccessRepository,
@@ -41,17 +43,17 @@ class InMemoryFacts(FactRepository):
     def __init__(self, state: State) -> None:
         self._state = state
 
+    @override
     async def get(self, fact_id: str) -> Fact | None:
-        """One fact, whatever its status."""
         return self._state.readable.facts.get(fact_id)
 
+    @override
     async def get_many(self, fact_ids: Sequence[str]) -> Facts:
-        """The facts that exist, in the order of the ids."""
         facts = self._state.readable.facts
         return [facts[fact_id] for fact_id in fact_ids if fact_id in facts]
 
+    @override
     async def create_many(self, facts: Sequence[Fact]) -> Strings:
-        """Adds facts; one whose id is there already is left as it is."""
         check_owner(facts, self._state.user_id)
         kept = self._state.writable.facts
         for fact in facts:
@@ -60,8 +62,8 @@ class InMemoryFacts(FactRepository):
                 self._state.queue(Collection.FACTS, [fact.fact_id])
         return [fact.fact_id for fact in facts]
 
+    @override
     async def update(self, fact: Fact) -> None:
-        """Replaces a fact."""
         check_owner([fact], self._state.user_id)
         facts = self._state.writable.facts
         if fact.fact_id not in facts:
@@ -69,73 +71,73 @@ class InMemoryFacts(FactRepository):
         facts[fact.fact_id] = fact
         self._state.queue(Collection.FACTS, [fact.fact_id])
 
+    @override
     async def update_status(self, fact_id: str, status: FactStatus, *, now: datetime) -> bool:
-        """Sets status and `updated_at`; whether there is such a fact."""
         check_moment(now, "now")
         fact = self._state.writable.facts.get(fact_id)
         if fact is not None:
             await self.update(with_status(fact, status, now=now))
         return fact is not None
 
+    @override
     async def list(
         self, *, category: str | None = None, status: FactStatus | None = FactStatus.ACTIVE, limit: int = 100
     ) -> Facts:
-        """Facts of a category, or of all; of a status, or of any."""
         return self._of(status, category)[: max(limit, 0)]
 
+    @override
     async def page(self, *, after: str | None = None, limit: int) -> Facts:
-        """Facts of any status in the order of their ids."""
         facts = self._state.readable.facts
         return [facts[one] for one in sorted(facts) if after is None or one > after][: max(limit, 0)]
 
+    @override
     async def count(self, *, category: str | None = None, status: FactStatus | None = FactStatus.ACTIVE) -> int:
-        """How many there are."""
         return len(self._of(status, category))
 
+    @override
     async def find_potential_conflicts(self, subject: str, predicate: str, *, exclude_id: str | None = None) -> Facts:
-        """Active facts with this subject and predicate, compared in normalised form."""
         said = (comparable(subject), comparable(predicate))
         return [fact for fact in self._active() if _said(fact)[:2] == said and fact.fact_id != exclude_id]
 
+    @override
     async def list_duplicates(self) -> Sequence[tuple[Fact, ...]]:
-        """Groups of active facts that say the same, each oldest first."""
         groups = defaultdict(list)
         for fact in sorted(self._active(), key=lambda fact: (fact.recorded_at, fact.fact_id)):
             groups[_said(fact)].append(fact)
         found = [tuple(group) for group in groups.values() if len(group) > 1]
         return sorted(found, key=lambda group: group[0].fact_id)
 
+    @override
     async def count_by_subject_recent(self, subject: str, *, since: datetime) -> int:
-        """How many active facts about this subject were recorded at or after `since`."""
         check_moment(since, "since")
         name = comparable(subject)
         return sum(_said(fact)[0] == name and fact.recorded_at >= since for fact in self._active())
 
+    @override
     async def list_distinct_categories(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> Strings:
-        """Names of the categories that facts of this status have, sorted."""
         return sorted({fact.category for fact in self._of(status)})
 
+    @override
     async def list_old_low_confidence(self, *, recorded_before: datetime, below: float) -> Facts:
-        """Active facts that were recorded before then and have a confidence below this."""
         check_moment(recorded_before, "recorded_before")
         return [fact for fact in self._active() if fact.recorded_at < recorded_before and fact.confidence < below]
 
+    @override
     async def get_stats_by_status(self) -> Mapping[FactStatus, int]:
-        """How many facts there are of each status."""
         found = Counter(fact.status for fact in self._of(None))
         return {status: found[status] for status in FactStatus}
 
+    @override
     async def get_avg_confidence(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> float | None:
-        """The mean confidence; None where there is no fact."""
         found = self._of(status)
         return fsum(fact.confidence for fact in found) / len(found) if found else None
 
+    @override
     async def list_all_ids(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> Strings:
-        """All ids, sorted."""
         return sorted(fact.fact_id for fact in self._of(status))
 
+    @override
     async def get_superseding(self, archived_id: str) -> Fact | None:
-        """The fact that took this one's place; the latest where there are several."""
         return next((fact for fact in self._of(None) if fact.supersedes == archived_id), None)
 
     def _of(self, status: FactStatus | None, category: str | None = None) -> Facts:
@@ -151,16 +153,16 @@ class InMemoryCategories(CategoryRepository):
     def __init__(self, state: State) -> None:
         self._state = state
 
+    @override
     async def get(self, category_id: str) -> Category | None:
-        """One category."""
         return self._state.readable.categories.get(category_id)
 
+    @override
     async def get_by_name(self, name: str) -> Category | None:
-        """The category of this name."""
         return next((one for one in self._state.readable.categories.values() if one.name == name), None)
 
+    @override
     async def create(self, category: Category) -> bool:
-        """Adds a category; False where the name or the id is taken."""
         check_owner([category], self._state.user_id)
         categories = self._state.writable.categories
         if category.category_id in categories or await self.get_by_name(category.name) is not None:
@@ -168,8 +170,8 @@ class InMemoryCategories(CategoryRepository):
         categories[category.category_id] = category
         return True
 
+    @override
     async def upsert(self, category: Category) -> None:
-        """Adds the category, or replaces the one of this name, whose id is then kept."""
         check_owner([category], self._state.user_id)
         categories = self._state.writable.categories
         found = await self.get_by_name(category.name)
@@ -179,12 +181,12 @@ class InMemoryCategories(CategoryRepository):
             check_category_id(category, categories.get(category.category_id))
             categories[category.category_id] = category
 
+    @override
     async def list(self) -> Categories:
-        """All categories by name."""
         return sorted(self._state.readable.categories.values(), key=lambda category: category.name)
 
+    @override
     async def count_items_per_category(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> Mapping[str, int]:
-        """How many facts each category has, for those that have any."""
         return dict(Counter(fact.category for fact in _facts(self._state.readable, status)))
 
 
@@ -194,21 +196,21 @@ class InMemoryCategoryAccesses(CategoryAccessRepository):
     def __init__(self, state: State) -> None:
         self._state = state
 
+    @override
     async def create_many(self, accesses: Sequence[CategoryAccess]) -> None:
-        """Adds accesses; one whose id is there already is skipped."""
         check_owner(accesses, self._state.user_id)
         kept = self._state.writable.accesses
         for access in accesses:
             kept.setdefault(access.access_id, access)
 
+    @override
     async def count_since(self, since: datetime) -> Mapping[str, int]:
-        """How often each category was used at or after `since`."""
         check_moment(since, "since")
         accesses = self._state.readable.accesses.values()
         return dict(Counter(access.category for access in accesses if access.accessed_at >= since))
 
+    @override
     async def last_accessed(self) -> Mapping[str, datetime]:
-        """When each category was used last."""
         accesses = sorted(self._state.readable.accesses.values(), key=lambda access: access.accessed_at)
         return {access.category: access.accessed_at for access in accesses}
 
@@ -219,8 +221,8 @@ class InMemoryGraph(GraphRepository):
     def __init__(self, state: State) -> None:
         self._state = state
 
+    @override
     async def create_many(self, edges: Sequence[GraphEdge]) -> list[str]:
-        """Adds edges; one whose names or whose id are there already changes nothing."""
         check_owner(edges, self._state.user_id)
         kept = self._state.writable.edges
         by_names = {_said(edge): edge_id for edge_id, edge in kept.items()}
@@ -233,13 +235,13 @@ class InMemoryGraph(GraphRepository):
             ids.append(edge_id)
         return ids
 
+    @override
     async def get_by_subject(self, subject: str) -> list[GraphEdge]:
-        """Edges that start at this name."""
         name = comparable(subject)
         return [edge for edge in await self.list_all() if _said(edge)[0] == name]
 
+    @override
     async def get_neighbors(self, subject: str, *, depth: int = 1, limit: int = 100) -> Mapping[str, int]:
-        """Names that can be reached, with the number of hops."""
         check_depth(depth)
         pairs = [_said(edge)[::2] for edge in await self.list_all()]
 
@@ -249,32 +251,32 @@ class InMemoryGraph(GraphRepository):
 
         return walk(comparable(subject), step, depth=depth, limit=limit)
 
+    @override
     async def delete_by_subject(self, subject: str) -> int:
-        """Deletes the edges that start at this name; how many those were."""
         edges = self._state.writable.edges
         gone = await self.get_by_subject(subject)
         for edge in gone:
             del edges[edge.edge_id]
         return len(gone)
 
+    @override
     async def list_all(self) -> list[GraphEdge]:
-        """All edges."""
         edges = self._state.readable.edges
         return [edges[edge_id] for edge_id in sorted(edges)]
 
+    @override
     async def delete_all(self) -> int:
-        """Deletes all edges of this user; how many those were."""
         edges = self._state.writable.edges
         gone = len(edges)
         edges.clear()
         return gone
 
+    @override
     async def count(self) -> int:
-        """How many edges there are."""
         return len(self._state.readable.edges)
 
+    @override
     async def update_weight(self, subject: str, predicate: str, object_: str, weight: float) -> bool:
-        """Sets the weight of an edge; whether there is one."""
         check_weight(weight)
         edges = self._state.writable.edges
         said = (comparable(subject), comparable(predicate), comparable(object_))

@@ -5,6 +5,8 @@ import itertools
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
+from typing_extensions import override
+
 from memory.ports.record import Backlog, OutboxEntry, SystemOfRecord, UnitOfWork
 from memory.ports.vectors import Collection
 from memory.values.errors import StoreUnavailable
@@ -33,12 +35,14 @@ class _Unit(UnitOfWork):
         self._state = state
         self._users = users
 
+    @override
     async def commit(self) -> None:
         data = self._state.readable
         if self._state.can_write:
             self._users[self._state.user_id] = data
         self._state.over = True
 
+    @override
     async def rollback(self) -> None:
         _ = self._state.readable
         self._state.over = True
@@ -50,10 +54,12 @@ class _Backlog(Backlog):
         self._numbers = numbers
         self._turn = turn
 
+    @override
     async def unlearned(self, *, limit: int, user_id: str | None = None) -> list[Resource]:
         waiting = [data.resources[resource_id] for _, data in self._of(user_id) for resource_id in data.unlearned]
         return sorted(waiting, key=lambda resource: resource.sequence)[: max(limit, 0)]
 
+    @override
     async def outbox(self, *, limit: int, user_id: str | None = None) -> list[OutboxEntry]:
         entries = [
             OutboxEntry(sequence=sequence, user_id=user, collection=collection, item_id=item_id)
@@ -62,6 +68,7 @@ class _Backlog(Backlog):
         ]
         return sorted(entries, key=lambda entry: entry.sequence)[: max(limit, 0)]
 
+    @override
     async def acknowledge(self, entries: Sequence[OutboxEntry]) -> None:
         async with self._turn:
             for entry in entries:
@@ -70,6 +77,7 @@ class _Backlog(Backlog):
                     del data.outbox[entry.collection, entry.item_id]
                     self._users[entry.user_id] = data
 
+    @override
     async def requeue(self, collection: Collection, item_ids: Sequence[str], *, user_id: str) -> None:
         check_user(user_id)
         async with self._turn:
@@ -77,10 +85,12 @@ class _Backlog(Backlog):
             data.queue(collection, item_ids, self._numbers)
             self._users[user_id] = data
 
+    @override
     async def users(self, *, after: str | None = None, limit: int) -> list[str]:
         found = sorted(user for user, data in self._users.items() if data.any)
         return [user for user in found if after is None or user > after][: max(limit, 0)]
 
+    @override
     async def counts(self) -> Mapping[str, int]:
         users = self._users.values()
         return {
@@ -113,25 +123,25 @@ class InMemoryRecord(SystemOfRecord):
         self.backlog = _Backlog(self._users, self._numbers, self._turn)
         self.runs = InMemoryRuns()
 
+    @override
     def reading(self, *, user_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
-        """A consistent view of one user's data."""
         return self._unit(check_user(user_id), can_write=False)
 
+    @override
     def writing(self, *, user_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
-        """A transaction that may write; one at a time."""
         return self._writing(check_user(user_id))
 
+    @override
     async def ping(self) -> None:
-        """Refuses where it is closed."""
         async with self._unit("ping", can_write=False):
             pass
 
+    @override
     def figures(self) -> Mapping[str, float | str]:
-        """There is nothing that could fail."""
         return {"backend": "memory", "failures": 0}
 
+    @override
     async def close(self) -> None:
-        """Refuses new units of work."""
         self._closed = True
 
     @asynccontextmanager

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 
+from typing_extensions import override
+
 from memory.ports.accesses import Access
 from memory.ports.repositories import EntityRepository, MemoryRepository, RawLog, RelationRepository, Resources, Strings
 from memory.ports.vectors import Collection
@@ -23,8 +25,8 @@ class InMemoryLog(RawLog):
     def __init__(self, state: State) -> None:
         self._state = state
 
+    @override
     async def append(self, resources: Sequence[Resource]) -> None:
-        """Appends in order; an id that is there already is skipped."""
         check_owner(resources, self._state.user_id)
         data = self._state.writable
         for resource in resources:
@@ -34,13 +36,13 @@ class InMemoryLog(RawLog):
                 if resource.learn:
                     data.unlearned[resource.resource_id] = None
 
+    @override
     async def get(self, resource_ids: Sequence[str]) -> Resources:
-        """The entries that exist, in the order of the ids."""
         resources = self._state.readable.resources
         return [resources[resource_id] for resource_id in resource_ids if resource_id in resources]
 
+    @override
     async def session(self, session_id: str, *, limit: int, before: int | None = None) -> Resources:
-        """The latest `limit` entries of a session, oldest first."""
         found = [
             resource
             for resource in self._state.readable.resources.values()
@@ -48,10 +50,10 @@ class InMemoryLog(RawLog):
         ]
         return found[-limit:] if limit > 0 else []
 
+    @override
     async def list(
         self, *, kind: ResourceKind | None = None, since: datetime | None = None, limit: int = 100
     ) -> Resources:
-        """The latest entries in the log, of one kind or of all, created at or after `since`, latest first."""
         first = None if since is None else check_moment(since, "since")
         found = [
             resource
@@ -60,25 +62,25 @@ class InMemoryLog(RawLog):
         ]
         return found[::-1][: max(limit, 0)]
 
+    @override
     async def count(self) -> int:
-        """How many entries there are."""
         return len(self._state.readable.resources)
 
+    @override
     async def list_unextracted(self, *, limit: int = 100) -> Resources:
-        """Entries that the learner has not learned from yet, oldest first."""
         data = self._state.readable
         return [data.resources[resource_id] for resource_id in data.unlearned][: max(limit, 0)]
 
+    @override
     async def mark_learned(self, resource_ids: Sequence[str]) -> Strings:
-        """Takes entries off the learner's backlog and returns those that were still on it."""
         unlearned = self._state.writable.unlearned
         taken = [resource_id for resource_id in dict.fromkeys(resource_ids) if resource_id in unlearned]
         for resource_id in taken:
             del unlearned[resource_id]
         return taken
 
+    @override
     async def delete_orphaned(self, *, created_before: datetime) -> int:
-        """Deletes learned entries older than this that no memory and no fact comes from."""
         check_moment(created_before, "created_before")
         data = self._state.writable
         used = {one.resource_id for kept in (data.memories, data.facts) for one in kept.values()} | set(data.unlearned)
@@ -98,13 +100,13 @@ class InMemoryEntities(EntityRepository):
     def __init__(self, state: State) -> None:
         self._state = state
 
+    @override
     async def get(self, entity_ids: Sequence[str]) -> list[Entity]:
-        """The entities that exist, in the order of the ids."""
         entities = self._state.readable.entities
         return [entities[entity_id] for entity_id in entity_ids if entity_id in entities]
 
+    @override
     async def get_by_value(self, value: str) -> Entity | None:
-        """The entity with this name or alias: active before others, names before aliases."""
         name = comparable(value)
         ranked = [
             (not entity.is_current, names.index(name) > 0, entity.entity_id, entity)
@@ -113,8 +115,8 @@ class InMemoryEntities(EntityRepository):
         ]
         return min(ranked)[-1] if ranked else None
 
+    @override
     async def found_in(self, text: str) -> list[Entity]:
-        """Active entities whose name or an alias occurs in the text: longest name first, then first in the text."""
         where = comparable(text)
         borders = word_borders(where)
         ranked = sorted(
@@ -125,32 +127,32 @@ class InMemoryEntities(EntityRepository):
         )
         return await self.get(list(dict.fromkeys(entity_id for _, _, entity_id in ranked)))
 
+    @override
     async def recent(self, *, limit: int) -> list[Entity]:
-        """Active entities, latest mentioned first."""
         oldest_first = sorted(self._active(), key=lambda entity: entity.last_mentioned)
         return oldest_first[::-1][: max(limit, 0)]
 
+    @override
     async def page(self, *, after: str | None = None, limit: int) -> list[Entity]:
-        """Entities of any status in the order of their ids."""
         entities = self._state.readable.entities
         return [entities[one] for one in sorted(entities) if after is None or one > after][: max(limit, 0)]
 
+    @override
     async def save(self, entities: Sequence[Entity]) -> None:
-        """Inserts or replaces, and queues them for the vector index."""
         check_owner(entities, self._state.user_id)
         self._state.writable.entities.update({entity.entity_id: entity for entity in entities})
         self._state.queue(Collection.ENTITIES, [entity.entity_id for entity in entities])
 
+    @override
     async def update_mention(self, entity_id: str, *, at: datetime) -> bool:
-        """Counts one more mention at this time; whether there is such an entity."""
         check_moment(at, "at")
         entity = self._state.writable.entities.get(entity_id)
         if entity is not None:
             await self.save([mentioned(entity, at)])
         return entity is not None
 
+    @override
     async def delete(self, entity_ids: Sequence[str]) -> int:
-        """Deletes entities; how many there were."""
         entities = self._state.writable.entities
         there = [entity_id for entity_id in dict.fromkeys(entity_ids) if entity_id in entities]
         for entity_id in there:
@@ -158,8 +160,8 @@ class InMemoryEntities(EntityRepository):
         self._state.queue(Collection.ENTITIES, there)
         return len(there)
 
+    @override
     async def count_accesses(self, accesses: Sequence[Access]) -> None:
-        """Adds to the counts of those that exist."""
         entities = self._state.writable.entities
         for access in accesses:
             if access.item_id in entities:
@@ -176,27 +178,27 @@ class InMemoryRelations(RelationRepository):
     def __init__(self, state: State) -> None:
         self._state = state
 
+    @override
     async def store(self, relations: Sequence[EntityRelation]) -> None:
-        """Inserts or replaces by `relation_id`."""
         check_owner(relations, self._state.user_id)
         data = self._state.writable
         check_ends((end for relation in relations for end in _ends(relation)), data.entities)
         data.relations.update({relation.relation_id: relation for relation in relations})
 
+    @override
     async def get(self, relation_ids: Sequence[str]) -> list[EntityRelation]:
-        """The relations that exist, in the order of the ids."""
         relations = self._state.readable.relations
         return [relations[relation_id] for relation_id in relation_ids if relation_id in relations]
 
+    @override
     async def of(self, entity_id: str, *, limit: int = 100) -> list[EntityRelation]:
-        """Relations that start or end at this entity, surest first, then by id."""
         found = [relation for relation in self._state.readable.relations.values() if entity_id in _ends(relation)]
         return sorted(found, key=lambda relation: (-relation.confidence, relation.relation_id))[: max(limit, 0)]
 
+    @override
     async def related(
         self, entity_id: str, *, depth: int = 1, limit: int = 100, min_confidence: float = 0.0
     ) -> Mapping[str, int]:
-        """Ids of entities that can be reached, with the number of hops."""
         check_depth(depth)
         data = self._state.readable
         pairs = [_ends(relation) for relation in data.relations.values() if relation.confidence >= min_confidence]
@@ -207,16 +209,16 @@ class InMemoryRelations(RelationRepository):
 
         return walk(entity_id, step, depth=depth, limit=limit) if entity_id in data.entities else {}
 
+    @override
     async def delete(self, relation_ids: Sequence[str]) -> int:
-        """Deletes relations; how many there were."""
         relations = self._state.writable.relations
         there = {relation_id for relation_id in relation_ids if relation_id in relations}
         for relation_id in there:
             del relations[relation_id]
         return len(there)
 
+    @override
     async def count(self) -> int:
-        """How many relations there are."""
         return len(self._state.readable.relations)
 
 
@@ -230,43 +232,43 @@ class InMemoryMemories(MemoryRepository):
     def __init__(self, state: State) -> None:
         self._state = state
 
+    @override
     async def get(self, memory_ids: Sequence[str]) -> list[Memory]:
-        """The memories that exist, in the order of the ids."""
         memories = self._state.readable.memories
         return [memories[memory_id] for memory_id in memory_ids if memory_id in memories]
 
+    @override
     async def recent(self, *, limit: int, session_id: str | None = None) -> list[Memory]:
-        """Latest first, of one session or of all; of one moment, the one that was saved first comes last."""
         memories = self._state.readable.memories.values()
         mine = [memory for memory in memories if session_id in (None, memory.session_id)]
         return sorted(mine, key=lambda memory: memory.created_at)[::-1][: max(limit, 0)]
 
+    @override
     async def previous(self, memory_ids: Sequence[str]) -> Mapping[str, str]:
-        """For each of these memories the one before it in its session."""
         sessions: dict[str, list[str]] = {}
         for memory in sorted(self._state.readable.memories.values(), key=lambda memory: memory.created_at):
             sessions.setdefault(memory.session_id, []).append(memory.memory_id)
         before = {later: earlier for ids in sessions.values() for earlier, later in pairwise(ids)}
         return {memory_id: before[memory_id] for memory_id in memory_ids if memory_id in before}
 
+    @override
     async def mentioning(self, entity_id: str) -> list[Memory]:
-        """All memories that mention an entity, in the order of their ids."""
         memories = self._state.readable.memories
         return [memories[one] for one in sorted(memories) if entity_id in memories[one].entity_ids]
 
+    @override
     async def page(self, *, after: str | None = None, limit: int) -> list[Memory]:
-        """Memories in the order of their ids."""
         memories = self._state.readable.memories
         return [memories[one] for one in sorted(memories) if after is None or one > after][: max(limit, 0)]
 
+    @override
     async def save(self, memories: Sequence[Memory]) -> None:
-        """Inserts or replaces, and queues them for the vector index."""
         check_owner(memories, self._state.user_id)
         self._state.writable.memories.update({memory.memory_id: memory for memory in memories})
         self._state.queue(Collection.MEMORIES, [memory.memory_id for memory in memories])
 
+    @override
     async def delete(self, memory_ids: Sequence[str]) -> int:
-        """Deletes memories; how many there were."""
         memories = self._state.writable.memories
         there = [memory_id for memory_id in dict.fromkeys(memory_ids) if memory_id in memories]
         for memory_id in there:
@@ -274,8 +276,8 @@ class InMemoryMemories(MemoryRepository):
         self._state.queue(Collection.MEMORIES, there)
         return len(there)
 
+    @override
     async def count_accesses(self, accesses: Sequence[Access]) -> None:
-        """Adds to the counts of those that exist."""
         memories = self._state.writable.memories
         for access in accesses:
             if access.item_id in memories:

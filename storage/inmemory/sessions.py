@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from typing_extensions import override
+
 from memory.ports.sessions import CONTEXT_TTL, HISTORY_TTL, SessionStore
 from memory.values.base import utc_now
 from memory.values.dialogue import Session, SessionContext, Turn
@@ -34,10 +36,11 @@ class InMemorySessions(SessionStore):
         self._max_sessions = max_sessions
         self._sessions: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
 
+    @override
     async def load(self, session_id: str, *, user_id: str) -> Session:
-        """The session, or an empty one that starts now."""
         return self._load(check_user(user_id), check_session(session_id)).session
 
+    @override
     async def append(
         self,
         session_id: str,
@@ -50,7 +53,6 @@ class InMemorySessions(SessionStore):
         referred: str | None = None,
         revision: Revision | None = None,
     ) -> None:
-        """Adds turns and what was seen in them."""
         kept = self._load(check_user(user_id), check_session(session_id))
         now = self._now()
         session = appended(
@@ -65,17 +67,18 @@ class InMemorySessions(SessionStore):
         )
         self._keep(_Kept(session, now + CONTEXT_TTL, now + HISTORY_TTL))
 
+    @override
     async def store_context(self, context: SessionContext, *, user_id: str) -> None:
-        """Replaces what the session remembers besides its turns."""
         check_owner([context], check_user(user_id))
         kept = self._load(user_id, context.session_id)
         session = kept.session.model_copy(update={"context": bounded(context)})
         self._keep(_Kept(session, self._now() + CONTEXT_TTL, kept.turns_until))
 
+    @override
     async def clear(self, session_id: str, *, user_id: str) -> None:
-        """Forgets the session."""
         self._sessions.pop((check_user(user_id), check_session(session_id)), None)
 
+    @override
     async def ping(self) -> None:
         """Returns: memory always answers."""
 

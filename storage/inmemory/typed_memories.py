@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from typing_extensions import override
+
 from memory.ports.accesses import Access
 from memory.ports.runs import PipelineRun, RunLog
 from memory.ports.typed_memories import TypedMemoryRepository
@@ -19,11 +21,12 @@ class InMemoryTypedMemories(TypedMemoryRepository):
     def __init__(self, state: State) -> None:
         self._state = state
 
+    @override
     async def get(self, memory_ids: Sequence[str]) -> list[TypedMemory]:
-        """The memories that exist, in the order of the ids."""
         memories = self._state.readable.typed_memories
         return [memories[memory_id] for memory_id in memory_ids if memory_id in memories]
 
+    @override
     async def page(
         self,
         *,
@@ -32,7 +35,6 @@ class InMemoryTypedMemories(TypedMemoryRepository):
         entity_type: str | None = None,
         status: MemoryStatus | None = None,
     ) -> list[TypedMemory]:
-        """Memories of a type and status, or of any, in the order of their ids."""
         found = [
             memory
             for memory_id, memory in sorted(self._state.readable.typed_memories.items())
@@ -42,14 +44,14 @@ class InMemoryTypedMemories(TypedMemoryRepository):
         ]
         return found[: max(limit, 0)]
 
+    @override
     async def save(self, memories: Sequence[TypedMemory]) -> None:
-        """Inserts or replaces, and queues them for the vector index."""
         check_owner(memories, self._state.user_id)
         self._state.writable.typed_memories.update({memory.memory_id: memory for memory in memories})
         self._state.queue(Collection.TYPED_MEMORIES, [memory.memory_id for memory in memories])
 
+    @override
     async def delete(self, memory_ids: Sequence[str]) -> int:
-        """Deletes memories; how many there were."""
         memories = self._state.writable.typed_memories
         there = [memory_id for memory_id in dict.fromkeys(memory_ids) if memory_id in memories]
         for memory_id in there:
@@ -57,8 +59,8 @@ class InMemoryTypedMemories(TypedMemoryRepository):
         self._state.queue(Collection.TYPED_MEMORIES, there)
         return len(there)
 
+    @override
     async def count_accesses(self, accesses: Sequence[Access]) -> None:
-        """Adds to the counts of those that exist."""
         memories = self._state.writable.typed_memories
         for access in accesses:
             if access.item_id in memories:
@@ -71,11 +73,11 @@ class InMemoryRuns(RunLog):
     def __init__(self) -> None:
         self._runs: dict[str, PipelineRun] = {}
 
+    @override
     async def save(self, run: PipelineRun) -> None:
-        """Inserts or replaces by `run_id`."""
         self._runs[run.run_id] = run
 
+    @override
     async def latest(self, pipeline: str, *, limit: int = 1) -> list[PipelineRun]:
-        """The latest runs of a job, latest first."""
         mine = [run for run in self._runs.values() if run.pipeline == pipeline]
         return sorted(mine, key=lambda run: (run.started_at, run.run_id), reverse=True)[: max(limit, 0)]

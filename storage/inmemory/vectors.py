@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
+from typing_extensions import override
 
 from memory.ports.generations import GenerationStore, VectorModel
 from memory.ports.vectors import Collection, IndexPoint, IndexQuery, ScoredPoint, StoredPoint, VectorIndex
@@ -27,47 +28,48 @@ class InMemoryVectors(VectorIndex):
         self._dimension = dimension
         self._points: dict[tuple[Collection, str], dict[str, IndexPoint]] = {}
 
+    @override
     async def upsert(self, collection: Collection, points: Sequence[IndexPoint], *, user_id: str) -> None:
-        """Adds points or replaces those with the same id."""
         check_user(user_id)
         check_points(points, collection, self._dimension)
         self._points.setdefault((collection, user_id), {}).update({point.point_id: point for point in points})
 
+    @override
     async def delete(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> None:
-        """Removes this user's points."""
         mine = self._points.get((collection, check_user(user_id)), {})
         for point_id in point_ids:
             mine.pop(point_id, None)
 
+    @override
     async def delete_user(self, collection: Collection, *, user_id: str) -> None:
-        """Removes all points of this user."""
         self._points.pop((collection, check_user(user_id)), None)
 
+    @override
     async def get(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> list[IndexPoint]:
-        """This user's points that exist, in the order of the ids; terms in rising order, no metadata."""
         mine = self._points.get((collection, check_user(user_id)), {})
         return [_without_metadata(mine[point_id]) for point_id in point_ids if point_id in mine]
 
+    @override
     async def search(self, queries: Sequence[IndexQuery], *, user_id: str) -> list[list[ScoredPoint]]:
-        """Runs the searches one after another; equal scores are ordered by id."""
         check_user(user_id)
         for query in queries:
             check_query(query, self._dimension)
         return [self._search(query, self._points.get((query.collection, user_id), {})) for query in queries]
 
+    @override
     async def count(self, collection: Collection, *, user_id: str) -> int:
-        """How many points this user has."""
         return len(self._points.get((collection, check_user(user_id)), {}))
 
+    @override
     async def stored(self, collection: Collection, *, user_id: str) -> list[StoredPoint]:
-        """All points of this user."""
         mine = self._points.get((collection, check_user(user_id)), {})
         return [StoredPoint(point.point_id, point.fingerprint) for point in mine.values()]
 
+    @override
     async def users(self, collection: Collection) -> list[str]:
-        """Everybody who has points, sorted."""
         return sorted(user for (where, user), points in self._points.items() if where is collection and points)
 
+    @override
     async def ping(self) -> None:
         """Always answers."""
 
@@ -104,14 +106,15 @@ class InMemoryGenerations(GenerationStore):
         self._indexes: dict[str, InMemoryVectors] = {}
         self.live: str | None = None
 
+    @override
     def index(self, model: VectorModel) -> InMemoryVectors:
-        """The index of a model's vectors."""
         return self._indexes.setdefault(model.model_id, InMemoryVectors(dimension=model.dimension))
 
+    @override
     async def make_live(self, model: VectorModel) -> None:
-        """Notes the name."""
         self.live = model.model_id
 
+    @override
     async def drop(self, model: VectorModel) -> None:
         """Empties a model's index; those who still hold it see that."""
         if dropped := self._indexes.pop(model.model_id, None):

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import structlog
 from qdrant_client import AsyncQdrantClient, models
+from typing_extensions import override
 
 from memory.ports.vectors import Collection, IndexPoint, IndexQuery, ScoredPoint, StoredPoint, VectorIndex
 
@@ -123,27 +124,27 @@ class QdrantVectors(VectorIndex):
             live=live,
         )
 
+    @override
     async def upsert(self, collection: Collection, points: Sequence[IndexPoint], *, user_id: str) -> None:
-        """Adds points or replaces those with the same id; 256 a request."""
         check_user(user_id)
         check_points(points, collection, self._dimension)
         for batch in batches(points, POINTS_AT_ONCE):
             structs = [stored_point(point, collection, user_id) for point in batch]
             await self._in(collection, partial(self._client.upsert, points=structs, wait=True))
 
+    @override
     async def delete(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> None:
-        """Removes this user's points."""
         for batch in batches(stored_ids(check_user(user_id), point_ids), POINTS_AT_ONCE):
             chosen = models.PointIdsList(points=list(batch))
             await self._in(collection, partial(self._client.delete, points_selector=chosen, wait=True))
 
+    @override
     async def delete_user(self, collection: Collection, *, user_id: str) -> None:
-        """Removes all points of this user, in one operation."""
         chosen = models.FilterSelector(filter=mine(check_user(user_id)))
         await self._in(collection, partial(self._client.delete, points_selector=chosen, wait=True))
 
+    @override
     async def get(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> list[IndexPoint]:
-        """This user's points that exist, in the order of the ids."""
         found: dict[str, IndexPoint] = {}
         for batch in batches(stored_ids(check_user(user_id), point_ids), POINTS_AT_ONCE):
             records = await self._in(
@@ -154,8 +155,8 @@ class QdrantVectors(VectorIndex):
             found |= {point.point_id: point for point in points}
         return [found[point_id] for point_id in point_ids if point_id in found]
 
+    @override
     async def search(self, queries: Sequence[IndexQuery], *, user_id: str) -> list[list[ScoredPoint]]:
-        """Runs several searches at once, one request a collection; equal scores are ordered by id."""
         check_user(user_id)
         for query in queries:
             check_query(query, self._dimension)
@@ -175,13 +176,13 @@ class QdrantVectors(VectorIndex):
                 results[place] = one
         return results
 
+    @override
     async def count(self, collection: Collection, *, user_id: str) -> int:
-        """How many points this user has."""
         chosen = mine(check_user(user_id))
         return (await self._in(collection, partial(self._client.count, count_filter=chosen, exact=True))).count
 
+    @override
     async def stored(self, collection: Collection, *, user_id: str) -> list[StoredPoint]:
-        """All points of this user, read 256 at a time."""
         chosen = mine(check_user(user_id))
         found: list[StoredPoint] = []
         after: models.ExtendedPointId | None = None
@@ -200,15 +201,15 @@ class QdrantVectors(VectorIndex):
             if after is None:
                 return found
 
+    @override
     async def users(self, collection: Collection) -> list[str]:
-        """Everybody who has points, sorted."""
-
         async def facet(limit: int) -> Sequence[FacetHit]:
             request = partial(self._client.facet, key=USER_ID, limit=limit, exact=True)
             return (await self._in(collection, request)).hits
 
         return await owners(facet)
 
+    @override
     async def ping(self) -> None:
         """Returns when the server answers, is new enough, and this model is live in it."""
         await self._collections.check()

@@ -1,5 +1,7 @@
 """Rate limits that all processes share, in Redis or Valkey (STORES, Choice)."""
 
+from typing_extensions import override
+
 from memory.ports.coordination import RateLimiter
 
 from ..shared.checks import check_user
@@ -24,8 +26,8 @@ class RedisRateLimiter(RateLimiter):
         self._allowance = Allowance(requests_per_minute, burst)
         self._take = redis.commands.register_script(TAKE)
 
+    @override
     async def take(self, *, user_id: str) -> None:
-        """Counts a request, in one script."""
         arguments = [self._allowance.interval_us, self._allowance.burst]
         answer = self._take(keys=[limit_key(check_user(user_id))], args=arguments)
         wait_us = await self._redis.ask(answer, component=COMPONENT)

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 import structlog
 from redis.asyncio.lock import Lock
 from redis.exceptions import LockNotOwnedError
+from typing_extensions import override
 
 from memory.ports.coordination import Locks
 from memory.values.errors import StoreUnavailable
@@ -34,9 +35,9 @@ class RedisLocks(Locks):
     def __init__(self, redis: RedisClient) -> None:
         self._redis = redis
 
+    @override
     @asynccontextmanager
     async def held(self, name: str, *, ttl_s: float = 30.0) -> AsyncIterator[bool]:
-        """Tries to take the lock and does not wait: yields whether this caller has it."""
         lock = _Lock(self._redis.commands, lock_key(name), timeout=ttl_s, blocking=False, thread_local=False)
         if not await self._redis.ask(lock.acquire(), component=COMPONENT):
             yield False
@@ -75,6 +76,7 @@ class RedisLocks(Locks):
 
 
 class _Lock(Lock):
+    @override
     async def do_acquire(self, token: str | bytes) -> bool:
         # An answer that was lost made the client ask again: then it is our own token that stands in the way.
         return await super().do_acquire(token) or await self.redis.get(self.name) == token

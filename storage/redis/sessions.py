@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from redis.asyncio.client import Pipeline
 from redis.exceptions import RedisError
 from redis.typing import EncodableT, FieldT
+from typing_extensions import override
 
 from memory.ports.sessions import (
     CONTEXT_TTL,
@@ -54,6 +55,7 @@ class RedisSessions(SessionStore):
         self._append = self._redis.commands.register_script(APPEND)
         self._now = now
 
+    @override
     async def load(self, session_id: str, *, user_id: str) -> Session:
         """The session, or an empty one that starts now; what cannot be read of it is left out and logged."""
         context, *lists = session_keys(check_user(user_id), check_session(session_id))
@@ -69,6 +71,7 @@ class RedisSessions(SessionStore):
             turns=tuple(turn for entry in turns or [] if (turn := _turn(entry)) is not None),
         )
 
+    @override
     async def append(
         self,
         session_id: str,
@@ -97,8 +100,8 @@ class RedisSessions(SessionStore):
         }
         await self._ask(self._append(keys=keys, args=[orjson.dumps(call)]))
 
+    @override
     async def store_context(self, context: SessionContext, *, user_id: str) -> None:
-        """Replaces what the session remembers besides its turns, in one transaction."""
         check_owner([context], check_user(user_id))
         context = bounded(context)
         fields: dict[FieldT, EncodableT] = {
@@ -119,12 +122,12 @@ class RedisSessions(SessionStore):
                     pipeline.expire(name, _TTLS_S[0])
             await self._ask(pipeline.execute())
 
+    @override
     async def clear(self, session_id: str, *, user_id: str) -> None:
-        """Forgets the session."""
         await self._ask(self._redis.commands.unlink(*session_keys(check_user(user_id), check_session(session_id))))
 
+    @override
     async def ping(self) -> None:
-        """Returns when the server answers."""
         await self._ask(self._redis.commands.ping())
 
     async def close(self) -> None:

@@ -9,6 +9,7 @@ from operator import attrgetter
 
 import structlog
 from pydantic import ValidationError
+from typing_extensions import override
 
 from memory.ports.record import SystemOfRecord, UnitOfWork
 from memory.values.base import utc_now
@@ -73,14 +74,16 @@ class JournaledRecord(SystemOfRecord):
             _log.error("journal_drain_died", error=repr(error))
         self._draining = asyncio.get_running_loop().create_task(self._drain_forever())
 
+    @override
     def reading(self, *, user_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
         """A consistent view of what the inner one has; what waits is not in it."""
         return self._inner.reading(user_id=user_id)
 
+    @override
     def writing(self, *, user_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
-        """A transaction of the inner one."""
         return self._inner.writing(user_id=user_id)
 
+    @override
     async def append(self, resources: Sequence[Resource], *, user_id: str) -> bool:
         """Appends to the raw log, or to the journal.
 
@@ -104,10 +107,11 @@ class JournaledRecord(SystemOfRecord):
         await self._hold(resources, user_id)
         return False
 
+    @override
     async def ping(self) -> None:
-        """Asks the inner one."""
         await self._inner.ping()
 
+    @override
     def figures(self) -> Mapping[str, float | str]:
         """The inner one's, and what the journal of this process holds and has held."""
         shown: dict[str, float | str] = {
@@ -123,6 +127,7 @@ class JournaledRecord(SystemOfRecord):
             shown["since"] = self._away_since.isoformat()
         return shown
 
+    @override
     async def close(self) -> None:
         """Stops handing over; what waits is kept for the next start."""
         if self._draining is not None:

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from typing_extensions import override
+
 from memory.ports.coordination import RateLimiter
 from memory.values.errors import StoreUnavailable
 
@@ -24,12 +26,8 @@ class ResilientRateLimiter(RateLimiter):
         self._fallback = fallback
         self._circuit = circuit
 
+    @override
     async def take(self, *, user_id: str) -> None:
-        """Counts a request.
-
-        Raises:
-            Overloaded: The user has sent too many.
-        """
         try:
             await self._circuit.call(lambda: self._primary.take(user_id=user_id))
         except StoreUnavailable:  # the circuit has logged and counted it

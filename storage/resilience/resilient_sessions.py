@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import partial
 
 import structlog
+from typing_extensions import override
 
 from memory.ports.sessions import HISTORY_TTL, HISTORY_TURNS, SessionStore
 from memory.values.base import utc_now
@@ -72,8 +73,8 @@ class ResilientSessions(SessionStore):
         """Whether the fallback answers now; `fallbacks` counts the calls that it answered."""
         return self._recovery is not None
 
+    @override
     async def load(self, session_id: str, *, user_id: str) -> Session:
-        """The session, or an empty one that starts now."""
         if not self.degraded:
             try:
                 return await self._primary.load(session_id, user_id=user_id)
@@ -85,6 +86,7 @@ class ResilientSessions(SessionStore):
         self.fallbacks += 1
         return await self._fallback.load(session_id, user_id=user_id)
 
+    @override
     async def append(
         self,
         session_id: str,
@@ -97,7 +99,6 @@ class ResilientSessions(SessionStore):
         referred: str | None = None,
         revision: Revision | None = None,
     ) -> None:
-        """Adds turns and what was seen in them."""
         await self._change(
             lambda store: store.append(
                 session_id,
@@ -111,16 +112,17 @@ class ResilientSessions(SessionStore):
             )
         )
 
+    @override
     async def store_context(self, context: SessionContext, *, user_id: str) -> None:
-        """Replaces what the session remembers besides its turns."""
         await self._change(lambda store: store.store_context(context, user_id=user_id))
 
+    @override
     async def clear(self, session_id: str, *, user_id: str) -> None:
-        """Forgets the session."""
         await self._change(lambda store: store.clear(session_id, user_id=user_id))
         if self.degraded:
             self._recalled.add((user_id, session_id))
 
+    @override
     async def ping(self) -> None:
         """Asks the primary, so that health shows it; raises while it is away although sessions go on."""
         await self._primary.ping()

@@ -4,6 +4,8 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from typing_extensions import override
+
 from memory.ports.record import Backlog, OutboxEntry
 from memory.ports.vectors import Collection
 from memory.values.records import Resource
@@ -74,8 +76,8 @@ class SqliteBacklog(Backlog):
         self._writer = writer
         self._files = [path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")]
 
+    @override
     async def unlearned(self, *, limit: int, user_id: str | None = None) -> list[Resource]:
-        """Entries of the raw log not yet learned, oldest first."""
         where, owner = _of(user_id)
         statement = f"SELECT sequence, body FROM resources WHERE learned = 0{where} ORDER BY sequence LIMIT ?"  # noqa: S608
 
@@ -84,8 +86,8 @@ class SqliteBacklog(Backlog):
 
         return await self._read(work)
 
+    @override
     async def outbox(self, *, limit: int, user_id: str | None = None) -> list[OutboxEntry]:
-        """Items not yet in the vector index, oldest first."""
         where, owner = _of(user_id)
         columns = "sequence, user_id, collection, item_id"
         statement = f"SELECT {columns} FROM outbox WHERE 1{where} ORDER BY sequence LIMIT ?"  # noqa: S608
@@ -98,9 +100,8 @@ class SqliteBacklog(Backlog):
 
         return await self._read(work)
 
+    @override
     async def acknowledge(self, entries: Sequence[OutboxEntry]) -> None:
-        """Takes entries off the outbox; one that was saved again has another number and stays."""
-
         def work(connection: sqlite3.Connection) -> None:
             connection.executemany(
                 "DELETE FROM outbox WHERE sequence = ? AND user_id = ? AND collection = ? AND item_id = ?",
@@ -109,22 +110,20 @@ class SqliteBacklog(Backlog):
 
         await self._write(work)
 
+    @override
     async def requeue(self, collection: Collection, item_ids: Sequence[str], *, user_id: str) -> None:
-        """Puts items on the outbox again, whether or not they exist."""
         owner = check_user(user_id)
         await self._write(lambda connection: queue(connection, owner, collection, item_ids))
 
+    @override
     async def users(self, *, after: str | None = None, limit: int) -> list[str]:
-        """Users with any data, sorted by code point."""
-
         def work(connection: sqlite3.Connection) -> list[str]:
             return _users(connection, after or "", max(limit, 0))
 
         return await self._read(work)
 
+    @override
     async def counts(self) -> Mapping[str, int]:
-        """Totals for the metrics."""
-
         def work(connection: sqlite3.Connection) -> dict[str, int]:
             totals = dict(zip(_COUNTED, connection.execute(_COUNTS).fetchone(), strict=True))
             totals["users"] = len(_users(connection, "", _ALL))

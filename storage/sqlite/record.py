@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
+from typing_extensions import override
+
 from memory.ports.record import SystemOfRecord, UnitOfWork
 
 from ..shared.checks import check_user
@@ -41,6 +43,7 @@ class SqliteUnit(UnitOfWork):
         self.changes = SqliteChanges(transaction)
         self._transaction = transaction
 
+    @override
     async def commit(self) -> None:
         """Makes all of it durable, or none.
 
@@ -48,8 +51,8 @@ class SqliteUnit(UnitOfWork):
         """
         await self._transaction.commit()
 
+    @override
     async def rollback(self) -> None:
-        """Undoes all of it."""
         await self._transaction.rollback()
 
 
@@ -100,14 +103,15 @@ class SqliteRecord(SystemOfRecord):
             others=(reader, counter),
         )
 
+    @override
     def reading(self, *, user_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
-        """A consistent view of one user's data."""
         return self._reading(check_user(user_id))
 
+    @override
     def writing(self, *, user_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
-        """A transaction that may write; one at a time."""
         return self._writing(check_user(user_id))
 
+    @override
     async def ping(self) -> None:
         """Reads, and writes after a failed write: only that shows that the lock is gone, or the disk has room again."""
         async with self._readers.lane():
@@ -117,12 +121,12 @@ class SqliteRecord(SystemOfRecord):
                 await lane.run(_rewrite)
                 await lane.commit()
 
+    @override
     def figures(self) -> Mapping[str, float | str]:
-        """Failures since the start; `status` and the latest `error` until work succeeds again."""
         return figures_of(pool.health for pool in reversed(self._pools))
 
+    @override
     async def close(self) -> None:
-        """Finishes what is under way and lets go of the files."""
         for pool in self._pools:
             await pool.close()
 

@@ -2,6 +2,8 @@
 
 import sqlite3
 
+from typing_extensions import override
+
 from memory.ports.runs import PipelineRun, RunLog
 
 from ..shared.timestamps import microseconds
@@ -27,8 +29,8 @@ class SqliteRuns(RunLog):
         self._reader = reader
         self._writer = writer
 
+    @override
     async def save(self, run: PipelineRun) -> None:
-        """Inserts or replaces by `run_id`."""
         row = (run.run_id, run.pipeline, microseconds(run.started_at), run.model_dump_json())
 
         def work(connection: sqlite3.Connection) -> None:
@@ -38,9 +40,8 @@ class SqliteRuns(RunLog):
             await lane.run(work)
             await lane.commit()
 
+    @override
     async def latest(self, pipeline: str, *, limit: int = 1) -> list[PipelineRun]:
-        """The latest runs of a job, latest first."""
-
         def work(connection: sqlite3.Connection) -> list[PipelineRun]:
             rows = connection.execute(_LATEST, (pipeline, max(limit, 0)))
             return [PipelineRun.model_validate_json(body) for (body,) in rows]

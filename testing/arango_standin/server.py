@@ -13,6 +13,8 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from typing_extensions import override
+
 from .api import SYSTEM_DATABASE, Api, Reply, Request
 from .errors import ServerError
 from .values import dumps
@@ -45,7 +47,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = do_HEAD = _answer  # noqa: N815
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+    @override
+    def log_message(self, format: str, *args: Any) -> None:
         """Say nothing."""
 
 
@@ -59,19 +62,23 @@ class _HttpServer(ThreadingHTTPServer):
         self._connections: set[socket.socket] = set()
         super().__init__(("127.0.0.1", port), _Handler)
 
+    @override
     def server_bind(self) -> None:
         """Bind without looking the host's name up, which may take seconds."""
         TCPServer.server_bind(self)
         self.server_name, self.server_port = "127.0.0.1", int(self.server_address[1])
 
+    @override
     def process_request(self, request: Any, client_address: Any) -> None:
         self._connections.add(request)
         super().process_request(request, client_address)
 
+    @override
     def shutdown_request(self, request: Any) -> None:
         self._connections.discard(request)
         super().shutdown_request(request)
 
+    @override
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Show the stand-in's own errors; a client that went away is none."""
         if not isinstance(sys.exception(), ConnectionError):

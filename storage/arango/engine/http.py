@@ -9,6 +9,7 @@ from requests import Session
 from requests.adapters import HTTPAdapter
 from requests.auth import HTTPBasicAuth
 from requests.exceptions import ConnectTimeout, RequestException, Timeout
+from typing_extensions import override
 
 from memory.values.errors import StoreUnavailable
 
@@ -39,6 +40,7 @@ class ArangoHttp(HTTPClient):
         self._read_timeout_s = read_timeout_s
         self._connections = connections
 
+    @override
     def create_session(self, host: str) -> Session:
         """A session for one server, which several threads may use."""
         session = Session()
@@ -48,6 +50,7 @@ class ArangoHttp(HTTPClient):
             session.mount(scheme, adapter)
         return session
 
+    @override
     def send_request(
         self,
         session: Session,

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from typing_extensions import override
+
 from memory.ports.facts import Categories, CategoryAccessRepository, CategoryRepository
 from memory.values.facts import Category, CategoryAccess, FactStatus
 
@@ -25,16 +27,16 @@ class ArangoCategories(CategoryRepository):
         self._transaction = transaction
         self._user_id = transaction.user_id
 
+    @override
     async def get(self, category_id: str) -> Category | None:
-        """One category."""
         return await self._transaction.read(lambda query: _with_id(query, category_id))
 
+    @override
     async def get_by_name(self, name: str) -> Category | None:
-        """The category of this name."""
         return await self._transaction.read(lambda query: self._named(query, name))
 
+    @override
     async def create(self, category: Category) -> bool:
-        """Adds a category; False where the name or the id is taken."""
         check_owner([category], self._user_id)
 
         def work(query: Query) -> bool:
@@ -45,8 +47,8 @@ class ArangoCategories(CategoryRepository):
 
         return await self._transaction.write(work)
 
+    @override
     async def upsert(self, category: Category) -> None:
-        """Adds the category, or replaces the one of this name, whose id is then kept."""
         check_owner([category], self._user_id)
 
         def work(query: Query) -> None:
@@ -59,16 +61,15 @@ class ArangoCategories(CategoryRepository):
 
         await self._transaction.write(work)
 
+    @override
     async def list(self) -> Categories:
-        """All categories by name."""
-
         def work(query: Query) -> Categories:
             return sorted(items.values(Category, query(aql.CATEGORIES)), key=lambda category: category.name)
 
         return await self._transaction.read(work)
 
+    @override
     async def count_items_per_category(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> Mapping[str, int]:
-        """How many facts each category has, for those that have any."""
         return await facts_by_category(self._transaction, status)
 
     def _named(self, query: Query, name: str) -> Category | None:
@@ -95,8 +96,8 @@ class ArangoCategoryAccesses(CategoryAccessRepository):
         self._transaction = transaction
         self._user_id = transaction.user_id
 
+    @override
     async def create_many(self, accesses: Sequence[CategoryAccess]) -> None:
-        """Adds accesses; one whose id is there already is skipped."""
         check_owner(accesses, self._user_id)
         first: dict[str, CategoryAccess] = {}
         for access in accesses:
@@ -121,8 +122,8 @@ class ArangoCategoryAccesses(CategoryAccessRepository):
 
         await self._transaction.write(work)
 
+    @override
     async def count_since(self, since: datetime) -> Mapping[str, int]:
-        """How often each category was used at or after `since`."""
         first = microseconds(check_moment(since, "since"))
 
         def work(query: Query) -> dict[str, int]:
@@ -130,9 +131,8 @@ class ArangoCategoryAccesses(CategoryAccessRepository):
 
         return await self._transaction.read(work)
 
+    @override
     async def last_accessed(self) -> Mapping[str, datetime]:
-        """When each category was used last."""
-
         def work(query: Query) -> dict[str, datetime]:
             return {text_of(name): moment_of(last) for name, last in query(aql.CATEGORIES_LAST_USED)}
 

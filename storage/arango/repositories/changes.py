@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from typing_extensions import override
+
 from memory.ports.changes import ChangeLog, Changes
 from memory.values.changes import Change, ChangeKind
 
@@ -23,8 +25,8 @@ class ArangoChanges(ChangeLog):
         self._transaction = transaction
         self._user_id = transaction.user_id
 
+    @override
     async def append(self, changes: Sequence[Change]) -> None:
-        """Appends in order; an id that is there already is skipped."""
         check_owner(changes, self._user_id)
         first: dict[str, Change] = {}
         for change in changes:
@@ -42,10 +44,11 @@ class ArangoChanges(ChangeLog):
 
         await self._transaction.write(work)
 
+    @override
     async def get(self, change_ids: Sequence[str]) -> Changes:
-        """The changes that exist, in the order of the ids."""
         return await self._transaction.read(lambda query: self._by_id(query, change_ids))
 
+    @override
     async def list(
         self,
         *,
@@ -54,7 +57,6 @@ class ArangoChanges(ChangeLog):
         subject: str | None = None,
         kind: ChangeKind | None = None,
     ) -> Changes:
-        """The latest changes, of one subject or kind or of all, latest first."""
         conditions = {
             "before": _AFTER_ALL if before is None else min(before, _AFTER_ALL),
             "kind": None if kind is None else kind.value,
@@ -66,8 +68,8 @@ class ArangoChanges(ChangeLog):
             conditions["subject"] = key_of(self._user_id, subject)
         return await self._transaction.read(lambda query: items.values(Change, query(statement, **conditions)))
 
+    @override
     async def mark_undone(self, change_id: str, *, at: datetime | None) -> bool:
-        """Sets or clears `undone_at`; whether there is such a change."""
         if at is not None:
             check_moment(at, "at")
 

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from typing_extensions import override
+
 from memory.ports.accesses import Access
 from memory.ports.repositories import EntityRepository
 from memory.ports.vectors import Collection
@@ -28,21 +30,21 @@ class ArangoEntities(EntityRepository):
         self._transaction = transaction
         self._user_id = transaction.user_id
 
+    @override
     async def get(self, entity_ids: Sequence[str]) -> list[Entity]:
-        """The entities that exist, in the order of the ids."""
         return await self._transaction.read(
             lambda query: items.by_id(query, _COLLECTION, Entity, self._user_id, entity_ids)
         )
 
+    @override
     async def get_by_value(self, value: str) -> Entity | None:
-        """The entity with this name or alias: active before others, names before aliases."""
-
         def work(query: Query) -> Entity | None:
             found = query(aql.BY_NAME, name=comparable(value), active=_ACTIVE)
             return next(iter(items.values(Entity, found)), None)
 
         return await self._transaction.read(work)
 
+    @override
     async def found_in(self, text: str) -> list[Entity]:
         """Active entities whose name or an alias occurs in the text: longest name first, then first in the text.
 
@@ -70,25 +72,25 @@ class ArangoEntities(EntityRepository):
 
         return await self._transaction.read(work)
 
+    @override
     async def recent(self, *, limit: int) -> list[Entity]:
-        """Active entities, latest mentioned first."""
         return await self._transaction.read(
             lambda query: items.values(Entity, query(aql.RECENT_ENTITIES, active=_ACTIVE, limit=max(limit, 0)))
         )
 
+    @override
     async def page(self, *, after: str | None = None, limit: int) -> list[Entity]:
-        """Entities of any status in the order of their ids."""
         return await self._transaction.read(
             lambda query: items.values(Entity, items.page(query, _COLLECTION, after=after, limit=limit))
         )
 
+    @override
     async def save(self, entities: Sequence[Entity]) -> None:
-        """Inserts or replaces, and queues them for the vector index."""
         check_owner(entities, self._user_id)
         await self._transaction.write(lambda query: self._save(query, entities))
 
+    @override
     async def update_mention(self, entity_id: str, *, at: datetime) -> bool:
-        """Counts one more mention at this time; whether there is such an entity."""
         check_moment(at, "at")
 
         def work(query: Query) -> bool:
@@ -98,9 +100,8 @@ class ArangoEntities(EntityRepository):
 
         return await self._transaction.write(work)
 
+    @override
     async def delete(self, entity_ids: Sequence[str]) -> int:
-        """Deletes entities and their names; how many there were."""
-
         def work(query: Query) -> int:
             there = items.delete(self._transaction, query, _COLLECTION, Collection.ENTITIES, entity_ids)
             query(aql.REMOVE_OLD_NAMES, entities=list(there), kept=[])
@@ -108,9 +109,8 @@ class ArangoEntities(EntityRepository):
 
         return await self._transaction.write(work)
 
+    @override
     async def count_accesses(self, accesses: Sequence[Access]) -> None:
-        """Adds to the counts of those that exist."""
-
         def work(query: Query) -> None:
             for access in accesses:
                 found = items.by_id(query, _COLLECTION, Entity, self._user_id, [access.item_id])

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from typing_extensions import override
+
 from memory.ports.facts import FactRepository, Facts, Strings
 from memory.ports.vectors import Collection
 from memory.values.errors import NotFound
@@ -28,16 +30,16 @@ class ArangoFacts(FactRepository):
         self._transaction = transaction
         self._user_id = transaction.user_id
 
+    @override
     async def get(self, fact_id: str) -> Fact | None:
-        """One fact, whatever its status."""
         return next(iter(await self.get_many([fact_id])), None)
 
+    @override
     async def get_many(self, fact_ids: Sequence[str]) -> Facts:
-        """The facts that exist, in the order of the ids."""
         return await self._transaction.read(lambda query: self._by_id(query, fact_ids))
 
+    @override
     async def create_many(self, facts: Sequence[Fact]) -> Strings:
-        """Adds facts; one whose id is there already is left as it is."""
         check_owner(facts, self._user_id)
         first: dict[str, Fact] = {}
         for fact in facts:
@@ -50,8 +52,8 @@ class ArangoFacts(FactRepository):
 
         return await self._transaction.write(work)
 
+    @override
     async def update(self, fact: Fact) -> None:
-        """Replaces a fact."""
         check_owner([fact], self._user_id)
 
         def work(query: Query) -> None:
@@ -61,8 +63,8 @@ class ArangoFacts(FactRepository):
 
         await self._transaction.write(work)
 
+    @override
     async def update_status(self, fact_id: str, status: FactStatus, *, now: datetime) -> bool:
-        """Sets status and `updated_at`; whether there is such a fact."""
         check_moment(now, "now")
 
         def work(query: Query) -> bool:
@@ -72,78 +74,75 @@ class ArangoFacts(FactRepository):
 
         return await self._transaction.write(work)
 
+    @override
     async def list(
         self, *, category: str | None = None, status: FactStatus | None = FactStatus.ACTIVE, limit: int = 100
     ) -> Facts:
-        """Facts of a category, or of all; of a status, or of any."""
         return await self._facts(aql.FACTS, **_filter(category, status), limit=max(limit, 0))
 
+    @override
     async def page(self, *, after: str | None = None, limit: int) -> Facts:
-        """Facts of any status in the order of their ids."""
         return await self._transaction.read(
             lambda query: items.values(Fact, items.page(query, _COLLECTION, after=after, limit=limit))
         )
 
+    @override
     async def count(self, *, category: str | None = None, status: FactStatus | None = FactStatus.ACTIVE) -> int:
-        """How many there are."""
         return await self._transaction.read(lambda query: int(query(aql.COUNT_FACTS, **_filter(category, status))[0]))
 
+    @override
     async def find_potential_conflicts(self, subject: str, predicate: str, *, exclude_id: str | None = None) -> Facts:
-        """Active facts with this subject and predicate, compared in normalised form."""
         about = self._key(subject, predicate)
         left_out = None if exclude_id is None else key_of(self._user_id, exclude_id)
         return await self._facts(aql.CONFLICTING_FACTS, about=about, active=_ACTIVE, left_out=left_out)
 
+    @override
     async def list_duplicates(self) -> Sequence[tuple[Fact, ...]]:
-        """Groups of active facts that say the same, each oldest first."""
-
         def work(query: Query) -> Sequence[tuple[Fact, ...]]:
             groups = [tuple(items.values(Fact, bodies)) for bodies in query(aql.DUPLICATE_FACTS, active=_ACTIVE)]
             return sorted(groups, key=lambda group: group[0].fact_id)
 
         return await self._transaction.read(work)
 
+    @override
     async def count_by_subject_recent(self, subject: str, *, since: datetime) -> int:
-        """How many active facts about this subject were recorded at or after `since`."""
         first = microseconds(check_moment(since, "since"))
         key = self._key(subject)
         return await self._transaction.read(
             lambda query: int(query(aql.COUNT_RECENT_FACTS_ABOUT, subject=key, active=_ACTIVE, since=first)[0])
         )
 
+    @override
     async def list_distinct_categories(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> Strings:
-        """Names of the categories that facts of this status have, sorted."""
         return sorted(await facts_by_category(self._transaction, status))
 
+    @override
     async def list_old_low_confidence(self, *, recorded_before: datetime, below: float) -> Facts:
-        """Active facts that were recorded before then and have a confidence below this."""
         before = microseconds(check_moment(recorded_before, "recorded_before"))
         return await self._facts(aql.OLD_UNSURE_FACTS, active=_ACTIVE, before=before, below=below)
 
+    @override
     async def get_stats_by_status(self) -> Mapping[FactStatus, int]:
-        """How many facts there are of each status."""
-
         def work(query: Query) -> dict[FactStatus, int]:
             found = dict(query(aql.FACTS_BY_STATUS))
             return {status: int(found.get(status.value, 0)) for status in FactStatus}
 
         return await self._transaction.read(work)
 
+    @override
     async def get_avg_confidence(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> float | None:
-        """The mean confidence; None where there is no fact."""
-
         def work(query: Query) -> float | None:
             (mean,) = query(aql.FACTS_CONFIDENCE, status=_value(status))
             return None if mean is None else float(mean)
 
         return await self._transaction.read(work)
 
+    @override
     async def list_all_ids(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> Strings:
-        """All ids, sorted."""
         return await self._transaction.read(lambda query: query(aql.FACT_IDS, status=_value(status)))
 
+    @override
     async def get_superseding(self, archived_id: str) -> Fact | None:
-        """The fact that took this one's place; the latest where there are several."""
         superseded = key_of(self._user_id, archived_id)
         return next(iter(await self._facts(aql.SUPERSEDING_FACT, superseded=superseded)), None)
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from typing_extensions import override
+
 from memory.ports.facts import GraphRepository
 from memory.values.facts import GraphEdge
 
@@ -23,8 +25,8 @@ class ArangoGraph(GraphRepository):
         self._transaction = transaction
         self._user_id = transaction.user_id
 
+    @override
     async def create_many(self, edges: Sequence[GraphEdge]) -> list[str]:
-        """Adds edges; one whose names or whose id are there already changes nothing."""
         check_owner(edges, self._user_id)
 
         def work(query: Query) -> list[str]:
@@ -45,21 +47,21 @@ class ArangoGraph(GraphRepository):
 
         return await self._transaction.write(work)
 
+    @override
     async def get_by_subject(self, subject: str) -> list[GraphEdge]:
-        """Edges that start at this name."""
         vertex = self._vertex(subject)
         return await self._transaction.read(lambda query: items.values(GraphEdge, query(aql.EDGES_FROM, vertex=vertex)))
 
+    @override
     async def get_neighbors(self, subject: str, *, depth: int = 1, limit: int = 100) -> Mapping[str, int]:
-        """Names that can be reached, with the number of hops."""
         check_depth(depth)
         vertex = self._vertex(subject)
         return await self._transaction.read(
             lambda query: dict(query(aql.NEIGHBOURS, vertex=vertex, depth=depth, limit=max(limit, 0)))
         )
 
+    @override
     async def delete_by_subject(self, subject: str) -> int:
-        """Deletes the edges that start at this name, and names that no edge touches then."""
         vertex = self._vertex(subject)
 
         def work(query: Query) -> int:
@@ -70,25 +72,24 @@ class ArangoGraph(GraphRepository):
 
         return await self._transaction.write(work)
 
+    @override
     async def list_all(self) -> list[GraphEdge]:
-        """All edges."""
         return await self._transaction.read(lambda query: items.values(GraphEdge, query(aql.EDGES)))
 
+    @override
     async def delete_all(self) -> int:
-        """Deletes all edges and names of this user; how many edges those were."""
-
         def work(query: Query) -> int:
             query(aql.REMOVE_NODES)
             return len(query(aql.REMOVE_EDGES))
 
         return await self._transaction.write(work)
 
+    @override
     async def count(self) -> int:
-        """How many edges there are."""
         return await items.count(self._transaction, _COLLECTION)
 
+    @override
     async def update_weight(self, subject: str, predicate: str, object_: str, weight: float) -> bool:
-        """Sets the weight of an edge; whether there is one."""
         check_weight(weight)
         key = key_of(self._user_id, *map(comparable, (subject, predicate, object_)))
 

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from typing_extensions import override
+
 from memory.ports.repositories import RawLog, Resources, Strings
 from memory.values.records import Resource, ResourceKind
 
@@ -24,8 +26,8 @@ class ArangoLog(RawLog):
         self._transaction = transaction
         self._user_id = transaction.user_id
 
+    @override
     async def append(self, resources: Sequence[Resource]) -> None:
-        """Appends in order; an id that is there already is skipped."""
         check_owner(resources, self._user_id)
         first: dict[str, Resource] = {}
         for resource in resources:
@@ -45,14 +47,14 @@ class ArangoLog(RawLog):
 
         await self._transaction.write(work)
 
+    @override
     async def get(self, resource_ids: Sequence[str]) -> Resources:
-        """The entries that exist, in the order of the ids."""
         return await self._transaction.read(
             lambda query: items.by_id(query, _COLLECTION, Resource, self._user_id, resource_ids)
         )
 
+    @override
     async def session(self, session_id: str, *, limit: int, before: int | None = None) -> Resources:
-        """The latest `limit` entries of a session, oldest first."""
         end = _AFTER_ALL if before is None else min(before, _AFTER_ALL)
 
         def work(query: Query) -> Resources:
@@ -61,10 +63,10 @@ class ArangoLog(RawLog):
 
         return await self._transaction.read(work)
 
+    @override
     async def list(
         self, *, kind: ResourceKind | None = None, since: datetime | None = None, limit: int = 100
     ) -> Resources:
-        """The latest entries in the log, of one kind or of all, created at or after `since`, latest first."""
         conditions = {
             "kind": None if kind is None else kind.value,
             "since": None if since is None else microseconds(check_moment(since, "since")),
@@ -73,18 +75,18 @@ class ArangoLog(RawLog):
             lambda query: items.values(Resource, query(aql.LOG, **conditions, limit=max(limit, 0)))
         )
 
+    @override
     async def count(self) -> int:
-        """How many entries there are."""
         return await items.count(self._transaction, _COLLECTION)
 
+    @override
     async def list_unextracted(self, *, limit: int = 100) -> Resources:
-        """Entries that the learner has not learned from yet, oldest first."""
         return await self._transaction.read(
             lambda query: items.values(Resource, query(aql.UNLEARNED, limit=max(limit, 0)))
         )
 
+    @override
     async def mark_learned(self, resource_ids: Sequence[str]) -> Strings:
-        """Takes entries off the learner's backlog and returns those that were still on it."""
         keys = {key_of(self._user_id, one): one for one in resource_ids}
 
         def work(query: Query) -> Strings:
@@ -93,8 +95,8 @@ class ArangoLog(RawLog):
 
         return await self._transaction.write(work)
 
+    @override
     async def delete_orphaned(self, *, created_before: datetime) -> int:
-        """Deletes learned entries older than this that no memory and no fact comes from."""
         before = microseconds(check_moment(created_before, "created_before"))
         return await self._transaction.write(lambda query: len(query(aql.DELETE_ORPHANED, before=before)))
 

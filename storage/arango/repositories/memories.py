@@ -3,6 +3,8 @@
 import json
 from collections.abc import Mapping, Sequence
 
+from typing_extensions import override
+
 from memory.ports.accesses import Access
 from memory.ports.repositories import MemoryRepository
 from memory.ports.vectors import Collection
@@ -28,21 +30,21 @@ class ArangoMemories(MemoryRepository):
         self._transaction = transaction
         self._user_id = transaction.user_id
 
+    @override
     async def get(self, memory_ids: Sequence[str]) -> list[Memory]:
-        """The memories that exist, in the order of the ids."""
         return await self._transaction.read(
             lambda query: items.by_id(query, _COLLECTION, Memory, self._user_id, memory_ids)
         )
 
+    @override
     async def recent(self, *, limit: int, session_id: str | None = None) -> list[Memory]:
-        """Latest first, of one session or of all; of one moment, the one that was saved first comes last."""
         session = None if session_id is None else ascii_of(session_id)
         return await self._transaction.read(
             lambda query: items.values(Memory, query(aql.RECENT_MEMORIES, session=session, limit=max(limit, 0)))
         )
 
+    @override
     async def previous(self, memory_ids: Sequence[str]) -> Mapping[str, str]:
-        """For each of these memories the one before it in its session."""
         ids = {key_of(self._user_id, one): one for one in memory_ids}
 
         def work(query: Query) -> dict[str, str]:
@@ -51,8 +53,8 @@ class ArangoMemories(MemoryRepository):
 
         return await self._transaction.read(work)
 
+    @override
     async def mentioning(self, entity_id: str) -> list[Memory]:
-        """All memories that mention an entity."""
         written = json.dumps(entity_id, ensure_ascii=False)
 
         def work(query: Query) -> list[Memory]:
@@ -61,14 +63,14 @@ class ArangoMemories(MemoryRepository):
 
         return await self._transaction.read(work)
 
+    @override
     async def page(self, *, after: str | None = None, limit: int) -> list[Memory]:
-        """Memories in the order of their ids."""
         return await self._transaction.read(
             lambda query: items.values(Memory, items.page(query, _COLLECTION, after=after, limit=limit))
         )
 
+    @override
     async def save(self, memories: Sequence[Memory]) -> None:
-        """Inserts or replaces, and queues them for the vector index."""
         check_owner(memories, self._user_id)
         latest = {memory.memory_id: memory for memory in memories}
 
@@ -79,17 +81,15 @@ class ArangoMemories(MemoryRepository):
 
         await self._transaction.write(work)
 
+    @override
     async def delete(self, memory_ids: Sequence[str]) -> int:
-        """Deletes memories; how many there were."""
-
         def work(query: Query) -> int:
             return len(items.delete(self._transaction, query, _COLLECTION, Collection.MEMORIES, memory_ids))
 
         return await self._transaction.write(work)
 
+    @override
     async def count_accesses(self, accesses: Sequence[Access]) -> None:
-        """Adds to the counts of those that exist."""
-
         def work(query: Query) -> None:
             for access in accesses:
                 found = items.by_id(query, _COLLECTION, Memory, self._user_id, [access.item_id])

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from typing_extensions import override
+
 from memory.ports.repositories import RelationRepository
 from memory.values.entities import EntityRelation
 
@@ -22,8 +24,8 @@ class ArangoRelations(RelationRepository):
         self._transaction = transaction
         self._user_id = transaction.user_id
 
+    @override
     async def store(self, relations: Sequence[EntityRelation]) -> None:
-        """Inserts or replaces by `relation_id`."""
         check_owner(relations, self._user_id)
         ends = [end for relation in relations for end in (relation.source_entity_id, relation.target_entity_id)]
 
@@ -35,25 +37,24 @@ class ArangoRelations(RelationRepository):
 
         await self._transaction.write(work)
 
+    @override
     async def get(self, relation_ids: Sequence[str]) -> list[EntityRelation]:
-        """The relations that exist, in the order of the ids."""
         return await self._transaction.read(
             lambda query: items.by_id(query, _COLLECTION, EntityRelation, self._user_id, relation_ids)
         )
 
+    @override
     async def of(self, entity_id: str, *, limit: int = 100) -> list[EntityRelation]:
-        """Relations that start or end at this entity, surest first, then by id."""
-
         def work(query: Query) -> list[EntityRelation]:
             bodies = query(aql.RELATIONS_OF, vertex=self._vertex(entity_id), limit=max(limit, 0))
             return items.values(EntityRelation, bodies)
 
         return await self._transaction.read(work)
 
+    @override
     async def related(
         self, entity_id: str, *, depth: int = 1, limit: int = 100, min_confidence: float = 0.0
     ) -> Mapping[str, int]:
-        """Ids of entities that can be reached, with the number of hops."""
         check_depth(depth)
         vertex = self._vertex(entity_id)
 
@@ -71,13 +72,13 @@ class ArangoRelations(RelationRepository):
 
         return await self._transaction.read(work)
 
+    @override
     async def delete(self, relation_ids: Sequence[str]) -> int:
-        """Deletes relations; how many there were."""
         keys = [key_of(self._user_id, one) for one in relation_ids]
         return await self._transaction.write(lambda query: items.remove(query, _COLLECTION, keys))
 
+    @override
     async def count(self) -> int:
-        """How many relations there are."""
         return await items.count(self._transaction, _COLLECTION)
 
     def _vertex(self, entity_id: str) -> str:

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from typing_extensions import override
+
 from memory.ports.accesses import Access
 from memory.ports.typed_memories import TypedMemoryRepository
 from memory.ports.vectors import Collection
@@ -24,10 +26,11 @@ class ArangoTypedMemories(TypedMemoryRepository):
         self._transaction = transaction
         self._user_id = transaction.user_id
 
+    @override
     async def get(self, memory_ids: Sequence[str]) -> list[TypedMemory]:
-        """The memories that exist, in the order of the ids."""
         return await self._transaction.read(lambda query: self._by_id(query, memory_ids))
 
+    @override
     async def page(
         self,
         *,
@@ -36,7 +39,6 @@ class ArangoTypedMemories(TypedMemoryRepository):
         entity_type: str | None = None,
         status: MemoryStatus | None = None,
     ) -> list[TypedMemory]:
-        """Memories of a type and status, or of any, in the order of their ids."""
         conditions = {
             "after": None if after is None else order_of(after),
             "type": None if entity_type is None else ascii_of(entity_type),
@@ -47,8 +49,8 @@ class ArangoTypedMemories(TypedMemoryRepository):
             lambda query: items.values(TypedMemory, query(aql.TYPED_MEMORIES, **conditions))
         )
 
+    @override
     async def save(self, memories: Sequence[TypedMemory]) -> None:
-        """Inserts or replaces, and queues them for the vector index."""
         check_owner(memories, self._user_id)
         latest = {memory.memory_id: memory for memory in memories}
 
@@ -58,17 +60,15 @@ class ArangoTypedMemories(TypedMemoryRepository):
 
         await self._transaction.write(work)
 
+    @override
     async def delete(self, memory_ids: Sequence[str]) -> int:
-        """Deletes memories; how many there were."""
-
         def work(query: Query) -> int:
             return len(items.delete(self._transaction, query, _COLLECTION, Collection.TYPED_MEMORIES, memory_ids))
 
         return await self._transaction.write(work)
 
+    @override
     async def count_accesses(self, accesses: Sequence[Access]) -> None:
-        """Adds to the counts of those that exist."""
-
         def work(query: Query) -> None:
             for access in accesses:
                 found = [accessed(memory, access) for memory in self._by_id(query, [access.item_id])]

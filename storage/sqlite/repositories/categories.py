@@ -4,6 +4,8 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from typing_extensions import override
+
 from memory.ports.facts import Categories, CategoryAccessRepository, CategoryRepository
 from memory.values.facts import Category, CategoryAccess, FactStatus
 
@@ -31,21 +33,21 @@ class SqliteCategories(CategoryRepository):
         self._transaction = transaction
         self._user_id = transaction.user_id
 
+    @override
     async def get(self, category_id: str) -> Category | None:
-        """One category."""
         return await self._transaction.read(lambda connection: self._one(connection, "category_id", category_id))
 
+    @override
     async def get_by_name(self, name: str) -> Category | None:
-        """The category of this name."""
         return await self._transaction.read(lambda connection: self._one(connection, "name", name))
 
+    @override
     async def create(self, category: Category) -> bool:
-        """Adds a category; False where the name or the id is taken."""
         check_owner([category], self._user_id)
         return bool(await self._transaction.change(_CREATE, *_row(category)))
 
+    @override
     async def upsert(self, category: Category) -> None:
-        """Adds the category, or replaces the one of this name, whose id is then kept."""
         check_owner([category], self._user_id)
 
         def work(connection: sqlite3.Connection) -> None:
@@ -59,17 +61,16 @@ class SqliteCategories(CategoryRepository):
 
         await self._transaction.write(work)
 
+    @override
     async def list(self) -> Categories:
-        """All categories by name."""
-
         def work(connection: sqlite3.Connection) -> Categories:
             rows = connection.execute("SELECT body FROM categories WHERE user_id = ? ORDER BY name", (self._user_id,))
             return [Category.model_validate_json(body) for (body,) in rows]
 
         return await self._transaction.read(work)
 
+    @override
     async def count_items_per_category(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> Mapping[str, int]:
-        """How many facts each category has, for those that have any."""
         where, which = status_clause(status)
         statement = f"SELECT category, count(*) FROM facts WHERE user_id = ?{where} GROUP BY category"  # noqa: S608
 
@@ -95,8 +96,8 @@ class SqliteCategoryAccesses(CategoryAccessRepository):
         self._transaction = transaction
         self._user_id = transaction.user_id
 
+    @override
     async def create_many(self, accesses: Sequence[CategoryAccess]) -> None:
-        """Adds accesses; one whose id is there already is skipped."""
         check_owner(accesses, self._user_id)
         rows = [
             (access.user_id, access.access_id, access.category, microseconds(access.accessed_at), access.source)
@@ -108,8 +109,8 @@ class SqliteCategoryAccesses(CategoryAccessRepository):
 
         await self._transaction.write(work)
 
+    @override
     async def count_since(self, since: datetime) -> Mapping[str, int]:
-        """How often each category was used at or after `since`."""
         first = microseconds(check_moment(since, "since"))
 
         def work(connection: sqlite3.Connection) -> dict[str, int]:
@@ -117,9 +118,8 @@ class SqliteCategoryAccesses(CategoryAccessRepository):
 
         return await self._transaction.read(work)
 
+    @override
     async def last_accessed(self) -> Mapping[str, datetime]:
-        """When each category was used last."""
-
         def work(connection: sqlite3.Connection) -> dict[str, datetime]:
             return {category: moment_of(last) for category, last in connection.execute(_LAST, (self._user_id,))}
 

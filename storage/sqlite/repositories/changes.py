@@ -4,6 +4,8 @@ import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
 
+from typing_extensions import override
+
 from memory.ports.changes import ChangeLog, Changes
 from memory.values.changes import Change, ChangeKind
 
@@ -39,8 +41,8 @@ class SqliteChanges(ChangeLog):
         self._transaction = transaction
         self._user_id = transaction.user_id
 
+    @override
     async def append(self, changes: Sequence[Change]) -> None:
-        """Appends in order; an id that is there already is skipped."""
         check_owner(changes, self._user_id)
 
         def work(connection: sqlite3.Connection) -> None:
@@ -53,10 +55,11 @@ class SqliteChanges(ChangeLog):
 
         await self._transaction.write(work)
 
+    @override
     async def get(self, change_ids: Sequence[str]) -> Changes:
-        """The changes that exist, in the order of the ids."""
         return await self._transaction.read(lambda connection: self._by_id(connection, change_ids))
 
+    @override
     async def list(
         self,
         *,
@@ -65,7 +68,6 @@ class SqliteChanges(ChangeLog):
         subject: str | None = None,
         kind: ChangeKind | None = None,
     ) -> Changes:
-        """The latest changes, of one subject or kind or of all, latest first."""
         end = _LAST_SEQUENCE if before is None else min(before, _LAST_SEQUENCE)
         common = (self._user_id, end, None if kind is None else kind.value, max(limit, 0))
         statement = _LATEST if subject is None else _LATEST_ABOUT
@@ -76,8 +78,8 @@ class SqliteChanges(ChangeLog):
 
         return await self._transaction.read(work)
 
+    @override
     async def mark_undone(self, change_id: str, *, at: datetime | None) -> bool:
-        """Sets or clears `undone_at`; whether there is such a change."""
         if at is not None:
             check_moment(at, "at")
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 import orjson
+from typing_extensions import override
 
 from memory.ports.accesses import Access
 from memory.ports.repositories import EntityRepository
@@ -44,13 +45,12 @@ class SqliteEntities(EntityRepository):
         self._transaction = transaction
         self._user_id = transaction.user_id
 
+    @override
     async def get(self, entity_ids: Sequence[str]) -> list[Entity]:
-        """The entities that exist, in the order of the ids."""
         return await self._transaction.read(lambda connection: self._by_id(connection, entity_ids))
 
+    @override
     async def get_by_value(self, value: str) -> Entity | None:
-        """The entity with this name or alias: active before others, names before aliases."""
-
         def work(connection: sqlite3.Connection) -> Entity | None:
             parameters = (self._user_id, comparable(value), EntityStatus.ACTIVE.value)
             row = connection.execute(_BY_NAME, parameters).fetchone()
@@ -58,6 +58,7 @@ class SqliteEntities(EntityRepository):
 
         return await self._transaction.read(work)
 
+    @override
     async def found_in(self, text: str) -> list[Entity]:
         """Active entities whose name or an alias occurs in the text: longest name first, then first in the text.
 
@@ -85,9 +86,8 @@ class SqliteEntities(EntityRepository):
 
         return await self._transaction.read(work)
 
+    @override
     async def recent(self, *, limit: int) -> list[Entity]:
-        """Active entities, latest mentioned first."""
-
         def work(connection: sqlite3.Connection) -> list[Entity]:
             rows = connection.execute(
                 "SELECT body FROM entities WHERE user_id = ? AND status = ?"
@@ -98,8 +98,8 @@ class SqliteEntities(EntityRepository):
 
         return await self._transaction.read(work)
 
+    @override
     async def page(self, *, after: str | None = None, limit: int) -> list[Entity]:
-        """Entities of any status in the order of their ids."""
         where, start = after_clause("entity_id", after)
         statement = f"SELECT body FROM entities WHERE user_id = ?{where} ORDER BY entity_id LIMIT ?"  # noqa: S608
 
@@ -109,8 +109,8 @@ class SqliteEntities(EntityRepository):
 
         return await self._transaction.read(work)
 
+    @override
     async def save(self, entities: Sequence[Entity]) -> None:
-        """Inserts or replaces, and queues them for the vector index."""
         check_owner(entities, self._user_id)
 
         def work(connection: sqlite3.Connection) -> None:
@@ -120,8 +120,8 @@ class SqliteEntities(EntityRepository):
 
         await self._transaction.write(work)
 
+    @override
     async def update_mention(self, entity_id: str, *, at: datetime) -> bool:
-        """Counts one more mention at this time; whether there is such an entity."""
         check_moment(at, "at")
 
         def work(connection: sqlite3.Connection) -> bool:
@@ -133,9 +133,8 @@ class SqliteEntities(EntityRepository):
 
         return await self._transaction.write(work)
 
+    @override
     async def delete(self, entity_ids: Sequence[str]) -> int:
-        """Deletes entities and their names; how many there were."""
-
         def work(connection: sqlite3.Connection) -> int:
             there = [entity.entity_id for entity in self._by_id(connection, list(dict.fromkeys(entity_ids)))]
             keys = [(self._user_id, entity_id) for entity_id in there]
@@ -146,8 +145,8 @@ class SqliteEntities(EntityRepository):
 
         return await self._transaction.write(work)
 
+    @override
     async def count_accesses(self, accesses: Sequence[Access]) -> None:
-        """Adds to the counts of those that exist."""
         statement = "UPDATE entities SET body = ? WHERE user_id = ? AND entity_id = ?"
 
         def work(connection: sqlite3.Connection) -> None:

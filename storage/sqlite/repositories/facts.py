@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 
+from typing_extensions import override
+
 from memory.ports.facts import FactRepository, Facts, Strings
 from memory.ports.vectors import Collection
 from memory.values.errors import NotFound
@@ -60,16 +62,16 @@ class SqliteFacts(FactRepository):
         self._transaction = transaction
         self._user_id = transaction.user_id
 
+    @override
     async def get(self, fact_id: str) -> Fact | None:
-        """One fact, whatever its status."""
         return next(iter(await self.get_many([fact_id])), None)
 
+    @override
     async def get_many(self, fact_ids: Sequence[str]) -> Facts:
-        """The facts that exist, in the order of the ids."""
         return await self._transaction.read(lambda connection: self._by_id(connection, fact_ids))
 
+    @override
     async def create_many(self, facts: Sequence[Fact]) -> Strings:
-        """Adds facts; one whose id is there already is left as it is."""
         check_owner(facts, self._user_id)
 
         def work(connection: sqlite3.Connection) -> Strings:
@@ -83,8 +85,8 @@ class SqliteFacts(FactRepository):
 
         return await self._transaction.write(work)
 
+    @override
     async def update(self, fact: Fact) -> None:
-        """Replaces a fact."""
         check_owner([fact], self._user_id)
 
         def work(connection: sqlite3.Connection) -> None:
@@ -92,8 +94,8 @@ class SqliteFacts(FactRepository):
 
         await self._transaction.write(work)
 
+    @override
     async def update_status(self, fact_id: str, status: FactStatus, *, now: datetime) -> bool:
-        """Sets status and `updated_at`; whether there is such a fact."""
         check_moment(now, "now")
 
         def work(connection: sqlite3.Connection) -> bool:
@@ -104,32 +106,31 @@ class SqliteFacts(FactRepository):
 
         return await self._transaction.write(work)
 
+    @override
     async def list(
         self, *, category: str | None = None, status: FactStatus | None = FactStatus.ACTIVE, limit: int = 100
     ) -> Facts:
-        """Facts of a category, or of all; of a status, or of any."""
         where, which = _filter(category, status)
         return await self._facts(f"{where} {_LATEST_FIRST} LIMIT ?", *which, max(limit, 0))
 
+    @override
     async def page(self, *, after: str | None = None, limit: int) -> Facts:
-        """Facts of any status in the order of their ids."""
         where, start = after_clause("fact_id", after)
         return await self._facts(f"{where} ORDER BY fact_id LIMIT ?", *start, max(limit, 0))
 
+    @override
     async def count(self, *, category: str | None = None, status: FactStatus | None = FactStatus.ACTIVE) -> int:
-        """How many there are."""
         where, which = _filter(category, status)
         return await self._transaction.count(f"SELECT count(*) FROM facts WHERE user_id = ?{where}", *which)  # noqa: S608
 
+    @override
     async def find_potential_conflicts(self, subject: str, predicate: str, *, exclude_id: str | None = None) -> Facts:
-        """Active facts with this subject and predicate, compared in normalised form."""
         where = f" AND status = ? AND subject = ? AND predicate = ? AND fact_id IS NOT ? {_LATEST_FIRST}"
         names = (comparable(subject), comparable(predicate))
         return await self._facts(where, FactStatus.ACTIVE.value, *names, exclude_id)
 
+    @override
     async def list_duplicates(self) -> Sequence[tuple[Fact, ...]]:
-        """Groups of active facts that say the same, each oldest first."""
-
         def work(connection: sqlite3.Connection) -> Sequence[tuple[Fact, ...]]:
             rows = connection.execute(_DUPLICATES, (self._user_id, FactStatus.ACTIVE.value))
             groups = groupby(rows, key=lambda row: row[:3])
@@ -138,24 +139,23 @@ class SqliteFacts(FactRepository):
 
         return await self._transaction.read(work)
 
+    @override
     async def count_by_subject_recent(self, subject: str, *, since: datetime) -> int:
-        """How many active facts about this subject were recorded at or after `since`."""
         first = microseconds(check_moment(since, "since"))
         return await self._transaction.count(_RECENT_OF_SUBJECT, FactStatus.ACTIVE.value, comparable(subject), first)
 
+    @override
     async def list_distinct_categories(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> Strings:
-        """Names of the categories that facts of this status have, sorted."""
         return await self._strings("DISTINCT category", status, "category")
 
+    @override
     async def list_old_low_confidence(self, *, recorded_before: datetime, below: float) -> Facts:
-        """Active facts that were recorded before then and have a confidence below this."""
         where = f" AND status = ? AND recorded_us < ? AND confidence < ? {_LATEST_FIRST}"
         before = microseconds(check_moment(recorded_before, "recorded_before"))
         return await self._facts(where, FactStatus.ACTIVE.value, before, below)
 
+    @override
     async def get_stats_by_status(self) -> Mapping[FactStatus, int]:
-        """How many facts there are of each status."""
-
         def work(connection: sqlite3.Connection) -> dict[FactStatus, int]:
             statement = "SELECT status, count(*) FROM facts WHERE user_id = ? GROUP BY status"
             found = dict(connection.execute(statement, (self._user_id,)).fetchall())
@@ -163,8 +163,8 @@ class SqliteFacts(FactRepository):
 
         return await self._transaction.read(work)
 
+    @override
     async def get_avg_confidence(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> float | None:
-        """The mean confidence; None where there is no fact."""
         where, which = status_clause(status)
         statement = f"SELECT avg(confidence) FROM facts WHERE user_id = ?{where}"  # noqa: S608
 
@@ -174,12 +174,12 @@ class SqliteFacts(FactRepository):
 
         return await self._transaction.read(work)
 
+    @override
     async def list_all_ids(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> Strings:
-        """All ids, sorted."""
         return await self._strings("fact_id", status, "fact_id")
 
+    @override
     async def get_superseding(self, archived_id: str) -> Fact | None:
-        """The fact that took this one's place; the latest where there are several."""
         return next(iter(await self._facts(f" AND supersedes = ? {_LATEST_FIRST} LIMIT 1", archived_id)), None)
 
     def _replace(self, connection: sqlite3.Connection, fact: Fact) -> None:

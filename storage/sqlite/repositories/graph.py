@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 
 import orjson
+from typing_extensions import override
 
 from memory.ports.facts import GraphRepository
 from memory.values.facts import GraphEdge
@@ -34,17 +35,17 @@ class SqliteGraph(GraphRepository):
         self._transaction = transaction
         self._user_id = transaction.user_id
 
+    @override
     async def create_many(self, edges: Sequence[GraphEdge]) -> list[str]:
-        """Adds edges; one whose names or whose id are there already changes nothing."""
         check_owner(edges, self._user_id)
         return await self._transaction.write(lambda connection: [self._create(connection, edge) for edge in edges])
 
+    @override
     async def get_by_subject(self, subject: str) -> list[GraphEdge]:
-        """Edges that start at this name."""
         return await self._edges(" AND subject = ?", comparable(subject))
 
+    @override
     async def get_neighbors(self, subject: str, *, depth: int = 1, limit: int = 100) -> Mapping[str, int]:
-        """Names that can be reached, with the number of hops; all hops in one look at the data."""
         check_depth(depth)
 
         def work(connection: sqlite3.Connection) -> Mapping[str, int]:
@@ -56,26 +57,26 @@ class SqliteGraph(GraphRepository):
 
         return await self._transaction.read(work)
 
+    @override
     async def delete_by_subject(self, subject: str) -> int:
-        """Deletes the edges that start at this name; how many those were."""
         return await self._transaction.change(
             "DELETE FROM edges WHERE user_id = ? AND subject = ?", comparable(subject)
         )
 
+    @override
     async def list_all(self) -> list[GraphEdge]:
-        """All edges."""
         return await self._edges("")
 
+    @override
     async def delete_all(self) -> int:
-        """Deletes all edges of this user; how many those were."""
         return await self._transaction.change("DELETE FROM edges WHERE user_id = ?")
 
+    @override
     async def count(self) -> int:
-        """How many edges there are."""
         return await self._transaction.count("SELECT count(*) FROM edges WHERE user_id = ?")
 
+    @override
     async def update_weight(self, subject: str, predicate: str, object_: str, weight: float) -> bool:
-        """Sets the weight of an edge; whether there is one."""
         statement = (
             "UPDATE edges SET weight = ?5 WHERE user_id = ?1 AND subject = ?2 AND predicate = ?3 AND object = ?4"
         )

@@ -4,6 +4,8 @@ import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
 
+from typing_extensions import override
+
 from memory.ports.repositories import RawLog, Resources, Strings
 from memory.values.records import Resource, ResourceKind
 
@@ -41,8 +43,8 @@ class SqliteLog(RawLog):
         self._transaction = transaction
         self._user_id = transaction.user_id
 
+    @override
     async def append(self, resources: Sequence[Resource]) -> None:
-        """Appends in order; an id that is there already is skipped."""
         check_owner(resources, self._user_id)
 
         def work(connection: sqlite3.Connection) -> None:
@@ -64,9 +66,8 @@ class SqliteLog(RawLog):
 
         await self._transaction.write(work)
 
+    @override
     async def get(self, resource_ids: Sequence[str]) -> Resources:
-        """The entries that exist, in the order of the ids."""
-
         def work(connection: sqlite3.Connection) -> Resources:
             statement = "SELECT resource_id, sequence, body FROM resources WHERE user_id = ? AND resource_id IN ({})"
             rows = select_by_id(connection, statement, self._user_id, resource_ids)
@@ -75,8 +76,8 @@ class SqliteLog(RawLog):
 
         return await self._transaction.read(work)
 
+    @override
     async def session(self, session_id: str, *, limit: int, before: int | None = None) -> Resources:
-        """The latest `limit` entries of a session, oldest first."""
         last = _LAST_SEQUENCE if before is None else before - 1
 
         def work(connection: sqlite3.Connection) -> Resources:
@@ -89,10 +90,10 @@ class SqliteLog(RawLog):
 
         return await self._transaction.read(work)
 
+    @override
     async def list(
         self, *, kind: ResourceKind | None = None, since: datetime | None = None, limit: int = 100
     ) -> Resources:
-        """The latest entries in the log, of one kind or of all, created at or after `since`, latest first."""
         conditions: dict[str, object] = {}
         if kind is not None:
             conditions[" AND kind = ?"] = kind.value
@@ -107,20 +108,19 @@ class SqliteLog(RawLog):
 
         return await self._transaction.read(work)
 
+    @override
     async def count(self) -> int:
-        """How many entries there are."""
         return await self._transaction.count("SELECT count(*) FROM resources WHERE user_id = ?")
 
+    @override
     async def list_unextracted(self, *, limit: int = 100) -> Resources:
-        """Entries that the learner has not learned from yet, oldest first."""
-
         def work(connection: sqlite3.Connection) -> Resources:
             return [resource_of(*row) for row in connection.execute(_UNEXTRACTED, (self._user_id, max(limit, 0)))]
 
         return await self._transaction.read(work)
 
+    @override
     async def mark_learned(self, resource_ids: Sequence[str]) -> Strings:
-        """Takes entries off the learner's backlog and returns those that were still on it."""
         statement = "UPDATE resources SET learned = 1 WHERE user_id = ? AND resource_id = ? AND learned = 0"
 
         def work(connection: sqlite3.Connection) -> Strings:
@@ -132,7 +132,7 @@ class SqliteLog(RawLog):
 
         return await self._transaction.write(work)
 
+    @override
     async def delete_orphaned(self, *, created_before: datetime) -> int:
-        """Deletes learned entries older than this that no memory and no fact comes from."""
         before = microseconds(check_moment(created_before, "created_before"))
         return await self._transaction.change(_DELETE_ORPHANED, before)

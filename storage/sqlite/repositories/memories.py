@@ -4,6 +4,8 @@ import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 
+from typing_extensions import override
+
 from memory.ports.accesses import Access
 from memory.ports.repositories import MemoryRepository
 from memory.ports.vectors import Collection
@@ -43,12 +45,12 @@ class SqliteMemories(MemoryRepository):
         self._transaction = transaction
         self._user_id = transaction.user_id
 
+    @override
     async def get(self, memory_ids: Sequence[str]) -> list[Memory]:
-        """The memories that exist, in the order of the ids."""
         return await self._transaction.read(lambda connection: self._by_id(connection, memory_ids))
 
+    @override
     async def recent(self, *, limit: int, session_id: str | None = None) -> list[Memory]:
-        """Latest first, of one session or of all; of one moment, the one that was saved first comes last."""
         which = (self._user_id,) if session_id is None else (self._user_id, session_id)
         statement = _RECENT if session_id is None else _RECENT_OF_SESSION
 
@@ -58,18 +60,16 @@ class SqliteMemories(MemoryRepository):
 
         return await self._transaction.read(work)
 
+    @override
     async def previous(self, memory_ids: Sequence[str]) -> Mapping[str, str]:
-        """For each of these memories the one before it in its session."""
-
         def work(connection: sqlite3.Connection) -> dict[str, str]:
             rows = select_by_id(connection, _PREVIOUS, self._user_id, memory_ids)
             return {memory_id: earlier for memory_id, earlier in rows if earlier is not None}
 
         return await self._transaction.read(work)
 
+    @override
     async def mentioning(self, entity_id: str) -> list[Memory]:
-        """All memories that mention an entity."""
-
         def work(connection: sqlite3.Connection) -> list[Memory]:
             rows = connection.execute(_MENTIONING, (self._user_id, json.dumps(entity_id, ensure_ascii=False)))
             memories = [Memory.model_validate_json(body) for (body,) in rows]
@@ -77,8 +77,8 @@ class SqliteMemories(MemoryRepository):
 
         return await self._transaction.read(work)
 
+    @override
     async def page(self, *, after: str | None = None, limit: int) -> list[Memory]:
-        """Memories in the order of their ids."""
         where, start = after_clause("memory_id", after)
         statement = f"SELECT body FROM memories WHERE user_id = ?{where} ORDER BY memory_id LIMIT ?"  # noqa: S608
 
@@ -88,8 +88,8 @@ class SqliteMemories(MemoryRepository):
 
         return await self._transaction.read(work)
 
+    @override
     async def save(self, memories: Sequence[Memory]) -> None:
-        """Inserts or replaces, and queues them for the vector index."""
         check_owner(memories, self._user_id)
 
         def work(connection: sqlite3.Connection) -> None:
@@ -111,8 +111,8 @@ class SqliteMemories(MemoryRepository):
 
         await self._transaction.write(work)
 
+    @override
     async def delete(self, memory_ids: Sequence[str]) -> int:
-        """Deletes memories; how many there were."""
         statement = "DELETE FROM memories WHERE user_id = ? AND memory_id = ? RETURNING memory_id"
 
         def work(connection: sqlite3.Connection) -> int:
@@ -126,8 +126,8 @@ class SqliteMemories(MemoryRepository):
 
         return await self._transaction.write(work)
 
+    @override
     async def count_accesses(self, accesses: Sequence[Access]) -> None:
-        """Adds to the counts of those that exist."""
         statement = "UPDATE memories SET body = ? WHERE user_id = ? AND memory_id = ?"
 
         def work(connection: sqlite3.Connection) -> None:

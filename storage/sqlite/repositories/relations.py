@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 
 import orjson
+from typing_extensions import override
 
 from memory.ports.repositories import RelationRepository
 from memory.values.entities import EntityRelation
@@ -51,8 +52,8 @@ class SqliteRelations(RelationRepository):
         self._transaction = transaction
         self._user_id = transaction.user_id
 
+    @override
     async def store(self, relations: Sequence[EntityRelation]) -> None:
-        """Inserts or replaces by `relation_id`."""
         check_owner(relations, self._user_id)
         ends = [end for relation in relations for end in (relation.source_entity_id, relation.target_entity_id)]
 
@@ -75,9 +76,8 @@ class SqliteRelations(RelationRepository):
 
         await self._transaction.write(work)
 
+    @override
     async def get(self, relation_ids: Sequence[str]) -> list[EntityRelation]:
-        """The relations that exist, in the order of the ids."""
-
         def work(connection: sqlite3.Connection) -> list[EntityRelation]:
             statement = "SELECT relation_id, body FROM relations WHERE user_id = ? AND relation_id IN ({})"
             rows = select_by_id(connection, statement, self._user_id, relation_ids)
@@ -86,19 +86,18 @@ class SqliteRelations(RelationRepository):
 
         return await self._transaction.read(work)
 
+    @override
     async def of(self, entity_id: str, *, limit: int = 100) -> list[EntityRelation]:
-        """Relations that start or end at this entity, surest first, then by id."""
-
         def work(connection: sqlite3.Connection) -> list[EntityRelation]:
             rows = connection.execute(_OF, (self._user_id, entity_id, max(limit, 0)))
             return [EntityRelation.model_validate_json(body) for (body,) in rows]
 
         return await self._transaction.read(work)
 
+    @override
     async def related(
         self, entity_id: str, *, depth: int = 1, limit: int = 100, min_confidence: float = 0.0
     ) -> Mapping[str, int]:
-        """Ids of entities that can be reached, with the number of hops; all hops in one look at the data."""
         check_depth(depth)
 
         def work(connection: sqlite3.Connection) -> Mapping[str, int]:
@@ -113,8 +112,8 @@ class SqliteRelations(RelationRepository):
 
         return await self._transaction.read(work)
 
+    @override
     async def delete(self, relation_ids: Sequence[str]) -> int:
-        """Deletes relations; how many there were."""
         statement = "DELETE FROM relations WHERE user_id = ? AND relation_id = ?"
 
         def work(connection: sqlite3.Connection) -> int:
@@ -122,8 +121,8 @@ class SqliteRelations(RelationRepository):
 
         return await self._transaction.write(work)
 
+    @override
     async def count(self) -> int:
-        """How many relations there are."""
         return await self._transaction.count("SELECT count(*) FROM relations WHERE user_id = ?")
 
     def _entities(self, connection: sqlite3.Connection, entity_ids: Sequence[str]) -> list[str]:

@@ -3,6 +3,8 @@
 import sqlite3
 from collections.abc import Sequence
 
+from typing_extensions import override
+
 from memory.ports.accesses import Access
 from memory.ports.typed_memories import TypedMemoryRepository
 from memory.ports.vectors import Collection
@@ -30,10 +32,11 @@ class SqliteTypedMemories(TypedMemoryRepository):
         self._transaction = transaction
         self._user_id = transaction.user_id
 
+    @override
     async def get(self, memory_ids: Sequence[str]) -> list[TypedMemory]:
-        """The memories that exist, in the order of the ids."""
         return await self._transaction.read(lambda connection: self._by_id(connection, memory_ids))
 
+    @override
     async def page(
         self,
         *,
@@ -42,7 +45,6 @@ class SqliteTypedMemories(TypedMemoryRepository):
         entity_type: str | None = None,
         status: MemoryStatus | None = None,
     ) -> list[TypedMemory]:
-        """Memories of a type and status, or of any, in the order of their ids."""
         conditions = {"memory_id > ?": after, "entity_type = ?": entity_type, "status = ?": status and status.value}
         given = {condition: value for condition, value in conditions.items() if value is not None}
         where = " AND ".join(["user_id = ?", *given])
@@ -54,8 +56,8 @@ class SqliteTypedMemories(TypedMemoryRepository):
 
         return await self._transaction.read(work)
 
+    @override
     async def save(self, memories: Sequence[TypedMemory]) -> None:
-        """Inserts or replaces, and queues them for the vector index."""
         check_owner(memories, self._user_id)
 
         def work(connection: sqlite3.Connection) -> None:
@@ -70,9 +72,8 @@ class SqliteTypedMemories(TypedMemoryRepository):
 
         await self._transaction.write(work)
 
+    @override
     async def delete(self, memory_ids: Sequence[str]) -> int:
-        """Deletes memories; how many there were."""
-
         def work(connection: sqlite3.Connection) -> int:
             gone = [
                 there
@@ -84,9 +85,8 @@ class SqliteTypedMemories(TypedMemoryRepository):
 
         return await self._transaction.write(work)
 
+    @override
     async def count_accesses(self, accesses: Sequence[Access]) -> None:
-        """Adds to the counts of those that exist."""
-
         def work(connection: sqlite3.Connection) -> None:
             for access in accesses:
                 for memory in self._by_id(connection, [access.item_id]):
