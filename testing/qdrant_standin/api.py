@@ -13,6 +13,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from qdrant_client import AsyncQdrantClient, models
+from qdrant_client.local.async_qdrant_local import AsyncQdrantLocal
 
 _ALIASES: TypeAdapter[Any] = TypeAdapter(models.ChangeAliasesOperation)
 _POINTS: TypeAdapter[Any] = TypeAdapter(models.PointInsertOperations)
@@ -31,6 +32,12 @@ class Engine:
         self.indexes: dict[str, dict[str, dict[str, Any]]] = {}
         self.created: dict[str, models.CreateCollection] = {}
         self.rescored: list[bool | None] = []
+
+    def drop_aliases(self) -> None:
+        """Does what a server does when a collection goes, and the in-memory engine does not."""
+        local = self.client._client
+        assert isinstance(local, AsyncQdrantLocal)
+        local.aliases.clear()
 
 
 def make_api(engine: Engine) -> FastAPI:

@@ -45,33 +45,33 @@ def at(seconds: float) -> datetime:
 
 
 def resource(name: str, *, user_id: str = "ann", session_id: str = "s", **fields: Any) -> Resource:
-    fields = {"content": f"text of {name}", "created_at": NOON} | fields
+    fields = dict[str, Any](content=f"text of {name}", created_at=NOON) | fields
     return Resource(resource_id=name, user_id=user_id, session_id=session_id, **fields)
 
 
 def entity(value: str, *aliases: str, user_id: str = "ann", **fields: Any) -> Entity:
-    fields = {"first_mentioned": NOON, "last_mentioned": NOON, "entity_id": entity_id(user_id, value)} | fields
+    fields = dict[str, Any](first_mentioned=NOON, last_mentioned=NOON, entity_id=entity_id(user_id, value)) | fields
     return Entity(user_id=user_id, entity_value=value, normalised_value=normalise(value), aliases=aliases, **fields)
 
 
 def memory(name: str, *, user_id: str = "ann", session_id: str = "s", **fields: Any) -> Memory:
-    fields = {"text": f"text of {name}", "created_at": NOON, "updated_at": NOON} | fields
+    fields = dict[str, Any](text=f"text of {name}", created_at=NOON, updated_at=NOON) | fields
     return Memory(memory_id=name, user_id=user_id, session_id=session_id, resource_id=f"r-{name}", **fields)
 
 
 def relation(source: str, target: str, *, user_id: str = "ann", **fields: Any) -> EntityRelation:
     """Between entities of these ids; its own id says which."""
-    fields = {
+    defaults: dict[str, Any] = {
         "relation_id": f"{source}>{target}",
         "relation_type": "knows",
         "created_at": NOON,
         "updated_at": NOON,
-    } | fields
-    return EntityRelation(user_id=user_id, source_entity_id=source, target_entity_id=target, **fields)
+    }
+    return EntityRelation(user_id=user_id, source_entity_id=source, target_entity_id=target, **defaults | fields)
 
 
 def fact(name: str, *, user_id: str = "ann", **fields: Any) -> Fact:
-    fields = {
+    defaults: dict[str, Any] = {
         "resource_id": f"r-{name}",
         "subject": "我",
         "predicate": "喜歡",
@@ -79,37 +79,37 @@ def fact(name: str, *, user_id: str = "ann", **fields: Any) -> Fact:
         "category": "preferences",
         "recorded_at": NOON,
         "updated_at": NOON,
-    } | fields
-    return Fact(fact_id=name, user_id=user_id, **fields)
+    }
+    return Fact(fact_id=name, user_id=user_id, **defaults | fields)
 
 
 def category(name: str, *, user_id: str = "ann", **fields: Any) -> Category:
-    fields = {"category_id": f"id of {name}", "updated_at": NOON} | fields
+    fields = dict[str, Any](category_id=f"id of {name}", updated_at=NOON) | fields
     return Category(user_id=user_id, name=name, **fields)
 
 
 def access(name: str, *, user_id: str = "ann", **fields: Any) -> CategoryAccess:
-    fields = {"category": "preferences", "accessed_at": NOON, "source": "context"} | fields
+    fields = dict[str, Any](category="preferences", accessed_at=NOON, source="context") | fields
     return CategoryAccess(access_id=name, user_id=user_id, **fields)
 
 
 def edge(subject: str, predicate: str, object_: str, *, user_id: str = "ann", **fields: Any) -> GraphEdge:
-    fields = {"edge_id": f"{subject} {predicate} {object_}", "created_at": NOON} | fields
+    fields = dict[str, Any](edge_id=f"{subject} {predicate} {object_}", created_at=NOON) | fields
     return GraphEdge(user_id=user_id, subject=subject, predicate=predicate, object=object_, **fields)
 
 
 def typed_memory(entity_type: str, entity_value: str, *, user_id: str = "ann", **fields: Any) -> TypedMemory:
-    fields = {
+    defaults: dict[str, Any] = {
         "memory_id": f"{entity_type}/{entity_value}",
         "content": entity_value,
         "created_at": NOON,
         "updated_at": NOON,
-    } | fields
-    return TypedMemory(user_id=user_id, entity_type=entity_type, entity_value=entity_value, **fields)
+    }
+    return TypedMemory(user_id=user_id, entity_type=entity_type, entity_value=entity_value, **defaults | fields)
 
 
 def change(name: str, *subjects: str, user_id: str = "ann", **fields: Any) -> Change:
-    fields = {"at": NOON, "kind": ChangeKind.RENAME, "actor": ChangeActor.USER, "reason": "", "items": ()} | fields
+    fields = dict[str, Any](at=NOON, kind=ChangeKind.RENAME, actor=ChangeActor.USER, reason="", items=()) | fields
     return Change(change_id=name, user_id=user_id, subjects=tuple(dict.fromkeys(subjects)), **fields)
 
 

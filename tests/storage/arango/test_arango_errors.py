@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Iterator
 from types import SimpleNamespace
 from typing import Any
 
+import arango.errno as errno
 import pytest
-from arango import errno
 from arango.exceptions import ArangoServerError
 from arango.request import Request
 from arango.response import Response
@@ -38,8 +38,7 @@ async def record(server: ArangoStandIn) -> AsyncIterator[ArangoRecord]:
 
 
 def settings_of(server: ArangoStandIn, **fields: Any) -> ArangoSettings:
-    fields = {"password": "pässword 密", "deadline_s": 10} | fields
-    return ArangoSettings(server.url, "jiyi", **fields)
+    return ArangoSettings(server.url, "jiyi", **dict[str, Any](password="pässword 密", deadline_s=10) | fields)
 
 
 SOON: dict[str, Any] = {"deadline_s": 0.6, "connect_timeout_s": 0.2}

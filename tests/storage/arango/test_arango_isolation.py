@@ -48,8 +48,8 @@ def test_each_users_record_is_as_if_the_others_were_not_there(
         server.reset()
         shared = await asyncio.to_thread(ArangoRecord.open, ArangoSettings(server.url, "jiyi"))
         alone = {user: InMemoryRecord() for user in USERS}
-        for action, user, *three, seconds, kept in steps:
-            step = Step(action, user, *three, make.at(seconds), kept)
+        for action, user, first, second, third, seconds, kept in steps:
+            step = Step(action, user, first, second, third, make.at(seconds), kept)
             assert await take(step, shared, make) == await take(step, alone[user], make)
         for user in {user for _, user, *_ in steps}:
             assert await view(shared, make, user, asked_for) == await view(alone[user], make, user, asked_for)

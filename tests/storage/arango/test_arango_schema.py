@@ -14,6 +14,7 @@ from storage.arango.engine.client import ArangoSettings
 from storage.arango.engine.schema import COLLECTIONS, EDGES, MIGRATIONS, Migration, migrate
 from storage.arango.record import ArangoRecord
 from testing.arango_standin import ArangoStandIn
+from testing.arango_standin.driver import result
 
 STATEMENTS = {name: value for name, value in vars(arango_queries).items() if name.isupper()}
 
@@ -40,15 +41,16 @@ class TestMigrations:
     def test_a_new_database_gets_collections_and_graphs(self, database: StandardDatabase) -> None:
         migrate(database, deadline_s=1)
         migrate(database, deadline_s=1)
-        kinds = {one["name"]: one["type"] for one in database.collections() if not one["system"]}
+        collections = [found for found in result(database.collections()) if not found["system"]]
+        kinds = {found["name"]: found["type"] for found in collections}
         assert kinds.keys() == {*COLLECTIONS, "migrations"}
         assert {name for name, kind in kinds.items() if kind == "edge"} == set(EDGES)
-        assert {graph["name"] for graph in database.graphs()} == {"entity_graph", "fact_graph"}
+        assert {graph["name"] for graph in result(database.graphs())} == {"entity_graph", "fact_graph"}
 
     @pytest.mark.parametrize("edges", EDGES)
     def test_edges_have_vertex_centric_indexes(self, database: StandardDatabase, edges: str) -> None:
         migrate(database, deadline_s=1)
-        indexed = [index["fields"] for index in database.collection(edges).indexes()]
+        indexed = [index["fields"] for index in result(database.collection(edges).indexes())]
         assert ["_from", "user_id"] in indexed
         assert ["_to", "user_id"] in indexed
 

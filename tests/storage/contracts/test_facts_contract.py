@@ -1,5 +1,6 @@
 """What every system of record does with facts (`memory.ports.facts.FactRepository`)."""
 
+from collections.abc import Iterable
 from datetime import timedelta, timezone
 from types import SimpleNamespace
 
@@ -7,13 +8,13 @@ import pytest
 
 from memory.ports.record import SystemOfRecord
 from memory.values.errors import InvalidField, NotFound
-from memory.values.facts import FactStatus
+from memory.values.facts import Fact, FactStatus
 
 TAIPEI = timezone(timedelta(hours=8))
 ACTIVE, ARCHIVED, DELETED = FactStatus.ACTIVE, FactStatus.ARCHIVED, FactStatus.DELETED
 
 
-def ids(facts: list) -> list[str]:
+def ids(facts: Iterable[Fact]) -> list[str]:
     return [fact.fact_id for fact in facts]
 
 

@@ -142,7 +142,8 @@ def test_each_users_record_is_as_if_the_others_were_not_there(
             alone = {user: InMemoryRecord() for user in USERS}
             for action, who, three, seconds, kept in [*begun, *steps]:
                 for user in sorted(who):
-                    step = Step(action, user, *(spelling[one] for one in three), make.at(seconds), kept)
+                    first, second, third = (spelling[index] for index in three)
+                    step = Step(action, user, first, second, third, make.at(seconds), kept)
                     assert await take(step, shared, make) == await take(step, alone[user], make)
             for user in USERS:
                 assert await view(shared, make, user, spelling) == await view(alone[user], make, user, spelling)
@@ -166,8 +167,8 @@ async def test_whatever_one_user_does_with_ids_that_all_have_the_others_keep_wha
     shared = SqliteRecord.open(tmp_path / "record.db", durable=False, readers=1)
     alone = {user: InMemoryRecord() for user in USERS}
 
-    async def both(user: str, action: str, *three: int) -> None:
-        step = Step(action, user, *(spelling[one] for one in three), make.at(3), True)
+    async def both(user: str, action: str, first: int, second: int, third: int) -> None:
+        step = Step(action, user, spelling[first], spelling[second], spelling[third], make.at(3), True)
         assert await take(step, shared, make) == await take(step, alone[user], make)
 
     async def compare() -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 from types import SimpleNamespace
-from typing import Never
 
 import pytest
 
@@ -57,7 +56,7 @@ class TestUnitOfWork:
 
     async def test_an_error_undoes_the_unit_and_the_next_one_writes(
         self, record: SystemOfRecord, make: SimpleNamespace
-    ) -> Never:
+    ) -> None:
         async def fail() -> None:
             async with record.writing(user_id="ann") as unit:
                 await unit.memories.save([make.memory("lost")])

@@ -23,12 +23,12 @@ pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect i
 MEMORIES = Collection.MEMORIES
 
 
-def dense(*numbers: Any, limit: int = 10, collection: Collection = MEMORIES, **filters: dict[str, Any]) -> IndexQuery:
+def dense(*numbers: Any, limit: int = 10, collection: Collection = MEMORIES, **filters: Any) -> IndexQuery:
     vector = np.asarray(numbers, dtype=np.float32)
     return IndexQuery(collection, limit, dense=vector, filters=SearchFilter(**filters))
 
 
-def sparse(*terms: Any, limit: int = 10, collection: Collection = MEMORIES, **filters: dict[str, Any]) -> IndexQuery:
+def sparse(*terms: Any, limit: int = 10, collection: Collection = MEMORIES, **filters: Any) -> IndexQuery:
     vector = SparseVector(terms, (1.0,) * len(terms))
     return IndexQuery(collection, limit, sparse=vector, filters=SearchFilter(**filters))
 

@@ -7,8 +7,10 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -149,7 +151,7 @@ def write_shard(folder: Path, *, name: str = "ai_box_aam_memory__e5") -> Path:
     )
     point_id = "6ba7b811-9dad-11d1-80b4-00c04fd430c8"
     payload = {"point_id": point_id, "created_at_s": 5.0, "metadata": ['["k",1]'], "session_id": "s"}
-    vectors = {"dense": [1.0, 0.0, 0.0, 0.0], "sparse": edge.SparseVector([1], [1.0])}
+    vectors: Any = {"dense": [1.0, 0.0, 0.0, 0.0], "sparse": edge.SparseVector([1], [1.0])}
     shard.update(edge.UpdateOperation.create_field_index("user_id", edge.KeywordIndexParams(is_tenant=True)))
     for user in ("ann", "bob"):  # the last operation is replayed at each start: what it wrote is never damaged
         point = edge.Point(stored_id(user, point_id), vectors, payload | {"user_id": user})
@@ -184,7 +186,7 @@ def noise(file: Path) -> None:
     file.write_bytes(b"\xff" * 999)
 
 
-DAMAGES = {
+DAMAGES: dict[str, tuple[str, Callable[[Path], None]]] = {
     "its settings are cut off": ("edge_config.json", lambda file: os.truncate(file, 40)),
     "its settings are missing": ("edge_config.json", Path.unlink),
     "a segment has no state": ("segments/*/segment.json", Path.unlink),

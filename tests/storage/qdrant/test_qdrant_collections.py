@@ -49,8 +49,10 @@ async def test_the_first_use_makes_the_collection_its_indexes_and_its_alias(qdra
     assert list(qdrant.engine.created) == [name]
     created = qdrant.engine.created[name]
     assert created.vectors == {"dense": models.VectorParams(size=4, distance=models.Distance.COSINE)}
+    assert created.sparse_vectors is not None
     sparse = created.sparse_vectors["sparse"]
     assert sparse.modifier is models.Modifier.IDF
+    assert sparse.index is not None
     assert sparse.index.full_scan_threshold == SCANNED_USER_POINTS
     assert created.hnsw_config == models.HnswConfigDiff(m=0, payload_m=16)
     kinds = {field: schema["data_type"] for field, schema in qdrant.engine.indexes[name].items()}
@@ -104,7 +106,7 @@ async def test_what_a_crashed_start_or_an_earlier_release_left_out_is_added(qdra
     indexes = qdrant.engine.indexes["ai_box_aam_memory__e5"]
     for field in ("confidence", "metadata"):
         del indexes[field]
-    qdrant.engine.client._client.aliases.clear()
+    qdrant.engine.drop_aliases()
     qdrant.seen.clear()
     second = connected(qdrant)
     await second.count(MEMORIES, user_id="ann")

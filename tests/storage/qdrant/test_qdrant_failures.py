@@ -198,7 +198,7 @@ async def test_a_collection_that_was_dropped_is_an_outage_once_and_then_made_ane
     qdrant: Standin, index: QdrantVectors, make: SimpleNamespace
 ) -> None:
     await qdrant.engine.client.delete_collection("ai_box_aam_memory__e5")
-    qdrant.engine.client._client.aliases.clear()  # as the server does when a collection goes
+    qdrant.engine.drop_aliases()  # as the server does when a collection goes
     with pytest.raises(StoreUnavailable, match="nothing there"):
         await index.count(MEMORIES, user_id="ann")
     assert await index.count(MEMORIES, user_id="ann") == 0

@@ -39,8 +39,8 @@ async def test_each_append_renews_the_times_to_live(
         await client.expire(key, 5)
         await sessions.append("s", user_id="ann", turns=[make.turn("b")], mentioned=["e"], deixis=["今天"])
         assert ttl.total_seconds() - 60 < await client.ttl(key) <= ttl.total_seconds()
-    for key in await client.keys():
-        assert await client.ttl(key) > 0
+    for stored in await client.keys():
+        assert await client.ttl(stored) > 0
 
 
 async def test_a_stored_context_lives_as_long_and_leaves_the_turns_alone(
@@ -69,6 +69,7 @@ async def test_all_keys_of_a_session_share_prefix_and_hash_tag(
 ) -> None:
     await sessions.append("{x}:*", user_id="a}b", turns=[make.turn("a")], mentioned=["e"], deixis=["今天"])
     for key in await client.keys():
+        assert isinstance(key, bytes)
         assert key.startswith(b"entity_session:{a%7Db:%7Bx%7D%3A%2A}:")
 
 

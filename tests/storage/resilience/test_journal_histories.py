@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -31,7 +32,7 @@ class TestHistories:
     )
 
     @given(history=st.lists(STEPS, max_size=40), batch=st.integers(1, 5))
-    async def test_in_memory(self, history: list[tuple[object, ...]], batch: int, make: SimpleNamespace) -> None:
+    async def test_in_memory(self, history: list[tuple[Any, ...]], batch: int, make: SimpleNamespace) -> None:
         kept = InMemoryRecord()
 
         async def reopen() -> SystemOfRecord:
@@ -42,7 +43,7 @@ class TestHistories:
     @settings(max_examples=5)
     @given(history=st.lists(STEPS, min_size=20, max_size=40))
     async def test_in_a_file(
-        self, history: list[tuple[object, ...]], make: SimpleNamespace, tmp_path_factory: pytest.TempPathFactory
+        self, history: list[tuple[Any, ...]], make: SimpleNamespace, tmp_path_factory: pytest.TempPathFactory
     ) -> None:
         path = tmp_path_factory.mktemp("journal") / "journal.db"
         opened: list[SqliteRecord] = []
@@ -58,7 +59,7 @@ class TestHistories:
 
     async def live(
         self,
-        history: list[tuple[object, ...]],
+        history: list[tuple[Any, ...]],
         reopen: Callable[[], Awaitable[SystemOfRecord]],
         batch: int,
         make: SimpleNamespace,
@@ -70,7 +71,7 @@ class TestHistories:
         number = 0
         for step, *what in (*history, ("up",), ("crash",), ("drain",)):
             if step == "append":
-                user_id, session_id, count = what
+                user_id, session_id, count = str(what[0]), str(what[1]), int(what[2])
                 names = [str(number + n) for n in range(count)]
                 number += count
                 resources = [make.resource(name, user_id=user_id, session_id=session_id) for name in names]

@@ -63,7 +63,9 @@ class TestUpgrade:
             assert [one.resource_id for one in await unit.log.list_unextracted()] == ["r3"]
             (remembered,) = await unit.memories.page(limit=9)
             assert (remembered.resource_id, remembered.entity_ids) == ("r1", ("e1",))
-            assert (await unit.entities.get_by_value("鴻康")).entity_id == "e1"
+            entity = await unit.entities.get_by_value("鴻康")
+            assert entity is not None
+            assert entity.entity_id == "e1"
             await unit.relations.store([make.relation("e1", "e1", user_id=user_id)])
             await unit.facts.create(make.fact("f", user_id=user_id, resource_id="r1"))
             await unit.log.append([make.resource("r4", user_id=user_id)])

@@ -9,6 +9,7 @@ from arango.database import StandardDatabase
 from arango.exceptions import ArangoServerError
 
 from testing.arango_standin import ArangoStandIn
+from testing.arango_standin.driver import result
 
 Run = Callable[..., list[Any]]
 
@@ -39,7 +40,12 @@ def database(server: ArangoStandIn, running: tuple[ArangoStandIn, ArangoClient])
 @pytest.fixture
 def run(database: StandardDatabase) -> Run:
     """Runs a query in a transaction of its own; bind variables are keywords."""
-    return lambda query, **binds: list(database.aql.execute(query, bind_vars=binds))
+
+    def run(query: str, **binds: Any) -> list[Any]:
+        cursor = result(database.aql.execute(query, bind_vars=binds))
+        return list(cursor)
+
+    return run
 
 
 def failure(work: Callable[[], Any]) -> tuple[int | None, int]:

@@ -1,6 +1,7 @@
 """Operations of AQL (manual, "High-level operations") and what makes a query fail before it runs."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -160,7 +161,7 @@ class TestWriting:
 
     def test_what_is_not_there_cannot_change(self, run: Run) -> None:
         for query in ("UPDATE 'no' WITH {} IN users", "REPLACE 'no' WITH {} IN users", "REMOVE 'no' IN users"):
-            assert failure(lambda query=query: run(query)) == (1202, 404)
+            assert failure(partial(run, query)) == (1202, 404)
         assert run("REMOVE 'no' IN users OPTIONS {ignoreErrors: true} RETURN OLD") == []
         assert failure(lambda: run("REMOVE {id: 1} IN users")) == (1226, 400)
         assert failure(lambda: run("REMOVE 7 IN users")) == (1227, 400)

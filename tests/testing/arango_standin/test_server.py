@@ -10,6 +10,7 @@ from arango.client import ArangoClient
 from arango.database import StandardDatabase
 
 from testing.arango_standin import ArangoStandIn
+from testing.arango_standin.driver import result
 from tests.testing.arango_standin.conftest import failure
 
 Run = Callable[..., list[Any]]
@@ -18,24 +19,24 @@ KNOWS = {"edge_collection": "knows", "from_vertex_collections": ["users"], "to_v
 
 class TestCursors:
     def test_results_come_in_batches(self, database: StandardDatabase) -> None:
-        cursor = database.aql.execute("FOR i IN 1..5 RETURN i", batch_size=2, count=True)
+        cursor = result(database.aql.execute("FOR i IN 1..5 RETURN i", batch_size=2, count=True))
         assert (cursor.count(), list(cursor.batch() or []), cursor.has_more()) == (5, [1, 2], True)
         assert list(cursor) == [1, 2, 3, 4, 5]
         assert failure(cursor.close) == (1600, 404)
 
     def test_a_closed_cursor_is_gone(self, database: StandardDatabase) -> None:
-        cursor = database.aql.execute("FOR i IN 1..5 RETURN i", batch_size=2)
+        cursor = result(database.aql.execute("FOR i IN 1..5 RETURN i", batch_size=2))
         assert cursor.close() is True
         assert failure(cursor.fetch) == (1600, 404)
 
     def test_an_end_of_the_transaction_closes_its_cursors(self, database: StandardDatabase) -> None:
         transaction = database.begin_transaction(read="users")
-        cursor = transaction.aql.execute("FOR i IN 1..5 RETURN i", batch_size=2)
+        cursor = result(transaction.aql.execute("FOR i IN 1..5 RETURN i", batch_size=2))
         transaction.commit_transaction()
         assert failure(cursor.fetch) == (1600, 404)
 
     def test_statistics_count_writes(self, database: StandardDatabase) -> None:
-        statistics = database.aql.execute("FOR i IN 1..3 INSERT {i} INTO users").statistics()
+        statistics = result(database.aql.execute("FOR i IN 1..3 INSERT {i} INTO users")).statistics()
         assert statistics is not None
         assert statistics["modified"] == 3
 
@@ -51,13 +52,13 @@ class TestSchema:
         client = ArangoClient(hosts=server.url)
         other = client.db("other", username="root", password="secret")
         assert other.collections() == []
-        assert other.properties()["name"] == "other"
+        assert result(other.properties())["name"] == "other"
         assert failure(lambda: other.create_database("third")) == (1230, 403)
         assert failure(lambda: client.db("no", username="root", password="secret").collections()) == (1228, 404)
         client.close()
 
     def test_collections_have_a_type_and_one_name(self, database: StandardDatabase) -> None:
-        assert {found["name"]: found["type"] for found in database.collections()} == {
+        assert {found["name"]: found["type"] for found in result(database.collections())} == {
             "users": "document",
             "knows": "edge",
         }
@@ -69,11 +70,11 @@ class TestSchema:
     def test_an_index_is_created_once(self, database: StandardDatabase, run: Run) -> None:
         users = database.collection("users")
         wanted = {"type": "persistent", "fields": ["a", "b"], "name": "by_a"}
-        first, second = (users.add_index(dict(wanted)) for _ in range(2))
+        first, second = (result(users.add_index(dict(wanted))) for _ in range(2))
         assert first["id"] == second["id"]
         assert (first["isNewlyCreated"], second["isNewlyCreated"]) == (True, False)
-        assert [index["fields"] for index in users.indexes()] == [["_key"], ["a", "b"]]
-        assert [index["type"] for index in database.collection("knows").indexes()] == ["primary", "edge"]
+        assert [index["fields"] for index in result(users.indexes())] == [["_key"], ["a", "b"]]
+        assert [index["type"] for index in result(database.collection("knows").indexes())] == ["primary", "edge"]
         assert failure(lambda: users.add_index({**wanted, "fields": ["c"]})) == (1005, 409)
         assert failure(lambda: users.add_index({"type": "persistent", "fields": []})) == (10, 400)
         assert failure(lambda: users.add_index({"type": "geo", "fields": ["a"]})) == (10, 400)
@@ -89,7 +90,7 @@ class TestSchema:
         database.create_graph("g", edge_definitions=[KNOWS, likes])
         assert database.has_graph("g")
         assert not database.has_graph("h")
-        assert {found["name"] for found in database.collections()} == {"users", "knows", "likes", "things"}
+        assert {found["name"] for found in result(database.collections())} == {"users", "knows", "likes", "things"}
         assert failure(lambda: database.create_graph("g")) == (1925, 409)
         changed = {**likes, "to_vertex_collections": ["users"]}
         assert failure(lambda: database.create_graph("h", edge_definitions=[changed])) == (1921, 400)

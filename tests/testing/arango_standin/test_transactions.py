@@ -3,12 +3,14 @@
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 from arango.database import StandardDatabase, TransactionDatabase
 
 from testing.arango_standin import ArangoStandIn
+from testing.arango_standin.driver import result
 from tests.testing.arango_standin.conftest import failure
 
 Run = Callable[..., list[Any]]
@@ -17,7 +19,8 @@ READ = "FOR u IN users FILTER u._key == @key RETURN u.n"
 
 
 def execute(transaction: TransactionDatabase | StandardDatabase, query: str, **binds: Any) -> list[Any]:
-    return list(transaction.aql.execute(query, bind_vars=binds))
+    cursor = result(transaction.aql.execute(query, bind_vars=binds))
+    return list(cursor)
 
 
 class TestSnapshots:
@@ -142,7 +145,7 @@ class TestDeclarations:
             "INSERT {} INTO knows",
         ):
             binds = {"@c": "knows"} if "@@c" in query else {}
-            assert failure(lambda query=query, binds=binds: execute(transaction, query, **binds)) == (1652, 400)
+            assert failure(partial(execute, transaction, query, **binds)) == (1652, 400)
 
     def test_implicit_reads_are_allowed_to_who_asks(self, database: StandardDatabase) -> None:
         transaction = database.begin_transaction(write="users", allow_implicit=True)
@@ -153,7 +156,7 @@ class TestDeclarations:
         query = "WITH users FOR v IN OUTBOUND 'users/a' knows RETURN v"
         for declared in (["users"], ["knows"]):
             transaction = database.begin_transaction(read=declared)
-            assert failure(lambda transaction=transaction: execute(transaction, query)) == (1652, 400)
+            assert failure(partial(execute, transaction, query)) == (1652, 400)
 
     def test_an_unknown_collection_cannot_be_declared(self, database: StandardDatabase) -> None:
         assert failure(lambda: database.begin_transaction(write="nowhere")) == (1203, 404)
@@ -164,7 +167,7 @@ class TestEnds:
         for end in ("commit_transaction", "abort_transaction"):
             transaction = database.begin_transaction(write="users")
             getattr(transaction, end)()
-            assert failure(lambda transaction=transaction: execute(transaction, "RETURN 1")) == (1655, 404)
+            assert failure(partial(execute, transaction, "RETURN 1")) == (1655, 404)
 
     def test_ending_twice_in_one_way_is_no_error_and_in_both_ways_is_one(self, database: StandardDatabase) -> None:
         committed, aborted = (database.begin_transaction(write="users") for _ in range(2))
@@ -190,7 +193,7 @@ class TestEnds:
 
     def test_an_unknown_transaction_is_not_found(self, database: StandardDatabase) -> None:
         transaction = database.begin_transaction(read="users")
-        transaction._executor._id = "999999999"  # type: ignore[union-attr]
+        transaction._executor._id = "999999999"
         assert failure(lambda: execute(transaction, "RETURN 1")) == (1655, 404)
         assert failure(transaction.commit_transaction) == (1655, 404)
 

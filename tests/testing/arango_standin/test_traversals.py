@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from arango.database import StandardDatabase
 
+from testing.arango_standin.driver import result
 from tests.testing.arango_standin.conftest import failure
 
 Run = Callable[..., list[Any]]
@@ -122,17 +123,17 @@ class TestWhatIsMissing:
     def test_a_vertex_without_a_document_is_null_and_warns(self, graph: Run, database: StandardDatabase) -> None:
         graph("INSERT {_from: 'users/e', _to: 'users/gone'} INTO knows")
         query = "WITH users FOR v, e IN 1 OUTBOUND 'users/e' knows SORT v._key RETURN [v._key, e._to]"
-        cursor = database.aql.execute(query)
+        cursor = result(database.aql.execute(query))
         assert list(cursor) == [[None, "users/gone"], ["a", "users/a"]]
-        assert [warning["code"] for warning in cursor.warnings()] == [1202]
+        assert [warning["code"] for warning in cursor.warnings() or ()] == [1202]
 
     @pytest.mark.parametrize("start", ["a", None, 7, {"_key": "a"}])
     def test_a_start_that_is_no_identifier_gives_nothing_and_warns(
         self, graph: Run, database: StandardDatabase, start: Any
     ) -> None:
-        cursor = database.aql.execute("WITH users FOR v IN ANY @s knows RETURN v", bind_vars={"s": start})
+        cursor = result(database.aql.execute("WITH users FOR v IN ANY @s knows RETURN v", bind_vars={"s": start}))
         assert list(cursor) == []
-        assert [warning["code"] for warning in cursor.warnings()] == [10]
+        assert [warning["code"] for warning in cursor.warnings() or ()] == [10]
 
     @pytest.mark.parametrize("edges", ["knows", "GRAPH 'people'"])
     def test_vertex_collections_are_named_after_with(self, graph: Run, edges: str) -> None:
