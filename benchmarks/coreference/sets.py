@@ -28,9 +28,10 @@ from rich.table import Table
 
 from memory.coreference.resolver import RuleResolver
 from memory.extraction.extractor import RuleExtractor
-from memory.language.words import cut, fold
+from memory.language.han_tokens import cut
 from memory.values.dialogue import Role, Turn
 from memory.values.resolutions import CoreferenceResult, ResolutionRequest
+from memory.values.text import fold_lower
 
 _NOW = datetime(2026, 1, 1, tzinfo=UTC)
 _REPORTED = 2000
@@ -105,7 +106,7 @@ def longest_noun(text: str) -> str:
     """The longest run of nominal words; the whole text where there is none."""
     best = run = ""
     end = 0
-    for word in cut(fold(text)):
+    for word in cut(fold_lower(text)):
         nominal = word.tag.startswith(_NOUN_TAGS)
         run = run + word.text if nominal and word.start == end and run else word.text if nominal else ""
         end = word.end

@@ -8,9 +8,9 @@ import re
 from collections.abc import Sequence
 
 from ..coreference.detect.corrections import Choice, find_choice
-from ..language.words import cut, fold
+from ..language.han_tokens import cut
 from ..values.hits import Hit
-from ..values.text import normalise
+from ..values.text import fold_lower, normalise
 
 _CLAUSE = re.compile(
     r"^(?:i|you|he|she|it|we|they|that|this|there)\b|\b(?:is|was|are|were|has|had|have|will|can|could|did|does|do|\w+n't)\b"
@@ -42,8 +42,8 @@ def _revises(choice: Choice, hit: Hit) -> bool:
 
 def _is_clause(choice: Choice, text: str) -> bool:
     """Whether what was meant is told in a clause of its own: 我是說他辭職了, "no, it's broken"."""
-    folded = fold(choice.text)
-    if _CLAUSE.search(folded) or _SUBJECT.search(fold(text[: choice.start])):
+    folded = fold_lower(choice.text)
+    if _CLAUSE.search(folded) or _SUBJECT.search(fold_lower(text[: choice.start])):
         return True
     return any(word.tag in ("v", "r") for word in cut(folded))
 

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 import structlog
 
-from ..language.words import fold
 from ..ports.language import Resolver
 from ..ports.record import SystemOfRecord, UnitOfWork
 from ..values.entities import Entity
 from ..values.errors import Unavailable
 from ..values.resolutions import CoreferenceResult, Occasion, ResolutionRequest
+from ..values.text import fold_lower
 from .detect.detection import find_references
 from .detect.time_windows import TimeWindow, find_window
 
@@ -55,7 +55,7 @@ class LongTermResolver(Resolver):
 def _reach(request: ResolutionRequest) -> tuple[bool, TimeWindow | None]:
     """Whether a query reaches across sessions, and to which time."""
     across = [one for one in find_references(request.query) if one.across]
-    windows = (find_window(fold(one.text), request.now) for one in across)
+    windows = (find_window(fold_lower(one.text), request.now) for one in across)
     return bool(across), next((window for window in windows if window), None)
 
 

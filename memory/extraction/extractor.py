@@ -4,14 +4,13 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from ..language.folding import fold
 from ..language.han_tokens import Words
 from ..language.latin_tokens import latin_tokens
 from ..language.sentences import Sentences
 from ..ports.language import Extractor
 from ..values.mentions import KNOWN_NAME, EntitySubtype, Extraction, Mention, MentionLevel
 from ..values.tagging import TaggedSpan
-from ..values.text import is_han
+from ..values.text import fold, is_han
 from .rules.candidates import Candidate, Layer, resolve_overlaps
 from .rules.codes import find_codes
 from .rules.deixis import find_deixis

@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from hashlib import blake2b
 from typing import Any
 
-from ..values.text import to_simplified
+from ..values.text import fold_compatible
 from ..values.vectors import SparseVector
 from .stopwords import CHINESE, CHINESE_ASKING, ENGLISH
 
@@ -134,10 +134,13 @@ def _segmenter() -> Any:
 
 
 def _fold(text: str) -> str:
+    """The compatible form, with the commas of thousands taken out and curly quotes made straight.
+
+    Not `fold`: term ids of this form are in every index, so it may only change together with `VERSION`.
+    """
     valid = text.encode("utf-8", "replace").decode("utf-8")
     whole_numbers = _THOUSANDS.sub(lambda number: number.group().translate({0x2C: None, 0xFF0C: None}), valid)
-    compatible = unicodedata.normalize("NFKC", whole_numbers)
-    return to_simplified(compatible).casefold().translate({0x2018: "'", 0x2019: "'"})
+    return fold_compatible(whole_numbers).translate({0x2018: "'", 0x2019: "'"})
 
 
 def _plain(word: str) -> str:

@@ -1,8 +1,15 @@
-"""Whether a text asks something, in Chinese and English."""
+"""Whether a text asks something, in Chinese and English, and which questions one query holds."""
 
 import re
 
 from ..values.text import to_simplified
+from .keywords import KeywordAnalyzer
+
+MAX_QUESTIONS = 3
+"""Questions of one query that are searched for besides the whole; the first ones."""
+_MIN_TERMS = 2
+_ENDS = re.compile(r"[。？！?!；;\n]+")
+_JOINED = re.compile(r"^[\s,，、]*(?:(?:另外|还有|還有|此外|以及|and|also)[\s,，]*)?", re.IGNORECASE)
 
 _MARK = re.compile(r"[?？]\s*[\"'」』”)）]*\s*$")
 _CHINESE = re.compile(
@@ -19,3 +26,12 @@ _ENGLISH = re.compile(
 def is_question(text: str) -> bool:
     """Whether the text asks: by its mark, else by interrogative words (Chinese) or word order (English)."""
     return bool(_MARK.search(text) or _CHINESE.search(to_simplified(text)) or _ENGLISH.match(text))
+
+
+def questions_of(query: str, analyzer: KeywordAnalyzer) -> tuple[str, ...]:
+    """The query, and where it has several sentences that say something, each of them: two questions asked in one
+    breath have one vector that lies near neither answer.
+    """
+    sentences = [_JOINED.sub("", sentence).strip() for sentence in _ENDS.split(query)]
+    telling = [sentence for sentence in sentences if len(analyzer.content_terms(sentence)) >= _MIN_TERMS]
+    return (query, *telling[:MAX_QUESTIONS]) if len(telling) > 1 else (query,)

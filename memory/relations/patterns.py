@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ..extraction.rules.assertions import assertions_of
-from ..language.folding import fold
 from ..values.mentions import EntitySubtype, Mention, MentionLevel
+from ..values.text import fold
 
 
 class RelationType(StrEnum):

@@ -8,7 +8,7 @@ from typing import TypeVar
 import structlog
 
 from ..language.keywords import KeywordAnalyzer
-from ..language.question_parts import questions_of
+from ..language.questions import questions_of
 from ..ports.language import Encoder
 from ..ports.record import SystemOfRecord
 from ..ports.retrieval import Retriever

@@ -1,4 +1,8 @@
-"""Text as Jiyi compares it: width, case and script folded, offsets kept where they matter."""
+"""How text is folded before it is compared or matched: width, case and script.
+
+`normalise` is the key under which two spellings are equal; `fold` and `fold_lower` keep every offset, for rules that
+match on folded text and report spans of the original.
+"""
 
 import re
 import unicodedata
@@ -8,6 +12,13 @@ from typing import Any
 _SPACES = re.compile(r"\s+")
 _CJK_GAP = re.compile(r"(?<=[\u3400-\u9fff\uf900-\ufaff])\s+|\s+(?=[\u3400-\u9fff\uf900-\ufaff])")
 _HAN_RANGES = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF))
+_ONE_FOR_ONE = (
+    {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}  # full-width Latin letters, digits and punctuation
+    | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")  # lone surrogates, which no UTF-8 library accepts
+    | dict.fromkeys(map(ord, "\u2018\u2019\u02bc"), "'")
+    | dict.fromkeys(map(ord, "\u3000\u00a0"), " ")
+    | dict.fromkeys(map(ord, "\uff65\u30fb\u2027"), "·")
+)
 
 
 @cache
@@ -16,18 +27,36 @@ def _simplified_table() -> dict[int, str]:
     from opencc import OpenCC  # loads its dictionaries: not at import
 
     convert = OpenCC("t2s").convert
-    table = {}
-    for first, last in _HAN_RANGES:
-        for code in range(first, last + 1):
-            folded = convert(chr(code))
-            if len(folded) == 1 and folded != chr(code):
-                table[code] = folded
-    return table
+    characters = (chr(code) for first, last in _HAN_RANGES for code in range(first, last + 1))
+    converted = ((character, convert(character)) for character in characters)
+    return {ord(before): after for before, after in converted if len(after) == 1 and after != before}
 
 
 def to_simplified(text: str) -> str:
     """Folds Traditional characters to Simplified one by one: `len` and all offsets stay as they were."""
     return text.translate(_simplified_table())
+
+
+def fold(text: str) -> str:
+    """Simplified characters, half-width Latin and punctuation, straight apostrophes; `len` stays as it was.
+
+    Lone surrogates become U+FFFD.
+    """
+    return to_simplified(text.translate(_ONE_FOR_ONE))
+
+
+def fold_lower(text: str) -> str:
+    """`fold` in lower case; a character whose lower case is longer stays as it is, so that offsets stay."""
+    return "".join(low if len(low := character.lower()) == 1 else character for character in fold(text))
+
+
+def fold_compatible(text: str) -> str:
+    """NFKC, Simplified characters and full case folding; the length may change.
+
+    What `normalise`, keyword terms and the units of the trained models have in common. Stored ids, indexed terms and
+    trained weights rest on its results: it must not change.
+    """
+    return to_simplified(unicodedata.normalize("NFKC", text)).casefold()
 
 
 @cache
@@ -59,8 +88,7 @@ def normalise(value: str) -> str:
     NFKC (full-width to half-width), casefold, Simplified, runs of white space to one space, and no space between
     Han and other characters: `宏康 HCI`, `宏康HCI` and `宏康　ＨＣＩ` are one name.
     """
-    folded = to_simplified(unicodedata.normalize("NFKC", value)).casefold()
-    return _CJK_GAP.sub("", _SPACES.sub(" ", folded).strip())
+    return _CJK_GAP.sub("", _SPACES.sub(" ", fold_compatible(value)).strip())
 
 
 def is_traditional(text: str) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple, Protocol
 
-from memory.values.text import to_simplified
+from memory.values.text import fold_compatible, to_simplified
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _UNIT = re.compile(
@@ -48,8 +48,8 @@ def split_units(text: str) -> list[Unit]:
 
 
 def fold_unit(surface: str) -> str:
-    """The key of a unit."""
-    return to_simplified(unicodedata.normalize("NFKC", surface)).casefold().replace("’", "'")
+    """The key of a unit; not `memory.values.text.fold`, since the shipped models were trained on units of this form."""
+    return fold_compatible(surface).replace("’", "'")
 
 
 class Place(IntEnum):

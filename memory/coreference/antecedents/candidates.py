@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
 
+from ...language.han_tokens import cut
 from ...language.han_words import SURNAMES
-from ...language.words import cut, fold
 from ...values.mentions import EntitySubtype, Mention
 from ...values.resolutions import ReferenceSource
-from ...values.text import has_han, is_han, normalise
+from ...values.text import fold_lower, has_han, is_han, normalise
 from ..detect.chinese import head_noun
 from ..detect.lexicon import GIVEN_NAMES, NOUNS, TITLES
 from ..detect.references import Gender, Number, Reference
@@ -116,7 +116,7 @@ class Candidate:
     @property
     def is_site(self) -> int:
         """How surely it is somewhere that one goes rather than a company: 0 not at all, 1 by a guess, 2 surely."""
-        folded = fold(self.text)
+        folded = fold_lower(self.text)
         head = head_noun(folded) if has_han(folded) else None
         noun = head[1] if head else NOUNS.get(folded.split()[-1]) if folded.split() else None
         if noun and EntitySubtype.PLACE in noun.subtypes:
@@ -126,14 +126,14 @@ class Candidate:
 
 def shown_gender(text: str, before: str) -> Gender | None:
     """The gender that a title or a kinship noun shows: 張小姐, "Mr. Smith", my sister."""
-    folded = fold(text)
+    folded = fold_lower(text)
     known = head_noun(folded) if has_han(folded) else None
     if known and known[1].gender:
         return known[1].gender
     for title, gender in TITLES.items():
         if has_han(title) and folded.endswith(title):
             return gender
-        if re.match(rf"{title}\b", folded) or re.search(rf"\b{title}\.? $", fold(before)):
+        if re.match(rf"{title}\b", folded) or re.search(rf"\b{title}\.? $", fold_lower(before)):
             return gender
     words = folded.split()
     if words and text[0].isupper() and words[0] in GIVEN_NAMES:
@@ -153,7 +153,7 @@ def _addressed(text: str, *, by_user: bool) -> str:
 def described(text: str, *, by_user: bool) -> str:
     """A description as it is said again: a red car → the red car, 那台洗衣機 → 洗衣機."""
     if has_han(text):
-        folded = fold(text)
+        folded = fold_lower(text)
         match = _CHINESE_DETERMINER.match(folded)
         return text[match.end() :] if match and match.end() < len(text) else text
     if match := _DETERMINER.match(text):
@@ -169,7 +169,7 @@ Span = tuple[int, int, Candidate]
 def is_plain_name(text: str, span: Span) -> bool:
     """Whether a topic may outweigh what the extractor cut out of it: Han only, and no phrase of several things."""
     written = text[span[0] : span[1]]
-    return all(is_han(character) for character in written) and not re.search(r"[的和与跟或]", fold(written))
+    return all(is_han(character) for character in written) and not re.search(r"[的和与跟或]", fold_lower(written))
 
 
 def is_short_form(short: Candidate, full: Candidate) -> bool:
@@ -188,7 +188,7 @@ def is_person(subtype: EntitySubtype | None) -> bool | None:
 
 def told_type(text: str, end: int) -> EntitySubtype | None:
     """What a text says that a name is: "Golden Wok is a cheap restaurant", 台積電是一家半導體公司."""
-    folded = fold(text)
+    folded = fold_lower(text)
     if match := _IS_A.match(folded, end):
         nouns = [word for word in match["what"].split() if word in NOUNS]
         known = NOUNS[nouns[-1]] if nouns else None
@@ -202,7 +202,7 @@ def told_type(text: str, end: int) -> EntitySubtype | None:
 def heads(text: str, start: int, end: int) -> bool:
     """Whether a span stands at the head of its sentence, or right before a verb that it governs."""
     before = text[:start].rstrip()
-    return not before or before[-1] in "。！？!?.;；\n" or bool(_SUBJECT_AFTER.match(fold(text), end))
+    return not before or before[-1] in "。！？!?.;；\n" or bool(_SUBJECT_AFTER.match(fold_lower(text), end))
 
 
 def is_proved(mention: Mention, *, told: bool) -> bool:
@@ -212,7 +212,7 @@ def is_proved(mention: Mention, *, told: bool) -> bool:
         mention: As a model tagged it.
         told: Whether its type comes from elsewhere.
     """
-    folded = fold(mention.text)
+    folded = fold_lower(mention.text)
     if told:
         return True
     if mention.subtype is EntitySubtype.PERSON:

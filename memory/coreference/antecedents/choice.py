@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from ...language.words import fold
 from ...values.mentions import EntitySubtype
 from ...values.resolutions import ReferenceSource
-from ...values.text import normalise
+from ...values.text import fold_lower, normalise
 from ..detect.references import Form, Kind, Number, Reference
 from .candidates import Candidate, join
 from .coordination import evened
@@ -31,7 +30,7 @@ def _same_clause(text: str, reference: Reference, candidate: Candidate) -> str |
     if candidate.distance or candidate.source is ReferenceSource.LONG_TERM or candidate.end > reference.start:
         return None
     between = text[candidate.end : reference.start]
-    return None if _CLAUSE.search(between) else fold(between)
+    return None if _CLAUSE.search(between) else fold_lower(between)
 
 
 def is_bound(text: str, reference: Reference, candidate: Candidate) -> bool:

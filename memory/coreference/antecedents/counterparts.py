@@ -8,8 +8,8 @@ or behind a preposition of place. Where several have it, or none, nobody can tel
 import re
 from dataclasses import dataclass
 
-from ...language.words import Word, cut, fold
-from ...values.text import has_han
+from ...language.han_tokens import Word, cut
+from ...values.text import fold_lower, has_han
 from ..detect.corrections import Choice
 from ..detect.lexicon import NOUNS
 from ..detect.value_expressions import HAN_NUMERAL, TIME_PREPOSITION, only, same_number, same_time, time_of
@@ -46,7 +46,7 @@ def counterpart(message: str, choice: Choice) -> Counterpart | None:
         message: What the user said before.
         choice: The correction.
     """
-    folded, thing = fold(message), fold(choice.text)
+    folded, thing = fold_lower(message), fold_lower(choice.text)
     span = (_taken_back(folded, choice.wrong) if choice.wrong else None) or _of_one_form(folded, thing)
     if span is None or folded[span[0] : span[1]] == thing:
         return None
@@ -120,9 +120,9 @@ def _placed(folded: str, thing: str) -> Span | None:
 def _fitted(message: str, span: Span, text: str) -> Counterpart:
     """The correction, without its article where the message has one before the span."""
     start, end = span
-    replaced = fold(message)[start:end]
-    article = _ARTICLE.match(fold(text))
-    if article and not _ARTICLE.match(replaced) and re.search(rf"\b{_DETERMINER}$", fold(message)[:start]):
+    replaced = fold_lower(message)[start:end]
+    article = _ARTICLE.match(fold_lower(text))
+    if article and not _ARTICLE.match(replaced) and re.search(rf"\b{_DETERMINER}$", fold_lower(message)[:start]):
         text = text[article.end() :]
     if start == 0 and replaced and message[0].isupper():
         text = text[:1].upper() + text[1:]

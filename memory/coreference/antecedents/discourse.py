@@ -4,11 +4,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ...language.words import fold
 from ...values.entities import Entity
 from ...values.mentions import EntitySubtype, Mention, MentionLevel
 from ...values.resolutions import Occasion, ReferenceSource
-from ...values.text import has_han, normalise
+from ...values.text import fold_lower, has_han, normalise
 from ..detect.chinese import head_noun
 from ..detect.phrases import Phrase, noun_phrases
 from .candidates import (
@@ -95,7 +94,7 @@ class Discourse:
                     entity.last_mentioned,
                     *(occasion.at for occasion in spoken.get(entity.entity_id, ())),
                 ),
-                said=tuple(fold(occasion.text) for occasion in spoken.get(entity.entity_id, ())),
+                said=tuple(fold_lower(occasion.text) for occasion in spoken.get(entity.entity_id, ())),
             )
             for rank, entity in enumerate(entity for entity in long_term if entity.is_current)
         )
@@ -115,8 +114,8 @@ class Discourse:
         for phrase in noun_phrases(text):
             if phrase.start < start or stop < phrase.end:
                 continue
-            before = fold(text[max(0, phrase.start - _WINDOW) : phrase.start])
-            if of_a_kind(fold(text[phrase.start : phrase.end]), before):
+            before = fold_lower(text[max(0, phrase.start - _WINDOW) : phrase.start])
+            if of_a_kind(fold_lower(text[phrase.start : phrase.end]), before):
                 continue
             if not user and self._asked and text.strip(_EDGES) == text[phrase.start : phrase.end] and not phrase.named:
                 continue  # the answer to "who is Tom?" says what he is, and introduces nobody
@@ -136,7 +135,7 @@ class Discourse:
         found = parallel(text, equated(text, found))
         for _, _, candidate in found:
             self._add(candidate)
-        self._asked = user and bool(_ASKS_WHAT.search(fold(text)))
+        self._asked = user and bool(_ASKS_WHAT.search(fold_lower(text)))
         coordinated = groups(text, found)
         for group in coordinated:
             self._add(group)
@@ -160,7 +159,7 @@ class Discourse:
 
     def correct(self, reference: str, *, meant: str, wrong: str | None) -> None:
         """Records that the user has corrected what a reference meant; both are candidates' keys."""
-        lifts = self._lifts.setdefault(fold(reference), {})
+        lifts = self._lifts.setdefault(fold_lower(reference), {})
         lifts[meant] = _CORRECTED
         if wrong and wrong != meant:
             lifts[wrong] = -_CORRECTED
@@ -172,7 +171,7 @@ class Discourse:
 
     def lifts(self, reference: str) -> Mapping[str, float]:
         """What corrections of the same words have taught, by candidate's key: added to the score."""
-        return self._lifts.get(fold(reference), {})
+        return self._lifts.get(fold_lower(reference), {})
 
     def next_turn(self) -> None:
         """One turn ends: everything is one turn further away."""
@@ -221,8 +220,10 @@ class Discourse:
 
     def _again(self, text: str, first: int, last: int, *, user: bool) -> "list[Span]":
         """Names that were introduced before, wherever they occur again, however the text is cut."""
-        folded = fold(text)
-        names = {fold(one.text): one for one in self._mentioned if one.named and not one.members and len(one.text) > 1}
+        folded = fold_lower(text)
+        names = {
+            fold_lower(one.text): one for one in self._mentioned if one.named and not one.members and len(one.text) > 1
+        }
         spans: list[Span] = []
         for name, known in names.items():
             edge = r"\b" if name.isascii() else ""
@@ -240,11 +241,11 @@ class Discourse:
         entity = self._entities.get(normalise(mention.text))
         needed = PERSON_SURE if mention.subtype is EntitySubtype.PERSON else TYPE_SURE
         gender = shown_gender(mention.text, text[max(0, mention.start - 8) : mention.start])
-        shown = head_noun(fold(mention.text)) if has_han(mention.text) else None
+        shown = head_noun(fold_lower(mention.text)) if has_han(mention.text) else None
         titled = bool(shown and len(shown[0]) > 1 and shown[1].subtypes == {EntitySubtype.PERSON})  # 李老師
         sure = mention.subtype if gender or titled or mention.confidence >= needed else None
         subtype = (entity.subtype if entity else None) or told_type(text, mention.end) or sure
-        before = fold(text[max(0, mention.start - _WINDOW) : mention.start])
+        before = fold_lower(text[max(0, mention.start - _WINDOW) : mention.start])
         title = TITLE_BEFORE.search(text, max(0, mention.start - _WINDOW), mention.start)
         name = text[title.start() if title else mention.start : mention.end]
         candidate = Candidate(
@@ -267,7 +268,7 @@ class Discourse:
     def _phrase(self, text: str, phrase: Phrase, *, user: bool) -> tuple[int, int, Candidate]:
         written = text[phrase.start : phrase.end]
         shown = described(written, by_user=user)
-        before = fold(text[max(0, phrase.start - _WINDOW) : phrase.start])
+        before = fold_lower(text[max(0, phrase.start - _WINDOW) : phrase.start])
         wished = bool(WISHED.search(before) and INDEFINITE.match(written))
         entity = self._entities.get(normalise(shown))
         counted = None if phrase.subtype else counted_type(before)

@@ -3,8 +3,8 @@
 import re
 from dataclasses import replace
 
-from ...language.words import fold
 from ...values.mentions import EntitySubtype
+from ...values.text import fold_lower
 from ..detect.lexicon import CLASSIFIERS, GENERIC_PERSONS
 from ..detect.phrases import Phrase
 from .candidates import NAMED_BY, Span
@@ -58,10 +58,12 @@ def equated(text: str, found: list[Span]) -> list[Span]:
 
 def _names(text: str, described: Span, name: Span) -> bool:
     """Whether a name says which thing a description means, or is the first of those that it counts."""
-    between = fold(text[described[1] : name[0]])
+    between = fold_lower(text[described[1] : name[0]])
     if NAMED_BY.fullmatch(between):
         return not described[2].named
-    return bool(_COMMA.fullmatch(between) and _SEVERAL.search(fold(text[max(0, described[0] - _COUNT) : described[1]])))
+    return bool(
+        _COMMA.fullmatch(between) and _SEVERAL.search(fold_lower(text[max(0, described[0] - _COUNT) : described[1]]))
+    )
 
 
 def located(before: str) -> float:

@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 from enum import StrEnum
 
-from ...language.words import fold
 from ...values.mentions import EntitySubtype
+from ...values.text import fold_lower
 from ..detect.references import Kind, Reference
 from .candidates import Candidate
 from .ranking import Ranked
@@ -45,7 +45,7 @@ def asked_by(text: str, reference: Reference) -> Asked | None:
     """
     if reference.kind not in _BY_SORT or reference.subtypes:
         return None
-    folded = fold(text)
+    folded = fold_lower(text)
     if _WHO_IS.search(folded[: reference.start]) or _IS_WHO.match(folded, reference.end):
         return Asked.PERSON
     if _PLACE.search(folded):

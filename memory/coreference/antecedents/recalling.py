@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import cache
 
 from ...language.keywords import KeywordAnalyzer
-from ...language.words import fold
+from ...values.text import fold_lower
 from ..detect.references import Reference
 from ..detect.time_windows import TimeWindow, find_window
 from .candidates import Candidate
@@ -39,7 +39,7 @@ def recalled(
         last_referred: Id of the entity that the session's last reference meant.
         lifts: What corrections have taught, by candidate's key.
     """
-    window = find_window(fold(reference.text), now)
+    window = find_window(fold_lower(reference.text), now)
     said = {candidate.key for candidate in session}
     everything = [*session, *(one for one in long_term if one.key not in said)]
     if window is not None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ...language.words import Word, cut
+from ...language.han_tokens import Word, cut
 from ...values.mentions import EntitySubtype
 from .lexicon import ATTRIBUTES, CHINESE_PRONOUNS, CLASSIFIERS, NOUNS, OF_THINGS, VAGUE, Noun
 from .references import Form, Kind, Number, Reference

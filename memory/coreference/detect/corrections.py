@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ...language.words import fold
+from ...values.text import fold_lower
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ _POSSESSIVE = re.compile(r"(?:'s|的)$")
 @lru_cache(maxsize=512)
 def find_choice(message: str) -> Choice | None:
     """What a message names as meant; None where it does not have the form of a correction or of an answer."""
-    folded = fold(message)
+    folded = fold_lower(message)
     lead = len(folded) - len(folded.lstrip())
     for pattern, firm in _FORMS:
         if match := pattern.match(folded.strip()):

@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from ...language.words import fold
+from ...values.text import fold_lower
 from .chinese import chinese_references
 from .english import english_references
 from .references import Reference
@@ -18,7 +18,7 @@ _ASKS_TO_REMEMBER = re.compile(
 @lru_cache(maxsize=512)
 def find_references(text: str) -> tuple[Reference, ...]:
     """All references of a text, in text order, none overlapping; of two that overlap the longer stands."""
-    folded = fold(text)
+    folded = fold_lower(text)
     asked = [match.span() for match in _ASKS_TO_REMEMBER.finditer(folded)]
     found = sorted(
         (*chinese_references(text, folded), *english_references(text, folded)),

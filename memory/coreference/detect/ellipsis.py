@@ -5,7 +5,7 @@ Kept narrow on purpose: a bare attribute, or a question whose subject is missing
 
 import re
 
-from ...language.words import fold
+from ...values.text import fold_lower
 from .lexicon import ATTRIBUTES
 from .references import Form, Kind, Reference
 
@@ -38,7 +38,7 @@ def find_ellipsis(text: str) -> Reference | None:
         For an attribute, a possessive reference with the attribute's span; for a predicate, a plain one with an
         empty span. None where nothing is missing.
     """
-    folded = fold(text)
+    folded = fold_lower(text)
     for pattern, chinese in ((_CHINESE_OWNER, True), (_ENGLISH_OWNER, False)):
         if match := pattern.match(folded.strip()):
             lead = len(folded) - len(folded.lstrip())

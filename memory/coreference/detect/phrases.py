@@ -5,9 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from ...language.han_tokens import Word, cut
 from ...language.han_words import SURNAMES
-from ...language.words import Word, cut, fold
 from ...values.mentions import EntitySubtype
+from ...values.text import fold_lower
 from .chinese import head_noun
 from .english import singular
 from .lexicon import ATTRIBUTES, CLASSIFIERS, NOUNS, OF_THINGS, TIME_WORDS, VAGUE, word_set
@@ -249,6 +250,6 @@ def _is_noise(written: str, *, topic: bool) -> bool:
 @lru_cache(maxsize=512)
 def noun_phrases(text: str) -> tuple[Phrase, ...]:
     """The described things of a text, in no order; spans may overlap names that the extractor finds."""
-    folded = fold(text)
+    folded = fold_lower(text)
     found = (*_chinese(folded), *_english(folded))
     return tuple(one for one in found if not _is_noise(text[one.start : one.end], topic=one.topic))

@@ -1,9 +1,8 @@
 """What one referring expression may stand for in a session, without a query around it (000 §6.4)."""
 
-from ...language.words import fold
 from ...ports.language import Resolver
 from ...values.resolutions import Alternative, CoreferenceResolution, ResolutionRequest
-from ...values.text import has_han
+from ...values.text import fold_lower, has_han
 
 _POINTING = frozenset({"这", "那", "这个", "那个", "这一个", "那一个", "this", "that", "this one", "that one"})
 """Alone they say no more than 它 and "it"; a resolver leaves them where it is not sure that they refer at all."""
@@ -18,7 +17,7 @@ async def referents(word: str, request: ResolutionRequest, *, resolver: Resolver
         resolver: Asked with a sentence about the word.
     """
     words = [word.strip()]
-    if fold(words[0]) in _POINTING:
+    if fold_lower(words[0]) in _POINTING:
         words.append("它" if has_han(word) else "it")
     for one in words:
         query = f"{one}怎麼樣？" if has_han(word) else f"Tell me about {one}."

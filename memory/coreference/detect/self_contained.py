@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from ...extraction.rules.junk import Junk, junk_kind
-from ...language.words import fold
+from ...values.text import fold_lower
 from .corrections import find_choice
 from .references import Reference
 
@@ -32,7 +32,7 @@ def stands_alone(query: str) -> bool:
     """Whether a query is small talk, about the assistant or what all share (今天星期幾), or takes something back."""
     choice = find_choice(query)
     takes_back = choice is not None and (choice.firm or choice.denies)
-    folded = fold(query)
+    folded = fold_lower(query)
     about_nothing_said = _TO_ASSISTANT.search(folded) or _OF_ALL.search(folded)
     return takes_back or _only_greets(query) or about_nothing_said is not None
 

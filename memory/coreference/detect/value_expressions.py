@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ...extraction.rules.junk import Junk, junk_kind
-from ...language.words import fold
+from ...values.text import fold_lower
 
 
 class Unit(StrEnum):
@@ -103,7 +103,7 @@ def same_time(folded: str, meant: Sequence[Said]) -> tuple[int, int] | None:
 
 def is_value(text: str) -> bool:
     """Whether a text is nothing but a time or a number with its unit: no name, and nothing that a reference means."""
-    time = time_of(fold(text))
+    time = time_of(fold_lower(text))
     month = len(time) == 1 and time[0].unit is Unit.MONTH  # June is a person too
     return junk_kind(text) in (Junk.NUMBER, Junk.DATE) or bool(time and not month)
 

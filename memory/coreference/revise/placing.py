@@ -9,11 +9,11 @@ its topic, both of which stand at its head.
 import re
 from collections.abc import Sequence
 
+from ...language.han_tokens import cut
 from ...language.questions import is_question
-from ...language.words import cut, fold
 from ...values.mentions import EntitySubtype, Mention, MentionLevel
 from ...values.resolutions import ReferenceSource
-from ...values.text import has_han, normalise
+from ...values.text import fold_lower, has_han, normalise
 from ..antecedents.candidates import Candidate, is_person
 from ..antecedents.question_target import Asked, asked_by, is_asked_for
 from ..antecedents.ranking import Ranked, score
@@ -119,7 +119,7 @@ def left_out_of(query: str) -> Reference | None:
     """
     if not is_question(query):
         return None
-    folded = fold(query)
+    folded = fold_lower(query)
     if not has_han(query):
         match = _OWNED.match(folded)
         return _owner(query, *match.span("thing"), chinese=False) if match else None

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...language.words import set_side_by_side
 from ...values.resolutions import Clarification, CoreferenceResolution, CoreferenceResult, ReferenceSource
 from ..antecedents.candidates import Candidate
 from ..antecedents.coordination import Together
@@ -13,6 +12,7 @@ from ..detect.references import Form, Kind, Reference
 from .clarifying import alternative, clarification
 from .reasons import reason
 from .rewriting import Edit, apply, edit, fitted
+from .spacing import concatenate
 
 _SHOWN = 5  # alternatives in a result
 
@@ -144,7 +144,7 @@ def written(
     if around is None:
         change = edit(query, reference, best.text, number=best.number, spaces=spaces)
     else:
-        text = set_side_by_side((around[0], best.text, around[1]), spaces=spaces)
+        text = concatenate((around[0], best.text, around[1]), spaces=spaces)
         change = fitted(query, reference.start, reference.end, text, spaces=spaces)
     owned = reference.kind is Kind.ELLIPSIS and reference.form is Form.POSSESSIVE
     found = _resolution(query, reference, ranked, resolved=change.text.strip() if owned else best.text)

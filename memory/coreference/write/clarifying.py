@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from ...language.phrases import phrases_for
-from ...language.words import set_side_by_side
 from ...values.resolutions import Alternative, Clarification
 from ..antecedents.ranking import Ranked
 from ..detect.references import Reference
+from .spacing import concatenate
 
 _RANGE = 0.15  # of scores below the best: what is further behind is not what two could mean
 _OPTIONS = 4  # a question with more is none that one answers
@@ -46,7 +46,7 @@ def clarification(
     for name in names[1:]:
         pieces += [phrases.alternatively if name is names[-1] else phrases.listing, name]
     return Clarification(
-        question=set_side_by_side([*pieces, tail], spaces=spaces),
+        question=concatenate([*pieces, tail], spaces=spaces),
         original_text=reference.text,
         start=reference.start,
         end=reference.end,

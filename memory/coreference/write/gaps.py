@@ -4,10 +4,9 @@ import re
 from collections.abc import Sequence
 
 from ...language.questions import is_question
-from ...language.words import fold
 from ...values.mentions import EntitySubtype
 from ...values.rewrites import Replacement
-from ...values.text import normalise
+from ...values.text import fold_lower, normalise
 from ..antecedents.question_target import asks_when
 from ..detect.lexicon import ATTRIBUTES
 from ..detect.self_contained import has_look_alike, points
@@ -44,7 +43,7 @@ class Gaps:
 
     def __init__(self, query: str, analysis: Analysis, *, floor: float) -> None:
         self._query = query
-        self._folded = fold(query)
+        self._folded = fold_lower(query)
         self._references = analysis.references
         self._places = {one.key for one in analysis.candidates if one.subtype is EntitySubtype.PLACE}
         self._is_found = bool(analysis.written)
@@ -134,7 +133,7 @@ class Gaps:
 
 
 def _antecedents(replacement: Replacement) -> Sequence[str]:
-    return [fold(one.text) for one in replacement.antecedents]
+    return [fold_lower(one.text) for one in replacement.antecedents]
 
 
 def _is_attribute(word: str) -> bool:

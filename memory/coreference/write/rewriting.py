@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ...language.words import fold, is_latin, is_seam
-from ...values.text import has_han
+from ...values.text import fold_lower, has_han
 from ..detect.references import Form, Kind, Number, Reference
+from .spacing import is_latin, is_seam
 
 _SPACED = re.compile(r"[\u3400-\u9fff] +[A-Za-z0-9]|[A-Za-z0-9] +[\u3400-\u9fff]")
 _UNSPACED = re.compile(r"[\u3400-\u9fff][A-Za-z0-9]|[A-Za-z0-9][\u3400-\u9fff]")
@@ -52,10 +52,10 @@ def _cased(query: str, reference: Reference, text: str) -> str:
 
 def _contracted(query: str, reference: Reference, number: Number, text: str) -> tuple[int, str]:
     """A contraction after the reference is written out: it's broken → X is broken, they're → X and Y are."""
-    match = _CONTRACTION.match(fold(query), reference.end)
+    match = _CONTRACTION.match(fold_lower(query), reference.end)
     if not match:
         return reference.end, text
-    rest = fold(query)[match.end() :]
+    rest = fold_lower(query)[match.end() :]
     many = number is Number.PLURAL
     has = "have" if many else "has"
     words = {
@@ -100,7 +100,7 @@ def edit(query: str, reference: Reference, text: str, *, number: Number = Number
         written = f"{text}的" if has_han(text) and _han_around(query, reference) else _possessive(text)
         return Edit(reference.start, reference.end, written)
     if reference.form is Form.LOCATIVE:
-        toward = _TO_VERB.search(fold(query)[: reference.start])
+        toward = _TO_VERB.search(fold_lower(query)[: reference.start])
         return Edit(reference.start, reference.end, f"{'to' if toward else 'in'} {text}")
     if reference.kind is Kind.TIME:
         return Edit(reference.start, reference.end, f"in {text}" if text[:1].isdigit() else f"during {text}")

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from ...language.folding import fold
 from ...language.sentences import Sentences
+from ...values.text import fold
 from .quoted import SPEAKING
 
 _CLAUSE_END = re.compile(

@@ -4,7 +4,7 @@ import re
 from enum import StrEnum
 from functools import lru_cache
 
-from ...language.han_cutting import Piece, cut_han
+from ...language.han_tokens import Word, cut
 from ...language.han_words import EVENTS, ORGANISATIONS, PLACES, PRODUCTS, WORKS
 from ...language.stopwords import ENGLISH
 from ...values.text import has_han, normalise
@@ -114,9 +114,9 @@ def _is_title(name: str) -> bool:
 def _is_function_word(text: str) -> bool:
     if not has_han(text):
         return all(word in ENGLISH for word in text.split())
-    return all(_is_function_piece(piece) for piece in cut_han(text))
+    return all(_is_function_word_of_chinese(word) for word in cut(text))
 
 
-def _is_function_piece(piece: Piece) -> bool:
-    festival = piece.text in EVENTS or piece.text.endswith("节")  # a time to jieba
-    return piece.listed and piece.tag[:1] in _FUNCTION_TAGS and piece.tag != "eng" and not festival
+def _is_function_word_of_chinese(word: Word) -> bool:
+    festival = word.text in EVENTS or word.text.endswith("节")  # a time to jieba
+    return word.listed and word.tag[:1] in _FUNCTION_TAGS and word.tag != "eng" and not festival

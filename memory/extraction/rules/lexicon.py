@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from ...language.han_tokens import Words
-from ...values.text import is_han, normalise, to_simplified
+from ...values.text import fold_compatible, is_han, normalise
 
 _normalise = lru_cache(maxsize=65_536)(normalise)
 _is_han = lru_cache(maxsize=65_536)(is_han)
@@ -16,7 +16,7 @@ _UNEVEN = re.compile(r"\s\s|[^\S ]")
 
 @lru_cache(maxsize=65_536)
 def _comparable(cluster: str) -> str:
-    return to_simplified(unicodedata.normalize("NFKC", cluster)).casefold()
+    return fold_compatible(cluster)
 
 
 def _compare(text: str) -> tuple[str, list[int], list[int]]:

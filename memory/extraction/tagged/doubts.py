@@ -9,8 +9,7 @@ were set on tuning rows and on hand-written chat.
 import re
 
 from ...language import han_words, latin_words
-from ...language.han_cutting import frequency
-from ...language.han_tokens import NAME_TAGS, Word, Words
+from ...language.han_tokens import NAME_TAGS, Word, Words, frequency
 from ...language.listed_types import listed_types
 from ...values.mentions import EntitySubtype
 from ...values.tagging import TaggedSpan

@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ...language import latin_words
-from ...language.han_cutting import OPENING
-from ...language.han_tokens import Words
+from ...language.han_tokens import OPENING, Words
 from ...language.listed_types import listed_types
 from ...values.mentions import EntitySubtype
 from ...values.tagging import TaggedSpan

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from memory.coreference.detect.detection import find_references
 from memory.coreference.detect.ellipsis import find_ellipsis
 from memory.coreference.resolver import RuleResolver
-from memory.language.words import fold
 from memory.ports.language import Extractor
 from memory.values.entities import Entity
 from memory.values.mentions import EntitySubtype
 from memory.values.resolutions import ResolutionRequest
+from memory.values.text import fold_lower
 
 _WORDS = (
     "它 牠 他 她 它們 他们 這個 那个 這家公司 那本書 那台機器 其 該公司 本書 前者 後者 兩者 上次說的 "
@@ -46,7 +46,7 @@ def test_offsets_are_exact_and_references_do_not_overlap(text: str) -> None:
 @given(text=st.text())
 @_QUIET
 def test_folding_keeps_every_offset(text: str) -> None:
-    assert len(fold(text)) == len(text)
+    assert len(fold_lower(text)) == len(text)
 
 
 @given(query=_TEXTS, turns=st.lists(_TEXTS, max_size=4), remember=st.booleans())

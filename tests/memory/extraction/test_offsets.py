@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 
 from memory.extraction.extractor import RuleExtractor
 from memory.extraction.rules.lexicon import ComparableText
-from memory.language.folding import fold
 from memory.language.han_tokens import Words
-from memory.values.text import normalise
+from memory.values.text import fold, normalise
 
 EXTRACTOR = RuleExtractor()
 PIECES = st.sampled_from(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.coreference.detect.time_windows import find_window
-from memory.language.words import fold
+from memory.values.text import fold_lower
 
 NOW = datetime(2026, 2, 4, 12, tzinfo=UTC)
 
@@ -37,7 +37,7 @@ NOW = datetime(2026, 2, 4, 12, tzinfo=UTC)
     ],
 )
 def test_a_phrase_of_time_is_a_stretch_of_days(text: str, first: str, last: str) -> None:
-    window = find_window(fold(text), NOW)
+    window = find_window(fold_lower(text), NOW)
     assert window is not None
     assert (window.start.date().isoformat(), (window.end - timedelta(days=1)).date().isoformat()) == (first, last)
 
@@ -46,7 +46,7 @@ def test_a_phrase_of_time_is_a_stretch_of_days(text: str, first: str, last: str)
     "text", ["上次說的", "之前提到的那台", "the one I mentioned before", "剛才說的", "第三天", "它"]
 )
 def test_what_names_no_days_is_no_window(text: str) -> None:
-    assert find_window(fold(text), NOW) is None
+    assert find_window(fold_lower(text), NOW) is None
 
 
 @given(st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1)))

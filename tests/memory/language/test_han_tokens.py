@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.language.han_cutting import cut_han, frequency
+from memory.language.han_tokens import cut, frequency
 
 
 @pytest.mark.parametrize(
@@ -19,12 +19,12 @@ from memory.language.han_cutting import cut_han, frequency
     ],
 )
 def test_names_and_function_words_come_out_of_guessed_words(text: str, words: list[str]) -> None:
-    assert [piece.text for piece in cut_han(text)] == words
+    assert [piece.text for piece in cut(text)] == words
 
 
 @pytest.mark.parametrize("text", ["住友商事", "住友株式会社"])
 def test_a_word_of_the_dictionary_at_the_head_of_a_guess_is_not_opened(text: str) -> None:
-    assert len(cut_han(text)[0].text) > 1
+    assert len(cut(text)[0].text) > 1
 
 
 def test_the_dictionary_knows_how_common_a_word_is() -> None:
@@ -33,9 +33,9 @@ def test_the_dictionary_knows_how_common_a_word_is() -> None:
 
 @given(st.text(alphabet="台积电和鸿海是在住云栖到我京都大学三体a 1，。", min_size=1, max_size=40))
 def test_no_character_is_lost_or_moved(text: str) -> None:
-    words = [piece.text for piece in cut_han(text)]
+    words = [piece.text for piece in cut(text)]
     assert not words or "".join(words) == text
 
 
 def test_text_without_chinese_has_no_words() -> None:
-    assert cut_han("plain English") == []
+    assert cut("plain English") == []
