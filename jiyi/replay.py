@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
+from more_itertools import chunked
 from rich.progress import Progress
 
 from .client import JiyiClient
@@ -54,9 +55,8 @@ def replay(
 
 def _batches(turns: list[RecordedTurn], size: int) -> Iterator[tuple[str, list[RecordedTurn]]]:
     for session_id, group in groupby(turns, key=lambda turn: turn.session_id):
-        session = list(group)
-        for start in range(0, len(session), size):
-            yield session_id, session[start : start + size]
+        for batch in chunked(group, size):
+            yield session_id, batch
 
 
 def _wait_until_learned(client: JiyiClient, progress: Progress) -> None:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
+from more_itertools import chunked
+
 from ..language.keywords import KeywordAnalyzer
 from ..ports.generations import VectorSpace, VectorSpaces, each_once
 from ..ports.language import Priority, TextKind
@@ -10,7 +12,7 @@ from ..ports.record import OutboxEntry, SystemOfRecord
 from ..ports.vectors import Collection, FloatVector
 from ..typed_memories.rechecking import ConflictRecheck
 from .projection import Projection, has_same_vector
-from .sources import WHOLE_OUTBOX, chunks, project_items
+from .sources import WHOLE_OUTBOX, project_items
 from .spaces import PerSpace
 
 INDEX_BATCH = 64
@@ -78,7 +80,7 @@ class Indexer:
         entries = await self._record.backlog.outbox(limit=WHOLE_OUTBOX, user_id=user_id)
         settled = 0
         for collection, group in groupby(sorted(entries, key=_collection), key=_collection):
-            for batch in chunks(group, INDEX_BATCH):
+            for batch in chunked(group, INDEX_BATCH):
                 done = await self._settle_batch(user_id, collection, batch)
                 await self._end(user_id, collection, done)
                 settled += len(done)

@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 
+from more_itertools import chunked
+
 from ..learning.learner import Learner
 from ..ports.generations import BulkEmbedder, Selection, VectorSpace
 from ..ports.maintenance import CollectionReport, IndexReport
@@ -15,7 +17,7 @@ from ..ports.record import SystemOfRecord
 from ..ports.vectors import Collection, VectorIndex
 from .bulk_passes import whole_pass
 from .projection import Projection
-from .sources import ITEMS_A_PAGE, all_users, chunks, count_items, project_all, project_items, project_page, waiting
+from .sources import ITEMS_A_PAGE, all_users, count_items, project_all, project_items, project_page, waiting
 
 
 class IndexKeeper:
@@ -108,7 +110,7 @@ class IndexKeeper:
             pending = await waiting(self._record, user_id, collection)
             tally.add(collection, pending=len(pending.intersection(suspects)))
             suspects = [id_ for id_ in suspects if id_ not in pending]
-        for ids in chunks(suspects, ITEMS_A_PAGE):
+        for ids in chunked(suspects, ITEMS_A_PAGE):
             wrong = await self._judge(user_id, collection, ids, tally)
             if mend and wrong:
                 await self._learner.project_anew(collection, wrong, user_id=user_id)

@@ -1,15 +1,12 @@
 """Reads what the vector index is a projection of, the same way for every collection."""
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from itertools import islice
-from typing import TypeVar
+from collections.abc import AsyncIterator, Sequence
 
 from ..ports.record import SystemOfRecord, UnitOfWork
 from ..ports.vectors import Collection
 from ..values.records import Memory
 from .projection import Projection, project_entity, project_fact, project_memory, project_typed_memory
 
-T = TypeVar("T")
 Projections = dict[str, Projection | None]
 """Items that exist, by id, in the order in which they were read; None for one that does not belong in the index."""
 
@@ -89,13 +86,6 @@ async def all_users(record: SystemOfRecord, *, after: str | None = None) -> Asyn
         for user_id in users:
             yield user_id
         after = users[-1]
-
-
-def chunks(ids: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Lists of at most so many, in order."""
-    rest = iter(ids)
-    while chunk := [*islice(rest, size)]:
-        yield chunk
 
 
 async def _memories(unit: UnitOfWork, memories: Sequence[Memory]) -> Projections:

@@ -5,11 +5,13 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from more_itertools import chunked
+
 from ..ports.generations import Selection
 from ..ports.record import SystemOfRecord
 from ..ports.vectors import Collection
 from .projection import Projection
-from .sources import ITEMS_A_PAGE, Projections, all_users, chunks, project_all, project_items
+from .sources import ITEMS_A_PAGE, Projections, all_users, project_all, project_items
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ async def _walk_waiting(
     for (user_id, collection), group in groupby(
         sorted(waiting, key=order), key=lambda one: (one.user_id, one.collection)
     ):
-        for some in chunks([position.item_id for position in group], ITEMS_A_PAGE):
+        for some in chunked([position.item_id for position in group], ITEMS_A_PAGE):
             async with record.reading(user_id=user_id) as unit:
                 found = await project_items(unit, collection, some)
             if items := _indexable({item_id: found[item_id] for item_id in some if item_id in found}):

@@ -1,9 +1,10 @@
 """Runs a network over many queries."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
+from more_itertools import chunked
 
 from .batches import collate
 from .decisions import KeepRule
@@ -60,7 +61,7 @@ def rewrite_all(
     network.eval()
     device = str(next(network.parameters()).device)
     with torch.inference_mode():
-        for chosen in _chunks(sorted(range(len(features)), key=lambda one: features[one].token_count), batch_rows):
+        for chosen in chunked(sorted(range(len(features)), key=lambda one: features[one].token_count), batch_rows):
             batch = [features[number] for number in chosen]
             encoded = network.encode(collate(batch, pad_id=pad_id, span=network.shape.span, device=device))
             rewrites = decode(network, encoded, batch, limits or DecodingLimits())
@@ -68,8 +69,3 @@ def rewrite_all(
                 found[number] = Rewritten(one, rewrite)
     network.train(was_training)
     return [found[number] for number in range(len(features))]
-
-
-def _chunks(numbers: Sequence[int], size: int) -> Iterator[Sequence[int]]:
-    for start in range(0, len(numbers), size):
-        yield numbers[start : start + size]

@@ -9,12 +9,12 @@ from typing import TypeVar
 
 import qdrant_edge as edge
 import structlog
+from more_itertools import chunked
 from typing_extensions import override
 
 from memory.ports.vectors import Collection, IndexPoint, IndexQuery, ScoredPoint, StoredPoint, VectorIndex
 from memory.values.errors import StoreUnavailable
 
-from ..shared.batches import batches
 from ..shared.checks import check_user
 from ..shared.index_checks import check_points, check_query, unavailable
 from ..shared.index_points import (
@@ -101,13 +101,13 @@ class EdgeVectors(VectorIndex):
         """Adds points or replaces those with the same id; batches of 256, each whole or not at all."""
         check_user(user_id)
         check_points(points, collection, self._dimension)
-        for batch in batches(points, POINTS_AT_ONCE):
+        for batch in chunked(points, POINTS_AT_ONCE):
             await self._write(collection, partial(upserting, batch, collection, user_id))
 
     @override
     async def delete(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> None:
-        for batch in batches(stored_ids(check_user(user_id), point_ids), POINTS_AT_ONCE):
-            await self._write(collection, partial(edge.UpdateOperation.delete_points, list(batch)))
+        for batch in chunked(stored_ids(check_user(user_id), point_ids), POINTS_AT_ONCE):
+            await self._write(collection, partial(edge.UpdateOperation.delete_points, batch))
 
     @override
     async def delete_user(self, collection: Collection, *, user_id: str) -> None:
@@ -117,8 +117,8 @@ class EdgeVectors(VectorIndex):
     @override
     async def get(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> list[IndexPoint]:
         found: dict[str, IndexPoint] = {}
-        for batch in batches(stored_ids(check_user(user_id), point_ids), POINTS_AT_ONCE):
-            records = await self._run(partial(self._shards[collection].retrieve, list(batch), True, True))
+        for batch in chunked(stored_ids(check_user(user_id), point_ids), POINTS_AT_ONCE):
+            records = await self._run(partial(self._shards[collection].retrieve, batch, True, True))
             points = (read_point(record.payload or {}, record.vector, collection) for record in records)
             found |= {point.point_id: point for point in points}
         return [found[point_id] for point_id in point_ids if point_id in found]

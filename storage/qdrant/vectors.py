@@ -9,13 +9,13 @@ from typing import Literal, TypeVar
 from urllib.parse import urlsplit
 
 import structlog
+from more_itertools import chunked
 from qdrant_client import AsyncQdrantClient, models
 from typing_extensions import override
 
 from memory.ports.vectors import Collection, IndexPoint, IndexQuery, ScoredPoint, StoredPoint, VectorIndex
 
 from ..resilience.circuit import Circuit
-from ..shared.batches import batches
 from ..shared.checks import check_user
 from ..shared.index_checks import check_points, check_query
 from ..shared.index_points import (
@@ -128,14 +128,14 @@ class QdrantVectors(VectorIndex):
     async def upsert(self, collection: Collection, points: Sequence[IndexPoint], *, user_id: str) -> None:
         check_user(user_id)
         check_points(points, collection, self._dimension)
-        for batch in batches(points, POINTS_AT_ONCE):
+        for batch in chunked(points, POINTS_AT_ONCE):
             structs = [stored_point(point, collection, user_id) for point in batch]
             await self._in(collection, partial(self._client.upsert, points=structs, wait=True))
 
     @override
     async def delete(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> None:
-        for batch in batches(stored_ids(check_user(user_id), point_ids), POINTS_AT_ONCE):
-            chosen = models.PointIdsList(points=list(batch))
+        for batch in chunked(stored_ids(check_user(user_id), point_ids), POINTS_AT_ONCE):
+            chosen = models.PointIdsList(points=batch)
             await self._in(collection, partial(self._client.delete, points_selector=chosen, wait=True))
 
     @override
@@ -146,7 +146,7 @@ class QdrantVectors(VectorIndex):
     @override
     async def get(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> list[IndexPoint]:
         found: dict[str, IndexPoint] = {}
-        for batch in batches(stored_ids(check_user(user_id), point_ids), POINTS_AT_ONCE):
+        for batch in chunked(stored_ids(check_user(user_id), point_ids), POINTS_AT_ONCE):
             records = await self._in(
                 collection,
                 partial(self._client.retrieve, ids=batch, with_payload=True, with_vectors=True),

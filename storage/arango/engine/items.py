@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
+from more_itertools import chunked
+
 from memory.ports.vectors import Collection
 from memory.values.base import Value
 
-from ...shared.batches import batches
 from . import queries as aql
 from .documents import Document, key_of, order_of
 from .transaction import ArangoTransaction, Query
@@ -20,7 +21,7 @@ def by_id(query: Query, collection: str, kind: type[V], user_id: str, ids: Seque
     """The values that exist, in the order of the ids."""
     keys = {one: key_of(user_id, one) for one in ids}
     found: dict[str, str] = {}
-    for chunk in batches(list(keys.values()), _CHUNK):
+    for chunk in chunked(keys.values(), _CHUNK):
         found.update(query(aql.BODIES, collection=collection, keys=chunk))
     return [kind.model_validate_json(found[keys[one]]) for one in ids if keys[one] in found]
 
@@ -33,7 +34,7 @@ def values(kind: type[V], bodies: Iterable[str]) -> list[V]:
 def known(query: Query, collection: str, keys: Iterable[str]) -> dict[str, int | None]:
     """Keys of the documents that exist, each with its place in the order of creation, where it has one."""
     found: dict[str, int | None] = {}
-    for chunk in batches(list(dict.fromkeys(keys)), _CHUNK):
+    for chunk in chunked(dict.fromkeys(keys), _CHUNK):
         found.update(query(aql.KNOWN, collection=collection, keys=chunk))
     return found
 
@@ -52,7 +53,7 @@ async def count(transaction: ArangoTransaction, collection: str) -> int:
 def put(query: Query, collection: str, documents: Iterable[Document]) -> None:
     """Inserts or replaces by key; of several with one key the last counts."""
     latest = {document["_key"]: document for document in documents}
-    for chunk in batches(list(latest.values()), _CHUNK):
+    for chunk in chunked(latest.values(), _CHUNK):
         query(aql.PUT, collection=collection, documents=chunk)
 
 
@@ -69,7 +70,7 @@ def put_in_place(transaction: ArangoTransaction, query: Query, collection: str, 
 
 def remove(query: Query, collection: str, keys: Iterable[str]) -> int:
     """Removes documents by key; how many there were."""
-    chunks = batches(list(dict.fromkeys(keys)), _CHUNK)
+    chunks = chunked(dict.fromkeys(keys), _CHUNK)
     return sum(len(query(aql.REMOVE, collection=collection, keys=chunk)) for chunk in chunks)
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 
+from more_itertools import chunked
 from typing_extensions import override
 
 from memory.ports.accesses import Access
@@ -10,7 +11,6 @@ from memory.ports.repositories import MemoryRepository
 from memory.ports.vectors import Collection
 from memory.values.records import Memory
 
-from ...shared.batches import batches
 from ...shared.changes import accessed
 from ...shared.checks import check_owner
 from ...shared.timestamps import microseconds
@@ -48,7 +48,7 @@ class ArangoMemories(MemoryRepository):
         ids = {key_of(self._user_id, one): one for one in memory_ids}
 
         def work(query: Query) -> dict[str, str]:
-            rows = [row for keys in batches(list(ids), _CHUNK) for row in query(aql.PREVIOUS_MEMORIES, keys=keys)]
+            rows = [row for keys in chunked(ids, _CHUNK) for row in query(aql.PREVIOUS_MEMORIES, keys=keys)]
             return {ids[key]: Memory.model_validate_json(body).memory_id for key, body in rows}
 
         return await self._transaction.read(work)

@@ -4,7 +4,8 @@ import asyncio
 import sqlite3
 from collections.abc import Iterator, Sequence
 
-from ...shared.batches import batches
+from more_itertools import chunked
+
 from .connections import Lane, T, Work
 
 _CHUNK = 500
@@ -87,5 +88,5 @@ def select_by_id(
     connection: sqlite3.Connection, statement: str, user_id: str, ids: Sequence[str]
 ) -> Iterator[tuple[str, ...]]:
     """Runs `statement`, which ends in `IN ({})`, over the ids in chunks."""
-    for chunk in batches(list(dict.fromkeys(ids)), _CHUNK):
+    for chunk in chunked(dict.fromkeys(ids), _CHUNK):
         yield from connection.execute(statement.format(",".join("?" * len(chunk))), (user_id, *chunk))

@@ -80,3 +80,25 @@ def test_no_due_moment_lies_between_the_previous_and_the_following_one(
     assert previous <= now < following
     assert schedule.following(previous) == following
     assert timedelta(days=6.9) < following - previous < timedelta(days=7.1)
+
+
+@settings(max_examples=100)
+@given(
+    text=st.sampled_from(["30 2 * * *", "0 3 * * *", "*/20 * * * *", "15 * * * *", "30 1-3 * * *"]),
+    zone=st.sampled_from(["Europe/Berlin", "America/New_York", "Australia/Lord_Howe"]),
+    now=st.sampled_from(["2026-03-08", "2026-03-29", "2026-04-05", "2026-10-04", "2026-10-25", "2026-11-01"]).flatmap(
+        lambda day: st.timedeltas(timedelta(), timedelta(days=1)).map(lambda after: utc(day) + after)
+    ),
+)
+def test_the_order_of_due_moments_holds_while_clocks_are_put_forward_or_back(
+    text: str, zone: str, now: datetime
+) -> None:
+    schedule = Schedule.parse(text, timezone=zone)
+    previous, following = schedule.previous(now), schedule.following(now)
+    assert previous <= now < following
+    assert schedule.following(previous) == following
+
+
+def test_what_is_wrong_with_a_schedule_is_named() -> None:
+    with pytest.raises(InvalidField, match="day-of-month"):
+        Schedule.parse("0 2 32 * *", timezone="UTC")

@@ -38,4 +38,4 @@ def test_no_character_is_lost_or_moved(text: str) -> None:
 
 
 def test_text_without_chinese_has_no_words() -> None:
-    assert cut("plain English") == []
+    assert cut("plain English") == ()

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.values.ids import entity_id
-from memory.values.text import normalise, to_simplified
+from memory.values.text import fold, fold_lower, normalise, to_simplified
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,37 @@ def test_these_are_two(one: str, other: str) -> None:
 @given(st.text())
 def test_folding_the_script_keeps_every_offset(text: str) -> None:
     assert len(to_simplified(text)) == len(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "folded"),
+    [
+        ("ＡＩ－Ｂｏｘ（臺灣）　多少？", "AI-Box(台湾) 多少?"),
+        ("Ann’s ‘card’", "Ann's 'card'"),
+        ("Ａ・Ｂ", "A·B"),
+        ("a\ud800b", "a\ufffdb"),
+    ],
+)
+def test_width_script_and_quotes_are_folded_in_place(text: str, folded: str) -> None:
+    assert fold(text) == folded
+    assert fold_lower(text) == folded.lower()
+
+
+@given(st.text(st.characters(), max_size=40) | st.text("ＡｚЩ９？（İΣßﬁ臺灣一ʼ’　", max_size=20))
+def test_folding_keeps_every_offset_and_is_done_once(text: str) -> None:
+    for folding in (fold, fold_lower):
+        folded = folding(text)
+        assert len(folded) == len(text)
+        if "薴" not in text:  # OpenCC writes it 苧, and 苧 as 苎; ids of stored names rest on that
+            assert folding(folded) == folded
+
+
+@given(st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E)))
+def test_full_width_is_half_width(text: str) -> None:
+    wide = "".join(chr(ord(character) + 0xFEE0) for character in text)
+    assert fold(wide) == text
+    assert fold_lower(wide) == text.lower()
+    assert normalise(wide) == normalise(text)
 
 
 @given(st.text())
