@@ -107,7 +107,7 @@ class EdgeVectors(VectorIndex):
     @override
     async def delete(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> None:
         for batch in chunked(stored_ids(check_user(user_id), point_ids), POINTS_AT_ONCE):
-            await self._write(collection, partial(edge.UpdateOperation.delete_points, batch))
+            await self._write(collection, partial(edge.UpdateOperation.delete_points, list(batch)))
 
     @override
     async def delete_user(self, collection: Collection, *, user_id: str) -> None:
@@ -118,7 +118,7 @@ class EdgeVectors(VectorIndex):
     async def get(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> list[IndexPoint]:
         found: dict[str, IndexPoint] = {}
         for batch in chunked(stored_ids(check_user(user_id), point_ids), POINTS_AT_ONCE):
-            records = await self._run(partial(self._shards[collection].retrieve, batch, True, True))
+            records = await self._run(partial(self._shards[collection].retrieve, list(batch), True, True))
             points = (read_point(record.payload or {}, record.vector, collection) for record in records)
             found |= {point.point_id: point for point in points}
         return [found[point_id] for point_id in point_ids if point_id in found]

@@ -135,7 +135,7 @@ class QdrantVectors(VectorIndex):
     @override
     async def delete(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> None:
         for batch in chunked(stored_ids(check_user(user_id), point_ids), POINTS_AT_ONCE):
-            chosen = models.PointIdsList(points=batch)
+            chosen = models.PointIdsList(points=list(batch))
             await self._in(collection, partial(self._client.delete, points_selector=chosen, wait=True))
 
     @override

@@ -226,7 +226,7 @@ CREATING = (
     "create_accesses",
     "create_edges",
     "append_change",
-    "save_typed_memories",
+    "save_typed_memory",
 )
 """The actions that leave something of every kind."""
 
