@@ -78,7 +78,7 @@ def contestants(weights: Path | None, cache: Path, threads: int) -> dict[str, Co
     """The models whose weights are there."""
     rewrites = [RewriteRequest(query=query, turns=_TURNS[:turns]) for query in _ASKED for turns in (2, 4)]
     pairs = [(query, sentence) for query, sentence in zip(_ASKED, SENTENCES, strict=False)]
-    everyone = {
+    makers: dict[str, Callable[[Path], Contestant]] = {
         "tagger": lambda file: Contestant(
             Tagger(file, cache, threads=threads), SENTENCES, lambda one: [window.input_ids for window in one.windows]
         ),
@@ -89,7 +89,7 @@ def contestants(weights: Path | None, cache: Path, threads: int) -> dict[str, Co
             LateInteraction(file, cache, threads=threads), pairs, lambda one: [one.query, one.passage]
         ),
     }
-    return {name: make(file) for name, make in everyone.items() if (file := weight_file(name, weights)).exists()}
+    return {name: make(file) for name, make in makers.items() if (file := weight_file(name, weights)).exists()}
 
 
 def main() -> None:

@@ -133,7 +133,7 @@ def _environment(variables: Mapping[str, str]) -> Iterator[None]:
 
 
 async def _figures(url: str, arguments: argparse.Namespace) -> dict[str, float]:
-    bodies = {
+    bodies: dict[str, list[dict[str, Any]]] = {
         "/resolve": [{"user_id": "u", "query": query, "history": _HISTORY} for query in QUERIES],
         "/v1/embeddings": [{"input": query, "encoding_format": "base64"} for query in QUERIES],
         "/chat": [

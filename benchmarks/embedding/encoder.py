@@ -15,6 +15,7 @@ import argparse
 import json
 import statistics
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,14 +44,14 @@ def main() -> None:
     contestants: dict[str, tuple[Callable[[], Any], list[Callable[[], Any]]]] = {
         **{
             name: (
-                lambda engine=engine: engine.encode(texts, TextKind.PASSAGE),
-                [lambda engine=engine, query=query: engine.encode([query], TextKind.QUERY) for query in QUERIES],
+                partial(engine.encode, texts, TextKind.PASSAGE),
+                [partial(engine.encode, [query], TextKind.QUERY) for query in QUERIES],
             )
             for name, engine in engines.items()
         },
         "sentence_transformers": (
-            lambda: plain.encode(passages, batch_size=32),
-            [lambda query=query: plain.encode([query]) for query in queries],
+            partial(plain.encode, passages, batch_size=32),
+            [partial(plain.encode, [query]) for query in queries],
         ),
     }
     bulk: dict[str, list[float]] = {name: [] for name in contestants}

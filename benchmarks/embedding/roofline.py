@@ -22,6 +22,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +124,7 @@ def _machine(clock: Callable[[], float]) -> Machine:
             product.load_state_dict(state, assign=True)
             product.requires_grad_(False).pack()
             rows = torch.rand(_ROWS, inner).to(dtype)
-            took += _best(clock, lambda product=product, rows=rows: product(rows))
+            took += _best(clock, partial(product, rows))
             flop += 2 * _ROWS * inner * outer
         gflops[name] = round(flop / took / 1e9, 1)
         size = _LAYER_WEIGHTS * _BYTES[name]

@@ -18,7 +18,7 @@ import psutil
 from redis import Redis
 
 from deployments.builders.stores import record_path
-from deployments.config.settings import AppArgs
+from deployments.config.settings import AppArgs, ArangoArgs, QdrantArgs
 from deployments.host.cluster import free_ports
 from deployments.host.supervisor import Endpoint
 from jiyi import service
@@ -94,8 +94,8 @@ def servers_world(home: Path) -> Iterator[World]:
         settings = AppArgs(
             home=home / "jiyi",
             stores="servers",
-            qdrant={"url": f"http://127.0.0.1:{to_qdrant.port}", "api_key": "key"},
-            arango={"url": f"http://127.0.0.1:{to_arango.port}", "password": "secret"},
+            qdrant=QdrantArgs(url=f"http://127.0.0.1:{to_qdrant.port}", api_key="key"),
+            arango=ArangoArgs(url=f"http://127.0.0.1:{to_arango.port}", password="secret"),
             redis_url=f"redis://127.0.0.1:{to_redis.port}/0",
         )
         endpoint = stack.enter_context(_running(settings))

@@ -201,7 +201,7 @@ def _taken(stage: Figures) -> float:
     """Cores that the generator and others took on the same machine."""
     spent = stage["spent"]
     taken_s = float(spent["machine_busy_s"] - sum(spent["cpu_s"].values()))
-    return max(0.0, taken_s / spent["seconds"])
+    return max(0.0, taken_s / float(spent["seconds"]))
 
 
 def _compared(what: str, stage: str, predicted: float, measured: float) -> Figures:

@@ -222,7 +222,7 @@ def summary(timeline: Timeline) -> dict[str, Any]:
                 ),
             }
         )
-    by_phase = {row["phase"]: row for row in rows}
+    by_phase: dict[Any, dict[str, Any]] = {row["phase"]: row for row in rows}
     result: dict[str, Any] = {"benchmark": "scaling", "phases": rows, "update_s": timeline.update_s}
     if {"idle", "flood"} <= by_phase.keys():
         result["chat_p95_flood_over_idle"] = round(

@@ -70,7 +70,7 @@ def cluster_machines() -> Sequence[Resources]:
 
     if not ray.is_initialized():
         return [{"CPU": float(os.cpu_count() or 1)}]
-    nodes = ray.nodes()  # type: ignore[no-untyped-call]
+    nodes = ray.nodes()
     return [node["Resources"] for node in nodes if node["Alive"]]
 
 

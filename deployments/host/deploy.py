@@ -27,7 +27,7 @@ def drain(*, address: str) -> None:
     ray.init(address=address, log_to_driver=False)
     for name in serve.status().applications:  # first: `shutdown` alone ends the proxy, and with it replies under way
         serve.delete(name)
-    serve.shutdown()  # type: ignore[no-untyped-call]
+    serve.shutdown()
 
 
 def main() -> None:

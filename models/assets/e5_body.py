@@ -16,5 +16,5 @@ def load_body(folder: str, *, attention: str = "sdpa") -> Any:
     from transformers import BertModel
     from transformers.utils import logging
 
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    logging.disable_progress_bar()
     return BertModel.from_pretrained(folder, add_pooling_layer=False, attn_implementation=attention)

@@ -25,7 +25,7 @@ class Product(nn.Linear):
 
     def pack(self) -> None:
         """Lays the weights out; the plain ones are given up. Does nothing where torch comes without oneDNN."""
-        if torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
+        if torch.backends.mkldnn.is_available():
             self.packed = torch.ops.mkldnn._reorder_linear_weight(self.weight.detach())
             self.register_parameter("weight", None)
 

@@ -114,7 +114,7 @@ class RecordedBatches:
 
 def cuda_graph(compute: Compute) -> Compute:
     """Records a computation on the current CUDA device; it is run some times before, on a stream of its own."""
-    aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+    aside = torch.cuda.Stream()
     aside.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(aside):
         for _ in range(_WARM_UPS):

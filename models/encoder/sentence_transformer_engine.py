@@ -86,7 +86,7 @@ def _load(entry: ModelEntry, folder: Path, device: str, dtype: Any) -> Any:
     from sentence_transformers import SentenceTransformer
     from transformers.utils import logging as transformers_logging
 
-    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # a server's log is no place for one
+    transformers_logging.disable_progress_bar()  # a server's log is no place for one
     try:
         model = SentenceTransformer(
             str(folder),

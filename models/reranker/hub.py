@@ -96,7 +96,7 @@ class HubCrossEncoder(PairScorer[HubPair]):
         from sentence_transformers import CrossEncoder
         from transformers.utils import logging
 
-        logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # a server's log is no place for one
+        logging.disable_progress_bar()  # a server's log is no place for one
         if self._threads is not None:
             torch.set_num_threads(self._threads)
         dtype = torch.float32 if self._device == "cpu" else torch.bfloat16

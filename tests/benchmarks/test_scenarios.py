@@ -4,13 +4,13 @@ import json
 from collections import Counter
 
 import pytest
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from benchmarks.load.scenarios import NAMES, Planner, Scenario, load_scenario
 from deployments.http.routes import embeddings
 from deployments.http.schemas import chat as schemas
 
-_BODIES = {
+_BODIES: dict[str, type[BaseModel]] = {
     "/chat": schemas.ChatBody,
     "/search": schemas.SearchBody,
     "/resolve": schemas.ResolveBody,

@@ -4,10 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
 from rich.console import Console
 from rich.progress import Progress
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from jiyi import cli, reembed, runs
 from jiyi.runs import RunLost

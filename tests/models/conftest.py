@@ -34,10 +34,10 @@ def served_e5(e5_folder: Path) -> BertEngine:
     return bert_engine(e5_folder)
 
 
-def bert_engine(folder: Path, **options: bool) -> BertEngine:
+def bert_engine(folder: Path, *, is_exact: bool = False) -> BertEngine:
     layout = read_layout(folder)
     assert layout is not None
-    return BertEngine(get_model(DEFAULT_MODEL), folder, layout, threads=1, **options)
+    return BertEngine(get_model(DEFAULT_MODEL), folder, layout, threads=1, is_exact=is_exact)
 
 
 ENGINES = {"reference": "e5", "exact": "exact_e5", "served": "served_e5"}

@@ -37,30 +37,34 @@ def reader(tokenizer: UnitTokenizer) -> FeatureReader:
     return FeatureReader(tokenizer, ["的", "of"])
 
 
+def toy_body(positions: int) -> Any:
+    """Two layers of 32 dimensions over sixty tokens, for texts of so many tokens."""
+    from transformers import BertConfig, BertModel
+
+    options: dict[str, Any] = {"attn_implementation": "eager"}  # one of the keywords that the base class takes
+    config = BertConfig(
+        vocab_size=60,
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=positions,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+        **options,
+    )
+    return BertModel(config, add_pooling_layer=False)
+
+
 @pytest.fixture
 def toy_network() -> Iterator[Any]:
     """A network small enough to learn a few rows in a second."""
     import torch
-    from transformers import BertConfig, BertModel
 
     from models.rewriter.network import NetworkShape, RewriterNetwork
 
     torch.manual_seed(0)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    body = BertModel(
-        BertConfig(
-            vocab_size=60,
-            hidden_size=32,
-            num_hidden_layers=2,
-            num_attention_heads=2,
-            intermediate_size=64,
-            max_position_embeddings=256,
-            hidden_dropout_prob=0.0,
-            attention_probs_dropout_prob=0.0,
-            attn_implementation="eager",
-        ),
-        add_pooling_layer=False,
-    )
-    yield RewriterNetwork(body, NetworkShape(hidden=32, words=2, span=6, deleted=2, place=32, pointer=16))
+    yield RewriterNetwork(toy_body(256), NetworkShape(hidden=32, words=2, span=6, deleted=2, place=32, pointer=16))
     torch.set_num_threads(threads)

@@ -29,11 +29,11 @@ def test_a_blend_weighs_the_averaged_weights_of_its_parts(tmp_path: Path) -> Non
 
 def test_averaged_weights_go_to_the_body_first_and_never_to_its_embeddings() -> None:
     network = Net()
-    embeddings = network.body["word_embeddings"].weight.clone()
+    embeddings = network.get_parameter("body.word_embeddings.weight").clone()
     load_average(network, {"average": [torch.full((2, 2), 5.0), torch.full((1, 2), 7.0)]})
-    assert network.body["layer"].weight.unique().tolist() == [5.0]
+    assert network.get_parameter("body.layer.weight").unique().tolist() == [5.0]
     assert network.head.weight.unique().tolist() == [7.0]
-    assert torch.equal(network.body["word_embeddings"].weight, embeddings)
+    assert torch.equal(network.get_parameter("body.word_embeddings.weight"), embeddings)
 
 
 def test_weights_of_another_network_are_refused() -> None:

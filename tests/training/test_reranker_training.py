@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from transformers import BertConfig, BertModel
 
 from models.reranker.network import RerankerNetwork, RerankerShape
 from models.reranker.pairs import PairReader
 from models.reranker.scoring import score_all
+from tests.training.conftest import toy_body
 from training.reranker.export import choose_temperature
 from training.reranker.mix import Mix, MixOptions, Share, choice_loss, collate_choices
 from training.reranker.pools import Candidate, Pool
@@ -53,21 +53,7 @@ POOLS = [toy_pool(one) for one in _WORDS]
 def network() -> RerankerNetwork:
     torch.manual_seed(0)
     torch.set_num_threads(1)
-    body = BertModel(
-        BertConfig(
-            vocab_size=60,
-            hidden_size=32,
-            num_hidden_layers=2,
-            num_attention_heads=2,
-            intermediate_size=64,
-            max_position_embeddings=64,
-            hidden_dropout_prob=0.0,
-            attention_probs_dropout_prob=0.0,
-            attn_implementation="eager",
-        ),
-        add_pooling_layer=False,
-    )
-    return RerankerNetwork(body, RerankerShape(hidden=32, layers=2))
+    return RerankerNetwork(toy_body(64), RerankerShape(hidden=32, layers=2))
 
 
 def mix_of(pools: list[Pool], **options: int) -> Mix:

@@ -1,5 +1,4 @@
 import random
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -48,7 +47,7 @@ def windows(tokenizer: UnitTokenizer) -> WindowReader:
 
 
 @pytest.fixture
-def network(toy_network: Any) -> Iterator[TaggerNetwork]:
+def network(toy_network: Any) -> TaggerNetwork:
     torch.manual_seed(0)
     shape = TaggerShape(labels=len(LABELS), sources=3, hidden=32, span=6, products=2, width=16)
     return TaggerNetwork(toy_network.body, shape)

@@ -12,13 +12,13 @@ from pydantic import ValidationError
 from deployments.app import build_app
 from deployments.builders import engines
 from deployments.builders.models import runs
-from deployments.config.settings import AppArgs
+from deployments.config.settings import AppArgs, ModelArgs
 from deployments.serve.language import ExtractorDeployment, LanguageParts
 from memory.extraction.extractor import RuleExtractor
 
 
 def settings(tmp_path: Path, **models: Any) -> AppArgs:
-    return AppArgs(home=tmp_path / "home", cache=tmp_path / "cache", models={"weights": tmp_path, **models})
+    return AppArgs(home=tmp_path / "home", cache=tmp_path / "cache", models=ModelArgs(weights=tmp_path, **models))
 
 
 @pytest.fixture(autouse=True)
@@ -103,7 +103,7 @@ async def test_a_corrupt_weight_file_degrades_to_rules_and_is_told(tmp_path: Pat
 
 @pytest.mark.parametrize(("reranker", "bound"), [("off", False), ("builtin", True)])
 def test_the_graph_has_a_reranker_only_where_one_is_on(tmp_path: Path, reranker: str, bound: bool) -> None:
-    app = build_app(settings(tmp_path, reranker=reranker))
+    app: Any = build_app(settings(tmp_path, reranker=reranker))
     services = app._bound_deployment.init_kwargs["services"]
     retriever = services.keywords["parts"]["retriever"]._bound_deployment.init_kwargs["retriever"]
     assert ("reranker" in services.keywords["parts"]) is bound

@@ -39,7 +39,8 @@ class Simulation:
         monkeypatch.setattr("ray.serve.autoscaling_policy.time", self._clock)
         self._deployment = DeploymentID(name="Embedder", app_name=APP_NAME)
         self._state = DeploymentAutoscalingState(self._deployment)
-        info: Any = DeploymentInfo(config, SimpleNamespace(), 0, "job")
+        replica_config: Any = SimpleNamespace()
+        info: Any = DeploymentInfo(config, replica_config, 0, "job")
         self.target = self._state.register(info, replicas)
         self.ready_at = [START] * replicas
         self._starts_in_s = starts_in_s

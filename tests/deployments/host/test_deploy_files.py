@@ -49,6 +49,8 @@ def test_the_four_models_and_the_pool_share_one_gpu(tmp_path: Path) -> None:
     assert settings.embedder.device == settings.models.device == "cuda"
     models = [settings.models.tagger, settings.models.rewriter, settings.models.reranker]
     assert "off" not in models
+    assert settings.reembedding.actors is not None
+    assert settings.embedder.max_replicas is not None
     pool = settings.reembedding.gpus * settings.reembedding.actors
     asked = settings.embedder.gpus * settings.embedder.max_replicas + settings.models.gpus * len(models) + pool
     assert pool
@@ -57,6 +59,7 @@ def test_the_four_models_and_the_pool_share_one_gpu(tmp_path: Path) -> None:
 
 def test_what_scales_on_kubernetes_fits_a_worker_and_the_largest_cluster(tmp_path: Path) -> None:
     settings = settings_of("kuberay.yaml", tmp_path).embedder
+    assert settings.threads is not None
     [workers] = CLUSTER["workerGroupSpecs"]
     cores = int(workers["template"]["spec"]["containers"][0]["resources"]["limits"]["cpu"])
     assert settings.threads <= cores

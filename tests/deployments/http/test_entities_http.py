@@ -69,7 +69,8 @@ async def test_aliases_are_given_found_refused_and_taken_back(http: httpx.AsyncC
 
 async def test_merge_split_rename_and_forget(http: httpx.AsyncClient) -> None:
     long, short = await remember(http, "台積電", "TSMC")
-    merged = await send(http, "POST", "/entities/merge", **{"into": "台積電", "from": "TSMC"})
+    names: dict[str, Any] = {"into": "台積電", "from": "TSMC"}
+    merged = await send(http, "POST", "/entities/merge", **names)
     assert (merged["entity"]["entity_id"], merged["entity"]["mention_count"]) == (long, 2)
     assert (await send(http, "GET", f"/entities/{short}"))["entity"]["merged_into"] == long
     assert (await send(http, "GET", "/entities/by-name", name="tsmc"))["entity"]["entity_id"] == long

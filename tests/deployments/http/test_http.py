@@ -159,7 +159,7 @@ async def test_health(http: httpx.AsyncClient, services: Services, monkeypatch: 
     async def down() -> dict[str, float]:
         raise Unavailable("gone", component="record")
 
-    monkeypatch.setitem(services.probes, "record", down)  # type: ignore[arg-type]
+    monkeypatch.setitem(services.probes, "record", down)
     assert (await http.get("/health/live")).status_code == 200
     ready = await http.get("/health/ready")
     assert (ready.status_code, ready.json()["down"]) == (503, ["record"])

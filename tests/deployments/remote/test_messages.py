@@ -90,6 +90,8 @@ async def test_a_request_that_is_refused_does_not_harm_those_beside_it() -> None
 
 
 async def test_what_befalls_a_message_befalls_all_in_it_and_none_after_it() -> None:
+    is_away = True
+
     async def fail_once(requests: list[int]) -> list[int | JiyiError]:
         nonlocal is_away
         if is_away:
@@ -97,7 +99,6 @@ async def test_what_befalls_a_message_befalls_all_in_it_and_none_after_it() -> N
             raise Unavailable("away", component="part")
         return [*requests]
 
-    is_away = True
     shared = SharedMessages(fail_once, under_way=1)
     replies = await asyncio.gather(*(shared.ask(number) for number in range(3)), return_exceptions=True)
     assert [type(reply) for reply in replies] == [Unavailable, int, int]

@@ -48,7 +48,9 @@ class ListedNames(Extractor):
     async def extract(self, texts: Sequence[str], *, known: Sequence[Sequence[str]] | None = None) -> list[Extraction]:
         extractions = []
         for at, text in enumerate(texts):
-            spans = {match.span(): TYPES[match[0]] for match in _LISTED.finditer(text)}
+            spans: dict[tuple[int, int], EntitySubtype | None] = {
+                match.span(): TYPES[match[0]] for match in _LISTED.finditer(text)
+            }
             for name in known[at] if known else ():
                 spans |= {
                     match.span(): None for match in re.finditer(re.escape(name), text) if match.span() not in spans

@@ -42,7 +42,8 @@ class WordVectors(Encoder):
         for row, text in zip(rows, texts, strict=True):
             for word in text.lower().split():
                 row[sum(map(ord, word.strip("?.!"))) % self.dimension] += 1
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        vectors: FloatMatrix = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        return vectors
 
 
 async def test_last_time_reaches_into_long_term_memory(resolve: Resolve, make_entity: MakeEntity) -> None:

@@ -272,14 +272,15 @@ async def test_a_split_names_what_it_cannot_take() -> None:
     house = House()
     await house.say("AI-Box 到了。")
     box = (await house.entity("AI-Box")).entity_id
-    for wrong, field in (
+    splits: list[tuple[dict[str, Any], str]] = [
         ({"names": ["Nobody"]}, "names"),
         ({"memory_ids": ["none"], "name": "X1"}, "memory_ids"),
         ({}, "name"),
         ({"name": "ＡＩ-Box"}, "name"),
-    ):
+    ]
+    for wrong, field in splits:
         with pytest.raises(InvalidField) as refused:
-            await house.service.split(box, user_id=USER, **wrong)  # type: ignore[arg-type]
+            await house.service.split(box, user_id=USER, **wrong)
         assert refused.value.field == field
 
 

@@ -22,12 +22,17 @@ LATER = AT + timedelta(hours=1)
 
 
 def entity(value: str, *aliases: str, **fields: Any) -> Entity:
-    fields = {"first_mentioned": AT, "last_mentioned": AT, "mention_count": 3, "user_id": "ann"} | fields
-    return Entity(
-        **{"entity_id": entity_id("ann", value), "entity_value": value, "normalised_value": normalise(value)}
-        | {"aliases": aliases}
-        | fields
-    )
+    defaults: dict[str, Any] = {
+        "user_id": "ann",
+        "entity_id": entity_id("ann", value),
+        "entity_value": value,
+        "normalised_value": normalise(value),
+        "aliases": aliases,
+        "mention_count": 3,
+        "first_mentioned": AT,
+        "last_mentioned": AT,
+    }
+    return Entity(**defaults | fields)
 
 
 async def change(record: InMemoryRecord, *pairs: tuple[Any, Any], kind: ChangeKind = ChangeKind.RENAME) -> Change:

@@ -9,7 +9,9 @@ from memory.values.mentions import EntitySubtype, MentionLevel
 PERSON, ORG, PLACE = EntitySubtype.PERSON, EntitySubtype.ORGANISATION, EntitySubtype.PLACE
 PRODUCT, WORK, EVENT, CODE = EntitySubtype.PRODUCT, EntitySubtype.WORK, EntitySubtype.EVENT, EntitySubtype.CODE
 
-TRADITIONAL = [
+Sentence = tuple[str, list[tuple[str, EntitySubtype | None]]]
+
+TRADITIONAL: list[Sentence] = [
     ("我叫王小明，在台積電上班", [("王小明", PERSON), ("台積電", ORG)]),
     ("宏康 HCI 的報價單下來了", [("宏康 HCI", ORG)]),
     ("宏康HCI 的報價單下來了", [("宏康HCI", ORG)]),
@@ -42,7 +44,7 @@ TRADITIONAL = [
     ("供應商是宏康科技", [("宏康科技", ORG)]),
     ("我最近在讀三體", [("三體", WORK)]),
 ]
-SIMPLIFIED = [
+SIMPLIFIED: list[Sentence] = [
     ("我叫李小龙，在腾讯上班", [("李小龙", PERSON), ("腾讯", ORG)]),
     ("阿宁住在苏州，养了一只猫叫年糕", [("阿宁", PERSON), ("苏州", PLACE), ("年糕", None)]),
     ("周杰伦下个月去上海开演唱会", [("周杰伦", PERSON), ("上海", PLACE)]),
@@ -56,7 +58,7 @@ SIMPLIFIED = [
     ("爸爸买了一台 iPhone 15 Pro", [("iPhone 15 Pro", PRODUCT)]),
     ("张伟明天去广州", [("张伟", PERSON), ("广州", PLACE)]),
 ]
-ENGLISH = [
+ENGLISH: list[Sentence] = [
     ("Alice told Bob about New York.", [("Alice", PERSON), ("Bob", PERSON), ("New York", PLACE)]),
     ("I studied at the University of Oxford with Dr. Smith.", [("University of Oxford", ORG), ("Smith", PERSON)]),
     ("OpenAI released GPT-4 in San Francisco.", [("OpenAI", ORG), ("GPT-4", CODE), ("San Francisco", PLACE)]),

@@ -34,18 +34,16 @@ def ago(days: float) -> datetime:
 
 
 def entity(value: str, *, user: str = "ann", said: float = 0, **fields: Any) -> Entity:
-    return Entity(
-        **{
-            "entity_id": entity_id(user, value),
-            "user_id": user,
-            "entity_value": value,
-            "normalised_value": normalise(value),
-            "mention_count": 1,
-            "first_mentioned": ago(said),
-            "last_mentioned": ago(said),
-        }
-        | fields
-    )
+    defaults: dict[str, Any] = {
+        "entity_id": entity_id(user, value),
+        "user_id": user,
+        "entity_value": value,
+        "normalised_value": normalise(value),
+        "mention_count": 1,
+        "first_mentioned": ago(said),
+        "last_mentioned": ago(said),
+    }
+    return Entity(**defaults | fields)
 
 
 async def save(record: InMemoryRecord, *entities: Entity) -> None:

@@ -181,10 +181,9 @@ async def test_whatever_was_damaged_mending_finds_all_of_it_once(
     await bench.rebuild()
     await bench.say(*(f"RM05-{number:03} is here" for number in range(10)), user="eve")
     points = [*(await bench.contents("eve"))[Collection.MEMORIES].values()]
-    chosen = lambda places: [points[place] for place in places]  # noqa: E731
-    spoiled = [replace(point, fingerprint="old") for point in chosen(spoil)]
+    spoiled = [replace(points[place], fingerprint="old") for place in spoil]
     await bench.index.upsert(Collection.MEMORIES, spoiled, user_id="eve")
-    await bench.index.delete(Collection.MEMORIES, [point.point_id for point in chosen(drop)], user_id="eve")
+    await bench.index.delete(Collection.MEMORIES, [points[place].point_id for place in drop], user_id="eve")
     others = [_point(str(uuid.uuid4())) for _ in range(strangers)]
     await bench.index.upsert(Collection.MEMORIES, others, user_id="eve")
     found = of(await bench.verify(mend=True), Collection.MEMORIES)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from memory.indexing.projection import has_same_vector, project_entity, project_memory
 from memory.ports.vectors import PAYLOAD_FIELDS, Collection, IndexQuery
+from memory.values.base import Scalar
 from memory.values.entities import Entity, EntityStatus
 from memory.values.facts import FactStatus
 from memory.values.records import Memory
@@ -104,8 +105,8 @@ _metadata = st.dictionaries(_texts, st.one_of(_texts, st.integers(), st.booleans
 
 
 @given(text=_texts, metadata=_metadata)
-def test_the_fingerprint_depends_on_the_content_alone(text: str, metadata: dict[str, str | int | bool | None]) -> None:
-    def fingerprint(metadata: dict[str, str | int | bool | None]) -> str:
+def test_the_fingerprint_depends_on_the_content_alone(text: str, metadata: dict[str, Scalar]) -> None:
+    def fingerprint(metadata: dict[str, Scalar]) -> str:
         memory = Memory(
             memory_id="m",
             user_id="ann",

@@ -184,8 +184,10 @@ async def world() -> AsyncIterator[World]:
 async def test_a_switch_moves_everything_and_keeps_the_old_vectors_up_to_date(world: World) -> None:
     run = await world.reembed()
     assert (run.state, phase_of(run), run.error) == (RunState.DONE, Phase.SWITCHED, None)
-    assert run.done == run.total == run.output["checked"] > 0
-    assert run.output["found"] == run.output["sampled"] > 0
+    assert run.output["checked"] == run.total == run.done > 0
+    sampled = run.output["sampled"]
+    assert isinstance(sampled, int)
+    assert run.output["found"] == sampled > 0
     assert (await world.spaces.live()).encoder.model_id == NEW.model_id
     assert world.store.live == NEW.model_id
     await world.say("The meeting is on Friday.", "RM05-008 壞了。", user="ann")
@@ -400,8 +402,8 @@ async def _kill_and_resume(fuses: Sequence[int], *, then: str) -> None:
     for model in kept.written:
         assert await world.wrong_in(model) == 0
         assert await world.vectors_agree(model)
-    for model in {OLD.model_id, NEW.model_id} - {model.model_id for model in kept.written}:
-        assert await world.store.index(MODELS[model]).users(Collection.MEMORIES) == []
+    for model_id in {OLD.model_id, NEW.model_id} - {model.model_id for model in kept.written}:
+        assert await world.store.index(MODELS[model_id]).users(Collection.MEMORIES) == []
     assert world.store.live == live.model_id
     await world.job.close()
 
@@ -491,7 +493,8 @@ async def test_an_item_that_changes_while_its_old_vector_is_written_ends_up_as_i
 ) -> None:
     """The news is indexed between the look at the record and the write of the older vector, which then hides it."""
     index = world.store.index(NEW)
-    upsert, changed = index.upsert, []
+    upsert = index.upsert
+    changed: list[str] = []
 
     async def late(collection: Collection, points: Sequence[Any], *, user_id: str) -> None:
         if collection is Collection.MEMORIES and user_id == "ann" and not changed:

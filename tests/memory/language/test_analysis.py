@@ -142,7 +142,7 @@ def test_term_ids_never_change_between_releases() -> None:
 
 def test_threads_may_share_an_analyzer() -> None:
     expected = ANALYZER.terms("running dogs 在臺灣")
-    results = []
+    results: list[list[str]] = []
     threads = [
         threading.Thread(target=lambda: results.extend(ANALYZER.terms("running dogs 在臺灣") for _ in range(50)))
         for _ in range(4)

@@ -56,7 +56,8 @@ async def test_a_preloaded_entity_that_was_never_mentioned_is_found_by_name_only
 async def test_a_filter_leaves_memories_that_meet_it_and_no_entities(world: World) -> None:
     [red] = await world.note("Qdrant runs in the red room.", metadata={"room": "red", "floor": 3})
     await world.note("Qdrant runs in the blue room.", metadata={"room": "blue", "floor": 3})
-    for metadata in ({"room": "red"}, {"room": ["red", "green"], "floor": 3}):
+    filters: list[dict[str, Any]] = [{"room": "red"}, {"room": ["red", "green"], "floor": 3}]
+    for metadata in filters:
         hits = (await world.find("Qdrant", filters=SearchFilter(metadata=metadata))).hits
         assert [hit.id for hit in hits] == [red]
         assert hits[0].metadata == {"room": "red", "floor": 3}

@@ -115,7 +115,7 @@ class TestConflicts:
         async with typed_memories.record.reading(user_id="ann") as unit:
             [change] = await unit.changes.list()
         assert (change.kind, change.actor) == (ChangeKind.OVERWRITE, ChangeActor.SYSTEM)
-        assert {OLD, NEW} <= {item.before["entity_value"] for item in change.items if item.before}  # type: ignore[comparison-overlap]
+        assert {OLD, NEW} <= {item.before["entity_value"] for item in change.items if item.before}
 
     @pytest.mark.parametrize("indexed", [True, False])
     async def test_conflicts_are_found_whether_or_not_the_index_has_seen_them(
@@ -187,7 +187,8 @@ class TestConflicts:
         await typed_memories.store(OLD, 0.6)
         await typed_memories.store(NEW, 0.9)
         weak = await typed_memories.store(OLD, 0.7)
-        assert (weak.memory.status, weak.memory.confidence) == (MemoryStatus.ARCHIVED, pytest.approx(0.73))
+        assert weak.memory.status is MemoryStatus.ARCHIVED
+        assert weak.memory.confidence == pytest.approx(0.73)
         strong = await typed_memories.store(OLD, 0.95)
         kept = await typed_memories.all()
         assert (kept[OLD].status, kept[OLD].superseded_by) == (MemoryStatus.ACTIVE, None)

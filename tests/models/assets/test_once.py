@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -19,7 +20,7 @@ def test_it_is_loaded_once_for_all_threads() -> None:
 
 
 def test_what_failed_is_tried_again() -> None:
-    outcomes = iter([OSError("no file"), "weights"])
+    outcomes: Iterator[OSError | str] = iter([OSError("no file"), "weights"])
 
     def load() -> str:
         outcome = next(outcomes)

@@ -12,6 +12,7 @@ from models.batching.queue import BatchItem, BatchLimits, BatchQueue, BatchReque
 from models.encoder.text_tokenizer import TokenizedText
 
 INTERACTIVE, BATCH = Priority.INTERACTIVE, Priority.BATCH
+Queue = BatchQueue[TokenizedText, int]
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +36,7 @@ def lengths(batch: list[BatchItem[TokenizedText, int]]) -> list[int]:
 
 
 def test_a_batch_takes_what_fits_when_padded(request_of: Any) -> None:
-    queue = BatchQueue(BatchLimits())
+    queue = Queue(BatchLimits())
     for length in (10, 10, 30, 10):
         queue.add(request_of(length))
     assert lengths(queue.take(60)) == [10, 10]  # three of 30 would be 90
@@ -44,14 +45,14 @@ def test_a_batch_takes_what_fits_when_padded(request_of: Any) -> None:
 
 
 def test_a_text_longer_than_a_batch_goes_alone(request_of: Any) -> None:
-    queue = BatchQueue(BatchLimits())
+    queue = Queue(BatchLimits())
     queue.add(request_of(500))
     queue.add(request_of(5))
     assert lengths(queue.take(100)) == [500]
 
 
 def test_what_does_not_fit_stays_in_front_of_what_would(request_of: Any) -> None:
-    queue = BatchQueue(BatchLimits())
+    queue = Queue(BatchLimits())
     for length in (50, 60, 10):
         queue.add(request_of(length))
     assert lengths(queue.take(100)) == [50]
@@ -59,20 +60,20 @@ def test_what_does_not_fit_stays_in_front_of_what_would(request_of: Any) -> None
 
 
 def test_a_large_request_spreads_over_batches_longest_first(request_of: Any) -> None:
-    queue = BatchQueue(BatchLimits())
+    queue = Queue(BatchLimits())
     queue.add(request_of(1, 9, 5, 7, 3))
     assert [lengths(queue.take(16)) for _ in range(3)] == [[9], [7, 5], [3, 1]]
 
 
 def test_interactive_work_goes_before_batch_work_that_came_earlier(request_of: Any) -> None:
-    queue = BatchQueue(BatchLimits(ride_along_tokens=100))
+    queue = Queue(BatchLimits(ride_along_tokens=100))
     queue.add(request_of(5, priority=BATCH))
     queue.add(request_of(6))
     assert lengths(queue.take(100)) == [6, 5]
 
 
 def test_batch_work_rides_along_only_as_far_as_allowed(request_of: Any) -> None:
-    queue = BatchQueue(BatchLimits(ride_along_tokens=20))
+    queue = Queue(BatchLimits(ride_along_tokens=20))
     queue.add(request_of(5, 5, 5, 5, 5, 5, priority=BATCH))
     queue.add(request_of(5))
     assert lengths(queue.take(100)) == [5, 5, 5, 5]
@@ -80,7 +81,7 @@ def test_batch_work_rides_along_only_as_far_as_allowed(request_of: Any) -> None:
 
 
 def test_batch_work_that_was_passed_over_often_enough_leads_one_batch(request_of: Any) -> None:
-    queue = BatchQueue(BatchLimits(ageing_batches=2))
+    queue = Queue(BatchLimits(ageing_batches=2))
     queue.add(request_of(7, 7, priority=BATCH))
     led_by_batch = []
     for _ in range(6):
@@ -90,7 +91,7 @@ def test_batch_work_that_was_passed_over_often_enough_leads_one_batch(request_of
 
 
 def test_from_one_lane_nothing_of_the_other_is_taken(request_of: Any) -> None:
-    queue = BatchQueue(BatchLimits(ride_along_tokens=100, ageing_batches=0))
+    queue = Queue(BatchLimits(ride_along_tokens=100, ageing_batches=0))
     queue.add(request_of(5, priority=BATCH))
     assert not queue.has(INTERACTIVE)
     assert queue.take(100, [INTERACTIVE]) == []
@@ -100,7 +101,7 @@ def test_from_one_lane_nothing_of_the_other_is_taken(request_of: Any) -> None:
 
 
 def test_a_withdrawn_request_leaves_nothing_behind(request_of: Any) -> None:
-    queue = BatchQueue(BatchLimits())
+    queue = Queue(BatchLimits())
     staying, leaving = request_of(5), request_of(8, 8)
     queue.add(leaving)
     queue.add(staying)
@@ -122,7 +123,7 @@ def test_a_withdrawn_request_leaves_nothing_behind(request_of: Any) -> None:
 def test_every_input_leaves_once_and_no_batch_is_over_its_budget(
     request_of: Any, requests: Any, budget: int, ride_along: int, ageing: int
 ) -> None:
-    queue = BatchQueue(BatchLimits(ride_along_tokens=ride_along, ageing_batches=ageing))
+    queue = Queue(BatchLimits(ride_along_tokens=ride_along, ageing_batches=ageing))
     added = [request_of(*sizes, priority=priority) for sizes, priority in requests]
     for request in added:
         queue.add(request)

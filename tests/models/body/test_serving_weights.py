@@ -24,7 +24,8 @@ class Network(nn.Module):
         self.head = nn.Linear(384, 3)
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
-        return self.head(self.body(input_ids=ids, attention_mask=mask).last_hidden_state)
+        scores: Tensor = self.head(self.body(input_ids=ids, attention_mask=mask).last_hidden_state)
+        return scores
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +36,7 @@ def weights(e5_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     with torch.no_grad():
         for name, parameter in network.body.named_parameters():
             if parameter.ndim == 2 and "word_embeddings" not in name:
-                parameter += 0.02 * parameter.std() * torch.randn_like(parameter)
+                parameter.add_(0.02 * parameter.std() * torch.randn_like(parameter))
     path = tmp_path_factory.mktemp("weights") / "network.safetensors"
     save_delta(path, network, {}, body_folder=e5_folder)
     return path

@@ -37,9 +37,9 @@ def _write_model(folder: Path, labels: int) -> None:
         num_attention_heads=2,
         intermediate_size=32,
         max_position_embeddings=130,
-        num_labels=labels,
         pad_token_id=0,
     )
+    config.num_labels = labels
     BertForSequenceClassification(config).save_pretrained(folder)
 
 

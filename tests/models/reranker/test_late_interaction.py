@@ -33,7 +33,7 @@ def weights(e5_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.manual_seed(0)
     network = RerankerNetwork(load_body(str(e5_folder)), RerankerShape(layers=9))
     with torch.no_grad():
-        network.body.encoder.layer[0].output.dense.weight.add_(0.001)  # type: ignore[operator, union-attr, index]
+        network.get_parameter("body.encoder.layer.0.output.dense.weight").add_(0.001)
     path = tmp_path_factory.mktemp("weights") / "reranker.safetensors"
     settings = RerankerSettings(network.shape, temperature=2.0, body=DEFAULT_MODEL)
     assert save_weights(path, network, settings, e5_folder) == path.stat().st_size < _LIMIT_BYTES

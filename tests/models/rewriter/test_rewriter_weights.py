@@ -47,7 +47,7 @@ def weights(e5_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     words = ("的", "of")
     network = RewriterNetwork(load_body(str(e5_folder)), NetworkShape(words=len(words)))
     with torch.no_grad():
-        network.body.encoder.layer[0].output.dense.weight.add_(0.01)
+        network.get_parameter("body.encoder.layer.0.output.dense.weight").add_(0.01)
     path = tmp_path_factory.mktemp("weights") / "rewriter.safetensors"
     size = save_weights(path, network, RewriterSettings(network.shape, words, KeepRule(0.0), DEFAULT_MODEL), e5_folder)
     assert size == path.stat().st_size < _LIMIT_BYTES

@@ -28,7 +28,12 @@ _OTHERWISE: dict[str, Names] = {
 place, types that the rules do not know."""
 _WRONG: dict[str, Names] = {"please call ibm and Foxconn": [("ibm", _ORGANISATION), ("Foxconn", _PERSON)]}
 """What it gets wrong: who is called is mostly a person, and nothing but the name says that Foxconn is none."""
-_EXPECTED = {**dict(TRADITIONAL + SIMPLIFIED + ENGLISH), **dict.fromkeys(NOTHING, ()), **_OTHERWISE, **_WRONG}
+_EXPECTED: dict[str, Names] = {
+    **dict(TRADITIONAL + SIMPLIFIED + ENGLISH),
+    **dict.fromkeys(NOTHING, ()),
+    **_OTHERWISE,
+    **_WRONG,
+}
 
 
 def test_both_scripts_are_read_alike(e5_folder: Path) -> None:

@@ -30,7 +30,7 @@ def network(e5_folder: Path) -> Any:
     torch.manual_seed(0)
     network = TaggerNetwork(load_body(str(e5_folder)), TaggerShape(labels=len(LABELS), sources=3))
     with torch.no_grad():
-        network.body.encoder.layer[0].output.dense.weight.add_(0.01)
+        network.get_parameter("body.encoder.layer.0.output.dense.weight").add_(0.01)
     return network.eval()
 
 
