@@ -34,7 +34,7 @@ from deployments.builders.reembedding import EmbedActor
 from deployments.config.settings import AppArgs
 from jiyi import service
 from jiyi.client import JiyiClient
-from memory.indexing.walking import walk
+from memory.indexing.record_pages import walk
 from models.assets.catalog import DEFAULT_MODEL
 from storage.sqlite.record import SqliteRecord
 

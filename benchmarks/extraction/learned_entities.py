@@ -33,6 +33,7 @@ from memory.extraction.extractor import RuleExtractor
 from memory.extraction.rules.junk import is_junk
 from memory.extraction.tagged.remembered_tags import RememberingTagger
 from memory.extraction.trained_extractor import TrainedExtractor
+from memory.indexing.indexer import Indexer
 from memory.indexing.spaces import OneSpace
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
@@ -95,7 +96,9 @@ async def learned(
     record, index = InMemoryRecord(), InMemoryVectors(dimension=_DIMENSION)
     encoder = BatchedEncoder(FakeEncoderEngine(dimension=_DIMENSION))
     learner = Learner(
-        record=record, extractor=extractor, spaces=OneSpace(encoder=encoder, index=index), analyzer=KeywordAnalyzer()
+        record=record,
+        extractor=extractor,
+        indexer=Indexer(record=record, spaces=OneSpace(encoder=encoder, index=index), analyzer=KeywordAnalyzer()),
     )
     user = conversation.user
     for time in range(times):

@@ -36,6 +36,7 @@ from rich.table import Table
 from benchmarks.retrieval.corpora import Asked, Corpus, read_corpora
 from benchmarks.retrieval.reranking import KeptEncoder, NothingExtractor
 from jiyi.conversations import read_conversations
+from memory.indexing.indexer import Indexer
 from memory.indexing.spaces import OneSpace
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
@@ -118,7 +119,9 @@ async def ask(corpus: Corpus, encoder: KeptEncoder, folder: Path) -> list[Outcom
     record, analyzer = InMemoryRecord(), KeywordAnalyzer()
     index = EdgeVectors.open(folder, model_id=encoder.model_id, dimension=encoder.dimension)
     learner = Learner(
-        record=record, extractor=NothingExtractor(), spaces=OneSpace(encoder=encoder, index=index), analyzer=analyzer
+        record=record,
+        extractor=NothingExtractor(),
+        indexer=Indexer(record=record, spaces=OneSpace(encoder=encoder, index=index), analyzer=analyzer),
     )
     await record.append(corpus.resources, user_id=corpus.user)
     await learner.learn(user_id=corpus.user)

@@ -20,6 +20,7 @@ import numpy as np
 from rich.progress import track
 
 from benchmarks.retrieval.corpora import Corpus, read_corpora
+from memory.indexing.indexer import Indexer
 from memory.indexing.spaces import OneSpace
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
@@ -91,7 +92,9 @@ async def pools_of(corpus: Corpus, encoder: KeptEncoder, folder: Path) -> list[P
     record, analyzer = InMemoryRecord(), KeywordAnalyzer()
     index = EdgeVectors.open(folder, model_id=encoder.model_id, dimension=encoder.dimension)
     learner = Learner(
-        record=record, extractor=NothingExtractor(), spaces=OneSpace(encoder=encoder, index=index), analyzer=analyzer
+        record=record,
+        extractor=NothingExtractor(),
+        indexer=Indexer(record=record, spaces=OneSpace(encoder=encoder, index=index), analyzer=analyzer),
     )
     await record.append(corpus.resources, user_id=corpus.user)
     await learner.learn(user_id=corpus.user)

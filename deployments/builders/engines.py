@@ -11,10 +11,11 @@ from memory.extraction.extractor import RuleExtractor
 from memory.extraction.tagged.remembered_tags import RememberingTagger
 from memory.extraction.trained_extractor import TrainedExtractor
 from memory.indexing.bulk import BulkIndexing
-from memory.indexing.keeper import IndexKeeper
+from memory.indexing.indexer import Indexer
 from memory.indexing.maintenance import BackgroundMaintenance
 from memory.indexing.reembedding import Reembedding
-from memory.indexing.spaces import LiveResolver, LiveRetriever, PerSpace
+from memory.indexing.spaces import PerSpace
+from memory.indexing.verification import IndexVerifier
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.learning.worker import LearningWorker
@@ -36,6 +37,7 @@ from ..serve.running_models import RunningModels
 from ..telemetry.logs import configure_logs
 from .generations import open_generations, open_spaces, prepared_model
 from .governance import make_recheck, make_review_job
+from .live_model import LiveResolver, LiveRetriever
 from .models import open_reranker, open_rewriter, open_tagger
 from .reembedding import RayEmbedder
 from .stores import local_redis, open_locks, open_record, open_shards
@@ -154,26 +156,29 @@ def make_learner(
     learner = Learner(
         record=record,
         extractor=RemoteExtractor(Remote(extractor, component="extractor", deadline_s=args.deadlines.extractor_batch)),
-        spaces=spaces,
-        analyzer=KeywordAnalyzer(),
-        rechecks=PerSpace(
-            spaces, lambda space: make_recheck(args, record=record, space=space.part(Collection.TYPED_MEMORIES))
+        indexer=Indexer(
+            record=record,
+            spaces=spaces,
+            analyzer=KeywordAnalyzer(),
+            rechecks=PerSpace(
+                spaces, lambda space: make_recheck(args, record=record, space=space.part(Collection.TYPED_MEMORIES))
+            ),
         ),
     )
     locks = open_locks(args)
     bulk = RayEmbedder(args)
-    keepers = PerSpace(spaces, lambda space: IndexKeeper(record=record, space=space, learner=learner))
+    verifiers = PerSpace(spaces, lambda space: IndexVerifier(record=record, space=space, indexer=learner.indexer))
     worker = LearningWorker(learner=learner, record=record)
     return LearnerParts(
         worker=worker,
-        maintenance=BackgroundMaintenance(keepers=keepers, embedder=bulk, locks=locks),
+        maintenance=BackgroundMaintenance(verifiers=verifiers, embedder=bulk, locks=locks),
         reembedding=Reembedding(
             record=record,
             locks=locks,
             spaces=spaces,
             store=generations,
             embedder=bulk,
-            learner=learner,
+            indexer=learner.indexer,
             prepare=partial(prepared_model, args),
             configured=model,
         ),
@@ -182,7 +187,7 @@ def make_learner(
             locks=locks,
             spaces=spaces,
             embedder=bulk,
-            learner=learner,
+            indexer=learner.indexer,
             worker=worker,
             backlog=args.reembedding.backlog,
         ),

@@ -7,7 +7,7 @@ from functools import partial
 from memory.chat.additions import MemoryAdditions
 from memory.chat.turn import ChatTurn
 from memory.governance.accesses import AccessTally
-from memory.indexing.spaces import LiveAnswerer, PerSpace
+from memory.indexing.spaces import PerSpace
 from memory.ports.generations import VectorModel, VectorSpace
 from memory.ports.vectors import Collection
 from memory.retrieval.counting import CountingRetriever
@@ -32,6 +32,7 @@ from ..telemetry.metrics import MeteredExtractor, MeteredResolver, MeteredRetrie
 from .engines import make_answerer
 from .generations import open_generations, open_spaces
 from .governance import make_protection, tally_figures
+from .live_model import LiveAnswerer
 from .store_probes import store_probes
 from .stores import open_log, open_short_lived
 

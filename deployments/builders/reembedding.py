@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import structlog
 
-from memory.indexing.walking import Page, Position, walk_selected
+from memory.indexing.record_pages import Page, Position, walk_selected
 from memory.ports.generations import BulkEmbedder, EmbeddedItem, Selection, VectorModel
 from memory.ports.language import Priority, TextKind
 from memory.values.errors import JiyiError, Unavailable
@@ -98,7 +98,7 @@ async def _page(pages: Any) -> Page | None:
 
 
 def _columns(page: Page, model_id: str) -> Batch:
-    places = [Position(page.user_id, page.collection, item.item_id).written() for item in page.items]
+    places = [Position(page.user_id, page.collection, item.item_id).to_cursor() for item in page.items]
     return {
         "place": np.array([place.encode("ascii") for place in places], dtype=object),
         "text": np.array([item.dense_text.encode("utf-8", "surrogatepass") for item in page.items], dtype=object),
@@ -168,7 +168,7 @@ def _items(batch: Batch) -> list[EmbeddedItem]:
     rows = zip(batch["place"], batch["fingerprint"], batch["vector"], strict=True)
     items = []
     for place, fingerprint, vector in rows:
-        at = Position.read(bytes(place).decode("ascii"))
+        at = Position.from_cursor(bytes(place).decode("ascii"))
         items.append(
             EmbeddedItem(at.user_id, at.collection, at.item_id, bytes(fingerprint).decode("ascii"), np.asarray(vector))
         )

@@ -14,10 +14,9 @@ from itertools import accumulate
 import structlog
 
 from ..jobs.tasks import end, logs_defect
-from ..learning.learner import Learner
-from ..learning.worker import LearningWorker
 from ..ports.coordination import Locks
 from ..ports.generations import BulkEmbedder, Selection, VectorSpace, VectorSpaces, each_once
+from ..ports.learning import BacklogWorker
 from ..ports.maintenance import RunState
 from ..ports.record import OutboxEntry, SystemOfRecord
 from ..ports.runs import PipelineRun
@@ -25,7 +24,8 @@ from ..ports.vectors import Collection
 from ..values.base import utc_now
 from ..values.errors import JiyiError, StoreUnavailable
 from ..values.ids import new_id
-from .bulk_passes import whole_pass
+from .bulk_passes import retried_pass
+from .indexer import Indexer
 from .maintenance import LOCK
 
 PIPELINE = "bulk_indexing"
@@ -48,10 +48,10 @@ class BulkIndexing:
     Args:
         record: Holds the backlog and the runs.
         locks: Says whether another process works on the index.
-        spaces: Where vectors go; the learner must follow the same.
+        spaces: Where vectors go; the indexer must follow the same.
         embedder: Embeds in bulk.
-        learner: Writes what it makes.
-        worker: Leaves those who are claimed alone.
+        indexer: Writes what it makes.
+        worker: Learns in the background; indexes nothing of users who are claimed.
         backlog: From how many turns and items that wait on this is done; 0 for never.
         look_s: How long between looks.
         pause_s: How long what waits is left to the worker after a pass has failed.
@@ -66,8 +66,8 @@ class BulkIndexing:
         locks: Locks,
         spaces: VectorSpaces,
         embedder: BulkEmbedder,
-        learner: Learner,
-        worker: LearningWorker,
+        indexer: Indexer,
+        worker: BacklogWorker,
         backlog: int,
         look_s: float = 5.0,
         pause_s: float = 300.0,
@@ -78,7 +78,7 @@ class BulkIndexing:
         self._locks = locks
         self._spaces = spaces
         self._embedder = embedder
-        self._learner = learner
+        self._indexer = indexer
         self._worker = worker
         self._backlog = backlog
         self._look_s = look_s
@@ -154,10 +154,10 @@ class BulkIndexing:
         while await self._is_due():
             await self._claim()
             if await self._is_long():
-                await self._settle()
+                await self._index_embedded()
             if await self._is_long():
                 await self._pass()
-                if not await self._settle():
+                if not await self._index_embedded():
                     return
             elif self._worker.waits_for:
                 return
@@ -179,18 +179,20 @@ class BulkIndexing:
             user_id for user_id, so_far in zip(least_first, together, strict=True) if so_far > self._backlog // 2
         }
 
-    async def _settle(self) -> int:
+    async def _index_embedded(self) -> int:
         """Indexes what has its vector already: an entity that was mentioned again, what a pass has embedded.
 
         Returns:
             How many items that was.
         """
-        return sum([await self._learner.settle(user_id=user_id) for user_id in sorted(self._worker.claimed)])
+        return sum(
+            [await self._indexer.index_without_encoding(user_id=user_id) for user_id in sorted(self._worker.claimed)]
+        )
 
     async def _pass(self) -> None:
         """Embeds what waits with each model that is to have it, and records how far it is."""
         entries = await self._record.backlog.outbox(limit=_AT_ONCE)
-        parts = _parts(await self._spaces.written())
+        parts = _models_written(await self._spaces.written())
         begun = self._now()
         self._run = PipelineRun(
             run_id=new_id(),
@@ -205,10 +207,10 @@ class BulkIndexing:
         try:
             for space, collections in parts:
                 selection = Selection(collections=collections, waiting=_AT_ONCE)
-                steps = whole_pass(self._embedder, self._learner, space, selection, retry_s=self._retry_s)
-                async with aclosing(steps):
-                    async for step in steps:
-                        done = self._run.done + step.embedded.total()
+                batches = retried_pass(self._embedder, self._indexer, space, selection, retry_s=self._retry_s)
+                async with aclosing(batches):
+                    async for batch in batches:
+                        done = self._run.done + batch.embedded.total()
                         await self._change(done=done, total=max(self._run.total, done))
         except JiyiError as error:
             await self._change(state=RunState.FAILED, error=error.message, ended_at=self._now())
@@ -234,7 +236,7 @@ class BulkIndexing:
         await self._record.runs.save(self._run)
 
 
-def _parts(spaces: Sequence[VectorSpace]) -> list[tuple[VectorSpace, tuple[Collection, ...]]]:
+def _models_written(spaces: Sequence[VectorSpace]) -> list[tuple[VectorSpace, tuple[Collection, ...]]]:
     """Each space that is written with its collections; what several spaces share is there once."""
     return each_once(part for space in spaces for part in space.parts())
 

@@ -9,20 +9,20 @@ from itertools import groupby
 
 import structlog
 
-from ..learning.learner import Learner
 from ..ports.generations import BulkEmbedder, EmbeddedItem, Selection, VectorSpace
 from ..ports.vectors import Collection
 from ..values.errors import StoreUnavailable, Unavailable
-from .walking import Position
+from .indexer import Indexer
+from .record_pages import Position
 
 ATTEMPTS = 3
-"""So many passes in a row may end early without a step."""
+"""Passes in a row that may end early without a batch written."""
 _log = structlog.get_logger("entity_memory")
 
 
 @dataclass(frozen=True)
-class Step:
-    """What one batch of a pass brought.
+class WrittenBatch:
+    """One batch of a pass that is in the index.
 
     Attributes:
         cursor: Position of its last item: a pass that begins behind it meets what is not done.
@@ -37,18 +37,18 @@ class Step:
 
 async def bulk_pass(
     embedder: BulkEmbedder,
-    learner: Learner,
+    indexer: Indexer,
     space: VectorSpace,
     selection: Selection,
     *,
     after: str | None,
     retry_s: float | None = None,
-) -> AsyncGenerator[Step, None]:
+) -> AsyncGenerator[WrittenBatch, None]:
     """One pass with the model of a space; yields when a batch is written.
 
     Args:
         embedder: Makes the vectors.
-        learner: Writes them.
+        indexer: Writes them.
         space: Where they go.
         selection: What is embedded; collections of this space's own model.
         after: Position of the last item that is done.
@@ -56,49 +56,49 @@ async def bulk_pass(
             is not to be lost; where it is not given, the pass ends.
 
     Raises:
-        Unavailable: The pass ended early: begin another behind the last step.
+        Unavailable: The pass ended early: begin another behind the last batch.
     """
     async with aclosing(embedder.embed(space.model, selection, after=after)) as batches:
         async for batch in batches:
             written: Counter[Collection] = Counter()
             for (user_id, collection), group in groupby(batch, key=_owner):
-                written[collection] += await _write(learner, space, collection, [*group], user_id, retry_s)
+                written[collection] += await _write(indexer, space, collection, [*group], user_id, retry_s)
             last = batch[-1]
-            yield Step(
-                cursor=Position(last.user_id, last.collection, last.item_id).written(),
+            yield WrittenBatch(
+                cursor=Position(last.user_id, last.collection, last.item_id).to_cursor(),
                 embedded=Counter(item.collection for item in batch),
                 written=written,
             )
 
 
-async def whole_pass(
-    embedder: BulkEmbedder, learner: Learner, space: VectorSpace, selection: Selection, *, retry_s: float
-) -> AsyncGenerator[Step, None]:
-    """A pass that goes on behind its last step, `retry_s` seconds after it ended early.
+async def retried_pass(
+    embedder: BulkEmbedder, indexer: Indexer, space: VectorSpace, selection: Selection, *, retry_s: float
+) -> AsyncGenerator[WrittenBatch, None]:
+    """A pass that goes on behind its last batch, `retry_s` seconds after it ended early.
 
     Raises:
-        Unavailable: It ended early `ATTEMPTS` times in a row without a step in between.
+        Unavailable: It ended early `ATTEMPTS` times in a row without a batch in between.
     """
     after: str | None = None
-    in_vain = 0
+    attempts = 0
     while True:
         begun = after
         try:
-            async with aclosing(bulk_pass(embedder, learner, space, selection, after=after)) as steps:
-                async for step in steps:
-                    after = step.cursor
-                    yield step
+            async with aclosing(bulk_pass(embedder, indexer, space, selection, after=after)) as batches:
+                async for batch in batches:
+                    after = batch.cursor
+                    yield batch
             return
         except Unavailable as error:
-            in_vain = in_vain + 1 if after == begun else 0
-            _log.warning("bulk_pass_ended_early", component=error.component, error=error.message, in_vain=in_vain)
-            if in_vain == ATTEMPTS:
+            attempts = attempts + 1 if after == begun else 0
+            _log.warning("bulk_pass_ended_early", component=error.component, error=error.message, attempts=attempts)
+            if attempts == ATTEMPTS:
                 raise
             await asyncio.sleep(retry_s)
 
 
 async def _write(
-    learner: Learner,
+    indexer: Indexer,
     space: VectorSpace,
     collection: Collection,
     items: Sequence[EmbeddedItem],
@@ -107,7 +107,7 @@ async def _write(
 ) -> int:
     while True:
         try:
-            return await learner.write_embedded(space, collection, items, user_id=user_id)
+            return await indexer.write_embedded(space, collection, items, user_id=user_id)
         except StoreUnavailable as error:
             if retry_s is None:
                 raise

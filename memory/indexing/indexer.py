@@ -1,34 +1,52 @@
-"""The vector index as a projection of the system of record: embeds and indexes what the outbox names (DESIGN §7)."""
+"""Keeps the vector index a projection of the system of record: embeds and indexes what the outbox names (DESIGN §7)."""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import groupby
+from weakref import WeakValueDictionary
 
+import structlog
 from more_itertools import chunked
 
 from ..language.keywords import KeywordAnalyzer
-from ..ports.generations import VectorSpace, VectorSpaces, each_once
+from ..ports.generations import EmbeddedItem, VectorSpace, VectorSpaces, each_once
 from ..ports.language import Priority, TextKind
 from ..ports.record import OutboxEntry, SystemOfRecord
 from ..ports.vectors import Collection, FloatVector
 from ..typed_memories.rechecking import ConflictRecheck
+from ..values.errors import StoreUnavailable
 from .projection import Projection, has_same_vector
-from .sources import WHOLE_OUTBOX, project_items
+from .record_pages import (
+    COUNTED_AS,
+    WHOLE_OUTBOX,
+    Projections,
+    all_users,
+    project_items,
+    projected_pages,
+    waiting_ids,
+)
 from .spaces import PerSpace
 
 INDEX_BATCH = 64
+_log = structlog.get_logger("entity_memory")
 
 
 class Indexer:
-    """Drains the outbox of one user at a time; every step can be repeated.
+    """Indexes the outbox, one task for each user at a time; every step can be repeated.
 
     An entry is taken off the outbox when every space that is to be kept up to date has it, and when the conflicts of a
-    typed memory that was stored while they could not be looked for have been.
+    typed memory that was stored while they could not be looked for have been. Before anything is indexed, what the live
+    index has lost is put on the outbox again.
 
     Args:
         record: Holds the outbox and what it names.
         spaces: Where it goes.
         analyzer: Makes terms of texts.
         rechecks: Look for those conflicts, one a space; without them such memories stay as they are.
+
+    Attributes:
+        requeued: Items that were put on the outbox again because the index had lost them.
     """
 
     def __init__(
@@ -43,33 +61,30 @@ class Indexer:
         self._spaces = spaces
         self._analyzer = analyzer
         self._rechecks = rechecks
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._loss_lock = asyncio.Lock()
+        self._checked_for_loss: VectorSpace | None = None
+        self.requeued = 0
 
-    async def drain(self, user_id: str, priority: Priority, *, batches: int | None = None, anew: bool = False) -> int:
+    def lock(self, user_id: str) -> asyncio.Lock:
+        """Held while this user is learned and indexed: under it, the user's part of the index does not move."""
+        return self._locks.setdefault(user_id, asyncio.Lock())
+
+    async def index(self, *, user_id: str, priority: Priority = Priority.BATCH, batches: int | None = None) -> int:
         """Indexes what waits for this user; returns how many items that was.
 
         Args:
             user_id: Whose items.
             priority: How the encoder should take them.
             batches: How many batches of `INDEX_BATCH` at most; all that waits where it is not given.
-            anew: Encode every text, also one whose vector the index has already.
 
         Raises:
-            Unavailable: The encoder or the index is down; what was not done stays in the outbox.
+            Unavailable: The encoder or a store is down; what was not done stays in the outbox.
         """
-        indexed = done = 0
-        while batches is None or done < batches:
-            entries = await self._record.backlog.outbox(limit=INDEX_BATCH, user_id=user_id)
-            if not entries:
-                break
-            for collection, group in groupby(sorted(entries, key=_collection), key=_collection):
-                batch = list(group)
-                await self._index_batch(user_id, collection, batch, priority, anew=anew)
-                await self._end(user_id, collection, batch)
-            indexed += len(entries)
-            done += 1
-        return indexed
+        async with self.lock(user_id):
+            return await self._index_outbox(user_id, priority, batches=batches)
 
-    async def settle(self, user_id: str) -> int:
+    async def index_without_encoding(self, *, user_id: str) -> int:
         """Indexes what waits for this user and needs no encoding; returns how many items that was.
 
         That is what has its vector in every space already, and what is gone; the rest stays in the outbox.
@@ -77,16 +92,112 @@ class Indexer:
         Raises:
             Unavailable: A store is down; what was not done stays in the outbox.
         """
-        entries = await self._record.backlog.outbox(limit=WHOLE_OUTBOX, user_id=user_id)
-        settled = 0
-        for collection, group in groupby(sorted(entries, key=_collection), key=_collection):
-            for batch in chunked(group, INDEX_BATCH):
-                done = await self._settle_batch(user_id, collection, batch)
-                await self._end(user_id, collection, done)
-                settled += len(done)
-        return settled
+        async with self.lock(user_id):
+            await self.check_for_loss()
+            indexed = 0
+            with self._loss_possible():
+                entries = await self._record.backlog.outbox(limit=WHOLE_OUTBOX, user_id=user_id)
+                for collection, group in groupby(sorted(entries, key=_collection), key=_collection):
+                    for batch in chunked(group, INDEX_BATCH):
+                        done = await self._index_embedded_batch(user_id, collection, batch)
+                        await self._acknowledge(user_id, collection, done)
+                        indexed += len(done)
+            return indexed
 
-    async def _end(self, user_id: str, collection: Collection, entries: Sequence[OutboxEntry]) -> None:
+    async def reindex(self, collection: Collection, item_ids: Sequence[str], *, user_id: str) -> None:
+        """Makes the points of these items again, vectors included; deletes those that should not be in the index.
+
+        They go over the outbox, so that what is not done when this is interrupted is done later.
+
+        Raises:
+            Unavailable: See `index`.
+        """
+        async with self.lock(user_id):
+            await self._record.backlog.requeue(collection, item_ids, user_id=user_id)
+            await self._index_outbox(user_id, Priority.BATCH, encode_all=True)
+
+    async def write_embedded(
+        self, space: VectorSpace, collection: Collection, items: Sequence[EmbeddedItem], *, user_id: str
+    ) -> int:
+        """Writes vectors that were made a while ago to one space, of items that still read as they did then.
+
+        It does not wait for the user's lock, which may be held as long as the encoder is away. So the items are read
+        again afterwards: one that has changed or gone since they were read goes on the outbox once more, because it may
+        have been indexed in between; one that changes later is on the outbox already.
+
+        Returns:
+            How many were written.
+
+        Raises:
+            StoreUnavailable: A store is down; it can be repeated.
+        """
+        await self.check_for_loss()
+        embedded = {item.item_id: item for item in items}
+        unchanged = {
+            item_id: item
+            for item_id, item in (await self._read(collection, [*embedded], user_id)).items()
+            if item and has_same_vector(item.fingerprint(space.encoder.model_id), embedded[item_id].fingerprint)
+        }
+        vectors = {item_id: embedded[item_id].vector for item_id in unchanged}
+        with self._loss_possible():
+            await self._write(space, collection, [*unchanged.values()], vectors, user_id=user_id)
+        now = await self._read(collection, [*unchanged], user_id)
+        if changed := [item_id for item_id, item in unchanged.items() if now.get(item_id) != item]:
+            await self._record.backlog.requeue(collection, changed, user_id=user_id)
+        return len(unchanged)
+
+    async def check_for_loss(self) -> None:
+        """Puts on the outbox what the live index has lost; once, and again after an outage or a switch of the index.
+
+        Raises:
+            Unavailable: A store is down.
+        """
+        async with self._loss_lock:
+            space = await self._spaces.live()
+            if self._checked_for_loss is not space:
+                self.requeued += await requeue_lost(self._record, space)
+                self._checked_for_loss = space
+
+    @contextmanager
+    def _loss_possible(self) -> Iterator[None]:
+        """Has `check_for_loss` look again after an outage: the index may come back empty."""
+        try:
+            yield
+        except StoreUnavailable:
+            self._checked_for_loss = None
+            raise
+
+    async def _read(self, collection: Collection, item_ids: Sequence[str], user_id: str) -> Projections:
+        async with self._record.reading(user_id=user_id) as unit:
+            return await project_items(unit, collection, item_ids)
+
+    async def _index_outbox(
+        self, user_id: str, priority: Priority, *, batches: int | None = None, encode_all: bool = False
+    ) -> int:
+        """Indexes batch after batch under the user's lock.
+
+        Args:
+            user_id: Whose items.
+            priority: How the encoder should take them.
+            batches: See `index`.
+            encode_all: Encode every text, also one whose vector the index has already.
+        """
+        await self.check_for_loss()
+        indexed = done = 0
+        with self._loss_possible():
+            while batches is None or done < batches:
+                entries = await self._record.backlog.outbox(limit=INDEX_BATCH, user_id=user_id)
+                if not entries:
+                    break
+                for collection, group in groupby(sorted(entries, key=_collection), key=_collection):
+                    batch = list(group)
+                    await self._index_batch(user_id, collection, batch, priority, encode_all=encode_all)
+                    await self._acknowledge(user_id, collection, batch)
+                indexed += len(entries)
+                done += 1
+        return indexed
+
+    async def _acknowledge(self, user_id: str, collection: Collection, entries: Sequence[OutboxEntry]) -> None:
         """Takes entries off the outbox, once conflicts are looked for that could not be before."""
         if not entries:
             return
@@ -96,23 +207,29 @@ class Indexer:
         await self._record.backlog.acknowledge(entries)
 
     async def _index_batch(
-        self, user_id: str, collection: Collection, entries: Sequence[OutboxEntry], priority: Priority, *, anew: bool
+        self,
+        user_id: str,
+        collection: Collection,
+        entries: Sequence[OutboxEntry],
+        priority: Priority,
+        *,
+        encode_all: bool,
     ) -> None:
-        spaces, wanted, gone = await self._look_up(user_id, collection, entries)
+        spaces, items, gone = await self._look_up(user_id, collection, entries)
         for space in spaces:
-            vectors = {} if anew else await _kept(space, user_id, collection, wanted)
-            vectors |= await _encoded(space, [item for item in wanted if item.item_id not in vectors], priority)
-            await self._write_and_delete(space, collection, wanted, vectors, gone, user_id)
+            vectors = {} if encode_all else await _stored_vectors(space, user_id, collection, items)
+            vectors |= await _encoded(space, [item for item in items if item.item_id not in vectors], priority)
+            await self._write(space, collection, items, vectors, user_id=user_id, gone=gone)
 
-    async def _settle_batch(
+    async def _index_embedded_batch(
         self, user_id: str, collection: Collection, entries: Sequence[OutboxEntry]
     ) -> list[OutboxEntry]:
         """Returns the entries that needed no encoding."""
-        spaces, wanted, gone = await self._look_up(user_id, collection, entries)
-        kept = [await _kept(space, user_id, collection, wanted) for space in spaces]
-        ready = [item for item in wanted if all(item.item_id in vectors for vectors in kept)]
-        for space, vectors in zip(spaces, kept, strict=True):
-            await self._write_and_delete(space, collection, ready, vectors, gone, user_id)
+        spaces, items, gone = await self._look_up(user_id, collection, entries)
+        stored = [await _stored_vectors(space, user_id, collection, items) for space in spaces]
+        ready = [item for item in items if all(item.item_id in vectors for vectors in stored)]
+        for space, vectors in zip(spaces, stored, strict=True):
+            await self._write(space, collection, ready, vectors, user_id=user_id, gone=gone)
         done = {item.item_id for item in ready}.union(gone)
         return [entry for entry in entries if entry.item_id in done]
 
@@ -121,28 +238,13 @@ class Indexer:
     ) -> tuple[list[VectorSpace], list[Projection], list[str]]:
         """Where a collection is kept, which items of the entries belong there, and the ids of those that do not."""
         spaces = await self._spaces.written()  # before the record is read: see memory.indexing.reembedding
-        parts = [space.part(collection) for space in spaces]
-        ids = [entry.item_id for entry in entries]
-        async with self._record.reading(user_id=user_id) as unit:
-            found = await project_items(unit, collection, ids)
-        wanted = [projection for projection in found.values() if projection is not None]
-        gone = sorted(set(ids) - {item.item_id for item in wanted})
-        return each_once(parts), wanted, gone
+        item_ids = [entry.item_id for entry in entries]
+        found = await self._read(collection, item_ids, user_id)
+        items = [item for item in found.values() if item is not None]
+        gone = sorted(set(item_ids) - {item.item_id for item in items})
+        return each_once(space.part(collection) for space in spaces), items, gone
 
-    async def _write_and_delete(
-        self,
-        space: VectorSpace,
-        collection: Collection,
-        items: Sequence[Projection],
-        vectors: Mapping[str, FloatVector],
-        gone: Sequence[str],
-        user_id: str,
-    ) -> None:
-        await self.write(space, collection, items, vectors, user_id=user_id)
-        if gone:
-            await space.index.delete(collection, gone, user_id=user_id)
-
-    async def write(
+    async def _write(
         self,
         space: VectorSpace,
         collection: Collection,
@@ -150,14 +252,9 @@ class Indexer:
         vectors: Mapping[str, FloatVector],
         *,
         user_id: str,
+        gone: Sequence[str] = (),
     ) -> None:
-        """Writes the points of items whose vectors are there, by item id, to one space.
-
-        Raises:
-            StoreUnavailable: The index is down; it can be repeated.
-        """
-        if not items:
-            return
+        """Writes the points of items, whose vectors are given by item id, to one space; deletes those that are gone."""
         points = [
             item.point(
                 model_id=space.encoder.model_id,
@@ -166,17 +263,63 @@ class Indexer:
             )
             for item in items
         ]
-        await space.index.upsert(collection, points, user_id=user_id)
+        if points:
+            await space.index.upsert(collection, points, user_id=user_id)
+        if gone:
+            await space.index.delete(collection, gone, user_id=user_id)
 
 
-async def _kept(
-    space: VectorSpace, user_id: str, collection: Collection, wanted: Sequence[Projection]
+async def requeue_lost(record: SystemOfRecord, space: VectorSpace) -> int:
+    """Puts on the outbox what users have of whom a collection of the space holds nothing, though the record does.
+
+    Must come before anything is indexed: one point of a user hides the loss of her others. All that a user has in a
+    collection is queued in one step, so that after a crash the next call finds whoever is left.
+
+    Returns:
+        How many items were queued.
+
+    Raises:
+        Unavailable: A store is down.
+    """
+    counts = await record.backlog.counts()
+    indexed = {
+        collection: set(await space.part(collection).index.users(collection))
+        for collection, name in COUNTED_AS.items()
+        if counts[name]
+    }
+    queued = 0
+    async for user_id in all_users(record):
+        for collection, users in indexed.items():
+            if user_id not in users:
+                queued += await _requeue_collection(record, user_id, collection)
+    if queued:
+        _log.warning("index_lost", requeued=queued)
+    return queued
+
+
+async def _requeue_collection(record: SystemOfRecord, user_id: str, collection: Collection) -> int:
+    item_ids = [
+        item_id
+        async for page in projected_pages(record, user_id, collection)
+        for item_id, item in page.items()
+        if item is not None
+    ]
+    if item_ids:
+        waiting = await waiting_ids(record, user_id, collection)
+        item_ids = [item_id for item_id in item_ids if item_id not in waiting]
+    if item_ids:
+        await record.backlog.requeue(collection, item_ids, user_id=user_id)
+    return len(item_ids)
+
+
+async def _stored_vectors(
+    space: VectorSpace, user_id: str, collection: Collection, items: Sequence[Projection]
 ) -> dict[str, FloatVector]:
     """The vectors that the index has already: an entity that is mentioned again changes its counts alone."""
-    if not wanted:
+    if not items:
         return {}
-    points = await space.index.get(collection, [item.item_id for item in wanted], user_id=user_id)
-    fingerprints = {item.item_id: item.fingerprint(space.encoder.model_id) for item in wanted}
+    points = await space.index.get(collection, [item.item_id for item in items], user_id=user_id)
+    fingerprints = {item.item_id: item.fingerprint(space.encoder.model_id) for item in items}
     return {
         point.point_id: point.dense
         for point in points

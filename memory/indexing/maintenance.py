@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 import structlog
+from typing_extensions import override
 
 from ..jobs.tasks import end, logs_defect
 from ..ports.coordination import Locks
@@ -14,41 +15,41 @@ from ..ports.maintenance import IndexMaintenance, IndexOperation, IndexRun, RunS
 from ..values.base import utc_now
 from ..values.errors import Conflict, JiyiError
 from ..values.ids import new_id
-from .keeper import IndexKeeper
 from .spaces import PerSpace
+from .verification import IndexVerifier
 
 LOCK = "index-maintenance"
-"""Whoever works on the index as a whole holds it: here, where the model is changed, and where much is indexed."""
+"""Held by whatever works on the index as a whole: maintenance, a change of the model, bulk indexing."""
 _log = structlog.get_logger("entity_memory")
 
 
 class BackgroundMaintenance(IndexMaintenance):
-    """Keeps a run going whoever watches.
+    """Runs one operation on the index at a time, in the background.
 
     Args:
-        keepers: What does the work, for each space; an operation keeps to the one that is live when it begins.
+        verifiers: Do the work, one a space; an operation keeps to the one that is live when it begins.
         embedder: Embeds in bulk, for a rebuild.
-        locks: Says whether another process is at it.
+        locks: Keep other processes from working on the index as a whole meanwhile.
         now: The clock.
     """
 
     def __init__(
         self,
         *,
-        keepers: PerSpace[IndexKeeper],
+        verifiers: PerSpace[IndexVerifier],
         embedder: BulkEmbedder,
         locks: Locks,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
-        self._keepers = keepers
+        self._verifiers = verifiers
         self._embedder = embedder
         self._locks = locks
         self._now = now
         self._run: IndexRun | None = None
         self._task: asyncio.Task[None] | None = None
 
+    @override
     async def start(self, operation: IndexOperation) -> IndexRun:
-        """See `IndexMaintenance.start`."""
         if self._task and not self._task.done():
             raise Conflict("the index is being verified or rebuilt already")
         started: asyncio.Future[IndexRun] = asyncio.get_running_loop().create_future()
@@ -60,8 +61,8 @@ class BackgroundMaintenance(IndexMaintenance):
         self._task.add_done_callback(logs_defect("index_operation_broke"))
         return started.result()
 
+    @override
     async def last_run(self) -> IndexRun | None:
-        """See `IndexMaintenance.last_run`."""
         return self._run
 
     async def close(self) -> None:
@@ -86,13 +87,13 @@ class BackgroundMaintenance(IndexMaintenance):
         async with self._locks.held(LOCK) as ours:
             if not ours:
                 raise Conflict("the index is being verified, rebuilt, filled or moved to another model already")
-            keeper = await self._keepers.current()
+            verifier = await self._verifiers.current()
             self._run = IndexRun(
-                run_id=new_id(), operation=operation, total=await keeper.total(), started_at=self._now()
+                run_id=new_id(), operation=operation, total=await verifier.total(), started_at=self._now()
             )
             started.set_result(self._run)
             try:
-                await self._work(keeper, operation)
+                await self._work(verifier, operation)
                 self._end(RunState.DONE)
             except JiyiError as error:
                 _log.error("index_operation_failed", operation=operation.value, error=error.message)
@@ -101,11 +102,11 @@ class BackgroundMaintenance(IndexMaintenance):
                 if self._run.state is RunState.RUNNING:
                     self._end(RunState.FAILED, "it was broken off (what was done stays done: start it again)")
 
-    async def _work(self, keeper: IndexKeeper, operation: IndexOperation) -> None:
+    async def _work(self, verifier: IndexVerifier, operation: IndexOperation) -> None:
         reports = (
-            keeper.rebuild(self._embedder)
+            verifier.rebuild(self._embedder)
             if operation is IndexOperation.REBUILD
-            else keeper.verify(mend=operation is IndexOperation.MEND)
+            else verifier.verify(mend=operation is IndexOperation.MEND)
         )
         async for report in reports:
             assert self._run is not None  # noqa: S101 - a run is under way

@@ -2,7 +2,8 @@
 
 Why nothing is lost: from the moment a run is recorded, what changes is written to both generations before it leaves
 the outbox. So whatever the walk through the record does not see as it is in the end, the outbox brings; and the walk's
-own vectors, which are older than it, are written only where the item still reads as it did (`Learner.write_embedded`).
+own vectors, which are older than it, are written only where the item still reads as it did
+(`Indexer.write_embedded`).
 `Indexer` asks which spaces there are before it reads an item, hence one that it wrote to the old generation alone was
 read before the run was recorded, and the walk comes later. At the end all of it is compared with the record.
 """
@@ -16,7 +17,6 @@ from typing import Any
 import structlog
 
 from ..jobs.tasks import end
-from ..learning.learner import Learner
 from ..ports.coordination import Locks
 from ..ports.generations import BulkEmbedder, GenerationStore, ReembeddingService, Selection, VectorModel
 from ..ports.maintenance import RunState
@@ -25,8 +25,9 @@ from ..ports.runs import PipelineRun
 from ..values.base import utc_now
 from ..values.errors import Conflict, InvalidField, JiyiError, Overloaded, StoreUnavailable, Unavailable
 from .bulk_passes import bulk_pass
-from .generation_checks import check_generation
+from .indexer import Indexer
 from .maintenance import LOCK
+from .record_pages import count_items
 from .reembedding_state import (
     BEFORE_SWITCH,
     Phase,
@@ -38,8 +39,8 @@ from .reembedding_state import (
     source_of,
     target_of,
 )
-from .sources import count_items
 from .spaces import RecordedSpaces
+from .verification import check_generation
 
 _LOCK_TTL_S = 10.0
 _log = structlog.get_logger("entity_memory")
@@ -64,7 +65,7 @@ class Reembedding(ReembeddingService):
         spaces: Which generations there are; told at once what changes here.
         store: Keeps the generations.
         embedder: Embeds in bulk.
-        learner: Writes to the generations; must follow the same `spaces`.
+        indexer: Writes to the generations; must follow the same `spaces`.
         prepare: Makes a model ready.
         configured: The model that is live where nothing is recorded yet.
         notice_s: How long until every process has noticed a change, and a search that began before it has ended.
@@ -80,7 +81,7 @@ class Reembedding(ReembeddingService):
         spaces: RecordedSpaces,
         store: GenerationStore,
         embedder: BulkEmbedder,
-        learner: Learner,
+        indexer: Indexer,
         prepare: Prepare,
         configured: VectorModel,
         notice_s: float = 10.0,
@@ -92,7 +93,7 @@ class Reembedding(ReembeddingService):
         self._spaces = spaces
         self._store = store
         self._embedder = embedder
-        self._learner = learner
+        self._indexer = indexer
         self._prepare = prepare
         self._configured = configured
         self._notice_s = notice_s
@@ -264,20 +265,20 @@ class Reembedding(ReembeddingService):
         """Embeds everything behind the cursor; what is written is recorded batch by batch."""
         assert self._run is not None  # noqa: S101 - a run is under way
         space = self._spaces.of(target)
-        steps = bulk_pass(
+        batches = bulk_pass(
             self._embedder,
-            self._learner,
+            self._indexer,
             space,
             Selection(collections=space.shared),
             after=self._run.cursor,
             retry_s=self._retry_s,
         )
-        async with aclosing(steps):
-            async for step in steps:
-                await self._change(cursor=step.cursor, done=self._run.done + step.embedded.total(), error=None)
+        async with aclosing(batches):
+            async for batch in batches:
+                await self._change(cursor=batch.cursor, done=self._run.done + batch.embedded.total(), error=None)
 
     async def _verify(self, target: VectorModel) -> Mapping[str, int | float]:
-        found = await check_generation(self._record, self._spaces.of(target), self._learner)
+        found = await check_generation(self._record, self._spaces.of(target), self._indexer)
         if not found.is_sound:
             raise GenerationUnsound(f"{found.complaint} Nothing was switched: start it again, or roll it back.")
         return found.figures()

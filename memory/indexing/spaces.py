@@ -7,15 +7,11 @@ from typing import Generic, TypeVar
 import structlog
 from typing_extensions import override
 
-from ..answering.answers import Answer, Answerer, AnswerRequest
 from ..ports.generations import Generations, VectorModel, VectorSpace, VectorSpaces
-from ..ports.language import Encoder, Resolver
-from ..ports.retrieval import Retriever
+from ..ports.language import Encoder
 from ..ports.runs import RunLog
 from ..ports.vectors import VectorIndex
 from ..values.errors import StoreUnavailable
-from ..values.hits import SearchRequest, SearchResult
-from ..values.resolutions import CoreferenceResult, ResolutionRequest
 from .reembedding_state import generations_of, latest_run
 
 T = TypeVar("T")
@@ -147,57 +143,3 @@ class PerSpace(Generic[T]):
         if model_id not in self._made:
             self._made[model_id] = self._make(space)
         return self._made[model_id]
-
-
-class LiveRetriever(Retriever):
-    """Searches in the space that is live when a search begins, from its first leg to its last.
-
-    Args:
-        retrievers: One a space.
-    """
-
-    def __init__(self, retrievers: PerSpace[Retriever]) -> None:
-        self._retrievers = retrievers
-
-    @override
-    async def search(self, request: SearchRequest) -> SearchResult:
-        try:
-            retriever = await self._retrievers.current()
-        except StoreUnavailable as error:  # there would be nothing to show either: the hits are in the record
-            _log.warning("retrieval_degraded", part="record", component=error.component, error=error.message)
-            return SearchResult(degraded=("record",))
-        return await retriever.search(request)
-
-
-class LiveAnswerer(Answerer):
-    """Answers with the bounds of the model that is live, whose cosines the hits carry.
-
-    Args:
-        answerers: One a space.
-        otherwise: Any of them, for the time when the record cannot say which is live.
-    """
-
-    def __init__(self, answerers: PerSpace[Answerer], *, otherwise: VectorSpace) -> None:
-        self._answerers = answerers
-        self._otherwise = otherwise
-
-    @override
-    async def answer(self, request: AnswerRequest) -> Answer:
-        return await (await self._answerers.current_or(self._otherwise)).answer(request)
-
-
-class LiveResolver(Resolver):
-    """Resolves with the model that is live, so that no other has to be held in memory.
-
-    Args:
-        resolvers: One a space.
-        otherwise: Any of them, for the time when the record cannot say which is live: it compares no stored vectors.
-    """
-
-    def __init__(self, resolvers: PerSpace[Resolver], *, otherwise: VectorSpace) -> None:
-        self._resolvers = resolvers
-        self._otherwise = otherwise
-
-    @override
-    async def resolve(self, request: ResolutionRequest) -> CoreferenceResult:
-        return await (await self._resolvers.current_or(self._otherwise)).resolve(request)

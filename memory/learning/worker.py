@@ -2,13 +2,13 @@
 
 import asyncio
 import contextlib
-from collections.abc import Set as AbstractSet
 
 import structlog
+from typing_extensions import override
 
-from ..indexing.sources import WHOLE_OUTBOX
+from ..indexing.record_pages import WHOLE_OUTBOX
 from ..ports.language import Priority
-from ..ports.learning import LearningService, LearnReport
+from ..ports.learning import BacklogWorker, LearningService, LearnReport
 from ..ports.record import SystemOfRecord
 from ..values.errors import Unavailable
 from .learner import Learner
@@ -19,7 +19,7 @@ _BATCHES_A_TURN = 4
 """So that a user with a long backlog (a lost index, say) does not keep the others waiting."""
 
 
-class LearningWorker(LearningService):
+class LearningWorker(LearningService, BacklogWorker):
     """Drains the backlog of all users, again and again, until it is closed.
 
     `failures` counts the rounds that a part which was down broke off; `waits_for` says what is wrong with it now.
@@ -27,9 +27,6 @@ class LearningWorker(LearningService):
     Args:
         poll_s: How long to sleep without a notification: what is found then was left by a crash or a restart.
         retry_s: How long to wait after a store or model was found down.
-
-    Attributes:
-        claimed: Users whose outbox somebody else sees to, so that only their turns are learned here.
     """
 
     def __init__(self, *, learner: Learner, record: SystemOfRecord, poll_s: float = 2.0, retry_s: float = 1.0) -> None:
@@ -40,22 +37,20 @@ class LearningWorker(LearningService):
         self._wake = asyncio.Event()
         self._notified: dict[str, None] = {}
         self._closing = False
-        self.claimed: AbstractSet[str] = frozenset()
         self.failures = 0
-        self.waits_for = ""
         self.learned = LearnReport()
 
+    @override
     def notify(self, *, user_id: str) -> None:
-        """See `LearningService.notify`; after a crash, the backlog itself says whose work waits."""
         self._notified[user_id] = None
         self.wake()
 
+    @override
     def wake(self) -> None:
-        """Has it look at the backlog at once."""
         self._wake.set()
 
+    @override
     async def learn(self, *, user_id: str) -> LearnReport:
-        """See `LearningService.learn`."""
         report = await self._learner.learn(user_id=user_id, priority=Priority.INTERACTIVE)
         self._count(report)
         return report
@@ -79,7 +74,7 @@ class LearningWorker(LearningService):
     @property
     def requeued(self) -> int:
         """Items that a lost index had to be given again."""
-        return self._learner.requeued
+        return self._learner.indexer.requeued
 
     def close(self) -> None:
         """Ends `run` after the batch under way."""
@@ -87,7 +82,7 @@ class LearningWorker(LearningService):
         self._wake.set()
 
     async def _drain(self) -> None:
-        await self._learner.look_for_loss()
+        await self._learner.indexer.check_for_loss()
         while not self._closing and (users := await self._users_waiting()):
             for user_id in users:
                 index = user_id not in self.claimed

@@ -164,7 +164,7 @@ class BulkEmbedder(ABC):
     def embed(
         self, model: VectorModel, selection: Selection, *, after: str | None
     ) -> AsyncGenerator[Sequence[EmbeddedItem], None]:
-        """What is selected in the order of `memory.indexing.walking`, in batches; close it to stop early.
+        """What is selected in the order of `memory.indexing.record_pages`, in batches; close it to stop early.
 
         Args:
             model: Which model.

@@ -1,6 +1,7 @@
-"""The learner's role, as those see it who give it work."""
+"""The learner's roles: towards those who give it work, and towards bulk indexing, which shares its backlog."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Set as AbstractSet
 
 from ..values.base import Value
 from ..values.entities import Entity
@@ -33,3 +34,19 @@ class LearningService(ABC):
         Raises:
             Unavailable: A store or model is down. The work stays on the backlog and will be done later.
         """
+
+
+class BacklogWorker(ABC):
+    """What learns and indexes the backlog of all users in the background, as bulk indexing sees it.
+
+    Attributes:
+        claimed: Users whose outbox is indexed in bulk meanwhile, so that the worker only learns their turns.
+        waits_for: What is wrong with the part that the worker waits for; empty while it gets on.
+    """
+
+    claimed: AbstractSet[str] = frozenset()
+    waits_for: str = ""
+
+    @abstractmethod
+    def wake(self) -> None:
+        """Has the worker look at the backlog at once."""

@@ -240,7 +240,7 @@ def _open(
     try:
         shard = open_shard(folder / name, collection=collection, dimension=dimension)
     except OutdatedShard as error:
-        # An empty index beside a record that is not comes back by itself (memory.indexing.lost_index).
+        # An empty index beside a record that is not comes back by itself (memory.indexing.indexer).
         aside = set_aside(folder, [name])
         _log.warning("index_outdated", error=error.message, set_aside=[str(path) for path in aside])
         shard = open_shard(folder / name, collection=collection, dimension=dimension)

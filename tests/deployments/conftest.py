@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 import httpx
 import pytest
 
+from deployments.builders.live_model import LiveRetriever
 from deployments.http.app import build_http
 from deployments.http.support.services import Embedding, Governance, Services
 from deployments.telemetry.metrics import MeteredExtractor, MeteredResolver, MeteredRetriever, ServiceMetrics
@@ -19,10 +20,11 @@ from memory.extraction.extractor import RuleExtractor
 from memory.governance.accesses import AccessTally
 from memory.governance.review_job import ReviewJob
 from memory.governance.rules import ReviewRules
-from memory.indexing.keeper import IndexKeeper
+from memory.indexing.indexer import Indexer
 from memory.indexing.maintenance import BackgroundMaintenance
 from memory.indexing.reembedding import Reembedding
-from memory.indexing.spaces import LiveRetriever, PerSpace, RecordedSpaces
+from memory.indexing.spaces import PerSpace, RecordedSpaces
+from memory.indexing.verification import IndexVerifier
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.learning.worker import LearningWorker
@@ -71,10 +73,12 @@ async def services() -> AsyncIterator[Services]:
         )
 
     retriever = MeteredRetriever(LiveRetriever(PerSpace(spaces, retriever_in)), metrics)
-    learner = Learner(record=record, extractor=extractor, spaces=spaces, analyzer=analyzer)
+    learner = Learner(
+        record=record, extractor=extractor, indexer=Indexer(record=record, spaces=spaces, analyzer=analyzer)
+    )
     learning = LearningWorker(learner=learner, record=record)
     tally = AccessTally(record)
-    keepers = PerSpace(spaces, lambda space: IndexKeeper(record=record, space=space, learner=learner))
+    verifiers = PerSpace(spaces, lambda space: IndexVerifier(record=record, space=space, indexer=learner.indexer))
 
     def embedding_in(space: VectorSpace) -> Embedding:
         name = space.encoder.model_id
@@ -90,7 +94,7 @@ async def services() -> AsyncIterator[Services]:
         spaces=spaces,
         store=store,
         embedder=bulk,
-        learner=learner,
+        indexer=learner.indexer,
         prepare=prepare,
         configured=model,
         notice_s=0,
@@ -112,7 +116,7 @@ async def services() -> AsyncIterator[Services]:
         extractor=extractor,
         resolver=resolver,
         retriever=retriever,
-        index=BackgroundMaintenance(keepers=keepers, embedder=bulk, locks=InMemoryLocks()),
+        index=BackgroundMaintenance(verifiers=verifiers, embedder=bulk, locks=InMemoryLocks()),
         governance=Governance(
             protections=PerSpace(spaces, protection_in),
             reviews=ReviewJob(record=record, locks=InMemoryLocks(), rules=ReviewRules(), schedule=None),

@@ -11,8 +11,9 @@ from deployments.builders.stores import open_record
 from deployments.config.settings import AppArgs, EmbedderArgs, ReembeddingArgs
 from memory.extraction.extractor import RuleExtractor
 from memory.indexing.bulk import BulkIndexing
-from memory.indexing.keeper import IndexKeeper
+from memory.indexing.indexer import Indexer
 from memory.indexing.spaces import OneSpace
+from memory.indexing.verification import IndexVerifier
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.learning.worker import LearningWorker
@@ -64,7 +65,11 @@ async def test_a_corpus_is_embedded_by_a_pool_of_actors_with_the_models_weights(
     record = open_record(args, durable=False)
     index = InMemoryVectors(dimension=DIMENSION)
     spaces = OneSpace(encoder=Unused(), index=index)
-    learner = Learner(record=record, extractor=RuleExtractor(), spaces=spaces, analyzer=KeywordAnalyzer())
+    learner = Learner(
+        record=record,
+        extractor=RuleExtractor(),
+        indexer=Indexer(record=record, spaces=spaces, analyzer=KeywordAnalyzer()),
+    )
     for user in ("ann", "zoë"):
         said = [
             Resource(
@@ -83,7 +88,7 @@ async def test_a_corpus_is_embedded_by_a_pool_of_actors_with_the_models_weights(
         locks=InMemoryLocks(),
         spaces=spaces,
         embedder=RayEmbedder(args),
-        learner=learner,
+        indexer=learner.indexer,
         worker=LearningWorker(learner=learner, record=record),
         backlog=BACKLOG,
     )
@@ -91,8 +96,8 @@ async def test_a_corpus_is_embedded_by_a_pool_of_actors_with_the_models_weights(
     figures = job.figures()
     assert (figures["bulk_indexing_run"], figures["bulk_indexing_done"]) == ("done", figures["bulk_indexing_total"])
     assert await record.backlog.outbox(limit=1) == []
-    keeper = IndexKeeper(record=record, space=await spaces.live(), learner=learner)
-    report = [report async for report in keeper.verify(mend=False)][-1]
+    verifier = IndexVerifier(record=record, space=await spaces.live(), indexer=learner.indexer)
+    report = [report async for report in verifier.verify(mend=False)][-1]
     assert (report.wrong, report.users) == (0, 2)
     assert await index.count(Collection.MEMORIES, user_id="zoë") == BACKLOG
     await record.close()

@@ -13,6 +13,7 @@ from memory.chat.turn import Acknowledged, ChatMessage, ChatTurn, Replied, Under
 from memory.coreference.long_term import LongTermResolver
 from memory.coreference.resolver import RuleResolver
 from memory.extraction.extractor import RuleExtractor
+from memory.indexing.indexer import Indexer
 from memory.indexing.spaces import OneSpace
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
@@ -86,7 +87,9 @@ async def world() -> AsyncIterator[World]:
     encoder, analyzer = BatchedEncoder(FakeEncoderEngine(dimension=_DIMENSION)), KeywordAnalyzer()
     extractor = RuleExtractor()
     learner = Learner(
-        record=record, extractor=extractor, spaces=OneSpace(encoder=encoder, index=index), analyzer=analyzer
+        record=record,
+        extractor=extractor,
+        indexer=Indexer(record=record, spaces=OneSpace(encoder=encoder, index=index), analyzer=analyzer),
     )
     worker = LearningWorker(learner=learner, record=record)
     retriever = HybridRetriever(encoder=encoder, index=index, record=record, analyzer=analyzer)

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from memory.extraction.extractor import RuleExtractor
-from memory.indexing.keeper import IndexKeeper
+from memory.indexing.indexer import Indexer
 from memory.indexing.spaces import OneSpace, PerSpace
+from memory.indexing.verification import IndexVerifier
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.ports.generations import BulkEmbedder, VectorSpace
@@ -57,8 +58,8 @@ class Bench:
     embedder: BulkEmbedder = field(init=False)
     learner: Learner = field(init=False)
     spaces: OneSpace = field(init=False)
-    keepers: PerSpace[IndexKeeper] = field(init=False)
-    keeper: IndexKeeper = field(init=False)
+    verifiers: PerSpace[IndexVerifier] = field(init=False)
+    verifier: IndexVerifier = field(init=False)
     said: int = 0
 
     def __post_init__(self) -> None:
@@ -71,13 +72,13 @@ class Bench:
         self.learner = Learner(
             record=self.record,
             extractor=RuleExtractor(),
-            spaces=self.spaces,
-            analyzer=KeywordAnalyzer(),
+            indexer=Indexer(record=self.record, spaces=self.spaces, analyzer=KeywordAnalyzer()),
         )
-        self.keepers = PerSpace(
-            self.spaces, lambda space: IndexKeeper(record=self.record, space=space, learner=self.learner, retry_s=0)
+        self.verifiers = PerSpace(
+            self.spaces,
+            lambda space: IndexVerifier(record=self.record, space=space, indexer=self.learner.indexer, retry_s=0),
         )
-        self.keeper = self.keepers.of(VectorSpace(self.encoder, self.index))
+        self.verifier = self.verifiers.of(VectorSpace(self.encoder, self.index))
 
     async def log(self, *texts: str, user: str = "ann") -> None:
         """Appends turns to the raw log; they are not learned yet."""
@@ -132,11 +133,11 @@ class Bench:
 
     async def verify(self, *, mend: bool = False) -> IndexReport:
         """The last report of a verification."""
-        return [report async for report in self.keeper.verify(mend=mend)][-1]
+        return [report async for report in self.verifier.verify(mend=mend)][-1]
 
     async def rebuild(self) -> IndexReport:
         """The last report of a rebuild."""
-        return [report async for report in self.keeper.rebuild(self.embedder)][-1]
+        return [report async for report in self.verifier.rebuild(self.embedder)][-1]
 
 
 def total(report: IndexReport, name: str) -> int:

@@ -20,8 +20,8 @@ async def _ended(http: httpx.AsyncClient) -> dict[str, Any]:
 
 
 async def _lose_a_memory(services: Services) -> None:
-    keeper = await services.index._keepers.current()  # type: ignore[attr-defined]
-    index = keeper._space.index
+    verifier = await services.index._verifiers.current()  # type: ignore[attr-defined]
+    index = verifier._space.index
     await index.delete_user(Collection.MEMORIES, user_id="ann")
 
 

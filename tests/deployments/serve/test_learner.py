@@ -9,10 +9,11 @@ from memory.extraction.extractor import RuleExtractor
 from memory.governance.review_job import ReviewJob
 from memory.governance.rules import ReviewRules
 from memory.indexing.bulk import BulkIndexing
-from memory.indexing.keeper import IndexKeeper
+from memory.indexing.indexer import Indexer
 from memory.indexing.maintenance import BackgroundMaintenance
 from memory.indexing.reembedding import Reembedding
 from memory.indexing.spaces import PerSpace, RecordedSpaces
+from memory.indexing.verification import IndexVerifier
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.learning.worker import LearningWorker
@@ -54,21 +55,25 @@ async def test_it_learns_verifies_tells_how_it_is_and_ends() -> None:
         spaces = RecordedSpaces(
             runs=record.runs, configured=model, open_space=lambda of: VectorSpace(encoder, store.index(of))
         )
-        learner = Learner(record=record, extractor=RuleExtractor(), spaces=spaces, analyzer=KeywordAnalyzer())
-        keepers = PerSpace(spaces, lambda space: IndexKeeper(record=record, space=space, learner=learner))
+        learner = Learner(
+            record=record,
+            extractor=RuleExtractor(),
+            indexer=Indexer(record=record, spaces=spaces, analyzer=KeywordAnalyzer()),
+        )
+        verifiers = PerSpace(spaces, lambda space: IndexVerifier(record=record, space=space, indexer=learner.indexer))
         bulk = WalkingEmbedder(record, lambda _: encoder)
         locks = InMemoryLocks()
         worker = LearningWorker(learner=learner, record=record)
         return LearnerParts(
             worker=worker,
-            maintenance=BackgroundMaintenance(keepers=keepers, embedder=bulk, locks=locks),
+            maintenance=BackgroundMaintenance(verifiers=verifiers, embedder=bulk, locks=locks),
             reembedding=Reembedding(
                 record=record,
                 locks=locks,
                 spaces=spaces,
                 store=store,
                 embedder=bulk,
-                learner=learner,
+                indexer=learner.indexer,
                 prepare=prepare,
                 configured=model,
             ),
@@ -77,7 +82,7 @@ async def test_it_learns_verifies_tells_how_it_is_and_ends() -> None:
                 locks=locks,
                 spaces=spaces,
                 embedder=bulk,
-                learner=learner,
+                indexer=learner.indexer,
                 worker=worker,
                 backlog=10_000,
             ),

@@ -6,10 +6,11 @@ from datetime import UTC, datetime
 import pytest
 from typing_extensions import override
 
+from deployments.builders.live_model import LiveAnswerer
 from memory.answering.answers import Answerer, AnswerRequest
 from memory.answering.cosine_bounds import CosineBounds
 from memory.answering.extractive import ExtractiveAnswerer
-from memory.indexing.spaces import LiveAnswerer, PerSpace
+from memory.indexing.spaces import PerSpace
 from memory.language.keywords import KeywordAnalyzer
 from memory.ports.generations import VectorSpace, VectorSpaces
 from memory.values.errors import StoreUnavailable

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from memory.entities.identity_service import EntityIdentityService
 from memory.entities.undo import undo
 from memory.extraction.extractor import RuleExtractor
+from memory.indexing.indexer import Indexer
 from memory.indexing.spaces import OneSpace
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
@@ -50,8 +51,11 @@ class House:
         learner = Learner(
             record=self.record,
             extractor=RuleExtractor(),
-            spaces=OneSpace(encoder=encoder, index=InMemoryVectors(dimension=8)),
-            analyzer=KeywordAnalyzer(),
+            indexer=Indexer(
+                record=self.record,
+                spaces=OneSpace(encoder=encoder, index=InMemoryVectors(dimension=8)),
+                analyzer=KeywordAnalyzer(),
+            ),
         )
         resources = []
         for text in texts:

@@ -8,6 +8,7 @@ from pathlib import Path
 from memory.entities.identity_service import EntityIdentityService
 from memory.entities.undo import undo
 from memory.extraction.extractor import RuleExtractor
+from memory.indexing.indexer import Indexer
 from memory.indexing.spaces import OneSpace
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
@@ -31,8 +32,7 @@ async def test_64_turns_and_merges_at_once_count_every_mention_once(tmp_path: Pa
         Learner(
             record=record,
             extractor=RuleExtractor(),
-            spaces=OneSpace(encoder=encoder, index=index),
-            analyzer=KeywordAnalyzer(),
+            indexer=Indexer(record=record, spaces=OneSpace(encoder=encoder, index=index), analyzer=KeywordAnalyzer()),
         )
         for _ in range(2)
     ]

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 
-from memory.indexing.walking import walk_selected
+from memory.indexing.record_pages import walk_selected
 from memory.ports.generations import BulkEmbedder, EmbeddedItem, Selection, VectorModel
 from memory.ports.language import Encoder, Priority, TextKind
 from memory.ports.record import SystemOfRecord

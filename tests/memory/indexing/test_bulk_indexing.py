@@ -10,8 +10,9 @@ import pytest
 from memory.extraction.extractor import RuleExtractor
 from memory.indexing.bulk import PIPELINE, BulkIndexing
 from memory.indexing.bulk_passes import ATTEMPTS
-from memory.indexing.keeper import IndexKeeper
+from memory.indexing.indexer import Indexer
 from memory.indexing.maintenance import LOCK
+from memory.indexing.verification import IndexVerifier
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.learning.worker import LearningWorker
@@ -76,7 +77,7 @@ class World:
             locks=self.locks,
             spaces=self.bench.spaces,
             embedder=self.pool,
-            learner=self.bench.learner,
+            indexer=self.bench.learner.indexer,
             worker=worker,
             backlog=BACKLOG,
             look_s=0.002,
@@ -365,7 +366,11 @@ async def test_while_the_model_is_changed_both_generations_get_it_and_typed_memo
         for name in ("e5", "mpnet")
     )
     spaces = TwoSpaces(old, new)
-    learner = Learner(record=record, extractor=RuleExtractor(), spaces=spaces, analyzer=KeywordAnalyzer())
+    learner = Learner(
+        record=record,
+        extractor=RuleExtractor(),
+        indexer=Indexer(record=record, spaces=spaces, analyzer=KeywordAnalyzer()),
+    )
     pool = Pool(WalkingEmbedder(record, models.__getitem__, batch=4))
     bench = Bench(
         record, InMemoryVectors(dimension=DIMENSION), ListeningEncoder(BatchedEncoder(FakeEncoderEngine(dimension=8)))
@@ -378,15 +383,15 @@ async def test_while_the_model_is_changed_both_generations_get_it_and_typed_memo
         locks=InMemoryLocks(),
         spaces=spaces,
         embedder=pool,
-        learner=learner,
+        indexer=learner.indexer,
         worker=LearningWorker(learner=learner, record=record),
         backlog=BACKLOG,
     )
     await job.run_if_due()
     assert await record.backlog.outbox(limit=1) == []
     for space in (old, new):
-        keeper = IndexKeeper(record=record, space=space, learner=learner)
-        report = [report async for report in keeper.verify(mend=False)][-1]
+        verifier = IndexVerifier(record=record, space=space, indexer=learner.indexer)
+        report = [report async for report in verifier.verify(mend=False)][-1]
         assert report.wrong == 0
     memories = await old.index.count(Collection.MEMORIES, user_id="ann")
     entities = await old.index.count(Collection.ENTITIES, user_id="ann")
@@ -402,7 +407,7 @@ async def test_it_can_be_switched_off(world: World) -> None:
         locks=world.locks,
         spaces=world.bench.spaces,
         embedder=world.pool,
-        learner=world.bench.learner,
+        indexer=world.bench.learner.indexer,
         worker=world.worker,
         backlog=0,
         look_s=0,

@@ -15,7 +15,7 @@ from tests.memory.index_bench import Bench
 
 
 def _maintenance(bench: Bench, locks: Locks | None = None) -> BackgroundMaintenance:
-    return BackgroundMaintenance(keepers=bench.keepers, embedder=bench.embedder, locks=locks or InMemoryLocks())
+    return BackgroundMaintenance(verifiers=bench.verifiers, embedder=bench.embedder, locks=locks or InMemoryLocks())
 
 
 async def _ended(maintenance: BackgroundMaintenance) -> IndexRun:
@@ -33,7 +33,7 @@ async def test_a_run_goes_on_by_itself_and_tells_how_it_ended(bench: Bench) -> N
     maintenance = _maintenance(bench)
     assert await maintenance.last_run() is None
     begun = await maintenance.start(IndexOperation.MEND)
-    assert (begun.state, begun.total) == (RunState.RUNNING, await bench.keeper.total())
+    assert (begun.state, begun.total) == (RunState.RUNNING, await bench.verifier.total())
     run = await _ended(maintenance)
     assert (run.state, run.report.wrong, run.report.mended) == (RunState.DONE, 1, 1)
     assert run.run_id == begun.run_id

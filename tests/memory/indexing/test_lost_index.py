@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memory.indexing.lost_index import requeue_lost
+from memory.indexing.indexer import requeue_lost
 from memory.learning.worker import LearningWorker
 from memory.ports.vectors import Collection
 from memory.values.errors import StoreUnavailable
@@ -130,7 +130,7 @@ async def test_being_killed_while_queueing_loses_nobody(bench: Bench) -> None:
     _lose(bench)
     bench.record.backlog.requeue = killed  # type: ignore[method-assign]
     with pytest.raises(StoreUnavailable):
-        await bench.learner.look_for_loss()
+        await bench.learner.indexer.check_for_loss()
     bench.record.backlog.requeue = real  # type: ignore[method-assign]
     bench.start()
     await _work_until_idle(bench)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from memory.indexing.bulk_passes import ATTEMPTS
-from memory.indexing.keeper import IndexKeeper
 from memory.indexing.maintenance import BackgroundMaintenance
+from memory.indexing.verification import IndexVerifier
 from memory.ports.generations import BulkEmbedder, EmbeddedItem, Selection, VectorModel, VectorSpace
 from memory.ports.language import TextKind
 from memory.ports.maintenance import IndexOperation, IndexReport, RunState
@@ -97,8 +97,8 @@ async def test_nothing_is_missing_at_any_time(bench: Bench, monkeypatch: pytest.
 
 async def test_progress_grows_to_the_total_and_no_further(bench: Bench) -> None:
     await _fill(bench)
-    every = await bench.keeper.total()
-    counted = [report.checked async for report in bench.keeper.rebuild(bench.embedder)]
+    every = await bench.verifier.total()
+    counted = [report.checked async for report in bench.verifier.rebuild(bench.embedder)]
     assert counted == sorted(counted)
     assert counted[-1] == every
     assert len(set(counted)) > 3
@@ -115,7 +115,7 @@ async def test_a_total_grows_with_what_is_said_meanwhile(bench: Bench) -> None:
             async for batch in bench.embedder.embed(model, selection, after=after):
                 yield batch
 
-    maintenance = BackgroundMaintenance(keepers=bench.keepers, embedder=Talkative(), locks=InMemoryLocks())
+    maintenance = BackgroundMaintenance(verifiers=bench.verifiers, embedder=Talkative(), locks=InMemoryLocks())
     begun = await maintenance.start(IndexOperation.REBUILD)
     while (run := await maintenance.last_run()) is None or run.state is RunState.RUNNING:
         await asyncio.sleep(0)
@@ -141,7 +141,7 @@ async def test_orphans_are_taken_out_and_what_the_pass_did_not_meet_is_made(benc
                     yield seen
 
     every = await _points(bench) - 1  # the orphan of ann is no item
-    report = await _last(bench.keeper.rebuild(Blind()))
+    report = await _last(bench.verifier.rebuild(Blind()))
     assert (total(report, "orphaned"), of(report, Collection.MEMORIES).missing) == (2, 3)
     entities_of_bob = len((await bench.contents("bob"))[Collection.ENTITIES])
     assert report.mended == every - entities_of_bob + 2 + 3
@@ -165,7 +165,7 @@ async def test_what_changes_or_goes_while_it_is_embedded_ends_up_as_the_record_h
             for batch in batches:
                 yield batch
 
-    await _last(bench.keeper.rebuild(Slow()))
+    await _last(bench.verifier.rebuild(Slow()))
     await bench.learner.learn(user_id="ann")
     assert (await bench.verify()).wrong == 0
     assert await _vectors_agree(bench)
@@ -174,7 +174,7 @@ async def test_what_changes_or_goes_while_it_is_embedded_ends_up_as_the_record_h
 async def test_a_pass_that_ends_early_goes_on_behind_what_is_written(bench: Bench) -> None:
     await _fill(bench)
     frail = Frail(bench.embedder, 1, *[0] * (ATTEMPTS - 1), 2, 0, 1)
-    report = await _last(bench.keeper.rebuild(frail))
+    report = await _last(bench.verifier.rebuild(frail))
     assert (len(frail.made), frail.lengths) == (len(set(frail.made)), [])
     assert (report.wrong, report.mended) == (0, await _points(bench))
 
@@ -183,7 +183,7 @@ async def test_passes_that_get_nowhere_end_the_rebuild_which_can_be_done_again(b
     await _fill(bench)
     frail = Frail(bench.embedder, 1, *[0] * ATTEMPTS)
     with pytest.raises(Unavailable, match="reader"):
-        await _last(bench.keeper.rebuild(frail))
+        await _last(bench.verifier.rebuild(frail))
     assert len(frail.made) == 2
     assert (await bench.rebuild()).mended == await _points(bench)
 
@@ -221,8 +221,8 @@ async def test_each_collection_is_made_with_its_own_model(bench: Bench) -> None:
                 made.extend((model.model_id, item.collection) for item in batch)
                 yield batch
 
-    keeper = IndexKeeper(record=bench.record, space=space, learner=bench.learner)
-    report = await _last(keeper.rebuild(Watched()))
+    verifier = IndexVerifier(record=bench.record, space=space, indexer=bench.learner.indexer)
+    report = await _last(verifier.rebuild(Watched()))
     assert ("mpnet", Collection.TYPED_MEMORIES) in made
     assert ("fake", Collection.MEMORIES) in made
     assert {model for model, collection in made if collection is Collection.TYPED_MEMORIES} == {"mpnet"}

@@ -12,11 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from deployments.builders.live_model import LiveRetriever
 from memory.extraction.extractor import RuleExtractor
-from memory.indexing.keeper import IndexKeeper
+from memory.indexing.indexer import Indexer
 from memory.indexing.reembedding import Reembedding
 from memory.indexing.reembedding_state import Phase, latest_run, phase_of, source_of
-from memory.indexing.spaces import LiveRetriever, PerSpace, RecordedSpaces
+from memory.indexing.spaces import PerSpace, RecordedSpaces
+from memory.indexing.verification import IndexVerifier
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.ports.generations import BulkEmbedder, EmbeddedItem, Selection, VectorModel, VectorSpace
@@ -79,7 +81,9 @@ class World:
             refresh_s=0,
         )
         self.learner = Learner(
-            record=self.record, extractor=RuleExtractor(), spaces=self.spaces, analyzer=KeywordAnalyzer()
+            record=self.record,
+            extractor=RuleExtractor(),
+            indexer=Indexer(record=self.record, spaces=self.spaces, analyzer=KeywordAnalyzer()),
         )
         self.job = Reembedding(
             record=self.record,
@@ -87,7 +91,7 @@ class World:
             spaces=self.spaces,
             store=self.store,
             embedder=self.embedder,
-            learner=self.learner,
+            indexer=self.learner.indexer,
             prepare=_prepare,
             configured=OLD,
             notice_s=0,
@@ -144,14 +148,14 @@ class World:
 
     async def wrong_in(self, model: VectorModel) -> int:
         """How many points of a generation differ from what the record says, those that are too many included."""
-        keeper = IndexKeeper(record=self.record, space=self.spaces.of(model), learner=self.learner)
-        report = [report async for report in keeper.verify(mend=False)][-1]
+        verifier = IndexVerifier(record=self.record, space=self.spaces.of(model), indexer=self.learner.indexer)
+        report = [report async for report in verifier.verify(mend=False)][-1]
         assert report.checked
         return report.wrong
 
     async def vectors_agree(self, model: VectorModel) -> bool:
         """Whether every vector of a generation is what the model makes of the text that the record has."""
-        from memory.indexing.walking import walk
+        from memory.indexing.record_pages import walk
 
         async for page in walk(self.record):
             ids = [item.item_id for item in page.items]

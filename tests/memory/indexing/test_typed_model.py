@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 import pytest
 
 from memory.extraction.extractor import RuleExtractor
-from memory.indexing.keeper import IndexKeeper
+from memory.indexing.indexer import Indexer
 from memory.indexing.reembedding import Reembedding
 from memory.indexing.reembedding_state import latest_run
 from memory.indexing.spaces import RecordedSpaces
+from memory.indexing.verification import IndexVerifier
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.ports.generations import VectorModel, VectorSpace
@@ -55,7 +56,9 @@ class World:
             refresh_s=0,
         )
         self.learner = Learner(
-            record=self.record, extractor=RuleExtractor(), spaces=self.spaces, analyzer=KeywordAnalyzer()
+            record=self.record,
+            extractor=RuleExtractor(),
+            indexer=Indexer(record=self.record, spaces=self.spaces, analyzer=KeywordAnalyzer()),
         )
 
     async def fill(self, user: str = "ann") -> None:
@@ -80,7 +83,7 @@ class World:
             spaces=self.spaces,
             store=self.store,
             embedder=WalkingEmbedder(self.record, lambda name: _encoder(NEW if name == NEW.model_id else OLD), batch=2),
-            learner=self.learner,
+            indexer=self.learner.indexer,
             prepare=prepare,
             configured=OLD,
             notice_s=0,
@@ -132,11 +135,11 @@ async def test_both_generations_share_them_while_all_else_is_moved(world: World)
 
 
 async def test_verification_compares_each_collection_with_its_own_model(world: World) -> None:
-    keeper = IndexKeeper(record=world.record, space=await world.spaces.live(), learner=world.learner)
-    [*_, sound] = [report async for report in keeper.verify(mend=False)]
+    verifier = IndexVerifier(record=world.record, space=await world.spaces.live(), indexer=world.learner.indexer)
+    [*_, sound] = [report async for report in verifier.verify(mend=False)]
     assert (sound.wrong, sound.collections[Collection.TYPED_MEMORIES].checked) == (0, 1)
     await world.typed.index.delete_user(Collection.TYPED_MEMORIES, user_id="ann")
-    [*_, mended] = [report async for report in keeper.verify(mend=True)]
+    [*_, mended] = [report async for report in verifier.verify(mend=True)]
     assert mended.wrong == 1
     assert await world.typed.index.count(Collection.TYPED_MEMORIES, user_id="ann") == 1
 

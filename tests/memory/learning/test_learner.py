@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from memory.extraction.extractor import RuleExtractor
+from memory.indexing.indexer import Indexer
 from memory.indexing.spaces import OneSpace
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
@@ -62,8 +63,9 @@ async def test_two_learners_at_once_count_each_mention_once(world: World) -> Non
     other = Learner(
         record=world.record,
         extractor=RuleExtractor(),
-        spaces=OneSpace(encoder=world.encoder, index=world.index),
-        analyzer=KeywordAnalyzer(),
+        indexer=Indexer(
+            record=world.record, spaces=OneSpace(encoder=world.encoder, index=world.index), analyzer=KeywordAnalyzer()
+        ),
     )
     await asyncio.gather(world.learn(), other.learn(user_id="ann"))
     assert (await _entity(world, "RM05-008")).mention_count == 20

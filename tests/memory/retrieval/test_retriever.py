@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memory.indexing.lost_index import requeue_lost
+from memory.indexing.indexer import requeue_lost
 from memory.language.keywords import KeywordAnalyzer
 from memory.ports.generations import VectorSpace
 from memory.ports.vectors import Collection, IndexQuery, ScoredPoint

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from memory.extraction.extractor import RuleExtractor
+from memory.indexing.indexer import Indexer
 from memory.indexing.spaces import OneSpace, PerSpace
 from memory.learning.learner import Learner
 from memory.values.changes import ChangeKind
@@ -133,9 +134,9 @@ async def test_the_learner_does_it_when_it_next_drains_the_backlog(alike: TypedM
     learner = Learner(
         record=alike.record,
         extractor=RuleExtractor(),
-        spaces=spaces,
-        analyzer=alike.analyzer,
-        rechecks=PerSpace(spaces, alike.recheck),
+        indexer=Indexer(
+            record=alike.record, spaces=spaces, analyzer=alike.analyzer, rechecks=PerSpace(spaces, alike.recheck)
+        ),
     )
     with pytest.raises(StoreUnavailable):
         await learner.learn(user_id="ann")

@@ -128,7 +128,7 @@ class TypedMemories:
         indexer = Indexer(
             record=self.record, spaces=spaces, analyzer=self.analyzer, rechecks=PerSpace(spaces, self.recheck)
         )
-        await indexer.drain(user, Priority.BATCH)
+        await indexer.index(user_id=user)
 
     def recheck(self, space: VectorSpace) -> ConflictRecheck:
         """What looks for conflicts that could not be looked for."""

@@ -1,39 +1,60 @@
-"""Compares the vector index with the record that it is a projection of, and makes it agree (DESIGN §7).
+"""Compares the vector index with the record that it is a projection of, and makes it agree (DESIGN §7, §8).
 
 All of it can be stopped at any point and done again: what is to change goes over the outbox, and nothing here is
 counted as done that is not.
 """
 
+import random
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass
 
 from more_itertools import chunked
 
-from ..learning.learner import Learner
 from ..ports.generations import BulkEmbedder, Selection, VectorSpace
+from ..ports.language import Priority, TextKind
 from ..ports.maintenance import CollectionReport, IndexReport
 from ..ports.record import SystemOfRecord
-from ..ports.vectors import Collection, VectorIndex
-from .bulk_passes import whole_pass
-from .projection import Projection
-from .sources import ITEMS_A_PAGE, all_users, count_items, project_all, project_items, project_page, waiting
+from ..ports.vectors import Collection, IndexQuery, VectorIndex
+from .bulk_passes import retried_pass
+from .indexer import Indexer
+from .projection import Projection, has_same_vector
+from .record_pages import (
+    ITEMS_A_PAGE,
+    all_users,
+    count_items,
+    project_items,
+    project_page,
+    projected_pages,
+    waiting_ids,
+    walk,
+)
+
+SAMPLE_SIZE = 64
+"""Items that are looked up; of a generation whose vectors are swapped or torn, one is enough to tell."""
+_VERIFICATION_ROUNDS = 3
+_SAME_VECTOR = 0.99
+"""Two computations of one text by one model agree at least so far, whatever stood beside it in the batch."""
+_FIRST_HITS = 10
+_FOUND_SHARE = 0.95
+"""Of the sample: many items may say nearly the same."""
 
 
-class IndexKeeper:
+class IndexVerifier:
     """Verifies, mends and rebuilds the index, user by user.
 
     Args:
         record: What is right.
         space: What is compared with it: the indexes of one generation.
-        learner: The one that projects: while it holds a user, that user's part of the index does not move.
+        indexer: Writes to the index: while its lock of a user is held, that user's part of the index does not move.
         retry_s: How long a rebuild waits before it goes on after it was broken off.
     """
 
-    def __init__(self, *, record: SystemOfRecord, space: VectorSpace, learner: Learner, retry_s: float = 2.0) -> None:
+    def __init__(self, *, record: SystemOfRecord, space: VectorSpace, indexer: Indexer, retry_s: float = 2.0) -> None:
         self._record = record
         self._space = space
-        self._learner = learner
+        self._indexer = indexer
         self._retry_s = retry_s
 
     async def total(self) -> int:
@@ -66,11 +87,11 @@ class IndexKeeper:
         tally = _Tally()
         for part, collections in self._space.parts():
             selection = Selection(collections=collections)
-            steps = whole_pass(embedder, self._learner, part, selection, retry_s=self._retry_s)
-            async with aclosing(steps):
-                async for step in steps:
-                    tally.embedded += step.embedded
-                    for collection, written in step.written.items():
+            batches = retried_pass(embedder, self._indexer, part, selection, retry_s=self._retry_s)
+            async with aclosing(batches):
+                async for batch in batches:
+                    tally.embedded += batch.embedded
+                    for collection, written in batch.written.items():
                         tally.add(collection, mended=written)
                     yield tally.report()
         async for report in self._walk(tally, mend=True):
@@ -99,7 +120,7 @@ class IndexKeeper:
         """
         stored = await self._stored(user_id, collection)
         suspects: list[str] = []
-        async for page in project_all(self._record, user_id, collection):
+        async for page in projected_pages(self._record, user_id, collection):
             tally.add(collection, checked=len(page))
             suspects += [
                 id_ for id_, item in page.items() if stored.pop(id_, None) != self._fingerprint(collection, item)
@@ -107,25 +128,25 @@ class IndexKeeper:
             yield
         suspects += stored
         if suspects:
-            pending = await waiting(self._record, user_id, collection)
+            pending = await waiting_ids(self._record, user_id, collection)
             tally.add(collection, pending=len(pending.intersection(suspects)))
             suspects = [id_ for id_ in suspects if id_ not in pending]
         for ids in chunked(suspects, ITEMS_A_PAGE):
-            wrong = await self._judge(user_id, collection, ids, tally)
+            wrong = await self._find_wrong(user_id, collection, ids, tally)
             if mend and wrong:
-                await self._learner.project_anew(collection, wrong, user_id=user_id)
+                await self._indexer.reindex(collection, wrong, user_id=user_id)
                 tally.add(collection, mended=len(wrong))
             yield
 
-    async def _judge(self, user_id: str, collection: Collection, ids: Sequence[str], tally: "_Tally") -> list[str]:
+    async def _find_wrong(self, user_id: str, collection: Collection, ids: Sequence[str], tally: "_Tally") -> list[str]:
         """Counts what is wrong among these items, and names it."""
-        async with self._learner.holding(user_id):
+        async with self._indexer.lock(user_id):
             async with self._record.reading(user_id=user_id) as unit:
                 wanted = await project_items(unit, collection, ids)
             points = await self._index(collection).get(collection, ids, user_id=user_id)
             found = {point.point_id: point.fingerprint for point in points}
             differing = [id_ for id_ in ids if self._fingerprint(collection, wanted.get(id_)) != found.get(id_)]
-            pending = await waiting(self._record, user_id, collection) if differing else set()
+            pending = await waiting_ids(self._record, user_id, collection) if differing else set()
         wrong = [id_ for id_ in differing if id_ not in pending]
         tally.add(
             collection,
@@ -138,7 +159,7 @@ class IndexKeeper:
 
     async def _clear_unknown(self, user_id: str, tally: "_Tally", *, mend: bool) -> None:
         """Deals with points of somebody whom the record did not know when the users were listed."""
-        async with self._learner.holding(user_id):
+        async with self._indexer.lock(user_id):
             if await self._has_items(user_id):
                 return  # came in the meantime
             for collection in Collection:
@@ -192,3 +213,85 @@ class _Tally:
     def _report(self, collection: Collection) -> CollectionReport:
         counts = self._counts[collection]
         return CollectionReport(**counts | {"checked": max(counts["checked"], self.embedded[collection])})
+
+
+@dataclass(frozen=True)
+class GenerationReport:
+    """Whether a new generation may be switched to: it agrees with the record, and finds what it holds (DESIGN §8).
+
+    Attributes:
+        checked: Items compared with the record.
+        wrong: Of these, those that are missing, stale or too many, after they were made anew.
+        sampled: Items that were looked up.
+        found: Of these, those whose stored vector is the model's and finds them again.
+    """
+
+    checked: int
+    wrong: int
+    sampled: int
+    found: int
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether it may be switched to."""
+        return not self.wrong and self.found >= _FOUND_SHARE * self.sampled
+
+    @property
+    def complaint(self) -> str:
+        """What is wrong with it."""
+        if self.wrong:
+            return f"{self.wrong} of {self.checked} new points do not agree with the record."
+        return f"Only {self.found} of {self.sampled} items are found again by their new vectors."
+
+    def figures(self) -> dict[str, int | float]:
+        """For the run's output."""
+        return {"checked": self.checked, "wrong": self.wrong, "sampled": self.sampled, "found": self.found}
+
+
+async def check_generation(record: SystemOfRecord, space: VectorSpace, indexer: Indexer) -> GenerationReport:
+    """Compares a generation with the record and makes anew what is wrong, then looks a sample up.
+
+    Raises:
+        Unavailable: A store or the encoder is down.
+    """
+    verifier = IndexVerifier(record=record, space=space, indexer=indexer)
+    checked = wrong = 0
+    for _ in range(_VERIFICATION_ROUNDS):
+        async for report in verifier.verify(mend=True):
+            checked, wrong = report.checked, report.wrong
+        if not wrong:
+            break
+    sample = await _sample(record)
+    looked_up = [await _is_found(space, *drawn) for drawn in sample]
+    answers = [answer for answer in looked_up if answer is not None]
+    return GenerationReport(checked, wrong, len(answers), sum(answers))
+
+
+async def _sample(record: SystemOfRecord) -> Sequence[tuple[str, Collection, Projection]]:
+    """Items of all users, each as likely as any other (Vitter's algorithm R, always the same choice)."""
+    chosen: list[tuple[str, Collection, Projection]] = []
+    draw, seen = random.Random(0), 0
+    async for page in walk(record):
+        for item in page.items:
+            seen += 1
+            place = len(chosen) if len(chosen) < SAMPLE_SIZE else draw.randrange(seen)
+            if place < SAMPLE_SIZE:
+                chosen[place : place + 1] = [(page.user_id, page.collection, item)]
+    return chosen
+
+
+async def _is_found(space: VectorSpace, user_id: str, collection: Collection, item: Projection) -> bool | None:
+    """Whether the stored vector is what the model makes of the text, and the text finds the item among the first.
+
+    None for an item that has just changed, and waits in the outbox.
+    """
+    space = space.part(collection)
+    fingerprint = item.fingerprint(space.encoder.model_id)
+    points = await space.index.get(collection, [item.item_id], user_id=user_id)
+    if not points or not has_same_vector(points[0].fingerprint, fingerprint):
+        return None
+    matrix = await space.encoder.encode([item.dense_text], kind=TextKind.PASSAGE, priority=Priority.BATCH)
+    if float(points[0].dense @ matrix[0]) < _SAME_VECTOR:
+        return False
+    [hits] = await space.index.search([IndexQuery(collection, _FIRST_HITS, dense=matrix[0])], user_id=user_id)
+    return bool(hits) and (item.item_id in [hit.point_id for hit in hits] or hits[-1].score >= _SAME_VECTOR)

@@ -46,7 +46,7 @@ async def test_an_index_that_agrees_has_nothing_wrong(bench: Bench) -> None:
     report = await bench.verify()
     assert report.wrong == 0
     assert report.users == 2
-    assert report.checked == await bench.keeper.total()
+    assert report.checked == await bench.verifier.total()
     assert report.mended == 0
 
 
@@ -126,7 +126,7 @@ async def test_a_rebuild_makes_a_lost_index_again_from_nothing(bench: Bench) -> 
         for user in ("ann", "bob"):
             await bench.index.delete_user(collection, user_id=user)
     report = await bench.rebuild()
-    assert report.checked == await bench.keeper.total()
+    assert report.checked == await bench.verifier.total()
     for user, collections in right.items():
         made = await bench.contents(user)
         for collection, points in collections.items():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.indexing.walking import Position, walk_selected
+from memory.indexing.record_pages import Position, walk_selected
 from memory.ports.generations import Selection
 from memory.ports.vectors import Collection
 from tests.memory.index_bench import Bench
@@ -30,7 +30,7 @@ async def test_behind_any_item_come_all_that_follow_it(bench: Bench, waiting: in
     assert {one.collection for one in every} >= {Collection.MEMORIES, Collection.TYPED_MEMORIES}
     assert await _met(bench, Selection()) == every
     for place, one in enumerate(every):
-        assert await _met(bench, selection, one.written()) == every[place + 1 :]
+        assert await _met(bench, selection, one.to_cursor()) == every[place + 1 :]
 
 
 @pytest.mark.parametrize("waiting", [None, 1000])

@@ -1,0 +1,200 @@
+"""Reads what the vector index is a projection of, page by page, in one order, from any place in it (DESIGN §8)."""
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from more_itertools import chunked
+
+from ..ports.generations import Selection
+from ..ports.record import SystemOfRecord, UnitOfWork
+from ..ports.vectors import Collection
+from ..values.records import Memory
+from .projection import Projection, project_entity, project_fact, project_memory, project_typed_memory
+
+Projections = dict[str, Projection | None]
+"""Items that exist, by id, in the order in which they were read; None for one that does not belong in the index."""
+
+COUNTED_AS = {
+    Collection.ENTITIES: "entities",
+    Collection.MEMORIES: "memories",
+    Collection.FACTS: "facts",
+    Collection.TYPED_MEMORIES: "aam_memories",
+}
+"""What `Backlog.counts` calls the items of a collection."""
+
+_USERS_A_PAGE = 256
+ITEMS_A_PAGE = 256
+WHOLE_OUTBOX = 2**31 - 1
+
+
+async def count_items(record: SystemOfRecord) -> int:
+    """How many items of everybody there are, those that do not belong in the index included."""
+    counts = await record.backlog.counts()
+    return sum(counts[name] for name in COUNTED_AS.values())
+
+
+async def project_items(unit: UnitOfWork, collection: Collection, item_ids: Sequence[str]) -> Projections:
+    """The items of these ids that exist."""
+    match collection:
+        case Collection.ENTITIES:
+            return {entity.entity_id: project_entity(entity) for entity in await unit.entities.get(item_ids)}
+        case Collection.MEMORIES:
+            return await _memories(unit, await unit.memories.get(item_ids))
+        case Collection.FACTS:
+            return {fact.fact_id: project_fact(fact) for fact in await unit.facts.get_many(item_ids)}
+        case Collection.TYPED_MEMORIES:
+            return {
+                memory.memory_id: project_typed_memory(memory) for memory in await unit.typed_memories.get(item_ids)
+            }
+
+
+async def project_page(unit: UnitOfWork, collection: Collection, *, after: str | None, limit: int) -> Projections:
+    """The next items in the order of their ids, from the first id greater than `after`."""
+    match collection:
+        case Collection.ENTITIES:
+            entities = await unit.entities.page(after=after, limit=limit)
+            return {entity.entity_id: project_entity(entity) for entity in entities}
+        case Collection.MEMORIES:
+            return await _memories(unit, await unit.memories.page(after=after, limit=limit))
+        case Collection.FACTS:
+            return {fact.fact_id: project_fact(fact) for fact in await unit.facts.page(after=after, limit=limit)}
+        case Collection.TYPED_MEMORIES:
+            return {
+                memory.memory_id: project_typed_memory(memory)
+                for memory in await unit.typed_memories.page(after=after, limit=limit)
+            }
+
+
+async def projected_pages(
+    record: SystemOfRecord, user_id: str, collection: Collection, *, after: str | None = None
+) -> AsyncIterator[Projections]:
+    """All items of a user, or those with ids greater than `after`, page by page; no page is empty."""
+    while True:
+        async with record.reading(user_id=user_id) as unit:
+            page = await project_page(unit, collection, after=after, limit=ITEMS_A_PAGE)
+        if not page:
+            return
+        yield page
+        after = next(reversed(page))
+
+
+async def waiting_ids(record: SystemOfRecord, user_id: str, collection: Collection) -> set[str]:
+    """Ids of a user's items that are in the outbox: the index is about to hear of them anyway."""
+    entries = await record.backlog.outbox(limit=WHOLE_OUTBOX, user_id=user_id)
+    return {entry.item_id for entry in entries if entry.collection is collection}
+
+
+async def all_users(record: SystemOfRecord, *, after: str | None = None) -> AsyncIterator[str]:
+    """Everybody whom the record knows, sorted, from the first greater than `after`."""
+    while users := await record.backlog.users(after=after, limit=_USERS_A_PAGE):
+        for user_id in users:
+            yield user_id
+        after = users[-1]
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where an item stands: users in the order of their ids, a user's collections, their items in order of ids."""
+
+    user_id: str
+    collection: Collection
+    item_id: str
+
+    def to_cursor(self) -> str:
+        """As a string: ASCII, whatever the ids hold."""
+        return json.dumps([self.user_id, self.collection.value, self.item_id])
+
+    @classmethod
+    def from_cursor(cls, cursor: str) -> "Position":
+        """The position that `to_cursor` wrote."""
+        user_id, collection, item_id = json.loads(cursor)
+        return cls(user_id, Collection(collection), item_id)
+
+
+@dataclass(frozen=True)
+class Page:
+    """Some items of one user's collection that belong in the index; never none."""
+
+    user_id: str
+    collection: Collection
+    items: tuple[Projection, ...]
+
+
+def walk_selected(record: SystemOfRecord, selection: Selection, *, after: str | None = None) -> AsyncIterator[Page]:
+    """All pages of what is selected, or those behind a cursor.
+
+    Raises:
+        StoreUnavailable: The record cannot be read.
+    """
+    if selection.waiting is None:
+        return walk(record, after=after, collections=selection.collections)
+    return _walk_waiting(record, selection.waiting, selection.collections, after=after)
+
+
+async def walk(
+    record: SystemOfRecord, *, after: str | None = None, collections: Sequence[Collection] = tuple(Collection)
+) -> AsyncIterator[Page]:
+    """All pages of these collections, or those behind a cursor.
+
+    An item that comes, changes or goes meanwhile may be met or not: whoever walks hears of it over the outbox.
+
+    Raises:
+        StoreUnavailable: The record cannot be read.
+    """
+    begin = None if after is None else Position.from_cursor(after)
+    if begin is not None:
+        passed = False
+        for collection in collections:
+            if passed or collection is begin.collection:
+                async for page in _pages(record, begin.user_id, collection, None if passed else begin.item_id):
+                    yield page
+                passed = True
+    async for user_id in all_users(record, after=begin.user_id if begin else None):
+        for collection in collections:
+            async for page in _pages(record, user_id, collection, None):
+                yield page
+
+
+async def _pages(
+    record: SystemOfRecord, user_id: str, collection: Collection, after: str | None
+) -> AsyncIterator[Page]:
+    async for page in projected_pages(record, user_id, collection, after=after):
+        if items := _indexable(page):
+            yield Page(user_id, collection, items)
+
+
+async def _walk_waiting(
+    record: SystemOfRecord, limit: int, collections: Sequence[Collection], *, after: str | None
+) -> AsyncIterator[Page]:
+    places = {collection: place for place, collection in enumerate(Collection)}
+
+    def order(position: Position) -> tuple[str, int, str]:
+        return position.user_id, places[position.collection], position.item_id
+
+    entries = await record.backlog.outbox(limit=limit)
+    waiting = [
+        Position(entry.user_id, entry.collection, entry.item_id) for entry in entries if entry.collection in collections
+    ]
+    if after is not None:
+        begin = order(Position.from_cursor(after))
+        waiting = [position for position in waiting if order(position) > begin]
+    for (user_id, collection), group in groupby(
+        sorted(waiting, key=order), key=lambda position: (position.user_id, position.collection)
+    ):
+        for item_ids in chunked([position.item_id for position in group], ITEMS_A_PAGE):
+            async with record.reading(user_id=user_id) as unit:
+                found = await project_items(unit, collection, item_ids)
+            if items := _indexable({item_id: found[item_id] for item_id in item_ids if item_id in found}):
+                yield Page(user_id, collection, items)
+
+
+def _indexable(page: Projections) -> tuple[Projection, ...]:
+    return tuple(item for item in page.values() if item is not None)
+
+
+async def _memories(unit: UnitOfWork, memories: Sequence[Memory]) -> Projections:
+    resources = await unit.log.get([memory.resource_id for memory in memories])
+    sources = {resource.resource_id: resource for resource in resources}
+    return {memory.memory_id: project_memory(memory, sources.get(memory.resource_id)) for memory in memories}
