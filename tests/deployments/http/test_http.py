@@ -1,12 +1,12 @@
 """The HTTP surface: what each endpoint does for a caller."""
 
 import base64
-import json
 from typing import Any
 
 import httpx
 import numpy as np
 import pytest
+from httpx_sse import aconnect_sse
 
 from deployments.http.support.services import Services
 from memory.values.errors import Overloaded, StoreUnavailable, Unavailable
@@ -16,6 +16,12 @@ async def _post(http: httpx.AsyncClient, path: str, **body: Any) -> dict[str, An
     reply = await http.post(path, json=body)
     assert reply.status_code == 200, reply.text
     return dict(reply.json())
+
+
+async def _events(http: httpx.AsyncClient, **body: Any) -> list[tuple[str, Any]]:
+    """Names and data of the events that `/chat` streams; anything but an event stream is an error."""
+    async with aconnect_sse(http, "POST", "/chat", json=body | {"stream": True}) as source:
+        return [(event.event, event.json()) async for event in source.aiter_sse()]
 
 
 async def test_a_conversation_over_http(http: httpx.AsyncClient) -> None:
@@ -31,14 +37,7 @@ async def test_a_conversation_over_http(http: httpx.AsyncClient) -> None:
 
 async def test_the_same_as_events(http: httpx.AsyncClient) -> None:
     await _post(http, "/chat", user_id="ann", message="The spare key is in the blue drawer.", wait=True)
-    body = {"user_id": "ann", "message": "Where is the spare key?", "stream": True}
-    reply = await http.post("/chat", json=body)
-    assert reply.headers["content-type"].startswith("text/event-stream")
-    events = [
-        (block.split("event: ")[1].split("\r\n")[0], json.loads(block.split("data: ")[1].split("\r\n")[0]))
-        for block in reply.text.split("\r\n\r\n")
-        if "event: " in block
-    ]
+    events = await _events(http, user_id="ann", message="Where is the spare key?")
     names = [name for name, _ in events]
     assert names[:2] == ["resolution", "sources"]
     assert names[-1] == "done"
@@ -219,8 +218,7 @@ async def test_an_open_reference_is_asked_about_in_every_way_of_asking(http: htt
     asked = await _post(http, "/resolve", **said, query="Which port does it use?")
     assert asked["clarification"]["question"] == "By “it”, do you mean Grafana or Jenkins?"
     assert [one["text"] for one in asked["clarification"]["options"]] == ["Grafana", "Jenkins"]
-    streamed = await http.post("/chat", json={**said, "message": "Which port does it use?", "stream": True})
-    names = [block.split("event: ")[1].split("\r\n")[0] for block in streamed.text.split("\r\n\r\n") if block.strip()]
+    names = [name for name, _ in await _events(http, **said, message="Which port does it use?")]
     assert names[:3] == ["resolution", "clarification", "sources"]
     reply = await _post(http, "/chat", **said, message="Which port does it use?")
     assert reply["reply"] == reply["clarification"]["question"] == asked["clarification"]["question"]
