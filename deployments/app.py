@@ -1,5 +1,6 @@
 """The graph: the only place that binds deployments (DESIGN §2). `build_app` is what `serve_config.yaml` imports."""
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -23,6 +24,7 @@ from .serve.learner import LearnerDeployment
 from .serve.retriever import RetrieverDeployment
 from .serve.session_server import SessionServer
 from .serve.vector_shard import VectorShard
+from .telemetry.logs import open_in_replica
 
 APP_NAME = "jiyi"
 _LIGHT: dict[str, Any] = {
@@ -54,10 +56,13 @@ def build_app(args: AppArgs) -> Application:
     parts: dict[str, Any] = {}
     indexed = shared
     if args.stores == "embedded":
-        parts["vectors"] = _bind(VectorShard, generations=partial(engines.make_shards, args, **shared))
+        parts["vectors"] = _bind(args, VectorShard, generations=partial(engines.make_shards, args, **shared))
         indexed = shared | {"vectors": parts["vectors"]}
-    extractor = _bind(ExtractorDeployment, _computing(args, "tagger"), parts=partial(engines.make_extractor, args))
+    extractor = _bind(
+        args, ExtractorDeployment, _computing(args, "tagger"), parts=partial(engines.make_extractor, args)
+    )
     resolver = _bind(
+        args,
         ResolverDeployment,
         _computing(args, "rewriter"),
         parts=partial(engines.make_resolver, args, embedder=embedder, **indexed),
@@ -66,20 +71,23 @@ def build_app(args: AppArgs) -> Application:
     reranking = {}
     if runs(args, "reranker"):
         options = _computing(args, "reranker")
-        parts["reranker"] = _bind(RerankerDeployment, options, parts=partial(engines.make_reranker, args))
+        parts["reranker"] = _bind(args, RerankerDeployment, options, parts=partial(engines.make_reranker, args))
         reranking = {"reranker": parts["reranker"]}
     parts["retriever"] = _bind(
+        args,
         RetrieverDeployment,
         _REPLACED_FIRST,
         retriever=partial(engines.make_retriever, args, embedder=embedder, **indexed, **reranking),
     )
     parts["learner"] = _bind(
+        args,
         LearnerDeployment,
         parts=partial(engines.make_learner, args, embedder=embedder, extractor=extractor, **indexed),
     )
     if local_redis(args) is not None:
-        parts["session_server"] = _bind(SessionServer, server=partial(engines.make_session_server, args))
+        parts["session_server"] = _bind(args, SessionServer, server=partial(engines.make_session_server, args))
     app: Application = _bind(
+        args,
         serve.ingress()(Ingress),
         _REPLACED_FIRST
         | {
@@ -92,7 +100,9 @@ def build_app(args: AppArgs) -> Application:
     return app
 
 
-def _bind(kind: Callable[..., Any], options: dict[str, Any] | None = None, **engine: Any) -> Any:
+def _bind(
+    args: AppArgs, kind: Callable[..., Any], options: dict[str, Any] | None = None, **engine: Callable[[], Any]
+) -> Any:
     """A deployment of one replica that waits for others more than it works, unless the options say otherwise.
 
     Returns:
@@ -100,7 +110,10 @@ def _bind(kind: Callable[..., Any], options: dict[str, Any] | None = None, **eng
     """
     name = kind.__name__.removesuffix("Deployment")
     decorate: Any = serve.deployment(**_LIGHT | {"name": name} | (options or {}))
-    return decorate(kind).bind(**engine)
+    process = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+    return decorate(kind).bind(
+        **{keyword: partial(open_in_replica, args, process, make) for keyword, make in engine.items()}
+    )
 
 
 def _computing(args: AppArgs, model: str) -> dict[str, Any]:
@@ -131,6 +144,7 @@ def _embedder(args: AppArgs) -> Any:
         "policy": policy,
     }
     return _bind(
+        args,
         Embedder,
         {
             "ray_actor_options": {"num_cpus": placement.threads, "num_gpus": placement.gpus},

@@ -53,6 +53,7 @@ def prepare(settings: "AppArgs", model: str | None = None) -> None:
     from deployments.builders.generations import settled
     from models.assets.prepare import prepare_model
 
+    _configure_logs(settings)
     for one in [model] if model else filter(None, (settled(settings).model, settings.aam.model)):
         prepare_model(one, settings.model_cache)
 
@@ -120,12 +121,20 @@ def discard_index(settings: "AppArgs") -> list[Path]:
     from deployments.builders.stores import discard_index as discard
     from memory.values.errors import JiyiError
 
+    _configure_logs(settings)
     if find(settings):
         raise ServiceFailed("The service is running. End it first: jiyi down")
     try:
         return discard(settings)
     except JiyiError as error:
         raise ServiceFailed(error.message) from error
+
+
+def _configure_logs(settings: "AppArgs") -> None:
+    from deployments.telemetry.logs import configure_logs
+
+    settings.data_home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    configure_logs(settings.data_home / "logs", "cli", settings.log_level)
 
 
 def _tail(logs: Path) -> str:

@@ -11,7 +11,6 @@ from models.encoder.open_engine import open_engine
 
 from ..config.settings import AppArgs
 from ..serve.encoders import Encoders
-from ..telemetry.logs import configure_logs
 from .generations import WantedModels
 
 
@@ -26,7 +25,6 @@ def resolve_device(device: str) -> str:
 
 def make_encoder(args: AppArgs) -> BatchedEncoder:
     """What the Embedder deployment runs."""
-    configure_logs(args.data_home / "logs", "embedder", args.log_level)
     settings = args.embedder
     device = resolve_device(settings.device)
     folder = prepare_model(args.model, args.model_cache)

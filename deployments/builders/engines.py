@@ -34,7 +34,6 @@ from ..remote.handles import Handle, Remote, RemoteExtractor, RemoteReranker
 from ..serve.language import LanguageParts
 from ..serve.learner import LearnerParts
 from ..serve.running_models import RunningModels
-from ..telemetry.logs import configure_logs
 from .generations import open_generations, open_spaces, prepared_model
 from .governance import make_recheck, make_review_job
 from .live_model import LiveResolver, LiveRetriever
@@ -45,7 +44,6 @@ from .stores import local_redis, open_locks, open_record, open_shards
 
 def make_session_server(args: AppArgs) -> LocalRedisServer:
     """What the SessionServer deployment runs, where `stores.local_redis` has one."""
-    configure_logs(args.data_home / "logs", "session_server", args.log_level)
     server = local_redis(args)
     assert server is not None  # noqa: S101 - the graph has no SessionServer otherwise
     return server
@@ -53,7 +51,6 @@ def make_session_server(args: AppArgs) -> LocalRedisServer:
 
 def make_shards(args: AppArgs, *, model: VectorModel) -> EdgeGenerations:
     """What the VectorShard deployment runs."""
-    configure_logs(args.data_home / "logs", "vector_shard", args.log_level)
     shards = open_shards(args)
     shards.open_live(model)
     return shards
@@ -61,7 +58,6 @@ def make_shards(args: AppArgs, *, model: VectorModel) -> EdgeGenerations:
 
 def make_extractor(args: AppArgs) -> LanguageParts[Extractor]:
     """What the Extractor deployment runs: rules, and the tagger where it is on."""
-    configure_logs(args.data_home / "logs", "extractor", args.log_level)
     tagger = open_tagger(args)
     rules = RuleExtractor()
     return LanguageParts(
@@ -78,7 +74,6 @@ def make_resolver(
     Its extractor is its own and without a tagger: turns of a session carry what the Extractor found in them, and rules
     read the rest (the query, turns that a caller gave) without another hop.
     """
-    configure_logs(args.data_home / "logs", "resolver", args.log_level)
     record = open_record(args, durable=False)
     spaces = open_spaces(
         args,
@@ -103,7 +98,6 @@ def make_resolver(
 
 def make_reranker(args: AppArgs) -> LanguageParts[Reranker]:
     """What the Reranker deployment runs, where the graph has one."""
-    configure_logs(args.data_home / "logs", "reranker", args.log_level)
     reranker = open_reranker(args)
     return LanguageParts(reranker, RunningModels({"reranker": reranker.model}))
 
@@ -117,7 +111,6 @@ def make_retriever(
     reranker: Handle | None = None,
 ) -> Retriever:
     """What the Retriever deployment runs; `reranker` only where one is on."""
-    configure_logs(args.data_home / "logs", "retriever", args.log_level)
     record = open_record(args, durable=False)
     spaces = open_spaces(
         args,
@@ -142,7 +135,6 @@ def make_learner(
     args: AppArgs, *, embedder: Handle, extractor: Handle, model: VectorModel, vectors: Handle | None = None
 ) -> LearnerParts:
     """What the Learner deployment runs."""
-    configure_logs(args.data_home / "logs", "learner", args.log_level)
     record = open_record(args, durable=False)
     generations = open_generations(args, shard=vectors)
     spaces = open_spaces(

@@ -27,7 +27,7 @@ from .stores import open_record, qdrant_settings, vectors_path
 if TYPE_CHECKING:
     from storage.qdrant.generations import QdrantGenerations
 
-_log = structlog.get_logger("jiyi")
+_log = structlog.get_logger(__name__)
 _TYPED = "-typed"
 """Ends the name of the vectors of typed memories: they are no generation, and none that is dropped takes them along."""
 

@@ -27,7 +27,6 @@ from ..remote.handles import (
     RemoteRetriever,
     RemoteReviews,
 )
-from ..telemetry.logs import configure_logs
 from ..telemetry.metrics import MeteredExtractor, MeteredResolver, MeteredRetriever, ServiceMetrics
 from .engines import make_answerer
 from .generations import open_generations, open_spaces
@@ -50,7 +49,6 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
             index and the sessions are kept by the service itself.
         model: The one that is live where nothing is recorded.
     """
-    configure_logs(args.data_home / "logs", "ingress", args.log_level)
     remotes = {
         name: Remote(handle, component=name, deadline_s=getattr(args.deadlines, name, _PROBE_DEADLINE_S))
         for name, handle in parts.items()

@@ -12,7 +12,7 @@ from memory.values.errors import StoreUnavailable
 from memory.values.hits import SearchRequest, SearchResult
 from memory.values.resolutions import CoreferenceResult, ResolutionRequest
 
-_log = structlog.get_logger("entity_memory")
+_log = structlog.get_logger(__name__)
 
 
 class LiveRetriever(Retriever):

@@ -14,7 +14,7 @@ from ..config.settings import EmbedderArgs
 
 _MOST_THREADS = 8
 """A batch of some thousand tokens keeps no more threads busy; on a larger machine further replicas use the others."""
-_log = structlog.get_logger("jiyi")
+_log = structlog.get_logger(__name__)
 
 Resources = Mapping[str, float]
 """What one machine of the cluster has, as Ray counts it: `CPU`, `GPU`."""

@@ -15,10 +15,13 @@ from memory.ports.language import Priority, TextKind
 from memory.values.errors import JiyiError, Unavailable
 
 from ..config.settings import AppArgs
+from ..telemetry.logs import configure_logs
 from .encoders import make_encoder
 from .stores import open_record
 
-_log = structlog.get_logger("jiyi")
+_log = structlog.get_logger(__name__)
+_PROCESS = "reembedding"
+"""What log files call the reader and the actors."""
 _BLOCK_BYTES = 64 * 1024
 """Some hundred texts: so much is computed twice at most when an actor dies, and waits in the object store."""
 Batch = dict[str, Any]
@@ -62,7 +65,7 @@ class EmbedActor:
     """
 
     def __init__(self, args: AppArgs, model_id: str) -> None:
-
+        configure_logs(args.data_home / "logs", _PROCESS, args.log_level)
         settings = args.reembedding
         os.nice(settings.niceness)
         threads = settings.threads or max(1, (os.cpu_count() or 1) // 2)
@@ -81,6 +84,7 @@ class EmbedActor:
 
 def read_texts(begin: Batch, args: AppArgs, model_id: str, selection: Selection) -> Iterator[Batch]:
     """Reads what is selected of the record behind a cursor, page by page, in a process of its own."""
+    configure_logs(args.data_home / "logs", _PROCESS, args.log_level)
     [cursor] = begin["cursor"]
     with asyncio.Runner() as runner:
         record = open_record(args, durable=False)

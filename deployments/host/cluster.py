@@ -15,7 +15,7 @@ import structlog
 
 from .port_blocks import PortBlock
 
-_log = structlog.get_logger("jiyi")
+_log = structlog.get_logger(__name__)
 _OBJECT_STORE_BYTES = 256 * 1024 * 1024
 _STOP_S = 1.0
 _STOP_ROUNDS = 10

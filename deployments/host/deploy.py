@@ -4,6 +4,7 @@ import json
 import sys
 
 from ..config.settings import AppArgs
+from ..telemetry.logs import configure_logs
 
 
 def deploy(args: AppArgs, *, address: str, host: str, port: int) -> None:
@@ -33,15 +34,12 @@ def drain(*, address: str) -> None:
 def main() -> None:
     """`python -m deployments.host.deploy up|down`, with `{args, address, host, port}` as JSON on standard input."""
     request = json.load(sys.stdin)
+    args = AppArgs.model_validate(request["args"])
+    configure_logs(args.data_home / "logs", "deploy", args.log_level)
     if sys.argv[1] == "down":
         drain(address=request["address"])
     else:
-        deploy(
-            AppArgs.model_validate(request["args"]),
-            address=request["address"],
-            host=request["host"],
-            port=request["port"],
-        )
+        deploy(args, address=request["address"], host=request["host"], port=request["port"])
 
 
 if __name__ == "__main__":

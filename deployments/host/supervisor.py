@@ -25,7 +25,7 @@ from ..config.settings import AppArgs
 from ..telemetry.logs import configure_logs
 from .cluster import RayHead, ray_environment
 
-_log = structlog.get_logger("jiyi")
+_log = structlog.get_logger(__name__)
 _WATCH_S = 1.0
 _FIRST_STARTS = 3
 _ALIVE_TIMEOUT_S = 5.0

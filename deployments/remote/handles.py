@@ -30,7 +30,7 @@ T = TypeVar("T")
 Handle = DeploymentHandle[Any]
 """A deployment as another one holds it."""
 
-_log = structlog.get_logger("jiyi")
+_log = structlog.get_logger(__name__)
 _RETRY_PAUSE_S = 0.1
 _GONE = (RayActorError, ReplicaUnavailableError)
 

@@ -14,7 +14,7 @@ from models.encoder.batched_encoder import BatchedEncoder
 
 from ..remote.embedder import Encoded, EncodeRequest
 
-_log = structlog.get_logger("jiyi")
+_log = structlog.get_logger(__name__)
 _WATCH_S = 2.0
 _UNUSED_S = 30.0
 _LARGEST = frozenset({"tokens_per_s", "batch_tokens"})

@@ -1,37 +1,120 @@
-"""Structured logs: one JSON object a line, one file a deployment, under the data folder."""
+"""Structured logs: one JSON object a line in `HOME/logs/<process>.jsonl`, for every logger of our packages (000 §9.3).
+
+Every module logs through `structlog.get_logger(__name__)`, and each process calls `configure_logs` once. A line has
+`timestamp`, `level`, `logger` (the module), `process` (the deployment or program that wrote it), `replica` (Serve's
+id) and `event`; `component` is the part that an event is about. 000 §9.3 names its logger `entity_memory`: lines of
+the package `memory` carry that name as `system`.
+"""
 
 import logging
-import logging.handlers
+from collections.abc import Callable
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
+from typing import Self, TypeVar
 
 import structlog
+from filelock import FileLock, Timeout
+from structlog.typing import EventDict, Processor
+from typing_extensions import override
 
-_LOGGERS = ("entity_memory", "jiyi")
+from ..config.settings import AppArgs
+
+T = TypeVar("T")
+
+PACKAGES = ("memory", "models", "storage", "deployments", "jiyi", "__main__")
+"""Roots of our loggers; `__main__` is what `python -m deployments.host.supervisor` calls its module."""
+_FILE_BYTES = 16 * 1024 * 1024
+_OLD_FILES = 3
+_SHARED: tuple[Processor, ...] = (
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_logger_name,
+    structlog.stdlib.add_log_level,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    structlog.processors.dict_tracebacks,
+)
 
 
-def configure_logs(folder: Path, component: str, level: str) -> None:
-    """Sends Jiyi's own log lines to `folder/<component>.jsonl`; called once by each replica.
+def configure_logs(folder: Path, process: str, level: str, *, replica: str | None = None) -> Path:
+    """Sends the log lines of our packages, through structlog and the standard library alike, to a file of this process.
 
-    The file is reopened when something renames it, so the usual log rotation works.
+    A second process of the same name that runs at the same time writes to `<process>-2.jsonl`, a third to `-3`, and so
+    on, so that no two processes write to one file. At 16 MiB a file is renamed to `.jsonl.1`; three old ones are kept.
+
+    Args:
+        folder: The folder of all log files.
+        process: The deployment or program, as the file is called.
+        level: `debug`, `info`, `warning` or `error`.
+        replica: Serve's id of the replica.
+
+    Returns:
+        The file.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    handler = logging.handlers.WatchedFileHandler(folder / f"{component}.jsonl", encoding="utf-8")
-    handler.setFormatter(logging.Formatter("%(message)s"))
-    for name in _LOGGERS:
-        logger = logging.getLogger(name)
+    identity = {"process": process} | ({"replica": replica} if replica else {})
+
+    def add_identity(_logger: object, _method: str, event: EventDict) -> EventDict:
+        system = {"system": "entity_memory"} if str(event.get("logger", "")).startswith("memory.") else {}
+        return {**event, **identity, **system}
+
+    loggers = [logging.getLogger(name) for name in PACKAGES]
+    for former in {handler for logger in loggers for handler in logger.handlers if isinstance(handler, _OwnFile)}:
+        former.close()
+    handler = _OwnFile.first_free(folder, process)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=_SHARED,
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                add_identity,
+                structlog.processors.JSONRenderer(ensure_ascii=False),
+            ],
+        )
+    )
+    for logger in loggers:
         logger.handlers = [handler]
         logger.setLevel(level.upper())
         logger.propagate = False
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
-            structlog.contextvars.merge_contextvars,
-            structlog.stdlib.add_logger_name,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.dict_tracebacks,
-            structlog.processors.JSONRenderer(ensure_ascii=False),
+            *_SHARED,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
         ],
         logger_factory=structlog.stdlib.LoggerFactory(),
-        cache_logger_on_first_use=True,
     )
+    return Path(handler.baseFilename)
+
+
+def open_in_replica(args: AppArgs, process: str, make: Callable[[], T]) -> T:
+    """Configures the logs of a Serve replica, then makes what it runs."""
+    from ray import serve
+
+    replica = serve.get_replica_context().replica_id.unique_id
+    configure_logs(args.data_home / "logs", process, args.log_level, replica=replica)
+    return make()
+
+
+class _OwnFile(RotatingFileHandler):
+    """A rotating log file that no other process writes to, as a lock beside it says until this process ends."""
+
+    def __init__(self, path: Path, lock: FileLock) -> None:
+        super().__init__(path, maxBytes=_FILE_BYTES, backupCount=_OLD_FILES, encoding="utf-8")
+        self._lock = lock
+
+    @classmethod
+    def first_free(cls, folder: Path, process: str) -> Self:
+        name, number = process, 1
+        while True:
+            lock = FileLock(folder / f".{name}.lock", thread_local=False)
+            try:
+                lock.acquire(blocking=False)
+            except Timeout:
+                number += 1
+                name = f"{process}-{number}"
+            else:
+                return cls(folder / f"{name}.jsonl", lock)
+
+    @override
+    def close(self) -> None:
+        super().close()
+        self._lock.release()

@@ -13,7 +13,7 @@ from ..values.errors import Unavailable
 from ..values.ids import memory_id, new_id, resource_id
 from ..values.records import Resource, ResourceKind
 
-_log = structlog.get_logger("entity_memory")
+_log = structlog.get_logger(__name__)
 
 
 class NewMemory(Value):

@@ -23,7 +23,7 @@ from ..values.mentions import Extraction
 from ..values.records import Resource
 from ..values.resolutions import CoreferenceResult, ResolutionRequest
 
-_log = structlog.get_logger("entity_memory")
+_log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
 

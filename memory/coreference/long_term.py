@@ -19,7 +19,7 @@ RECALLED = 500
 """Entities looked through where a query reaches back to a certain time."""
 MEMORIES = 500
 """Latest memories read for when, and in which words, an entity was spoken of."""
-_log = structlog.get_logger("entity_memory")
+_log = structlog.get_logger(__name__)
 
 
 class LongTermResolver(Resolver):

@@ -17,7 +17,7 @@ from .revise.revising import revise
 from .write.analysis import Analysis
 from .write.joining import Joiner
 
-_log = structlog.get_logger("entity_memory")
+_log = structlog.get_logger(__name__)
 
 _TURNS = 6  # three exchanges: what a rewriter is trained on
 _NAMES = 5  # likewise

@@ -26,7 +26,7 @@ from ..values.text import has_han, is_traditional, normalise, to_traditional
 from .names import checked_name, is_named, living, owner_of
 from .storage import EntityStorage
 
-_log = structlog.get_logger("entity_memory")
+_log = structlog.get_logger(__name__)
 EVERYTHING = ""
 """The query that means all entities (000 §8.2)."""
 LOADED = 100

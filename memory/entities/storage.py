@@ -14,7 +14,7 @@ from ..values.entities import Entity, EntityRelation
 from ..values.errors import InvalidField, StoreUnavailable
 from ..values.hits import MAX_TOP_K, HitKind, SearchRequest
 
-_log = structlog.get_logger("entity_memory")
+_log = structlog.get_logger(__name__)
 
 
 class EntityStorage:

@@ -12,7 +12,7 @@ from ..values.mentions import Extraction
 from ..values.tagging import TaggedSpan
 from .extractor import RuleExtractor
 
-_log = structlog.get_logger("entity_memory")
+_log = structlog.get_logger(__name__)
 TAGGER = "tagger"
 """What `Extraction.degraded` calls the tagger."""
 

@@ -14,7 +14,7 @@ from ..values.errors import Unavailable
 
 MAX_WAITING = 50_000
 """Items that may wait; what comes beyond while the record is away is not counted."""
-_log = structlog.get_logger("entity_memory")
+_log = structlog.get_logger(__name__)
 
 _Key = tuple[ItemKind, str]
 

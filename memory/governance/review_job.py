@@ -25,7 +25,7 @@ PIPELINE = "memory_review"
 LOCK = "memory-review"
 _USERS_A_PAGE = 256
 _LOOK_S = 30.0
-_log = structlog.get_logger("entity_memory")
+_log = structlog.get_logger(__name__)
 
 
 class ReviewJob(ReviewService):

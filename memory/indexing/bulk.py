@@ -35,7 +35,7 @@ _NEXT_TURNS = 2_048
 """More than the worker learns between two looks."""
 _LOCK_TTL_S = 10.0
 _BROKEN_OFF = "it was broken off (what is not done waits in the outbox)"
-_log = structlog.get_logger("entity_memory")
+_log = structlog.get_logger(__name__)
 
 
 class BulkIndexing:

@@ -17,7 +17,7 @@ from .record_pages import Position
 
 ATTEMPTS = 3
 """Passes in a row that may end early without a batch written."""
-_log = structlog.get_logger("entity_memory")
+_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)

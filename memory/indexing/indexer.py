@@ -29,7 +29,7 @@ from .record_pages import (
 from .spaces import PerSpace
 
 INDEX_BATCH = 64
-_log = structlog.get_logger("entity_memory")
+_log = structlog.get_logger(__name__)
 
 
 class Indexer:

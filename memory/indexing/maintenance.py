@@ -20,7 +20,7 @@ from .verification import IndexVerifier
 
 LOCK = "index-maintenance"
 """Held by whatever works on the index as a whole: maintenance, a change of the model, bulk indexing."""
-_log = structlog.get_logger("entity_memory")
+_log = structlog.get_logger(__name__)
 
 
 class BackgroundMaintenance(IndexMaintenance):

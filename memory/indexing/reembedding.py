@@ -43,7 +43,7 @@ from .spaces import RecordedSpaces
 from .verification import check_generation
 
 _LOCK_TTL_S = 10.0
-_log = structlog.get_logger("entity_memory")
+_log = structlog.get_logger(__name__)
 
 Prepare = Callable[[str], Awaitable[VectorModel]]
 """Gets a model's weights ready and says what its vectors are; raises `InvalidField` for one that there is not."""

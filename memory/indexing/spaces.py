@@ -15,7 +15,7 @@ from ..values.errors import StoreUnavailable
 from .reembedding_state import generations_of, latest_run
 
 T = TypeVar("T")
-_log = structlog.get_logger("entity_memory")
+_log = structlog.get_logger(__name__)
 
 
 class OneSpace(VectorSpaces):

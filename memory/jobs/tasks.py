@@ -6,7 +6,7 @@ from typing import Any
 
 import structlog
 
-_log = structlog.get_logger("entity_memory")
+_log = structlog.get_logger(__name__)
 
 
 async def end(task: "asyncio.Task[None] | None") -> None:

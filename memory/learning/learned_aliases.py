@@ -15,7 +15,7 @@ from ..values.mentions import EntitySubtype
 from ..values.text import normalise
 from .learned_turns import Lesson
 
-_log = structlog.get_logger("entity_memory")
+_log = structlog.get_logger(__name__)
 
 
 async def learn_aliases(

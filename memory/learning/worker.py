@@ -13,7 +13,7 @@ from ..ports.record import SystemOfRecord
 from ..values.errors import Unavailable
 from .learner import Learner
 
-_log = structlog.get_logger("entity_memory")
+_log = structlog.get_logger(__name__)
 _USERS_A_ROUND = 256
 _BATCHES_A_TURN = 4
 """So that a user with a long backlog (a lost index, say) does not keep the others waiting."""

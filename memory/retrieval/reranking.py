@@ -15,7 +15,7 @@ from ..values.hits import Hit, HitKind, SearchRequest, SearchResult
 from ..values.records import Memory
 from .fusion import min_max
 
-_log = structlog.get_logger("entity_memory")
+_log = structlog.get_logger(__name__)
 _PART = "rerank"
 
 

@@ -24,7 +24,7 @@ from .linked import linked_leg
 from .ranking import Evidence, Ranking
 
 T = TypeVar("T")
-_log = structlog.get_logger("entity_memory")
+_log = structlog.get_logger(__name__)
 _MIN_CANDIDATES = 30
 _INDEX_LEGS = ("vector", "keyword")
 

@@ -17,7 +17,7 @@ from ..values.typed_memories import MemoryStatus, TypedMemory
 from .similar import waiting_memories
 
 MAX_LIMIT = 100
-_log = structlog.get_logger("entity_memory")
+_log = structlog.get_logger(__name__)
 
 
 class RankedMemory(Value):

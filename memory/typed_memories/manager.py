@@ -28,7 +28,7 @@ from .similar import SimilarMemories
 from .storing import store
 
 _PAGE = 256
-_log = structlog.get_logger("entity_memory")
+_log = structlog.get_logger(__name__)
 
 
 class StoreEvent(StrEnum):

@@ -15,7 +15,7 @@ from .conflicts import Bands, MemoryConflict, conflicts_among
 from .similar import SimilarMemories
 from .storing import settle
 
-_log = structlog.get_logger("entity_memory")
+_log = structlog.get_logger(__name__)
 
 
 class ConflictRecheck:

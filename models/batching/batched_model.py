@@ -17,7 +17,7 @@ from .queue import BatchLimits
 
 InputT = TypeVar("InputT")
 InputT_contra = TypeVar("InputT_contra", contravariant=True)
-_log = structlog.get_logger("jiyi")
+_log = structlog.get_logger(__name__)
 
 
 class TrainedModel(Protocol[InputT_contra, PreparedT, OutputT_co]):

@@ -21,7 +21,7 @@ PROBES = (
     "Où est le contrat ? 契約書は金曜日に届きました。계약서는 어디에 있나요?",
     "short",
 )
-_log = structlog.get_logger("jiyi")
+_log = structlog.get_logger(__name__)
 
 
 def has_fast_bf16() -> bool:

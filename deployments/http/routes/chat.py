@@ -18,7 +18,7 @@ from ..support.problems import problem
 from ..support.services import Services, ServicesDep
 
 router = APIRouter(tags=["chat"])
-_log = structlog.get_logger("entity_memory")
+_log = structlog.get_logger(__name__)
 _DELTA_CHARACTERS = 24
 
 

@@ -39,7 +39,7 @@ STATUS: dict[type[JiyiError], int] = {
 }
 """Looked up along the class's ancestors, nearest first."""
 
-_log = structlog.get_logger("jiyi")
+_log = structlog.get_logger(__name__)
 _MAX_SHOWN = 20
 _NO_FIELD = re.compile(r"[\[(]|^constrained-")
 """Parts of an error's path that name an alternative of a union, not a field."""

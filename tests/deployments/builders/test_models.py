@@ -15,15 +15,11 @@ from deployments.builders.models import runs
 from deployments.config.settings import AppArgs, ModelArgs
 from deployments.serve.language import ExtractorDeployment, LanguageParts
 from memory.extraction.extractor import RuleExtractor
+from tests.deployments.builders.graph import bound_factory
 
 
 def settings(tmp_path: Path, **models: Any) -> AppArgs:
     return AppArgs(home=tmp_path / "home", cache=tmp_path / "cache", models=ModelArgs(weights=tmp_path, **models))
-
-
-@pytest.fixture(autouse=True)
-def _no_log_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "configure_logs", lambda *_: None)
 
 
 @pytest.fixture
@@ -103,11 +99,10 @@ async def test_a_corrupt_weight_file_degrades_to_rules_and_is_told(tmp_path: Pat
 
 @pytest.mark.parametrize(("reranker", "bound"), [("off", False), ("builtin", True)])
 def test_the_graph_has_a_reranker_only_where_one_is_on(tmp_path: Path, reranker: str, bound: bool) -> None:
-    app: Any = build_app(settings(tmp_path, reranker=reranker))
-    services = app._bound_deployment.init_kwargs["services"]
-    retriever = services.keywords["parts"]["retriever"]._bound_deployment.init_kwargs["retriever"]
-    assert ("reranker" in services.keywords["parts"]) is bound
-    assert ("reranker" in retriever.keywords) is bound
+    app = build_app(settings(tmp_path, reranker=reranker))
+    parts = bound_factory(app, "services").keywords["parts"]
+    assert ("reranker" in parts) is bound
+    assert ("reranker" in bound_factory(parts["retriever"], "retriever").keywords) is bound
 
 
 async def test_a_reranker_that_is_asked_for_and_has_no_weights_is_told(tmp_path: Path) -> None:

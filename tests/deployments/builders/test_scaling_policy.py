@@ -17,6 +17,7 @@ from ray.serve._private.deployment_info import DeploymentInfo
 from deployments.app import APP_NAME, build_app
 from deployments.builders.scaling import TokenBacklogPolicy
 from deployments.config.settings import AppArgs, EmbedderArgs
+from tests.deployments.builders.graph import bound_factory
 
 SPEED, TARGET_WAIT_S, DOWNSCALE_DELAY_S = 2000.0, 2.0, 60.0
 START = 1_000_000.0
@@ -92,7 +93,7 @@ def options(home: Path, **settings: Any) -> Any:
     """The Embedder's options as the graph has them."""
     args = AppArgs(home=home, embedder=EmbedderArgs(threads=1, **{"max_replicas": 10, **settings}))
     app: Any = build_app(args)
-    parts = app._bound_deployment.init_kwargs["services"].keywords["parts"]
+    parts = bound_factory(app, "services").keywords["parts"]
     return parts["embedder"]._bound_deployment._deployment_config
 
 
