@@ -8,5 +8,6 @@ from ray.serve import Application
 
 def bound_factory(app: Application, keyword: str) -> partial[Any]:
     """What a deployment makes its engine with, inside the wrapper that configures the logs of a replica."""
-    factory: partial[Any] = app._bound_deployment.init_kwargs[keyword].args[-1]
+    bound: Any = app._bound_deployment
+    factory: partial[Any] = bound.init_kwargs[keyword].args[-1]
     return factory
