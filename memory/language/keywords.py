@@ -17,7 +17,11 @@ from typing import Any
 
 from ..values.text import fold_compatible
 from ..values.vectors import SparseVector
-from .stopwords import CHINESE, CHINESE_ASKING, ENGLISH
+from .word_lists import words
+
+STOP_WORDS_ENGLISH = words("stop_words_english")
+_STOP_WORDS_CHINESE = words("stop_words_chinese")
+_QUESTION_WORDS_CHINESE = words("question_words_chinese")
 
 VERSION = 2
 """Goes up with every change of the terms or weights that a text gets, so that what is indexed is known to be stale."""
@@ -63,7 +67,7 @@ class KeywordAnalyzer:
 
     def content_terms(self, text: str) -> set[str]:
         """The distinct terms that say what a text is about: without the words with which Chinese asks."""
-        return set(self.terms(text)) - CHINESE_ASKING
+        return set(self.terms(text)) - _QUESTION_WORDS_CHINESE
 
     def document_vector(self, text: str) -> SparseVector:
         """Weights of a text to be found: `tf·(k1+1) / (tf + k1·(1 − b + b·length/average))`; the store adds IDF."""
@@ -87,14 +91,14 @@ class KeywordAnalyzer:
 
     def _han_terms(self, run: str) -> Iterator[str]:
         for word in _segmenter().cut(run):
-            if word not in CHINESE:
+            if word not in _STOP_WORDS_CHINESE:
                 yield word
         if len(run) > 1:
             yield from _bigrams(run)
 
     def _word_terms(self, run: str) -> Iterator[str]:
         word = run.removesuffix("'s")
-        if word in ENGLISH:
+        if word in STOP_WORDS_ENGLISH:
             return
         word = _plain(word)
         if _NUMBER.fullmatch(word):
@@ -109,7 +113,7 @@ class KeywordAnalyzer:
         if version:
             yield version.group(1)
             return
-        yield from (self._stem(part) for part in parts if part and part not in ENGLISH)
+        yield from (self._stem(part) for part in parts if part and part not in STOP_WORDS_ENGLISH)
         if _HYPHENATED.fullmatch(word):  # Wi-Fi is WiFi; codes stay apart (DESIGN §6)
             yield self._stem("".join(parts))
 

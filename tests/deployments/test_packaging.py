@@ -33,6 +33,7 @@ def test_the_wheel_ships_these_packages_only_and_all_their_modules(tmp_path: Pat
     assert {name.split("/")[0] for name in shipped} == set(PACKAGES)
     modules = {str(path.relative_to(ROOT)) for package in PACKAGES for path in (ROOT / package).rglob("*.py")}
     assert {name for name in shipped if name.endswith(".py")} == modules
+    assert {str(path.relative_to(ROOT)) for path in (ROOT / "memory").rglob("*.txt")} <= shipped
     assert {f"{package}/py.typed" for package in PACKAGES} <= shipped
     assert {str(path.relative_to(ROOT)) for path in SHIPPED.glob("*") if path.is_file()} <= shipped
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from ...values.mentions import EntitySubtype
-from .lexicon import ENGLISH_PRONOUNS, NOUNS, TIME_WORDS, Noun, word_set
+from .lexicon import ENGLISH_PRONOUNS, NOUNS, TIME_WORDS, Noun, word_list
 from .references import Form, Kind, Number, Reference
 
 _BE = (
@@ -150,12 +150,7 @@ _FUNCTION_AFTER = re.compile(
 )
 _WINDOW = 40  # characters before a word that may decide about it
 _PLACES = frozenset({EntitySubtype.PLACE, EntitySubtype.ORGANISATION})
-
-
-_UNSPECIFIC = word_set(
-    "way reason fact point time times idea problem question issue part rest same first second day one ones truth words "
-    "word answer rule mistake stuff moment case result matter"
-)
+_UNSPECIFIC = word_list("unspecific_nouns_english")
 
 
 def singular(noun: str) -> tuple[str, Number]:

@@ -11,7 +11,7 @@ from ...values.mentions import EntitySubtype
 from ...values.text import fold_lower
 from .chinese import head_noun
 from .english import singular
-from .lexicon import ATTRIBUTES, CLASSIFIERS, NOUNS, OF_THINGS, TIME_WORDS, VAGUE, word_set
+from .lexicon import ATTRIBUTES, CLASSIFIERS, NOUNS, OF_THINGS, TIME_WORDS, VAGUE, word_list
 from .references import Number
 
 
@@ -190,28 +190,9 @@ def _chinese(folded: str) -> Iterator[Phrase]:
 
 
 _DETERMINER = "a|an|another|the|my|your|our|some|this|that|these|those|one|two|three|new"
-_STOP = word_set(
-    "a an the is are was were be been am do does did has have had will would can could should may might must shall "
-    "not and or but if when while "
-    "because so than as of in on at to for from with by about into over under after before between through near "
-    "next that which who whom whose "
-    "what where why how it its they them their he him his she her i you we us me my your our this these those "
-    "there here again too also very "
-    "really just still already now then please yet soon broke broken died dies crashed stopped arrived came went "
-    "goes got gets bought made said "
-    "says works working worked costs cost looks looked needs need wants want keeps kept runs ran fell failed won "
-    "lost left took takes sold sells "
-    "called named located started starts opened closes closed seems became sounds serves offers won't isn't "
-    "doesn't don't can't didn't wasn't "
-    "ago away back down off out up online every each all any some no yes ok okay yesterday today tomorrow tonight"
-)
+_STOP = word_list("phrase_ends_english")
 _ENGLISH = re.compile(rf"\b(?P<determiner>{_DETERMINER})(?=(?P<rest>(?: [a-z0-9][a-z0-9'-]*){{1,4}}))")
-_NO_HEAD = TIME_WORDS | word_set(
-    "lot bit way kind sort number name one ones thing idea problem question reason point part side end top bottom "
-    "rest case fact "
-    "something anything nothing address type choice food range price centre center area region criteria bill "
-    "preference service information help request match"
-) | (ATTRIBUTES - set(NOUNS))  # fmt: skip
+_NO_HEAD = TIME_WORDS | word_list("vague_nouns_english") | (ATTRIBUTES - set(NOUNS))
 
 
 def _english(folded: str) -> Iterator[Phrase]:

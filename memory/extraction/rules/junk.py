@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from ...language.han_tokens import Word, cut
 from ...language.han_words import EVENTS, ORGANISATIONS, PLACES, PRODUCTS, WORKS
-from ...language.stopwords import ENGLISH
+from ...language.keywords import STOP_WORDS_ENGLISH
 from ...values.text import has_han, normalise
 from .deixis import DEIXIS
 
@@ -113,7 +113,7 @@ def _is_title(name: str) -> bool:
 
 def _is_function_word(text: str) -> bool:
     if not has_han(text):
-        return all(word in ENGLISH for word in text.split())
+        return all(word in STOP_WORDS_ENGLISH for word in text.split())
     return all(_is_function_word_of_chinese(word) for word in cut(text))
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from ...language.word_lists import entries
 from ...values.mentions import EntitySubtype
 
 
@@ -13,18 +14,10 @@ class Seed:
     subtype: EntitySubtype
 
 
-SEEDS: tuple[Seed, ...] = (
-    Seed("AI-Box", EntitySubtype.PRODUCT),
-    Seed("宏康 HCI", EntitySubtype.ORGANISATION),
-    Seed("mm-agent", EntitySubtype.PRODUCT),
-    Seed("KA-Agent", EntitySubtype.PRODUCT),
-    Seed("ArangoDB", EntitySubtype.PRODUCT),
-    Seed("Qdrant", EntitySubtype.PRODUCT),
-    Seed("ChromaDB", EntitySubtype.PRODUCT),
-    Seed("SeaweedFS", EntitySubtype.PRODUCT),
-    Seed("Redis", EntitySubtype.PRODUCT),
-    Seed("Ollama", EntitySubtype.PRODUCT),
-    Seed("FastAPI", EntitySubtype.PRODUCT),
-    Seed("MCP", EntitySubtype.PRODUCT),
-)
+def _seed(entry: str) -> Seed:
+    name, subtype = entry.split("\t")
+    return Seed(name, EntitySubtype(subtype))
+
+
+SEEDS = tuple(map(_seed, entries("seeds", "memory.extraction")))
 """000 §10.1, in its order."""
