@@ -5,7 +5,7 @@
 Two systems: `rules` is the rules alone, with the extractor that knows no names; `joined`, where the folder of prepared
 weights is given, is what the service runs: the tagger reads the turns, rules and trained rewriter are joined, the
 encoder is asked where candidates are close. The sets are told apart: the rules were made on `tuned`, and on `held_out`
-and `held_out_2` once their first figures had been taken (`data/coreference_first.json`: `first_run` and, of the second,
+and `held_out_2` once their first figures had been taken (`first_figures.json`: `first_run` and, of the second,
 `second_first_run`): only those are held out. The last line is JSON.
 """
 
@@ -20,47 +20,12 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from benchmarks.coreference.cases import Case, Verdict, judge, read_cases, share
-from memory.coreference.long_term import LongTermResolver
 from memory.coreference.resolver import RuleResolver
 from memory.coreference.rewriting_resolver import RewritingResolver
 from memory.extraction.extractor import RuleExtractor
 from memory.extraction.trained_extractor import TrainedExtractor
-from memory.ports.language import Extractor, Resolver
-from memory.values.dialogue import Role
-from memory.values.resolutions import ResolutionRequest
-from storage.inmemory.record import InMemoryRecord
-
-
-class System:
-    """A resolver and the extractor that has read the turns before it sees them.
-
-    Args:
-        resolver: Without long-term memory, which every case brings along.
-        reader: Reads the user's turns; None leaves that to the resolver.
-    """
-
-    def __init__(self, resolver: Resolver, reader: Extractor | None = None) -> None:
-        self._resolver = resolver
-        self._reader = reader
-
-    async def verdict(self, case: Case) -> Verdict:
-        """What the system makes of a case, with a memory of its own."""
-        record = InMemoryRecord()
-        await case.remember(record)
-        request = await self._read(case.request())
-        return judge(case, await LongTermResolver(self._resolver, record=record).resolve(request))
-
-    async def _read(self, request: ResolutionRequest) -> ResolutionRequest:
-        if self._reader is None:
-            return request
-        turns = []
-        for turn in request.turns:
-            if turn.role is Role.USER:
-                [extraction] = await self._reader.extract([turn.content])
-                turn = turn.model_copy(update={"mentions": extraction.mentions})
-            turns.append(turn)
-        return request.model_copy(update={"turns": tuple(turns)})
+from testing.coreference.cases import Case, Verdict, read_cases, share
+from testing.coreference.system import System
 
 
 @asynccontextmanager

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.faults.__main__ import Outcome, observe
-from benchmarks.faults.world import World, embedded_faults, servers_world
 from jiyi.service import find, load_settings
+from testing.store_faults.observing import Outcome, observe
+from testing.store_faults.world import World, embedded_faults, servers_world
 from tests.e2e.conftest import Service
 
 pytestmark = pytest.mark.e2e

@@ -1,18 +1,18 @@
-"""The suite: what becomes of a query, in Traditional and Simplified Chinese and in English (`benchmarks/data`)."""
+"""What becomes of a query, in Traditional and Simplified Chinese and in English: the cases of `testing.coreference`."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable
 
 import pytest
 
-from benchmarks.coreference.__main__ import System
-from benchmarks.coreference.cases import Case, judge, read_cases
 from memory.coreference.resolver import RuleResolver
 from memory.extraction.extractor import RuleExtractor
 from memory.values.resolutions import CoreferenceResult
+from testing.coreference.cases import Case, judge, read_cases
+from testing.coreference.system import System
 
 _REAL_SHARE = 0.98  # of the tuned cases, with an extractor that was not told the names
-_HELD_OUT_SHARE = 0.9  # reached after one round of general rules; the first figure is in data/coreference_first.json
+_HELD_OUT_SHARE = 0.9  # after one round of general rules; the first is in benchmarks/coreference/first_figures.json
 _GUESSED_SHARE = 0.06  # of the held-out cases: answered wrongly above the floor
 _TYPES = {
     "pronoun", "possessive", "demonstrative", "ellipsis", "plural", "chain", "former_latter", "place", "long_term_time",

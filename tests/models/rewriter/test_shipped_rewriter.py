@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.coreference.cases import read_cases
 from memory.coreference.resolver import RuleResolver
 from memory.coreference.rewriting_resolver import RewritingResolver
 from memory.extraction.extractor import RuleExtractor
@@ -17,6 +16,7 @@ from memory.values.mentions import EntitySubtype, MentionLevel
 from memory.values.resolutions import CoreferenceResult, ReferenceSource
 from models.assets.shipped_weights import weight_file
 from models.rewriter.rewriter import Rewriter
+from testing.coreference.cases import read_cases
 from tests.memory.coreference.conftest import ListedNames, entity, request
 from training.rewriter.resolvers import KnownRewrites
 

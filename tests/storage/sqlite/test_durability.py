@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from benchmarks.durability.plans import Death, Op, Plan, Step, Verdict
-from benchmarks.durability.strategies import plans
-from benchmarks.durability.zygote import Zygote
+from testing.durability.plans import Death, Op, Plan, Step, Verdict
+from testing.durability.strategies import plans
+from testing.durability.zygote import Zygote
 
 # No shrinking: where a process dies is never the same twice. Examples are drawn the same in every run.
 killing = settings(

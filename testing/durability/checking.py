@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.durability.plans import Death, Op, Plan, Step, Verdict
-from benchmarks.durability.processes import Note, open_index, record_path
-from benchmarks.durability.writing import DIMENSION, Item, Upsert, index_batch, item_id, perform, projected, user_name
 from memory.ports.record import SystemOfRecord
 from memory.ports.vectors import Collection, IndexPoint, VectorIndex
 from storage.edge.vectors import EdgeVectors
 from storage.inmemory.record import InMemoryRecord
 from storage.inmemory.vectors import InMemoryVectors
 from storage.sqlite.record import SqliteRecord
+
+from .plans import Death, Op, Plan, Step, Verdict
+from .processes import Note, open_index, record_path
+from .writing import DIMENSION, Item, Upsert, index_batch, item_id, perform, projected, user_name
 
 _MOST = 100_000
 

@@ -1,6 +1,6 @@
 """The cases of the coreference suite: reading them, putting each before a resolver, judging what comes back.
 
-A case is a line of `data/coreference_cases.jsonl`. `turns` is the conversation before the query (the user speaks
+A case is a line of `cases.jsonl`. `turns` is the conversation before the query (the user speaks
 first), `expected` what the query becomes; it equals the query where nothing may be resolved. `known` is what long-term
 memory holds: names with their type, how many days ago each mention was, and what was said then. `options` are what a
 clarification must offer, `source` where every antecedent must come from. Cases of the set `tuned` are those that the
@@ -28,7 +28,7 @@ from memory.values.text import has_han, normalise
 NOW = datetime(2026, 2, 4, 12, tzinfo=UTC)
 """A Wednesday."""
 USER = "user-1"
-_CASES = Path(__file__).parent / "data" / "coreference_cases.jsonl"
+_CASES = Path(__file__).with_name("cases.jsonl")
 _STOCK = {text for phrases in (ENGLISH, SIMPLIFIED, TRADITIONAL) for text in (phrases.noted, phrases.nothing_found)}
 
 

@@ -7,7 +7,6 @@ from hashlib import blake2b
 
 import numpy as np
 
-from benchmarks.durability.plans import Op, Step
 from memory.ports.record import OutboxEntry, SystemOfRecord, UnitOfWork
 from memory.ports.vectors import Collection, IndexPoint
 from memory.values.entities import Entity, EntityRelation
@@ -16,6 +15,8 @@ from memory.values.ids import derive_id, memory_id
 from memory.values.records import Memory, Resource
 from memory.values.text import normalise
 from memory.values.vectors import SparseVector
+
+from .plans import Op, Step
 
 DIMENSION = 4
 MODEL = "durability"

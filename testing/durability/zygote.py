@@ -19,11 +19,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, cast
 
-from benchmarks.durability import tearing
-from benchmarks.durability.checking import check
-from benchmarks.durability.plans import Death, Plan, Verdict
-from benchmarks.durability.processes import NOTE, Note, create, own_index, write_all
 from memory.values.text import normalise
+
+from . import tearing
+from .checking import check
+from .plans import Death, Plan, Verdict
+from .processes import NOTE, Note, create, own_index, write_all
 
 _PATIENCE_S = 60
 _MEMORY = Path("/dev/shm")

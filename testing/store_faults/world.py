@@ -1,7 +1,7 @@
 """A service of its own, and the ways in which each of its stores can fail, embedded or on servers.
 
 The Redis-protocol server is a real one. No Qdrant or ArangoDB server can be had from a package registry, so their
-places are taken by the stand-ins of tests/storage (a REST front of Qdrant's own local engine; an interpreter of the
+places are taken by the stand-ins of `testing` (a REST front of Qdrant's own local engine; an interpreter of the
 AQL that Jiyi uses), behind real sockets and a proxy that breaks.
 """
 

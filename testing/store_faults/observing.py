@@ -1,32 +1,15 @@
-"""What a user sees while a store fails: each store, each fault, over HTTP, with what was acknowledged counted after.
+"""What a user sees of a fault: turns while it lasts, and afterwards whatever was acknowledged."""
 
-Theory: a turn waits for a failing store once, up to its deadline (record 5 s, vectors 4 s, Redis 1 s), and then not at
-all, since the circuit is open; only a record that nothing stands in for (SQLite) refuses the turn, with 503. After the
-fault, everything answers again within the circuits' 2 s and a probe's second; nothing acknowledged is lost or doubled.
-
-    python -m benchmarks.faults [--home FOLDER] [--stores embedded servers]
-
-Starts services of its own and ends them. The last line is JSON.
-"""
-
-import argparse
-import json
-import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 
 import httpx
-from rich.console import Console
-from rich.progress import Progress
-from rich.table import Table
 
-from benchmarks.faults.world import Fault, World, embedded_world, servers_world
 from jiyi.client import JiyiClient, JiyiRefused
 
-WORLDS = {"embedded": embedded_world, "servers": servers_world}
+from .world import Fault, World
+
 _TURNS = 4
 _WHOLE_S = 90.0
 _PAUSE_S = 0.2
@@ -143,54 +126,3 @@ def _missing(client: JiyiClient, user: str, numbers: list[int]) -> tuple[int, in
         hits = client.search(_code(number), user_id=user, top_k=5, kinds=["memory"])["results"]
         lost += not any(_code(number) in hit["text"] for hit in hits)
     return lost, sum(mentions[_code(number)] > 1 for number in numbers)
-
-
-def outcomes(world: World) -> Iterator[Outcome]:
-    """One fault after the other."""
-    for fault in world.faults:
-        yield observe(world, fault)
-
-
-def table(found: list[Outcome]) -> Table:
-    """What a user saw, a row a fault."""
-    shown = Table(title="What a user sees while a store fails", title_justify="left")
-    for column in ("store", "fault", "replies", "seconds", "done without", "resolved", "not ok", "whole, s", "lost"):
-        shown.add_column(column)
-    for one in found:
-        shown.add_row(
-            one.store,
-            one.fault,
-            " ".join(map(str, one.statuses)),
-            " ".join(f"{seconds:g}" for seconds in one.seconds),
-            ", ".join(one.degraded) or "nothing",
-            f"{one.resolved}/{one.acknowledged}",
-            ", ".join(one.health),
-            f"{one.whole_s:g}",
-            f"{one.lost}, {one.doubled} doubled",
-        )
-    return shown
-
-
-def main() -> None:
-    """Runs every fault and prints a table, what health said, and one JSON line."""
-    parser = argparse.ArgumentParser(description="Fails every store in every way.")
-    parser.add_argument("--home", type=Path)
-    parser.add_argument("--stores", nargs="*", choices=WORLDS, default=list(WORLDS))
-    arguments = parser.parse_args()
-    console = Console(width=200)
-    found: dict[str, list[Outcome]] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        for name in arguments.stores:
-            found[name] = []
-            with WORLDS[name]((arguments.home or Path(folder)) / name) as world, Progress(console=console) as progress:
-                for outcome in progress.track(outcomes(world), total=len(world.faults), description=name):
-                    found[name].append(outcome)
-            console.print(table(found[name]))
-            for outcome in found[name]:
-                console.print(f"{outcome.store}, {outcome.fault}: {outcome.explained}", soft_wrap=True)
-    rows = [{"stores": name, **asdict(outcome)} for name, all_ in found.items() for outcome in all_]
-    print(json.dumps({"benchmark": "faults", "outcomes": rows}, ensure_ascii=False))
-
-
-if __name__ == "__main__":
-    main()

@@ -7,7 +7,7 @@ turns into zeros. What was there before the run is left alone: it was synced whe
 import os
 from pathlib import Path
 
-from benchmarks.durability.processes import record_path
+from .processes import record_path
 
 _BLOCK = 2**20
 

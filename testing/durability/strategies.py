@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from benchmarks.durability.plans import Death, Op, Plan, Step
+from .plans import Death, Op, Plan, Step
 
 _SEQUENCE_LENGTH = 10
 _LONGEST_JITTER_US = 8_000

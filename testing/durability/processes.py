@@ -9,12 +9,13 @@ from enum import IntEnum
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from benchmarks.durability.plans import Plan
-from benchmarks.durability.writing import DIMENSION, MODEL, Upsert, perform, user_name
 from memory.ports.vectors import Collection, IndexPoint
 from memory.values.errors import StoreUnavailable
 from storage.edge.vectors import EdgeVectors
 from storage.sqlite.record import SqliteRecord
+
+from .plans import Plan
+from .writing import DIMENSION, MODEL, Upsert, perform, user_name
 
 NOTE = struct.Struct("<BBB")
 """A note on the pipe: its kind, the user's number, the place in the user's sequence."""

@@ -32,9 +32,9 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from benchmarks.durability.plans import Death, Plan, Verdict
-from benchmarks.durability.strategies import plans
-from benchmarks.durability.zygote import Zygote
+from testing.durability.plans import Death, Plan, Verdict
+from testing.durability.strategies import plans
+from testing.durability.zygote import Zygote
 
 _SHARES = {Death.ALL: 0.5, Death.INDEX: 0.2, Death.POWER: 0.2, Death.BIRTH: 0.1}
 _SUMMED = ("acknowledged", "refused", "kept", "lost", "doubled", "torn", "points_lost", "points_wrong")

@@ -1,1 +1,0 @@
-"""Faults of the stores while a chat goes on."""
