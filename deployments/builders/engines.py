@@ -21,7 +21,7 @@ from memory.learning.learner import Learner
 from memory.learning.worker import LearningWorker
 from memory.ports.generations import VectorModel, VectorSpace
 from memory.ports.language import Extractor, Reranker, Resolver
-from memory.ports.retrieval import Retriever
+from memory.ports.services import Retriever
 from memory.ports.vectors import Collection
 from memory.retrieval.reranking import RerankingRetriever
 from memory.retrieval.retriever import HybridRetriever

@@ -7,7 +7,7 @@ from memory.answering.answers import Answer, Answerer, AnswerRequest
 from memory.indexing.spaces import PerSpace
 from memory.ports.generations import VectorSpace
 from memory.ports.language import Resolver
-from memory.ports.retrieval import Retriever
+from memory.ports.services import Retriever
 from memory.values.errors import StoreUnavailable
 from memory.values.hits import SearchRequest, SearchResult
 from memory.values.resolutions import CoreferenceResult, ResolutionRequest

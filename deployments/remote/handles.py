@@ -15,12 +15,9 @@ from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError, 
 from ray.serve.handle import DeploymentHandle
 
 from memory.ports.generations import ReembeddingService
+from memory.ports.jobs import IndexMaintenance, IndexOperation, IndexRun, PipelineRun, ReviewService
 from memory.ports.language import Extractor, Priority, Reranker, Resolver
-from memory.ports.learning import LearningService, LearnReport
-from memory.ports.maintenance import IndexMaintenance, IndexOperation, IndexRun
-from memory.ports.retrieval import Retriever
-from memory.ports.reviews import ReviewService
-from memory.ports.runs import PipelineRun
+from memory.ports.services import LearningService, LearnReport, Retriever
 from memory.values.errors import JiyiError, Overloaded, Unavailable
 from memory.values.hits import SearchRequest, SearchResult
 from memory.values.mentions import Extraction

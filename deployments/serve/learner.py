@@ -9,9 +9,8 @@ from memory.indexing.bulk import BulkIndexing
 from memory.indexing.maintenance import BackgroundMaintenance
 from memory.indexing.reembedding import Reembedding
 from memory.learning.worker import LearningWorker
-from memory.ports.learning import LearnReport
-from memory.ports.maintenance import IndexOperation, IndexRun
-from memory.ports.runs import PipelineRun
+from memory.ports.jobs import IndexOperation, IndexRun, PipelineRun
+from memory.ports.services import LearnReport
 
 
 @dataclass(frozen=True)

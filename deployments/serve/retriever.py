@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from memory.ports.retrieval import Retriever
+from memory.ports.services import Retriever
 from memory.values.hits import SearchRequest, SearchResult
 
 
@@ -13,7 +13,7 @@ class RetrieverDeployment:
         self._retriever = retriever()
 
     async def search(self, request: SearchRequest) -> SearchResult:
-        """See `memory.ports.retrieval.Retriever.search`."""
+        """See `memory.ports.services.Retriever.search`."""
         return await self._retriever.search(request)
 
     async def stats(self) -> dict[str, float]:

@@ -6,7 +6,7 @@ from time import perf_counter
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from memory.ports.language import Extractor, Resolver
-from memory.ports.retrieval import Retriever
+from memory.ports.services import Retriever
 from memory.values.hits import SearchRequest, SearchResult
 from memory.values.mentions import Extraction
 from memory.values.resolutions import CoreferenceResult, ResolutionRequest

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import structlog
 
-from ..ports.learning import LearningService, LearnReport
 from ..ports.record import SystemOfRecord
+from ..ports.services import LearningService, LearnReport
 from ..ports.sessions import SessionStore
 from ..values.base import Scalar, SessionId, Timestamp, UserId, Value
 from ..values.dialogue import Role

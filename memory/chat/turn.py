@@ -10,9 +10,8 @@ from ..answering.answers import Answer, Answerer, AnswerRequest
 from ..coreference.session_memory import meant_in, remember
 from ..extraction.recognition import recognise
 from ..ports.language import Extractor, Resolver
-from ..ports.learning import LearningService, LearnReport
 from ..ports.record import SystemOfRecord
-from ..ports.retrieval import Retriever
+from ..ports.services import LearningService, LearnReport, Retriever
 from ..ports.sessions import SessionStore
 from ..values.base import Scalar, SessionId, Timestamp, UserId, Value
 from ..values.dialogue import Role, Session

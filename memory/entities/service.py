@@ -13,7 +13,7 @@ from ..extraction.recognition import recognise
 from ..extraction.rules.junk import junk_kind
 from ..ports.language import Extractor, Resolver
 from ..ports.record import SystemOfRecord, UnitOfWork
-from ..ports.retrieval import Retriever
+from ..ports.services import Retriever
 from ..ports.sessions import SessionStore
 from ..values.base import Scalar, Value, utc_now
 from ..values.dialogue import Role

@@ -6,7 +6,7 @@ from datetime import datetime
 import structlog
 
 from ..ports.record import SystemOfRecord
-from ..ports.retrieval import Retriever
+from ..ports.services import Retriever
 from ..ports.sessions import SessionStore
 from ..values.base import utc_now
 from ..values.dialogue import SessionContext

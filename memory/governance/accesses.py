@@ -7,8 +7,8 @@ from datetime import datetime
 
 import structlog
 
-from ..ports.accesses import Access
 from ..ports.record import SystemOfRecord
+from ..ports.repositories import Access
 from ..values.changes import ItemKind
 from ..values.errors import Unavailable
 

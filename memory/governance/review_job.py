@@ -11,10 +11,8 @@ import structlog
 from ..jobs.cron import Schedule
 from ..jobs.tasks import end, logs_defect
 from ..ports.coordination import Locks
-from ..ports.maintenance import RunState
+from ..ports.jobs import PipelineRun, ReviewService, RunState
 from ..ports.record import SystemOfRecord
-from ..ports.reviews import ReviewService
-from ..ports.runs import PipelineRun
 from ..values.base import utc_now
 from ..values.errors import Conflict, JiyiError, StoreUnavailable
 from ..values.ids import new_id

@@ -16,10 +16,9 @@ import structlog
 from ..jobs.tasks import end, logs_defect
 from ..ports.coordination import Locks
 from ..ports.generations import BulkEmbedder, Selection, VectorSpace, VectorSpaces, each_once
-from ..ports.learning import BacklogWorker
-from ..ports.maintenance import RunState
+from ..ports.jobs import PipelineRun, RunState
 from ..ports.record import OutboxEntry, SystemOfRecord
-from ..ports.runs import PipelineRun
+from ..ports.services import BacklogWorker
 from ..ports.vectors import Collection
 from ..values.base import utc_now
 from ..values.errors import JiyiError, StoreUnavailable

@@ -11,7 +11,7 @@ from typing_extensions import override
 from ..jobs.tasks import end, logs_defect
 from ..ports.coordination import Locks
 from ..ports.generations import BulkEmbedder
-from ..ports.maintenance import IndexMaintenance, IndexOperation, IndexRun, RunState
+from ..ports.jobs import IndexMaintenance, IndexOperation, IndexRun, RunState
 from ..values.base import utc_now
 from ..values.errors import Conflict, JiyiError
 from ..values.ids import new_id

@@ -19,9 +19,8 @@ import structlog
 from ..jobs.tasks import end
 from ..ports.coordination import Locks
 from ..ports.generations import BulkEmbedder, GenerationStore, ReembeddingService, Selection, VectorModel
-from ..ports.maintenance import RunState
+from ..ports.jobs import PipelineRun, RunState
 from ..ports.record import SystemOfRecord
-from ..ports.runs import PipelineRun
 from ..values.base import utc_now
 from ..values.errors import Conflict, InvalidField, JiyiError, Overloaded, StoreUnavailable, Unavailable
 from .bulk_passes import bulk_pass

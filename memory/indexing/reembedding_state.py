@@ -8,8 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from ..ports.generations import Generations, VectorModel
-from ..ports.maintenance import RunState
-from ..ports.runs import PipelineRun, RunLog
+from ..ports.jobs import PipelineRun, RunLog, RunState
 from ..values.ids import new_id
 
 PIPELINE = "reembedding"

@@ -8,8 +8,8 @@ import structlog
 from typing_extensions import override
 
 from ..ports.generations import Generations, VectorModel, VectorSpace, VectorSpaces
+from ..ports.jobs import RunLog
 from ..ports.language import Encoder
-from ..ports.runs import RunLog
 from ..ports.vectors import VectorIndex
 from ..values.errors import StoreUnavailable
 from .reembedding_state import generations_of, latest_run

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from more_itertools import chunked
 
 from ..ports.generations import BulkEmbedder, Selection, VectorSpace
+from ..ports.jobs import CollectionReport, IndexReport
 from ..ports.language import Priority, TextKind
-from ..ports.maintenance import CollectionReport, IndexReport
 from ..ports.record import SystemOfRecord
 from ..ports.vectors import Collection, IndexQuery, VectorIndex
 from .bulk_passes import retried_pass

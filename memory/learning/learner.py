@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from ..extraction.recognition import recognise
 from ..indexing.indexer import Indexer
 from ..ports.language import Extractor, Priority
-from ..ports.learning import LearnReport
 from ..ports.record import SystemOfRecord
+from ..ports.services import LearnReport
 from ..values.entities import Entity
 from ..values.records import Resource
 from .learned_turns import Lesson

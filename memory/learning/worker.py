@@ -8,8 +8,8 @@ from typing_extensions import override
 
 from ..indexing.record_pages import WHOLE_OUTBOX
 from ..ports.language import Priority
-from ..ports.learning import BacklogWorker, LearningService, LearnReport
 from ..ports.record import SystemOfRecord
+from ..ports.services import BacklogWorker, LearningService, LearnReport
 from ..values.errors import Unavailable
 from .learner import Learner
 

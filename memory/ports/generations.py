@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from ..values.base import Value
+from .jobs import PipelineRun
 from .language import Encoder
-from .runs import PipelineRun
 from .vectors import Collection, FloatVector, VectorIndex
 
 T = TypeVar("T")

@@ -10,11 +10,16 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 from ..values.records import Resource
-from .changes import ChangeLog
 from .facts import CategoryAccessRepository, CategoryRepository, FactRepository, GraphRepository
-from .repositories import EntityRepository, MemoryRepository, RawLog, RelationRepository
-from .runs import RunLog
-from .typed_memories import TypedMemoryRepository
+from .jobs import RunLog
+from .repositories import (
+    ChangeLog,
+    EntityRepository,
+    MemoryRepository,
+    RawLog,
+    RelationRepository,
+    TypedMemoryRepository,
+)
 from .vectors import Collection
 
 

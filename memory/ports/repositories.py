@@ -1,18 +1,35 @@
-"""What the system of record keeps of one user: the raw log, entities, their relations, memories (000 §5.4, 002 §6.2).
+"""What the system of record keeps of one user besides facts (000 §5.4, 001, 002 §6.2): the raw log, entities and their
+relations, memories, typed memories, and the log of changes to them.
 
 Each repository is bound to one user by the unit of work that it belongs to.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
+from ..values.changes import Change, ChangeKind
 from ..values.entities import Entity, EntityRelation
 from ..values.records import Memory, Resource, ResourceKind
-from .accesses import Access
+from ..values.typed_memories import MemoryStatus, TypedMemory
 
 Resources = list[Resource]  # a class with a method `list` cannot spell the type inside
 Strings = list[str]
+Changes = list[Change]
+
+
+@dataclass(frozen=True)
+class Access:
+    """How often a thing was retrieved since it was counted last, and when for the last time (001 §1.3, hotness).
+
+    A repository that counts accesses leaves `version` and everything else of the thing as it is, skips what does not
+    exist, and does not queue it for the vector index, whose copy of the count may lag.
+    """
+
+    item_id: str
+    count: int
+    at: datetime
 
 
 class RawLog(ABC):
@@ -101,7 +118,7 @@ class EntityRepository(ABC):
 
     @abstractmethod
     async def count_accesses(self, accesses: Sequence[Access]) -> None:
-        """Adds to `access_count` and moves `accessed_at`; see `memory.ports.accesses`."""
+        """Adds to `access_count` and moves `accessed_at`; see `Access`."""
 
 
 class RelationRepository(ABC):
@@ -180,4 +197,62 @@ class MemoryRepository(ABC):
 
     @abstractmethod
     async def count_accesses(self, accesses: Sequence[Access]) -> None:
-        """Adds to `access_count` and moves `last_accessed_at`; see `memory.ports.accesses`."""
+        """Adds to `access_count` and moves `last_accessed_at`; see `Access`."""
+
+
+class TypedMemoryRepository(ABC):
+    """Typed memories by id; the id says type and value, so that an exact match is a look by id."""
+
+    @abstractmethod
+    async def get(self, memory_ids: Sequence[str]) -> list[TypedMemory]:
+        """The memories that exist, in the order of the ids."""
+
+    @abstractmethod
+    async def page(
+        self,
+        *,
+        after: str | None = None,
+        limit: int,
+        entity_type: str | None = None,
+        status: MemoryStatus | None = None,
+    ) -> list[TypedMemory]:
+        """Memories of a type and status, or of any, in the order of their ids, from the first id after `after`."""
+
+    @abstractmethod
+    async def save(self, memories: Sequence[TypedMemory]) -> None:
+        """Inserts or replaces, and queues them for the vector index."""
+
+    @abstractmethod
+    async def delete(self, memory_ids: Sequence[str]) -> int:
+        """Deletes memories and queues them, so that the index drops them; how many there were."""
+
+    @abstractmethod
+    async def count_accesses(self, accesses: Sequence[Access]) -> None:
+        """Adds to `access_count` and moves `accessed_at`; see `Access`."""
+
+
+class ChangeLog(ABC):
+    """Changes are appended in the transaction that makes them, and never changed but for `undone_at`."""
+
+    @abstractmethod
+    async def append(self, changes: Sequence[Change]) -> None:
+        """Appends in order; an id that is there already is skipped."""
+
+    @abstractmethod
+    async def get(self, change_ids: Sequence[str]) -> Changes:
+        """The changes that exist, in the order of the ids."""
+
+    @abstractmethod
+    async def list(
+        self,
+        *,
+        limit: int = 100,
+        before: int | None = None,
+        subject: str | None = None,
+        kind: ChangeKind | None = None,
+    ) -> Changes:
+        """The latest changes (with `sequence < before`, where given), of a subject, of a kind or all; latest first."""
+
+    @abstractmethod
+    async def mark_undone(self, change_id: str, *, at: datetime | None) -> bool:
+        """Sets `undone_at`, or clears it where a change is done again; whether there is such a change."""

@@ -1,7 +1,7 @@
 """Retrieval that counts what it finds, apart from the search itself (001 §3.4)."""
 
 from ..governance.accesses import AccessTally
-from ..ports.retrieval import Retriever
+from ..ports.services import Retriever
 from ..values.changes import ItemKind
 from ..values.hits import HitKind, SearchRequest, SearchResult
 

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from ..ports.language import MAX_RERANKED, Reranker
 from ..ports.record import SystemOfRecord
-from ..ports.retrieval import Retriever
+from ..ports.services import Retriever
 from ..values.errors import Overloaded, Unavailable
 from ..values.hits import Hit, HitKind, SearchRequest, SearchResult
 from ..values.records import Memory

@@ -11,7 +11,7 @@ from ..language.keywords import KeywordAnalyzer
 from ..language.questions import questions_of
 from ..ports.language import Encoder
 from ..ports.record import SystemOfRecord
-from ..ports.retrieval import Retriever
+from ..ports.services import Retriever
 from ..ports.vectors import VectorIndex
 from ..values.entities import Entity
 from ..values.errors import Unavailable

@@ -6,8 +6,15 @@ from itertools import pairwise
 
 from typing_extensions import override
 
-from memory.ports.accesses import Access
-from memory.ports.repositories import EntityRepository, MemoryRepository, RawLog, RelationRepository, Resources, Strings
+from memory.ports.repositories import (
+    Access,
+    EntityRepository,
+    MemoryRepository,
+    RawLog,
+    RelationRepository,
+    Resources,
+    Strings,
+)
 from memory.ports.vectors import Collection
 from memory.values.entities import Entity, EntityRelation
 from memory.values.records import Memory, Resource, ResourceKind

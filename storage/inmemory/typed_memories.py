@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
-from memory.ports.accesses import Access
-from memory.ports.runs import PipelineRun, RunLog
-from memory.ports.typed_memories import TypedMemoryRepository
+from memory.ports.jobs import PipelineRun, RunLog
+from memory.ports.repositories import Access, TypedMemoryRepository
 from memory.ports.vectors import Collection
 from memory.values.typed_memories import MemoryStatus, TypedMemory
 

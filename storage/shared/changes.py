@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import TypeVar
 
-from memory.ports.accesses import Access
+from memory.ports.repositories import Access
 from memory.values.entities import Entity, EntityStatus
 from memory.values.facts import Fact, FactStatus
 from memory.values.records import Memory

@@ -4,7 +4,7 @@ import sqlite3
 
 from typing_extensions import override
 
-from memory.ports.runs import PipelineRun, RunLog
+from memory.ports.jobs import PipelineRun, RunLog
 
 from ..shared.timestamps import microseconds
 from .engine.connections import LanePool

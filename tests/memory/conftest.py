@@ -18,7 +18,7 @@ from memory.indexing.spaces import OneSpace
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.learning.worker import LearningWorker
-from memory.ports.learning import LearnReport
+from memory.ports.services import LearnReport
 from memory.retrieval.retriever import HybridRetriever
 from memory.values.hits import SearchRequest, SearchResult
 from memory.values.records import ResourceKind

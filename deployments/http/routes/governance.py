@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query
 
 from memory.entities.statuses import KeepableKind, id_of, named_or_keepable, set_status
 from memory.entities.undo import latest_change, undo_in
-from memory.ports.runs import PipelineRun
+from memory.ports.jobs import PipelineRun
 from memory.typed_memories.hot_retrieval import RetrievedMemories
 from memory.typed_memories.listing import Conflicts, list_by_status, list_conflicts
 from memory.typed_memories.manager import StoredMemory

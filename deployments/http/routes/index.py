@@ -3,8 +3,7 @@
 from fastapi import APIRouter
 from pydantic import Field
 
-from memory.ports.maintenance import IndexOperation, IndexRun
-from memory.ports.runs import PipelineRun
+from memory.ports.jobs import IndexOperation, IndexRun, PipelineRun
 
 from ..schemas.fields import Flag, Identifier, RequestModel, example
 from ..support.services import ServicesDep

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import AwareDatetime, Field, model_validator
 
 from memory.answering.answers import AnsweredBy
-from memory.ports.learning import LearnReport
+from memory.ports.services import LearnReport
 from memory.values.dialogue import Role, SessionContext, Turn
 from memory.values.entities import Entity
 from memory.values.hits import Hit, HitKind

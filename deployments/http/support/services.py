@@ -11,11 +11,10 @@ from memory.chat.turn import ChatTurn
 from memory.indexing.spaces import PerSpace
 from memory.ports.coordination import RateLimiter
 from memory.ports.generations import ReembeddingService
+from memory.ports.jobs import IndexMaintenance, ReviewService
 from memory.ports.language import Extractor, FloatMatrix, Priority, Resolver, TextKind
-from memory.ports.maintenance import IndexMaintenance
 from memory.ports.record import SystemOfRecord
-from memory.ports.retrieval import Retriever
-from memory.ports.reviews import ReviewService
+from memory.ports.services import Retriever
 from memory.ports.sessions import SessionStore
 from memory.typed_memories.manager import TypedMemoryManager
 

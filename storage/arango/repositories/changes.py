@@ -5,7 +5,7 @@ from datetime import datetime
 
 from typing_extensions import override
 
-from memory.ports.changes import ChangeLog, Changes
+from memory.ports.repositories import ChangeLog, Changes
 from memory.values.changes import Change, ChangeKind
 
 from ...shared.checks import check_moment, check_owner

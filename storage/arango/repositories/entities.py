@@ -5,8 +5,7 @@ from datetime import datetime
 
 from typing_extensions import override
 
-from memory.ports.accesses import Access
-from memory.ports.repositories import EntityRepository
+from memory.ports.repositories import Access, EntityRepository
 from memory.ports.vectors import Collection
 from memory.values.entities import Entity, EntityStatus
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from typing_extensions import override
 
-from memory.ports.accesses import Access
-from memory.ports.repositories import MemoryRepository
+from memory.ports.repositories import Access, MemoryRepository
 from memory.ports.vectors import Collection
 from memory.values.records import Memory
 

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
-from memory.ports.accesses import Access
-from memory.ports.typed_memories import TypedMemoryRepository
+from memory.ports.repositories import Access, TypedMemoryRepository
 from memory.ports.vectors import Collection
 from memory.values.typed_memories import MemoryStatus, TypedMemory
 

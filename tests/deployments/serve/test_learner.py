@@ -18,7 +18,7 @@ from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.learning.worker import LearningWorker
 from memory.ports.generations import VectorModel, VectorSpace
-from memory.ports.maintenance import IndexOperation, RunState
+from memory.ports.jobs import IndexOperation, RunState
 from memory.values.base import utc_now
 from memory.values.errors import Conflict, InvalidField
 from memory.values.records import Resource

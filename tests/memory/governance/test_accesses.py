@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memory.governance import accesses
 from memory.governance.accesses import AccessTally
-from memory.ports.retrieval import Retriever
+from memory.ports.services import Retriever
 from memory.retrieval.counting import CountingRetriever
 from memory.values.changes import ItemKind
 from memory.values.entities import Entity

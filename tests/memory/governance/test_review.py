@@ -12,8 +12,7 @@ from memory.governance.review import review_user
 from memory.governance.review_job import LOCK, PIPELINE, ReviewJob
 from memory.governance.rules import ReviewRules, Verdict
 from memory.jobs.cron import Schedule
-from memory.ports.maintenance import RunState
-from memory.ports.runs import PipelineRun
+from memory.ports.jobs import PipelineRun, RunState
 from memory.values.changes import ChangeActor, ChangeKind
 from memory.values.entities import Entity, EntityStatus
 from memory.values.errors import Conflict, StoreUnavailable

@@ -17,8 +17,7 @@ from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.learning.worker import LearningWorker
 from memory.ports.generations import BulkEmbedder, EmbeddedItem, Selection, VectorModel, VectorSpace, VectorSpaces
-from memory.ports.maintenance import RunState
-from memory.ports.runs import PipelineRun
+from memory.ports.jobs import PipelineRun, RunState
 from memory.ports.vectors import Collection
 from memory.values.errors import Unavailable
 from models.encoder.batched_encoder import BatchedEncoder

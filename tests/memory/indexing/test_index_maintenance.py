@@ -7,7 +7,7 @@ import pytest
 
 from memory.indexing.maintenance import LOCK, BackgroundMaintenance
 from memory.ports.coordination import Locks
-from memory.ports.maintenance import IndexOperation, IndexRun, RunState
+from memory.ports.jobs import IndexOperation, IndexRun, RunState
 from memory.ports.vectors import Collection
 from memory.values.errors import Conflict, StoreUnavailable
 from storage.inmemory.coordination import InMemoryLocks

@@ -12,8 +12,8 @@ from memory.indexing.bulk_passes import ATTEMPTS
 from memory.indexing.maintenance import BackgroundMaintenance
 from memory.indexing.verification import IndexVerifier
 from memory.ports.generations import BulkEmbedder, EmbeddedItem, Selection, VectorModel, VectorSpace
+from memory.ports.jobs import IndexOperation, IndexReport, RunState
 from memory.ports.language import TextKind
-from memory.ports.maintenance import IndexOperation, IndexReport, RunState
 from memory.ports.vectors import Collection, IndexPoint
 from memory.values.errors import StoreUnavailable, Unavailable
 from models.encoder.batched_encoder import BatchedEncoder

@@ -22,10 +22,9 @@ from memory.indexing.verification import IndexVerifier
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.ports.generations import BulkEmbedder, EmbeddedItem, Selection, VectorModel, VectorSpace
+from memory.ports.jobs import PipelineRun, RunState
 from memory.ports.language import Encoder, FloatMatrix, Priority, TextKind
-from memory.ports.maintenance import RunState
-from memory.ports.retrieval import Retriever
-from memory.ports.runs import PipelineRun
+from memory.ports.services import Retriever
 from memory.ports.vectors import Collection
 from memory.retrieval.retriever import HybridRetriever
 from memory.values.base import utc_now

@@ -15,8 +15,7 @@ from memory.indexing.verification import IndexVerifier
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.ports.generations import VectorModel, VectorSpace
-from memory.ports.maintenance import RunState
-from memory.ports.runs import PipelineRun
+from memory.ports.jobs import PipelineRun, RunState
 from memory.ports.vectors import Collection
 from memory.values.records import Resource
 from memory.values.typed_memories import NewTypedMemory

@@ -6,12 +6,17 @@ from datetime import datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
-from memory.ports.accesses import Access
-from memory.ports.changes import ChangeLog
 from memory.ports.facts import CategoryAccessRepository, CategoryRepository, FactRepository, GraphRepository
 from memory.ports.record import Backlog, SystemOfRecord, UnitOfWork
-from memory.ports.repositories import EntityRepository, MemoryRepository, RawLog, RelationRepository
-from memory.ports.typed_memories import TypedMemoryRepository
+from memory.ports.repositories import (
+    Access,
+    ChangeLog,
+    EntityRepository,
+    MemoryRepository,
+    RawLog,
+    RelationRepository,
+    TypedMemoryRepository,
+)
 from memory.ports.vectors import Collection
 from memory.values.changes import ChangeKind
 from memory.values.errors import BadRequest

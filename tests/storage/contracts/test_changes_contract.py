@@ -1,4 +1,4 @@
-"""What every system of record does with the log of changes (`memory.ports.changes`), and with deletion."""
+"""What every system of record does with the log of changes (`memory.ports.repositories`), and with deletion."""
 
 from datetime import datetime, timedelta, timezone
 from types import SimpleNamespace

@@ -5,10 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from memory.ports.accesses import Access
-from memory.ports.maintenance import RunState
+from memory.ports.jobs import PipelineRun, RunState
 from memory.ports.record import SystemOfRecord
-from memory.ports.runs import PipelineRun
+from memory.ports.repositories import Access
 from memory.ports.vectors import Collection
 from memory.values.errors import InvalidField
 from memory.values.typed_memories import MemoryPriority, MemoryStatus, MemoryType

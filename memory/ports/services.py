@@ -1,10 +1,19 @@
-"""The learner's roles: towards those who give it work, and towards bulk indexing, which shares its backlog."""
+"""What the domain's services are to each other: the retriever, the learner, and the worker that learns a backlog."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Set as AbstractSet
 
 from ..values.base import Value
 from ..values.entities import Entity
+from ..values.hits import SearchRequest, SearchResult
+
+
+class Retriever(ABC):
+    """Finds entities and memories of one user (000 §6.4)."""
+
+    @abstractmethod
+    async def search(self, request: SearchRequest) -> SearchResult:
+        """Runs all legs in parallel and fuses them; a leg that fails is named in `degraded`."""
 
 
 class LearnReport(Value):

@@ -1,10 +1,80 @@
-"""Looking after the vector index: what verification found, how far a run is, and the role that starts one."""
+"""Jobs over everybody's memory: their recorded runs (004 §11.4, DESIGN §4), and the roles that start them."""
 
 from abc import ABC, abstractmethod
 from enum import StrEnum
 
+from pydantic import JsonValue
+
 from ..values.base import Timestamp, Value
 from .vectors import Collection
+
+
+class RunState(StrEnum):
+    """How a run is."""
+
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+
+
+class PipelineRun(Value):
+    """One run of a job.
+
+    Args:
+        pipeline: Which job.
+        input: What it was asked to do.
+        output: What it has done so far.
+        cursor: How far it is; a run that broke off goes on from there.
+        total: How many users there were when it began.
+        done: How many of them it has been through.
+        error: What ended it early.
+    """
+
+    run_id: str
+    pipeline: str
+    state: RunState = RunState.RUNNING
+    input: dict[str, JsonValue] = {}
+    output: dict[str, JsonValue] = {}
+    cursor: str | None = None
+    total: int = 0
+    done: int = 0
+    error: str | None = None
+    started_at: Timestamp
+    updated_at: Timestamp
+    ended_at: Timestamp | None = None
+
+
+class RunLog(ABC):
+    """Runs of all jobs; no user's data."""
+
+    @abstractmethod
+    async def save(self, run: PipelineRun) -> None:
+        """Inserts or replaces by `run_id`."""
+
+    @abstractmethod
+    async def latest(self, pipeline: str, *, limit: int = 1) -> list[PipelineRun]:
+        """The latest runs of a job by `started_at`, latest first."""
+
+
+class ReviewService(ABC):
+    """Reviews by the rules of 001 §4.1; one run at a time over all processes."""
+
+    @abstractmethod
+    async def start(self, *, user_id: str | None = None, dry_run: bool = False) -> PipelineRun:
+        """Starts a review of one user or of all and returns at once; the run goes on whoever watches.
+
+        Args:
+            user_id: Whose memory; everybody's where not given.
+            dry_run: Say what would be done and change nothing.
+
+        Raises:
+            Conflict: One is under way.
+            Unavailable: Whether one is under way cannot be told.
+        """
+
+    @abstractmethod
+    async def last_run(self) -> PipelineRun | None:
+        """The run under way, else the last one that is recorded."""
 
 
 class CollectionReport(Value):
@@ -55,14 +125,6 @@ class IndexOperation(StrEnum):
     VERIFY = "verify"
     MEND = "mend"
     REBUILD = "rebuild"
-
-
-class RunState(StrEnum):
-    """How a run is."""
-
-    RUNNING = "running"
-    DONE = "done"
-    FAILED = "failed"
 
 
 class IndexRun(Value):
