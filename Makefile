@@ -1,40 +1,60 @@
-# Two commands: `make serve` and `make test`. Each makes its own environment first; nothing else has to be installed.
+# `make serve` and `make test`; `make help` lists the rest. Each target makes its own environment first: nothing but
+# make and Python has to be installed.
 # The first of these that runs: a name on PATH may be a shim without the version behind it.
 PYTHON ?= $(shell for p in python3.11 python3.12 python3; do \
 	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 13))' 2>/dev/null && echo $$p && break; done)
 # Processes of the unit tests; each loads torch.
 WORKERS ?= 2
+# What `make quick` tests: no networks, no stores on disk, no HTTP.
+QUICK := tests/memory tests/jiyi tests/test_citations.py tests/test_documentation.py
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: serve stop test check unit e2e clean
+.DEFAULT_GOAL := help
+.PHONY: help serve stop test quick check format unit e2e docs coverage clean
 
-serve: $(READY)
+help: ## Lists the targets
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+serve: $(READY) ## Starts the service in the background and prints its URL
 	$(BIN)/jiyi up
 
-stop: $(READY)
+stop: $(READY) ## Ends the service; all data is kept
 	$(BIN)/jiyi down
 
-test: check unit e2e
+test: check docs unit e2e ## Everything: checks, documentation, unit tests, end-to-end tests on real Ray
 
-check: $(READY)
+quick: check ## Checks and fast tests, in under a minute: before each commit
+	$(BIN)/pytest -m "not e2e" $(QUICK)
+
+check: $(READY) ## Format, lint, types and import rules
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-unit: $(READY)
+format: $(READY) ## Formats the code and sorts imports
+	$(BIN)/ruff check --select I --fix .
+	$(BIN)/ruff format .
+
+unit: $(READY) ## All tests but the end-to-end ones
 	$(BIN)/pytest -m "not e2e" --numprocesses $(WORKERS) --dist loadfile
 
-e2e: $(READY)
+e2e: $(READY) ## Tests that start the whole service
 	$(BIN)/pytest -m e2e
+
+docs: $(READY) ## Builds the documentation into build/site; a dead link is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+coverage: $(READY) ## Unit tests with coverage of the shipped packages
+	$(BIN)/pytest -m "not e2e" --numprocesses $(WORKERS) --dist loadfile --cov --cov-report=term:skip-covered
 
 $(READY): pyproject.toml constraints.txt
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[dev]"
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[dev,docs]"
 	touch $(READY)
 
-clean:
-	rm -rf $(VENV) build *.egg-info
+clean: ## Removes the environment and what was built
+	rm -rf $(VENV) build dist *.egg-info

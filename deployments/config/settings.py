@@ -82,7 +82,7 @@ class ModelArgs(_Section):
 
 class ReembeddingArgs(_Section):
     """Embedding much at once, beside what serves people: everything with another model, the index of `jiyi index
-    rebuild`, a corpus that was imported (DESIGN §8, docs/reembedding.md).
+    rebuild`, a corpus that was imported (DESIGN §8, docs/how-to/re-embedding.md).
 
     Args:
         actors: Encoders in the pool, each with the model's weights in its memory.

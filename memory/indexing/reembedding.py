@@ -1,4 +1,4 @@
-"""Changes the model of all vectors while everything goes on (DESIGN §8; docs/reembedding.md has the picture).
+"""Changes the model of all vectors while everything goes on (DESIGN §8; docs/how-to/re-embedding.md has the picture).
 
 Why nothing is lost: from the moment a run is recorded, what changes is written to both generations before it leaves
 the outbox. So whatever the walk through the record does not see as it is in the end, the outbox brings; and the walk's

@@ -1,0 +1,215 @@
+"""MkDocs hook: writes the reference of endpoints, settings and commands from the code, where a page has its marker."""
+
+import inspect
+import json
+import re
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from typing import get_args
+
+import typer.main
+from pydantic import BaseModel
+from pydantic_core import PydanticUndefined
+
+from deployments.config.settings import AppArgs
+from deployments.http.app import build_http
+from jiyi.cli import app as command_line
+
+_DEPTH = 4
+"""How deep an example of a reply goes."""
+
+Schema = Mapping[str, Any]
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Replaces the markers of a page by what they stand for."""
+    for marker, render in _MARKERS.items():
+        if marker in markdown:
+            markdown = markdown.replace(marker, render())
+    return markdown
+
+
+def http_reference() -> str:
+    """Every endpoint by tag, with its parameters and examples of a request and a reply."""
+    # FastAPI asks for the services only when the app starts.
+    document = build_http(nullcontext).openapi()  # type: ignore[arg-type]
+    sections: dict[str, list[str]] = {}
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            tag = (operation.get("tags") or ["other"])[0]
+            sections.setdefault(tag, []).append(_endpoint(method.upper(), path, operation, document))
+    return "\n".join(f"## {tag.capitalize()}\n\n" + "\n".join(parts) for tag, parts in sections.items())
+
+
+def settings_reference() -> str:
+    """Every setting with its variable, type, default and description."""
+    return "\n".join(_settings_table(AppArgs, "JIYI_", "Top level"))
+
+
+def command_reference() -> str:
+    """Every command with its options."""
+    return "\n".join(_command(typer.main.get_command(command_line), "jiyi"))
+
+
+_MARKERS: Mapping[str, Callable[[], str]] = {
+    "<!-- http reference -->": http_reference,
+    "<!-- settings reference -->": settings_reference,
+    "<!-- command reference -->": command_reference,
+}
+
+
+def _endpoint(method: str, path: str, operation: Schema, document: Schema) -> str:
+    lines = [f"### {method} {path}", "", operation.get("description") or operation.get("summary", ""), ""]
+    if parameters := operation.get("parameters"):
+        lines += ["| parameter | in | type | default | |", "|---|---|---|---|---|"]
+        for parameter in parameters:
+            schema = parameter.get("schema", {})
+            default = "required" if parameter.get("required") else _code(schema.get("default"))
+            text = _cell(parameter.get("description", ""))
+            lines.append(f"| `{parameter['name']}` | {parameter['in']} | {_type(schema)} | {default} | {text} |")
+        lines.append("")
+    body = _content_schema(operation.get("requestBody", {}))
+    if body is not None:
+        lines += _block("Request", _request_example(body, document))
+    for status, response in operation.get("responses", {}).items():
+        schema = _content_schema(response)
+        if status.startswith("2") and schema:
+            lines += _block(f"Reply {status}", _example(schema, document, _DEPTH))
+    return "\n".join(lines)
+
+
+def _content_schema(content: Schema) -> Schema | None:
+    for media_type, value in content.get("content", {}).items():
+        if media_type.endswith("json"):
+            return dict(value.get("schema", {}))
+    return None
+
+
+def _request_example(schema: Schema, document: Schema) -> Any:
+    target = _resolved(schema, document)
+    examples = target.get("examples") or ([target["example"]] if "example" in target else [])
+    return examples[0] if examples else _example(schema, document, _DEPTH)
+
+
+def _resolved(schema: Schema, document: Schema) -> Schema:
+    while "$ref" in schema:
+        schema = document["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
+    return schema
+
+
+def _example(schema: Schema, document: Schema, depth: int, name: str = "") -> Any:
+    """A value of a schema: its example or default, else one that its type suggests."""
+    schema = _resolved(schema, document)
+    if "examples" in schema:
+        return schema["examples"][0]
+    if schema.get("default") is not None:
+        return schema["default"]
+    for key in ("enum", "const"):
+        if key in schema:
+            return schema[key][0] if key == "enum" else schema[key]
+    for key in ("anyOf", "oneOf", "allOf"):
+        if key in schema:
+            options = [option for option in schema[key] if option.get("type") != "null"]
+            return _example(options[0], document, depth, name) if options else None
+    match schema.get("type"):
+        case "object" if depth > 0:
+            fields = schema.get("properties", {})
+            return {field: _example(value, document, depth - 1, field) for field, value in fields.items()}
+        case "array" if depth > 0:
+            items = _example(schema.get("items", {}), document, depth - 1, name)
+            return [items] if items not in ({}, None) else []
+        case "object":
+            return {}
+        case "array":
+            return []
+        case "integer":
+            return max(1, int(schema.get("minimum", 1)))
+        case "number":
+            return 0.81
+        case "boolean":
+            return True
+        case "string":
+            return "2026-11-23T03:31:23Z" if schema.get("format") == "date-time" else (name or "text")
+    return None
+
+
+def _settings_table(model: type[BaseModel], prefix: str, title: str) -> list[str]:
+    described = _described_arguments(model)
+    introduction = inspect.cleandoc(model.__doc__ or "").split("\n\nArgs:")[0].split("\n\nAttributes:")[0]
+    lines = [f"## {title}", "", introduction, "", "| variable | type | default | |", "|---|---|---|---|"]
+    nested = []
+    for name, field in model.model_fields.items():
+        section = next((kind for kind in (field.annotation, *get_args(field.annotation)) if _is_section(kind)), None)
+        variable = f"{prefix}{name.upper()}"
+        if section is not None:
+            nested.append((section, variable + "__", name))
+            continue
+        default = None if field.default is PydanticUndefined else field.default
+        kind = (
+            re.sub(r"<class '([\w.]+)'>", r"\1", str(field.annotation)).replace("typing.", "").replace("pathlib.", "")
+        )
+        text = field.description or described.get(name, "")
+        lines.append(f"| `{variable}` | {_cell(f'`{kind}`')} | {_code(default)} | {_cell(text)} |")
+    lines.append("")
+    for section, nested_prefix, name in nested:
+        lines += _settings_table(section, nested_prefix, f"`{name}`")
+    return lines
+
+
+def _is_section(kind: Any) -> bool:
+    return inspect.isclass(kind) and issubclass(kind, BaseModel)
+
+
+def _described_arguments(model: type[BaseModel]) -> dict[str, str]:
+    """Descriptions of the `Args:` of a docstring, by name; several names may share one."""
+    block = inspect.cleandoc(model.__doc__ or "").partition("Args:\n")[2].split("\n\n")[0]
+    found = {}
+    for entry in re.split(r"\n(?=    \S)", block):
+        names, separator, text = entry.strip().partition(": ")
+        if separator:
+            found |= {name.strip(): " ".join(text.split()) for name in names.split(",")}
+    return found
+
+
+def _command(command: Any, path: str) -> list[str]:
+    if children := getattr(command, "commands", None):
+        lines = [] if path == "jiyi" else [f"## {path}", "", command.help or "", ""]
+        for name, child in children.items():
+            lines += _command(child, f"{path} {name}")
+        return lines
+    lines = [f"### {path}", "", command.help or "", "", "| option | default | |", "|---|---|---|"]
+    for parameter in command.params:
+        if parameter.name == "help":
+            continue
+        names = ", ".join(f"`{name}`" for name in parameter.opts)
+        if parameter.param_type_name == "argument":
+            names = f"`{(parameter.name or '').upper()}`"
+        default = parameter.default if isinstance(parameter.default, str | int | float | bool) else None
+        lines.append(f"| {names} | {_code(default)} | {_cell(getattr(parameter, 'help', '') or '')} |")
+    return [*lines, ""]
+
+
+def _type(schema: Schema) -> str:
+    if "anyOf" in schema:
+        return " or ".join(_type(option) for option in schema["anyOf"] if option.get("type") != "null")
+    if "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema["enum"])
+    return str(schema.get("type", schema.get("$ref", "").rsplit("/", 1)[-1]))
+
+
+def _block(title: str, value: Any) -> list[str]:
+    return [f"**{title}**", "", "```json", json.dumps(value, ensure_ascii=False, indent=2), "```", ""]
+
+
+def _code(value: Any) -> str:
+    return "" if value is None else f"`{_cell(str(value))}`"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
