@@ -28,8 +28,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.common.workload import QUERIES
-from benchmarks.load.closed_loop import run_closed_loop
 from benchmarks.load.http import HttpCaller
+from benchmarks.load.loops import run_closed_loop
 from deployments.config.settings import AppArgs
 from jiyi import service
 

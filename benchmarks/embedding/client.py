@@ -15,8 +15,7 @@ from typing import Any
 
 from benchmarks.embedding.transports import InProcess, Transport, open_transport
 from benchmarks.embedding.workloads import WORKLOADS, Workload, checked_requests
-from benchmarks.load.closed_loop import run_closed_loop
-from benchmarks.load.open_loop import long_enough, poisson_schedule, run_open_loop
+from benchmarks.load.loops import long_enough, poisson_schedule, run_closed_loop, run_open_loop
 
 _TIMEOUT_S = 20.0
 _CLOSED_TIMEOUT_S = 300.0

@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.embedding.environments import ensure
-from benchmarks.embedding.model_folders import plain_folder
 from benchmarks.embedding.peers import BASELINE, PEERS, SENTENCE_TRANSFORMERS, Peer
 from benchmarks.embedding.servers import Running, our_service, peer_server, thread_variables
 from benchmarks.embedding.workloads import WORKLOADS
 from deployments.host.cluster import RAY_ENVIRONMENT
 
+_MODEL_CONFIG = "sentence_bert_config.json"
 _REPOSITORY = Path(__file__).parents[2]
 SHARES = (0.5, 0.7, 0.9)
 _EQUAL_SHARE = 0.7
@@ -207,3 +207,22 @@ class Rounds:
 
 def _read(written: list[list[str]]) -> list[npt.NDArray[np.float32]]:
     return [np.stack([np.frombuffer(base64.b64decode(row), "<f4") for row in matrix]) for matrix in written]
+
+
+def plain_folder(model: Path, into: Path) -> Path:
+    """A folder of links to the model's files, with a configuration that sentence-transformers before 4 can read.
+
+    Args:
+        model: The prepared folder.
+        into: A new folder.
+
+    Returns:
+        `into`.
+    """
+    into.mkdir(parents=True)
+    for entry in model.iterdir():
+        if entry.name != _MODEL_CONFIG:
+            (into / entry.name).symlink_to(entry)
+    config = json.loads((model / _MODEL_CONFIG).read_text())
+    (into / _MODEL_CONFIG).write_text(json.dumps({"max_seq_length": config["max_seq_length"], "do_lower_case": False}))
+    return into

@@ -4,9 +4,8 @@ import asyncio
 import json
 
 from benchmarks.common.workload import QUERIES
-from benchmarks.load.closed_loop import run_closed_loop
 from benchmarks.load.http import HttpCaller
-from benchmarks.load.open_loop import poisson_schedule, run_open_loop
+from benchmarks.load.loops import poisson_schedule, run_closed_loop, run_open_loop
 
 _PER_S = 2.0
 _TIMEOUT_S = 900.0

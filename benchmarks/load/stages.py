@@ -5,9 +5,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from benchmarks.load.closed_loop import run_closed_loop
 from benchmarks.load.http import HttpCaller
-from benchmarks.load.open_loop import Send, long_enough, poisson_schedule, run_open_loop
+from benchmarks.load.loops import Send, long_enough, poisson_schedule, run_closed_loop, run_open_loop
 from benchmarks.load.samples import Run
 from benchmarks.load.scenarios import PlannedRequest, Planner
 from benchmarks.load.service_meter import ServiceMeter, Spent, spent

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-import benchmarks
+from benchmarks.extraction import learned_entities
 from benchmarks.extraction.learned_entities import read, replay, sample, score
 from memory.extraction.extractor import RuleExtractor
 
-_JUDGED = sorted((Path(benchmarks.__file__).parent / "data").glob("learned_entities_*.tsv"))
+_JUDGED = sorted((Path(learned_entities.__file__).parent / "data").glob("learned_entities_*.tsv"))
 _SAID = ("我同事叫張怡君。", "張怡君在台積電上班。", "台積電的總部在新竹。", "台 積 電 的總部在新竹。")
 _SETS = ["memdaily"]
 
@@ -23,6 +23,10 @@ def data(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "talk.json").write_text(json.dumps([{"tid": 0, "message_list": messages}]))
     return tmp_path
+
+
+def test_there_are_judged_files() -> None:
+    assert _JUDGED
 
 
 @pytest.mark.parametrize("path", _JUDGED, ids=lambda path: path.stem)

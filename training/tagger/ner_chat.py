@@ -3,7 +3,7 @@
 A template's slots are filled with names that the sets mark (training rows only), and, for products and codes, with
 names made of syllables, characters of brands, heads and numbers, so that what is learned is the place in the sentence
 and the look of a name rather than a list. A fifth are sentences without any name. Names of the hand-labelled chat set
-(`benchmarks/chat_names.txt`) are never used.
+(`benchmarks/extraction/data/chat_names.txt`) are never used.
 """
 
 import json

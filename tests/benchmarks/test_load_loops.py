@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.load.closed_loop import run_closed_loop
-from benchmarks.load.open_loop import long_enough, poisson_schedule, run_open_loop
+from benchmarks.load.loops import long_enough, poisson_schedule, run_closed_loop, run_open_loop
 from benchmarks.load.samples import TIMEOUT, Run, Sample, percentile
 
 _RATES = st.floats(min_value=0.1, max_value=500)

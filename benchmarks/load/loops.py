@@ -1,10 +1,12 @@
-"""Open-loop load: a request leaves when it is due, whether or not earlier ones were answered (SERVING §5).
+"""Open-loop load, where a request leaves when it is due (SERVING §5), and closed-loop load, where callers wait.
 
-A closed loop stops asking while the server stalls, so it never sees the queue that real users would stand in. Here
-arrivals are Poisson, as those of many independent users are, and latency is counted from the intended send time.
+A closed loop stops asking while the server stalls, so it never sees the queue that real users would stand in: it finds
+capacity. In the open loop arrivals are Poisson, as those of many independent users are, and latency is counted from the
+intended send time.
 """
 
 import asyncio
+import math
 import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -51,14 +53,50 @@ async def run_open_loop(send: Send, schedule: Sequence[float], *, seconds: float
     samples: list[Sample] = []
     cpu, begin = time.process_time(), clock()
 
-    async def one(index: int, due_s: float) -> None:
+    async def send_one(index: int, due_s: float) -> None:
         samples.append(await sent(send, index, due_s=due_s, begin=begin, timeout_s=timeout_s))
 
     async with asyncio.TaskGroup() as group:
         for index, due_s in enumerate(schedule):
             await asyncio.sleep(max(0.0, begin + due_s - clock()))
-            group.create_task(one(index, due_s))
+            group.create_task(send_one(index, due_s))
     return Run(samples, seconds, clock() - begin, time.process_time() - cpu)
+
+
+async def run_closed_loop(
+    send: Send, *, callers: int, requests: int | None = None, seconds: float = math.inf, timeout_s: float
+) -> Run:
+    """Lets callers send requests 0, 1, 2, …, each its next when the last was answered.
+
+    Sending ends after so many requests or so much time; what is under way is waited for.
+
+    Args:
+        send: Sends one request.
+        callers: Requests under way at once.
+        requests: How many to send; None for as many as fit into `seconds`.
+        seconds: When to stop sending.
+        timeout_s: When to give a request up.
+
+    Raises:
+        ValueError: Neither bound is given.
+    """
+    if requests is None and math.isinf(seconds):
+        raise ValueError("give requests or seconds")
+    clock = asyncio.get_running_loop().time
+    samples: list[Sample] = []
+    next_index = 0
+    cpu, begin = time.process_time(), clock()
+
+    async def caller() -> None:
+        nonlocal next_index
+        while (requests is None or next_index < requests) and clock() - begin < seconds:
+            index = next_index
+            next_index += 1
+            samples.append(await sent(send, index, due_s=None, begin=begin, timeout_s=timeout_s))
+
+    await asyncio.gather(*(caller() for _ in range(callers)))
+    elapsed_s = clock() - begin
+    return Run(samples, min(seconds, elapsed_s), elapsed_s, time.process_time() - cpu)
 
 
 async def sent(send: Send, index: int, *, due_s: float | None, begin: float, timeout_s: float) -> Sample:
