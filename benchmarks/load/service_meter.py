@@ -15,7 +15,7 @@ from benchmarks.load.http import HttpCaller
 from deployments.host.cluster import members
 
 _REPLICA = re.compile(r"ray::ServeReplica:[^:]+:(\w+)")
-_TOKENS = re.compile(r'^jiyi_part\{figure="tokens",part="embedder"\} (\S+)', re.MULTILINE)
+_TOKENS = re.compile(r'^jiyi_part\{figure="tokens",part="embedder",replica="\w+"\} (\S+)', re.MULTILINE)
 _QUIET_LOOKS, _LOOK_S = 3, 0.5
 OTHER = "cluster"
 """All that is no replica: proxy, controller, raylet, session server, supervisor."""
@@ -71,7 +71,7 @@ class ServiceMeter:
 
     async def read(self) -> Reading:
         """The counters now."""
-        tokens = _TOKENS.search((await self._caller.fetch("GET", "/metrics")).decode())
+        metrics = (await self._caller.fetch("GET", "/metrics")).decode()
         cpu: defaultdict[str, float] = defaultdict(float)
         for process in self._processes:
             try:
@@ -85,7 +85,7 @@ class ServiceMeter:
             at_s=time.monotonic(),
             cpu_s=cpu,
             machine_busy_s=machine.user + machine.system + machine.nice,
-            tokens=float(tokens[1]) if tokens else 0.0,
+            tokens=sum(map(float, _TOKENS.findall(metrics))),
         )
 
     async def wait_until_learned(self, limit_s: float) -> float:

@@ -4,6 +4,9 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 
+from ray import serve
+from ray.serve.handle import DeploymentHandle
+
 from memory.chat.additions import MemoryAdditions
 from memory.chat.turn import ChatTurn
 from memory.governance.accesses import AccessTally
@@ -28,6 +31,7 @@ from ..remote.handles import (
     RemoteReviews,
 )
 from ..telemetry.metrics import MeteredExtractor, MeteredResolver, MeteredRetriever, ServiceMetrics
+from ..telemetry.replicas import Figures
 from .engines import make_answerer
 from .generations import open_generations, open_spaces
 from .governance import make_protection, tally_figures
@@ -106,10 +110,14 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
         embeddings=PerSpace(spaces, partial(_embedding, RemoteEmbedder(remotes["embedder"]))),
         metrics=metrics,
         probes={
-            **{name: _part_probe(remote) for name, remote in remotes.items()},
             **store_probes(record=record, index=generations.index(model), short_lived=short_lived),
             "governance": _tally_probe(tally),
         },
+        parts={
+            name: partial(remote.call_each_replica, "report", deadline_s=_PROBE_DEADLINE_S)
+            for name, remote in remotes.items()
+        },
+        ingress_reports=partial(_this_deployment().call_each_replica, "report"),
         required=frozenset({*parts} - _OPTIONAL) | ({"record"} if args.stores == "embedded" else set()),
     )
     await tally.close()
@@ -124,16 +132,15 @@ def _embedding(embedder: RemoteEmbedder, space: VectorSpace) -> Embedding:
     return Embedding(names, dimension, RemoteEncoder(embedder, model_id=model_id, dimension=dimension).encode_counted)
 
 
-def _part_probe(remote: Remote) -> Probe:
-    async def stats() -> Mapping[str, float | str]:
-        figures: Mapping[str, float | str] = await remote.call("stats", deadline_s=_PROBE_DEADLINE_S)
-        return figures
-
-    return stats
+def _this_deployment() -> Remote:
+    """All replicas of the deployment that this process is a replica of."""
+    context = serve.get_replica_context()
+    handle: Handle = DeploymentHandle(context.deployment, context.app_name)
+    return Remote(handle, component="ingress", deadline_s=_PROBE_DEADLINE_S)
 
 
 def _tally_probe(tally: AccessTally) -> Probe:
-    async def figures() -> Mapping[str, float | str]:
+    async def figures() -> Figures:
         return tally_figures(tally)
 
     return figures

@@ -11,12 +11,11 @@ from memory.values.errors import StoreUnavailable
 from storage.resilience.journaled_record import JournaledRecord
 
 from ..http.support.services import Probe
+from ..telemetry.replicas import Figures
 from .stores import ShortLived
 
 _REST = 20.0
 _PING_S = 0.5
-
-Figures = Mapping[str, float | str]
 
 
 class _Store(Protocol):

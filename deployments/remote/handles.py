@@ -56,6 +56,15 @@ class Remote:
         """
         return await self.within(self._until_answered(method, args), deadline_s=deadline_s)
 
+    async def call_each_replica(self, method: str, *args: Any, deadline_s: float | None = None) -> list[Any]:
+        """Calls a method of every replica that runs, and leaves out those that end meanwhile.
+
+        Raises:
+            JiyiError: What a replica raised.
+            Unavailable: No replica answered, or not all of them, before the deadline.
+        """
+        return await self.within(self._until_each_answered(method, args), deadline_s=deadline_s)
+
     async def within(self, answer: Awaitable[T], *, deadline_s: float | None = None) -> T:
         """Waits for what the deployment is to give.
 
@@ -84,13 +93,30 @@ class Remote:
                     f"{self.component} has too much to do", retry_after_s=error.retry_after_s or 1.0
                 ) from error
             except RayTaskError as error:
-                if isinstance(error.cause, JiyiError):
-                    raise error.cause from None
-                raise
+                raise _cause(error) from None
             except DeploymentUnavailableError as error:
                 raise Unavailable(f"{self.component} could not be started", component=self.component) from error
             except _GONE:
                 await asyncio.sleep(_RETRY_PAUSE_S)
+
+    async def _until_each_answered(self, method: str, args: tuple[Any, ...]) -> list[Any]:
+        while True:
+            try:
+                results = await self._handle.broadcast(method, *args).results_async(return_exceptions=True)
+            except DeploymentUnavailableError:  # no replica runs: one may be starting
+                results = []
+            answers = [result for result in results if not isinstance(result, _GONE)]
+            for answer in answers:
+                if isinstance(answer, BaseException):
+                    raise _cause(answer)
+            if answers:
+                return answers
+            await asyncio.sleep(_RETRY_PAUSE_S)
+
+
+def _cause(error: BaseException) -> BaseException:
+    """What a replica raised on purpose, else the error as Ray gave it."""
+    return error.cause if isinstance(error, RayTaskError) and isinstance(error.cause, JiyiError) else error
 
 
 class RemoteExtractor(Extractor):

@@ -3,14 +3,17 @@
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
+from typing_extensions import override
+
 from memory.ports.language import Priority
 from memory.values.errors import JiyiError
 
 from ..remote.embedder import Encoded, EncodeRequest
+from ..telemetry.replicas import Figures, Reporting
 from .encoders import Encoders
 
 
-class Embedder:
+class Embedder(Reporting):
     """One encoder a model, each with its batcher; the event loop only enqueues."""
 
     def __init__(self, *, encoders: Callable[[], Encoders]) -> None:
@@ -21,7 +24,8 @@ class Embedder:
         """Encodes what several callers ask for: for each in order its vectors, or why there are none."""
         return await self._encoders.embed(requests, priority)
 
-    async def stats(self) -> dict[str, float | str]:
+    @override
+    async def stats(self) -> Figures:
         """What the batcher has done and what waits, and in what the models compute."""
         return {**asdict(self._encoders.stats()), "dtype": self._encoders.dtypes()}
 

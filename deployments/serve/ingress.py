@@ -7,6 +7,7 @@ from fastapi import FastAPI
 
 from ..http.app import build_http
 from ..http.support.services import Services
+from ..telemetry.replicas import IngressReport
 
 
 class Ingress:
@@ -17,4 +18,10 @@ class Ingress:
 
     def __serve_build_asgi_app__(self) -> FastAPI:
         """Ray Serve's hook for an app that is built in the replica."""
-        return build_http(self._services)
+        self._app = build_http(self._services)
+        return self._app
+
+    async def report(self) -> IngressReport:
+        """What this replica counts, and how it reaches the stores."""
+        services: Services = self._app.state.services
+        return await services.report()

@@ -4,10 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from typing_extensions import override
+
 from memory.ports.language import Extractor, Priority, Reranker, Resolver
 from memory.values.mentions import Extraction
 from memory.values.resolutions import CoreferenceResult, ResolutionRequest
 
+from ..telemetry.replicas import Figures, Reporting
 from .running_models import RunningModels
 
 RoleT = TypeVar("RoleT")
@@ -21,7 +24,7 @@ class LanguageParts(Generic[RoleT]):
     models: RunningModels
 
 
-class _LanguageDeployment(Generic[RoleT]):
+class _LanguageDeployment(Reporting, Generic[RoleT]):
     """What all of them tell Ray Serve and the operator."""
 
     def __init__(self, *, parts: Callable[[], LanguageParts[RoleT]]) -> None:
@@ -29,7 +32,8 @@ class _LanguageDeployment(Generic[RoleT]):
         self._role = made.role
         self._models = made.models
 
-    async def stats(self) -> dict[str, float | str]:
+    @override
+    async def stats(self) -> Figures:
         """How the models in it are; answers at once, so it also says that the deployment is there."""
         return self._models.figures()
 

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from typing_extensions import override
+
 from memory.governance.review_job import ReviewJob
 from memory.indexing.bulk import BulkIndexing
 from memory.indexing.maintenance import BackgroundMaintenance
@@ -11,6 +13,8 @@ from memory.indexing.reembedding import Reembedding
 from memory.learning.worker import LearningWorker
 from memory.ports.jobs import IndexOperation, IndexRun, PipelineRun
 from memory.ports.services import LearnReport
+
+from ..telemetry.replicas import Figures, Reporting
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,7 @@ class LearnerParts:
     reviews: ReviewJob
 
 
-class LearnerDeployment:
+class LearnerDeployment(Reporting):
     """The learning loop; its work list is in the system of record, so a crash loses nothing."""
 
     def __init__(self, *, parts: Callable[[], LearnerParts]) -> None:
@@ -83,7 +87,8 @@ class LearnerDeployment:
         """See `ReviewService.last_run`."""
         return await self._reviews.last_run()
 
-    async def stats(self) -> dict[str, float | str]:
+    @override
+    async def stats(self) -> Figures:
         """Totals since this replica started, and how the last run over the index is."""
         learned, error = self._worker.learned, self._worker.waits_for
         return {

@@ -2,11 +2,15 @@
 
 from collections.abc import Callable
 
+from typing_extensions import override
+
 from memory.ports.services import Retriever
 from memory.values.hits import SearchRequest, SearchResult
 
+from ..telemetry.replicas import Figures, Reporting
 
-class RetrieverDeployment:
+
+class RetrieverDeployment(Reporting):
     """Runs all search legs and fuses them."""
 
     def __init__(self, *, retriever: Callable[[], Retriever]) -> None:
@@ -16,6 +20,7 @@ class RetrieverDeployment:
         """See `memory.ports.services.Retriever.search`."""
         return await self._retriever.search(request)
 
-    async def stats(self) -> dict[str, float]:
+    @override
+    async def stats(self) -> Figures:
         """Answers, so it is there."""
         return {}

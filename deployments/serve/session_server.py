@@ -2,17 +2,22 @@
 
 from collections.abc import Callable
 
+from typing_extensions import override
+
 from storage.redis.server import LocalRedisServer
 
+from ..telemetry.replicas import Figures, Reporting
 
-class SessionServer:
+
+class SessionServer(Reporting):
     """Starts the local session server, restarts it when it dies, ends it with the service; one replica."""
 
     def __init__(self, *, server: Callable[[], LocalRedisServer]) -> None:
         self._server = server()
         self._server.start()
 
-    async def stats(self) -> dict[str, float]:
+    @override
+    async def stats(self) -> Figures:
         """How often the server had to be started again."""
         return {"restarts": self._server.restarts}
 

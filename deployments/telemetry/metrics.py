@@ -1,9 +1,11 @@
 """The metrics of 000 §9.2 in Prometheus form, and the wrappers that feed them (STYLE §1: behaviour by wrapping)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from time import perf_counter
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Histogram, Metric, generate_latest
+from prometheus_client.registry import Collector
+from typing_extensions import override
 
 from memory.ports.language import Extractor, Resolver
 from memory.ports.services import Retriever
@@ -11,14 +13,16 @@ from memory.values.hits import SearchRequest, SearchResult
 from memory.values.mentions import Extraction
 from memory.values.resolutions import CoreferenceResult, ResolutionRequest
 
+from .replicas import Figures, IngressReport, ReplicaReport
+
 _BUCKETS_MS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
 
 
 class ServiceMetrics:
-    """One registry a process; dots of the names in 000 §9.2 become underscores."""
+    """What one ingress replica counts and times; dots of the names in 000 §9.2 become underscores."""
 
     def __init__(self) -> None:
-        self.registry = CollectorRegistry()
+        self._registry = CollectorRegistry()
         self.resolve_ms = self._histogram("entity_memory_resolve_latency_ms", "Coreference resolution")
         self.extract_ms = self._histogram("entity_memory_extract_latency_ms", "Entity extraction")
         self.search_ms = self._histogram("entity_memory_search_latency_ms", "Search")
@@ -27,41 +31,79 @@ class ServiceMetrics:
         self.hits = self._counter("entity_memory_recall_hits", "Searches that found something")
         self.misses = self._counter("entity_memory_recall_misses", "Searches that found nothing")
         self.degraded = Counter(
-            "jiyi_degraded", "Requests in which a part could not do its work", ["part"], registry=self.registry
+            "jiyi_degraded", "Requests in which a part could not do its work", ["part"], registry=self._registry
         )
-        self._extracted = self._gauge("entity_memory_extractions_count", "New entities since the learner started")
-        self._entities = self._gauge("entity_memory_storage_count", "Entities stored")
-        self._bytes = self._gauge("entity_memory_storage_size_bytes", "Size of the system of record")
-        self._parts = Gauge(
-            "jiyi_part", "Figures that the parts of the service report", ["part", "figure"], registry=self.registry
-        )
-        self._up = Gauge("jiyi_up", "1 where a part answers", ["part"], registry=self.registry)
 
     def _histogram(self, name: str, text: str) -> Histogram:
-        return Histogram(name, f"{text}, in milliseconds", buckets=_BUCKETS_MS, registry=self.registry)
+        return Histogram(name, f"{text}, in milliseconds", buckets=_BUCKETS_MS, registry=self._registry)
 
     def _counter(self, name: str, text: str) -> Counter:
-        return Counter(name, text, registry=self.registry)
+        return Counter(name, text, registry=self._registry)
 
-    def _gauge(self, name: str, text: str) -> Gauge:
-        return Gauge(name, text, registry=self.registry)
+    def collect(self) -> list[Metric]:
+        """All metrics with their values now; they can be sent to another replica."""
+        return list(self._registry.collect())
 
-    def render(self, parts: Mapping[str, Mapping[str, float | str] | None]) -> bytes:
-        """The exposition text, with what the parts say now; None stands for a part that did not answer."""
-        for part, figures in parts.items():
-            self._up.labels(part).set(figures is not None)
-            for figure, value in (figures or {}).items():
-                if not isinstance(value, str):
-                    self._parts.labels(part, figure).set(value)
-        record, learner = parts.get("record") or {}, parts.get("learner") or {}
-        for gauge, figures, name in (
-            (self._entities, record, "entities"),
-            (self._bytes, record, "size_bytes"),
-            (self._extracted, learner, "new_entities"),
-        ):
-            if name in figures:
-                gauge.set(float(figures[name]))
-        return generate_latest(self.registry)
+
+def render_metrics(ingress: Sequence[IngressReport], parts: Mapping[str, Sequence[ReplicaReport]]) -> bytes:
+    """The metrics of the whole service in Prometheus' text format; the label `replica` names who reported them.
+
+    Ray's own way (`ray.serve.metrics`) is not taken: its agents export each name as `ray_…`, ten seconds late, and make
+    up the sums of histograms from their buckets, on a port of every node.
+
+    Args:
+        ingress: A report of every ingress replica.
+        parts: A report of every replica of each deployment behind it; none for one that does not answer.
+    """
+    figures = Metric("jiyi_part", "Figures that the parts of the service report", "gauge")
+    up = Metric("jiyi_up", "1 where a part answers", "gauge")
+    families = {figures.name: figures, up.name: up}
+    for report in ingress:
+        for metric in report.metrics:
+            family = families.setdefault(metric.name, Metric(metric.name, metric.documentation, metric.type))
+            for sample in metric.samples:
+                family.samples.append(sample._replace(labels={**sample.labels, "replica": report.replica}))
+        for store, answer in report.stores.items():
+            _add_part(figures, up, store, report.replica, answer)
+    for part, reports in parts.items():
+        for answered in reports:
+            _add_part(figures, up, part, answered.replica, answered.figures)
+        if not reports:
+            _add_part(figures, up, part, "", None)
+    record: Figures = next((stores for report in ingress if (stores := report.stores.get("record"))), {})
+    learner = parts.get("learner", ())
+    for name, text, values in (
+        ("entity_memory_extractions_count", "New entities since the learner started", _values(learner, "new_entities")),
+        ("entity_memory_storage_count", "Entities stored", [record.get("entities")]),
+        ("entity_memory_storage_size_bytes", "Size of the system of record", [record.get("size_bytes")]),
+    ):
+        family = families[name] = Metric(name, text, "gauge")
+        known = [value for value in values if isinstance(value, int | float)]
+        if known:
+            family.add_sample(name, {}, sum(known))
+    return generate_latest(_Collected(families.values()))
+
+
+def _add_part(figures: Metric, up: Metric, part: str, replica: str, values: Figures | None) -> None:
+    up.add_sample(up.name, {"part": part, "replica": replica}, float(values is not None))
+    for name, value in (values or {}).items():
+        if not isinstance(value, str):
+            figures.add_sample(figures.name, {"part": part, "figure": name, "replica": replica}, value)
+
+
+def _values(reports: Sequence[ReplicaReport], name: str) -> list[float | str | None]:
+    return [report.figures.get(name) for report in reports]
+
+
+class _Collected(Collector):
+    """Metrics that have been collected already."""
+
+    def __init__(self, metrics: Iterable[Metric]) -> None:
+        self._metrics = metrics
+
+    @override
+    def collect(self) -> Iterable[Metric]:
+        return self._metrics
 
 
 class MeteredResolver(Resolver):
@@ -71,8 +113,8 @@ class MeteredResolver(Resolver):
         self._resolver = resolver
         self._metrics = metrics
 
+    @override
     async def resolve(self, request: ResolutionRequest) -> CoreferenceResult:
-        """See `Resolver.resolve`."""
         start = perf_counter()
         result = await self._resolver.resolve(request)
         self._metrics.resolve_ms.observe((perf_counter() - start) * 1000)
@@ -88,8 +130,8 @@ class MeteredExtractor(Extractor):
         self._extractor = extractor
         self._metrics = metrics
 
+    @override
     async def extract(self, texts: Sequence[str], *, known: Sequence[Sequence[str]] | None = None) -> list[Extraction]:
-        """See `Extractor.extract`."""
         start = perf_counter()
         extractions = await self._extractor.extract(texts, known=known)
         self._metrics.extract_ms.observe((perf_counter() - start) * 1000)
@@ -103,8 +145,8 @@ class MeteredRetriever(Retriever):
         self._retriever = retriever
         self._metrics = metrics
 
+    @override
     async def search(self, request: SearchRequest) -> SearchResult:
-        """See `Retriever.search`."""
         start = perf_counter()
         result = await self._retriever.search(request)
         self._metrics.search_ms.observe((perf_counter() - start) * 1000)

@@ -10,6 +10,7 @@ from deployments.builders.live_model import LiveRetriever
 from deployments.http.app import build_http
 from deployments.http.support.services import Embedding, Governance, Services
 from deployments.telemetry.metrics import MeteredExtractor, MeteredResolver, MeteredRetriever, ServiceMetrics
+from deployments.telemetry.replicas import ReplicaReport
 from memory.answering.cosine_bounds import CosineBounds
 from memory.answering.extractive import ExtractiveAnswerer
 from memory.chat.additions import MemoryAdditions
@@ -84,8 +85,8 @@ async def services() -> AsyncIterator[Services]:
         name = space.encoder.model_id
         return Embedding((name, f"org/{name}"), space.encoder.dimension, encoder.encode_counted)
 
-    async def healthy() -> dict[str, float]:
-        return {"figure": 1.0}
+    async def healthy() -> list[ReplicaReport]:
+        return [ReplicaReport("local", {"figure": 1.0})]
 
     bulk = WalkingEmbedder(record, lambda name: FakeEncoder(dimension=DIMENSION, model_id=name))
     reembedding = Reembedding(
@@ -124,7 +125,8 @@ async def services() -> AsyncIterator[Services]:
         reembedding=reembedding,
         embeddings=PerSpace(spaces, embedding_in),
         metrics=metrics,
-        probes={"record": record.backlog.counts, "part": healthy},
+        probes={"record": record.backlog.counts},
+        parts={"part": healthy},
         required=frozenset({"record"}),
     )
     await reembedding.close()

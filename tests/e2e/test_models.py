@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 
@@ -47,8 +48,8 @@ def test_a_corrupt_weight_file_degrades_the_service_and_it_says_so(service_of_ot
     assert (extractor["status"], extractor["tagger_loaded"]) == ("degraded", 0)
     assert "tagger.safetensors is corrupt" in extractor["error"]
     metrics = httpx.get(f"http://127.0.0.1:{service.port}/metrics", timeout=30).text
-    assert 'jiyi_part{figure="tagger_loaded",part="extractor"} 0.0' in metrics
-    assert 'jiyi_degraded_total{part="tagger"} 1.0' in metrics
+    assert re.search(r'^jiyi_part\{figure="tagger_loaded",part="extractor",replica="\w+"\} 0.0$', metrics, re.MULTILINE)
+    assert re.search(r'^jiyi_degraded_total\{part="tagger",replica="\w+"\} 1.0$', metrics, re.MULTILINE)
 
 
 def test_a_reranker_that_is_switched_on_reads_the_best_hits_again(service_of_other_models: Service) -> None:

@@ -10,12 +10,13 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from memory.values.errors import Unavailable
 
-from ..support.services import Probe, Services, ServicesDep
+from ...telemetry.metrics import render_metrics
+from ...telemetry.replicas import Figures, add_up, ask, ask_all
+from ..support.services import Services, ServicesDep
 
 router = APIRouter(tags=["operations"])
-_PROBE_S = 2.0
-
-Figures = Mapping[str, float | str]
+_REPORTS_S = 3.0
+"""For the reports of all ingress replicas, each of which gives its stores two seconds."""
 
 
 @router.get("/health/live")
@@ -27,15 +28,17 @@ async def live() -> dict[str, str]:
 @router.get("/health/ready")
 async def ready(services: ServicesDep) -> JSONResponse:
     """200 where every part that a turn cannot do without answers, else 503 with the names of those that do not."""
-    probes = {name: probe for name, probe in services.probes.items() if name in services.required}
-    down = sorted(name for name, figures in (await _ask(probes)).items() if isinstance(figures, Unavailable))
+    answers = await _ask_parts(services, only=services.required)
+    down = sorted(name for name, figures in answers.items() if isinstance(figures, Unavailable))
     return JSONResponse({"status": "unavailable" if down else "ready", "down": down}, 503 if down else 200)
 
 
 @router.get("/health/detailed")
 async def detailed(services: ServicesDep) -> JSONResponse:
-    """Every part with its figures; `degraded` where some part is down or stands in for another."""
-    answers = await _ask(services.probes)
+    """Every part with its figures, those of several replicas added up; `degraded` where some part is down or stands in
+    for another.
+    """
+    answers = await _ask_parts(services)
     parts = {
         name: {"status": "down", "error": figures.message}
         if isinstance(figures, Unavailable)
@@ -55,10 +58,14 @@ async def detailed(services: ServicesDep) -> JSONResponse:
 
 @router.get("/metrics")
 async def metrics(services: ServicesDep) -> Response:
-    """Prometheus text format; the names of 000 §9.2 with underscores."""
-    answers = await _ask(services.probes)
-    parts = {name: None if isinstance(figures, Unavailable) else figures for name, figures in answers.items()}
-    return Response(services.metrics.render(parts), media_type=CONTENT_TYPE_LATEST)
+    """What every replica of the service counts, in Prometheus' text format; the names of 000 §9.2 with underscores."""
+    ingress = await ask(services.ingress, within_s=_REPORTS_S)
+    parts = await ask_all(services.parts)
+    text = render_metrics(
+        [await services.report()] if isinstance(ingress, Unavailable) else ingress,
+        {name: () if isinstance(reports, Unavailable) else reports for name, reports in parts.items()},
+    )
+    return Response(text, media_type=CONTENT_TYPE_LATEST)
 
 
 async def _live_model(services: Services) -> str | None:
@@ -69,16 +76,12 @@ async def _live_model(services: Services) -> str | None:
         return None
 
 
-async def _ask(probes: Mapping[str, Probe]) -> dict[str, Figures | Unavailable]:
-    """Asks all parts at once; one that does not answer in time counts as down."""
-    return dict(zip(probes, await asyncio.gather(*map(_answer, probes.values())), strict=True))
-
-
-async def _answer(probe: Probe) -> Figures | Unavailable:
-    try:
-        async with asyncio.timeout(_PROBE_S):
-            return await probe()
-    except TimeoutError:
-        return Unavailable(f"no answer within {_PROBE_S:g} s")
-    except Unavailable as error:
-        return error
+async def _ask_parts(services: Services, *, only: frozenset[str] | None = None) -> Mapping[str, Figures | Unavailable]:
+    """The figures of all parts, stores and deployments, or of some, by name."""
+    answers, reports = await asyncio.gather(
+        ask_all({name: probe for name, probe in services.probes.items() if only is None or name in only}),
+        ask_all({name: probe for name, probe in services.parts.items() if only is None or name in only}),
+    )
+    return answers | {
+        name: answer if isinstance(answer, Unavailable) else add_up(answer) for name, answer in reports.items()
+    }

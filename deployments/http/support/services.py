@@ -17,8 +17,10 @@ from memory.ports.record import SystemOfRecord
 from memory.ports.services import Retriever
 from memory.ports.sessions import SessionStore
 from memory.typed_memories.manager import TypedMemoryManager
+from memory.values.errors import Unavailable
 
 from ...telemetry.metrics import ServiceMetrics
+from ...telemetry.replicas import Figures, IngressReport, ReplicaReport, ask_all, replica_name
 
 
 class Embed(Protocol):
@@ -44,8 +46,8 @@ class Embedding:
     embed: Embed
 
 
-Probe = Callable[[], Awaitable[Mapping[str, float | str]]]
-"""Asks a part how it is: returns its figures, or raises `Unavailable`."""
+Probe = Callable[[], Awaitable[Figures]]
+"""Asks a store how it is: returns its figures, or raises `Unavailable`."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,9 @@ class Services:
 
     Args:
         embeddings: One a model.
-        probes: One a part of the service, for `/health/detailed` and `/metrics`.
+        probes: One a store.
+        parts: The deployments behind the ingress: each gives a report of every replica, or raises `Unavailable`.
+        ingress_reports: Gives a report of every ingress replica; None where there is only this one.
         required: Parts without which the service is not ready.
     """
 
@@ -93,6 +97,8 @@ class Services:
     embeddings: PerSpace[Embedding]
     metrics: ServiceMetrics
     probes: Mapping[str, Probe] = field(default_factory=dict)
+    parts: Mapping[str, Callable[[], Awaitable[Sequence[ReplicaReport]]]] = field(default_factory=dict)
+    ingress_reports: Callable[[], Awaitable[Sequence[IngressReport]]] | None = None
     required: frozenset[str] = frozenset()
 
     async def admit(self, user_id: str) -> None:
@@ -103,6 +109,20 @@ class Services:
         """
         if self.limiter is not None:
             await self.limiter.take(user_id=user_id)
+
+    async def report(self) -> IngressReport:
+        """What this ingress replica counts, and how it reaches the stores."""
+        stores = await ask_all(self.probes)
+        answers = {name: None if isinstance(figures, Unavailable) else figures for name, figures in stores.items()}
+        return IngressReport(replica_name(), self.metrics.collect(), answers)
+
+    async def ingress(self) -> Sequence[IngressReport]:
+        """A report of every ingress replica.
+
+        Raises:
+            Unavailable: They do not answer.
+        """
+        return [await self.report()] if self.ingress_reports is None else await self.ingress_reports()
 
     def count_degraded(self, parts: Sequence[str]) -> None:
         """Counts a reply that had to do without these parts."""

@@ -136,14 +136,14 @@ async def test_the_metrics_have_the_names_of_the_specification(http: httpx.Async
     await _post(http, "/chat", user_id="ann", message="它多少錢？")
     text = (await http.get("/metrics")).text
     for name in (
-        "entity_memory_resolve_latency_ms_count 2.0",
+        'entity_memory_resolve_latency_ms_count{replica="local"} 2.0',
         "entity_memory_extract_latency_ms_count",
-        "entity_memory_search_latency_ms_count 2.0",
-        "entity_memory_resolutions_success_total 1.0",
+        'entity_memory_search_latency_ms_count{replica="local"} 2.0',
+        'entity_memory_resolutions_success_total{replica="local"} 1.0',
         "entity_memory_resolutions_failed_total",
         "entity_memory_extractions_count",
-        "entity_memory_recall_hits_total 1.0",
-        "entity_memory_recall_misses_total 1.0",
+        'entity_memory_recall_hits_total{replica="local"} 1.0',
+        'entity_memory_recall_misses_total{replica="local"} 1.0',
         "entity_memory_storage_count",
         "entity_memory_storage_size_bytes",
     ):

@@ -18,3 +18,14 @@ class Response:
     def cancel(self) -> None:
         self.cancelled = True
         self._work.cancel()
+
+
+class Broadcast:
+    """What a handle's `broadcast()` gives: what each replica answered or raised."""
+
+    def __init__(self, results: list[Any]) -> None:
+        self._results = results
+
+    async def results_async(self, *, return_exceptions: bool) -> list[Any]:
+        assert return_exceptions
+        return self._results

@@ -10,7 +10,7 @@ from ray.serve.exceptions import BackPressureError
 
 from deployments.remote.handles import Remote
 from memory.values.errors import InvalidField, Overloaded, Unavailable
-from tests.deployments.remote.handles import Response
+from tests.deployments.remote.handles import Broadcast, Response
 
 
 class Method:
@@ -30,7 +30,18 @@ class Handle:
         self.work = Method(behave)
 
 
-def _remote(handle: Handle, *, deadline_s: float = 5.0) -> Remote:
+class BroadcastHandle:
+    """A deployment handle whose replicas answer, or raise, what is next in line."""
+
+    def __init__(self, *rounds: list[Any]) -> None:
+        self._rounds = iter(rounds)
+
+    def broadcast(self, method: str) -> Broadcast:
+        assert method == "report"
+        return Broadcast(next(self._rounds))
+
+
+def _remote(handle: Handle | BroadcastHandle, *, deadline_s: float = 5.0) -> Remote:
     return Remote(handle, component="part", deadline_s=deadline_s)  # type: ignore[arg-type]
 
 
@@ -102,3 +113,20 @@ async def test_a_caller_that_leaves_takes_its_work_with_it() -> None:
     with pytest.raises(asyncio.CancelledError):
         await calling
     assert handle.work.responses[0].cancelled
+
+
+async def test_every_replica_is_asked_and_one_that_ends_meanwhile_is_left_out() -> None:
+    handle = BroadcastHandle(["a", RayActorError(), "c"])
+    assert await _remote(handle).call_each_replica("report") == ["a", "c"]
+
+
+async def test_replicas_are_asked_again_until_one_runs() -> None:
+    handle = BroadcastHandle([], [RayActorError()], ["fresh"])
+    assert await _remote(handle).call_each_replica("report") == ["fresh"]
+
+
+async def test_what_one_of_all_replicas_raised_arrives_as_it_was_raised() -> None:
+    error = RayTaskError("report", "traceback", Unavailable("no store", component="record")).as_instanceof_cause()
+    with pytest.raises(Unavailable, match="no store") as caught:
+        await _remote(BroadcastHandle(["a", error])).call_each_replica("report")
+    assert type(caught.value) is Unavailable
