@@ -31,7 +31,6 @@ from pathlib import Path
 from jiyi.conversations import Conversation, RecordedTurn, read_conversations
 from memory.extraction.extractor import RuleExtractor
 from memory.extraction.rules.junk import is_junk
-from memory.extraction.tagged.remembered_tags import RememberingTagger
 from memory.extraction.trained_extractor import TrainedExtractor
 from memory.indexing.indexer import Indexer
 from memory.indexing.spaces import OneSpace
@@ -85,7 +84,7 @@ async def open_extractor(cache: Path | None) -> AsyncIterator[Extractor]:
     from models.tagger.tagger import Tagger
 
     tagger = BatchedTagger(Tagger(weight_file("tagger"), cache, threads=1))
-    yield TrainedExtractor(tagger=RememberingTagger(tagger), rules=rules)
+    yield TrainedExtractor(tagger=tagger, rules=rules)
     await tagger.model.close()
 
 

@@ -8,7 +8,6 @@ from memory.coreference.long_term import LongTermResolver
 from memory.coreference.resolver import RuleResolver
 from memory.coreference.rewriting_resolver import RewritingResolver
 from memory.extraction.extractor import RuleExtractor
-from memory.extraction.tagged.remembered_tags import RememberingTagger
 from memory.extraction.trained_extractor import TrainedExtractor
 from memory.indexing.bulk import BulkIndexing
 from memory.indexing.indexer import Indexer
@@ -37,7 +36,7 @@ from ..serve.running_models import RunningModels
 from .generations import open_generations, open_spaces, prepared_model
 from .governance import make_recheck, make_review_job
 from .live_model import LiveResolver, LiveRetriever
-from .models import open_reranker, open_rewriter, open_tagger
+from .models import open_reranker, open_rewriter, open_tagger, running_extraction_version
 from .reembedding import RayEmbedder
 from .stores import local_redis, open_locks, open_record, open_shards
 
@@ -61,7 +60,7 @@ def make_extractor(args: AppArgs) -> LanguageParts[Extractor]:
     tagger = open_tagger(args)
     rules = RuleExtractor()
     return LanguageParts(
-        TrainedExtractor(tagger=RememberingTagger(tagger), rules=rules) if tagger else rules,
+        TrainedExtractor(tagger=tagger, rules=rules, version=running_extraction_version(args)) if tagger else rules,
         RunningModels({"tagger": tagger.model if tagger else None}),
     )
 
@@ -147,7 +146,10 @@ def make_learner(
     )
     learner = Learner(
         record=record,
-        extractor=RemoteExtractor(Remote(extractor, component="extractor", deadline_s=args.deadlines.extractor_batch)),
+        extractor=RemoteExtractor(
+            Remote(extractor, component="extractor", deadline_s=args.deadlines.extractor_batch),
+            version=running_extraction_version(args),
+        ),
         indexer=Indexer(
             record=record,
             spaces=spaces,

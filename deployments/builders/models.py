@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from memory.extraction.version import extraction_version
 from models.assets.shipped_weights import weight_file
 from models.batching.queue import GPU_LIMITS, BatchLimits
 from models.reranker.batched_reranker import BatchedReranker
@@ -23,6 +24,11 @@ def open_tagger(args: AppArgs) -> BatchedTagger | None:
     if not runs(args, "tagger"):
         return None
     return BatchedTagger(TrainedTagger(*_files(args, "tagger"), **_device(args)), limits=_limits(args))
+
+
+def running_extraction_version(args: AppArgs) -> str:
+    """The version of what the Extractor deployment runs: its rules, and the tagger's weights where it is on."""
+    return extraction_version(weight_file("tagger", args.models.weights) if runs(args, "tagger") else None)
 
 
 def open_rewriter(args: AppArgs) -> BatchedRewriter | None:

@@ -13,6 +13,7 @@ import structlog
 from ray.exceptions import RayActorError, RayTaskError
 from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError, ReplicaUnavailableError
 from ray.serve.handle import DeploymentHandle
+from typing_extensions import override
 
 from memory.ports.generations import ReembeddingService
 from memory.ports.jobs import IndexMaintenance, IndexOperation, IndexRun, PipelineRun, ReviewService
@@ -120,13 +121,24 @@ def _cause(error: BaseException) -> BaseException:
 
 
 class RemoteExtractor(Extractor):
-    """The Extractor deployment as an `Extractor`."""
+    """The Extractor deployment as an `Extractor`.
 
-    def __init__(self, remote: Remote) -> None:
+    Args:
+        remote: The deployment.
+        version: Of what it runs by the settings of this process, which an update may be about to change.
+    """
+
+    def __init__(self, remote: Remote, *, version: str = "") -> None:
         self._remote = remote
+        self._version = version
 
+    @property
+    @override
+    def version(self) -> str:
+        return self._version
+
+    @override
     async def extract(self, texts: Sequence[str], *, known: Sequence[Sequence[str]] | None = None) -> list[Extraction]:
-        """See `Extractor.extract`."""
         extractions: list[Extraction] = await self._remote.call("extract", list(texts), known)
         return extractions
 

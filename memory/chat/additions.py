@@ -11,13 +11,18 @@ from ..values.base import Scalar, SessionId, Timestamp, UserId, Value
 from ..values.dialogue import Role
 from ..values.errors import Unavailable
 from ..values.ids import memory_id, new_id, resource_id
+from ..values.mentions import Extraction
 from ..values.records import Resource, ResourceKind
 
 _log = structlog.get_logger(__name__)
 
 
 class NewMemory(Value):
-    """One text to keep. `turn_id` is the caller's own id: adding the same again adds nothing."""
+    """One text to keep.
+
+    `turn_id` is the caller's own id: adding the same again adds nothing. `understanding` is what the caller has found
+    in the text already, if anything.
+    """
 
     content: str
     kind: ResourceKind = ResourceKind.TURN
@@ -26,6 +31,7 @@ class NewMemory(Value):
     turn_id: str | None = None
     metadata: dict[str, Scalar] = {}
     created_at: Timestamp
+    understanding: Extraction | None = None
 
 
 class Added(Value):
@@ -93,4 +99,5 @@ def _resource(addition: NewMemory, user_id: str, session_id: str) -> Resource:
         content=addition.content,
         metadata=addition.metadata,
         created_at=addition.created_at,
+        understanding=addition.understanding,
     )

@@ -131,7 +131,7 @@ class ChatTurn:
             )
         )
         yield Replied(answer=answer)
-        said, reply = _resources(message, resolution, answer)
+        said, reply = _resources(message, extraction, resolution, answer)
         if not await self._record.append([said, reply], user_id=message.user_id):
             degraded.append("record")
         await remember(
@@ -161,10 +161,11 @@ class ChatTurn:
             except StoreUnavailable as error:  # names that only the user knows are not found, the others are
                 _degrade("record", error, degraded)
                 [extraction] = await self._extractor.extract(texts)
+                extraction = extraction.model_copy(update={"degraded": (*extraction.degraded, "record")})
         except Unavailable as error:
             _log.error("entity_extraction_failed", component=error.component, error=error.message, exc_info=True)
             degraded.append("extractor")
-            return Extraction()
+            return Extraction(degraded=("extractor",))
         degraded.extend(extraction.degraded)
         return extraction
 
@@ -206,7 +207,9 @@ def _degrade(part: str, error: Unavailable, degraded: list[str]) -> None:
     degraded.append(part)
 
 
-def _resources(message: ChatMessage, resolution: CoreferenceResult, answer: Answer) -> tuple[Resource, Resource]:
+def _resources(
+    message: ChatMessage, extraction: Extraction, resolution: CoreferenceResult, answer: Answer
+) -> tuple[Resource, Resource]:
     said_id = resource_id(message.user_id, message.session_id, message.turn_id) if message.turn_id else new_id()
     said = Resource(
         resource_id=said_id,
@@ -214,6 +217,7 @@ def _resources(message: ChatMessage, resolution: CoreferenceResult, answer: Answ
         session_id=message.session_id,
         content=message.message,
         resolved=resolution.resolved_query if resolution.resolutions or resolution.revision else None,
+        understanding=extraction,
         metadata=message.metadata,
         created_at=message.now,
     )

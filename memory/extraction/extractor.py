@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from typing_extensions import override
+
 from ..language.han_tokens import Words
 from ..language.latin_tokens import latin_tokens
 from ..language.sentences import Sentences
@@ -21,6 +23,7 @@ from .rules.names_latin import find_latin_names
 from .rules.quoted import find_quoted
 from .rules.seeds import SEEDS, Seed
 from .tagged.names import is_counted, join_names
+from .version import extraction_version
 
 _IN_A_QUESTION = 0.8
 """What a found name keeps of its confidence in a question: who asks "誰是王小明" does not know him yet."""
@@ -40,6 +43,12 @@ class RuleExtractor(Extractor):
 
     def __init__(self, *, seeds: Sequence[Seed] = SEEDS) -> None:
         self._seeds = {seed.name: seed.subtype for seed in seeds}
+        self._version = extraction_version()
+
+    @property
+    @override
+    def version(self) -> str:
+        return self._version
 
     async def extract(self, texts: Sequence[str], *, known: Sequence[Sequence[str]] | None = None) -> list[Extraction]:
         """Extracts from each text on its own; works in a thread, under 1 ms a chat message.
@@ -50,7 +59,8 @@ class RuleExtractor(Extractor):
         names: Sequence[Sequence[str]] = known if known is not None else [()] * len(texts)
         if len(names) != len(texts):
             raise ValueError(f"`known` holds {len(names)} lists for {len(texts)} texts; give one list a text.")
-        return await asyncio.to_thread(lambda: [self.extract_one(*pair) for pair in zip(texts, names, strict=True)])
+        found = await asyncio.to_thread(lambda: [self.extract_one(*pair) for pair in zip(texts, names, strict=True)])
+        return [extraction.model_copy(update={"version": self._version}) for extraction in found]
 
     def extract_one(
         self, text: str, known: Iterable[str] = (), *, tagged: Sequence[TaggedSpan] | None = None

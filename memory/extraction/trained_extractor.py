@@ -28,12 +28,19 @@ class TrainedExtractor(Extractor):
     Args:
         tagger: Finds names.
         rules: Find the rest.
+        version: Of the rules with the tagger's weights (`extraction_version`).
     """
 
-    def __init__(self, *, tagger: Tagger, rules: RuleExtractor) -> None:
+    def __init__(self, *, tagger: Tagger, rules: RuleExtractor, version: str = "") -> None:
         self._tagger = tagger
         self._rules = rules
+        self._version = version
         self.failures = 0
+
+    @property
+    @override
+    def version(self) -> str:
+        return self._version
 
     @override
     async def extract(self, texts: Sequence[str], *, known: Sequence[Sequence[str]] | None = None) -> list[Extraction]:
@@ -59,6 +66,6 @@ class TrainedExtractor(Extractor):
         self, texts: Sequence[str], known: Sequence[Sequence[str]], tagged: Sequence[Sequence[TaggedSpan]]
     ) -> list[Extraction]:
         return [
-            self._rules.extract_one(text, names, tagged=spans)
+            self._rules.extract_one(text, names, tagged=spans).model_copy(update={"version": self._version})
             for text, names, spans in zip(texts, known, tagged, strict=True)
         ]

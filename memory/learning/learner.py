@@ -12,7 +12,9 @@ from ..indexing.indexer import Indexer
 from ..ports.language import Extractor, Priority
 from ..ports.record import SystemOfRecord
 from ..ports.services import LearnReport
+from ..values.dialogue import Role
 from ..values.entities import Entity
+from ..values.mentions import Extraction
 from ..values.records import Resource
 from .learned_turns import Lesson
 from .learning import learn_from
@@ -81,9 +83,27 @@ class Learner:
             before = [
                 await unit.log.session(resource.session_id, limit=1, before=resource.sequence) for resource in resources
             ]
-        texts = [resource.content for resource in resources]
-        extractions = await recognise(texts, user_id=user_id, record=self._record, extractor=self._extractor)
+        extractions = await self._extractions(user_id, resources)
         return [
             Lesson(resource, extraction, previous[0] if previous else None)
             for resource, extraction, previous in zip(resources, extractions, before, strict=True)
         ]
+
+    async def _extractions(self, user_id: str, resources: Sequence[Resource]) -> list[Extraction]:
+        """What is in each entry: as it was found when the entry was written, if the same version runs now.
+
+        Of what the assistant said nothing is extracted: no entities are learned from it.
+        """
+        stored = {
+            resource.resource_id: resource.understanding
+            for resource in resources
+            if resource.understanding and resource.understanding.is_by(self._extractor.version)
+        }
+        unread = [
+            resource for resource in resources if resource.role is Role.USER and resource.resource_id not in stored
+        ]
+        if unread:
+            texts = [resource.content for resource in unread]
+            found = await recognise(texts, user_id=user_id, record=self._record, extractor=self._extractor)
+            stored |= {resource.resource_id: extraction for resource, extraction in zip(unread, found, strict=True)}
+        return [stored.get(resource.resource_id, Extraction()) for resource in resources]

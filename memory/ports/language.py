@@ -62,6 +62,11 @@ class Encoder(ABC):
 class Extractor(ABC):
     """Finds entity mentions and remember-intents in texts."""
 
+    @property
+    def version(self) -> str:
+        """Which rules and weights it extracts with, as it writes into `Extraction.version`; empty where unknown."""
+        return ""
+
     @abstractmethod
     async def extract(self, texts: Sequence[str], *, known: Sequence[Sequence[str]] | None = None) -> list[Extraction]:
         """Extracts from each text on its own.

@@ -60,9 +60,15 @@ class RememberIntent(Value):
 class Extraction(Value):
     """All that was found in one text; mentions are in text order and do not overlap.
 
-    `degraded` names the parts without which it was made (DESIGN §7).
+    `degraded` names the parts without which it was made (DESIGN §7). `version` says which rules and weights made it
+    (`Extractor.version`); it is empty where that is not known.
     """
 
     mentions: tuple[Mention, ...] = ()
     remember: tuple[RememberIntent, ...] = ()
     degraded: tuple[str, ...] = ()
+    version: str = ""
+
+    def is_by(self, version: str) -> bool:
+        """Whether the whole of this version made it, so that it need not be made again; never for an unknown one."""
+        return bool(version) and self.version == version and not self.degraded

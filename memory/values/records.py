@@ -2,10 +2,12 @@
 
 from enum import StrEnum
 
+from pydantic import ValidationError, ValidatorFunctionWrapHandler, field_validator
+
 from .base import Scalar, SessionId, Timestamp, UserId, Value
 from .dialogue import Role, Turn
 from .ids import memory_id
-from .mentions import Mention
+from .mentions import Extraction, Mention
 
 
 class ResourceKind(StrEnum):
@@ -24,6 +26,9 @@ class Resource(Value):
         learn: Whether the learner should make memories and entities of it. False for Jiyi's own answers, which
             only quote what is known already.
         resolved: The stand-alone form of a user's message, where references were resolved.
+        understanding: What was found in `content` when it was said, so that nothing reads it a second time (DESIGN
+            §3.2); None where nobody has looked, or with a part missing. One that an incompatible build stored reads as
+            None.
     """
 
     resource_id: str
@@ -34,10 +39,20 @@ class Resource(Value):
     speaker: str | None = None
     content: str
     resolved: str | None = None
+    understanding: Extraction | None = None
     metadata: dict[str, Scalar] = {}
     created_at: Timestamp
     learn: bool = True
     sequence: int = 0
+
+    @field_validator("understanding", mode="wrap")
+    @classmethod
+    def _drop_unusable(cls, given: object, validate: ValidatorFunctionWrapHandler) -> Extraction | None:
+        try:
+            extraction: Extraction | None = validate(given)
+        except ValidationError:
+            return None
+        return None if extraction and extraction.degraded else extraction
 
     def as_turn(self, mentions: tuple[Mention, ...] | None = None) -> Turn:
         """The entry as a turn of its session, with what was found in it where somebody has looked."""

@@ -13,7 +13,7 @@ from memory.values.records import Resource
 from ..shared.checks import check_user
 from .engine.connections import LanePool, T, Work
 from .engine.outbox import queue
-from .repositories.log import resource_of
+from .repositories.log import COLUMNS, resource_of
 
 _OWNING = (
     "resources",
@@ -79,7 +79,7 @@ class SqliteBacklog(Backlog):
     @override
     async def unlearned(self, *, limit: int, user_id: str | None = None) -> list[Resource]:
         where, owner = _of(user_id)
-        statement = f"SELECT sequence, body FROM resources WHERE learned = 0{where} ORDER BY sequence LIMIT ?"  # noqa: S608
+        statement = f"SELECT {COLUMNS} FROM resources WHERE learned = 0{where} ORDER BY sequence LIMIT ?"  # noqa: S608
 
         def work(connection: sqlite3.Connection) -> list[Resource]:
             return [resource_of(*row) for row in connection.execute(statement, (*owner, max(limit, 0)))]

@@ -9,6 +9,7 @@ from memory.extraction.recognition import recognise
 from memory.values.base import utc_now
 from memory.values.dialogue import Turn
 from memory.values.entities import Entity
+from memory.values.mentions import Extraction
 from memory.values.records import ResourceKind
 from memory.values.resolutions import CoreferenceResult, ResolutionRequest
 
@@ -52,15 +53,15 @@ async def extract(body: ExtractBody, services: ServicesDep) -> ExtractReply:
         [body.text], user_id=body.user_id, record=services.record, extractor=services.extractor
     )
     services.count_degraded(extraction.degraded)
-    stored = await _store(body, services) if body.store else ()
+    stored = await _store(body, extraction, services) if body.store else ()
     return ExtractReply(
         mentions=extraction.mentions, remember=extraction.remember, stored=stored, degraded=extraction.degraded
     )
 
 
-async def _store(body: ExtractBody, services: Services) -> tuple[Entity, ...]:
+async def _store(body: ExtractBody, extraction: Extraction, services: Services) -> tuple[Entity, ...]:
     _, learned = await services.additions.add(
-        [NewMemory(content=body.text, kind=ResourceKind.NOTE, created_at=utc_now())],
+        [NewMemory(content=body.text, kind=ResourceKind.NOTE, created_at=utc_now(), understanding=extraction)],
         user_id=body.user_id,
         session_id=DEFAULT_SESSION,
         wait=True,

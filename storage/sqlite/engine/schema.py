@@ -213,4 +213,8 @@ MIGRATIONS: tuple[Migration, ...] = (
             "CREATE INDEX runs_latest ON runs (pipeline, started_us, run_id)",
         ),
     ),
+    Migration(
+        "what was understood of log entries",
+        ("ALTER TABLE resources ADD COLUMN understanding TEXT",),
+    ),
 )

@@ -1,5 +1,6 @@
 """The raw log in SQLite."""
 
+import json
 import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
@@ -15,10 +16,12 @@ from ..engine.transaction import Transaction, select_by_id
 
 _LAST_SEQUENCE = 2**63 - 1
 _APPEND = """
-    INSERT INTO resources (user_id, resource_id, session_id, learned, kind, created_us, body)
-    VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (user_id, resource_id) DO NOTHING
+    INSERT INTO resources (user_id, resource_id, session_id, learned, kind, created_us, body, understanding)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (user_id, resource_id) DO NOTHING
 """
-_UNEXTRACTED = "SELECT sequence, body FROM resources WHERE user_id = ? AND learned = 0 ORDER BY sequence LIMIT ?"
+COLUMNS = "sequence, body, understanding"
+"""What `resource_of` takes."""
+_UNEXTRACTED = f"SELECT {COLUMNS} FROM resources WHERE user_id = ? AND learned = 0 ORDER BY sequence LIMIT ?"  # noqa: S608
 _DELETE_ORPHANED = """
     DELETE FROM resources WHERE user_id = ? AND learned = 1 AND created_us < ?
     AND NOT EXISTS (
@@ -31,9 +34,10 @@ _DELETE_ORPHANED = """
 """
 
 
-def resource_of(sequence: int, body: str) -> Resource:
+def resource_of(sequence: int, body: str, understanding: str | None) -> Resource:
     """The entry that a row of `resources` holds."""
-    return Resource.model_validate_json(body).model_copy(update={"sequence": sequence})
+    fields = json.loads(body) | {"sequence": sequence}
+    return Resource.model_validate(fields | ({"understanding": json.loads(understanding)} if understanding else {}))
 
 
 class SqliteLog(RawLog):
@@ -58,7 +62,8 @@ class SqliteLog(RawLog):
                         not resource.learn,
                         resource.kind.value,
                         microseconds(resource.created_at),
-                        resource.model_dump_json(exclude={"sequence"}),
+                        resource.model_dump_json(exclude={"sequence", "understanding"}),
+                        resource.understanding.model_dump_json() if resource.understanding else None,
                     )
                     for resource in resources
                 ),
@@ -69,9 +74,9 @@ class SqliteLog(RawLog):
     @override
     async def get(self, resource_ids: Sequence[str]) -> Resources:
         def work(connection: sqlite3.Connection) -> Resources:
-            statement = "SELECT resource_id, sequence, body FROM resources WHERE user_id = ? AND resource_id IN ({})"
+            statement = f"SELECT resource_id, {COLUMNS} FROM resources WHERE user_id = ? AND resource_id IN ({{}})"  # noqa: S608
             rows = select_by_id(connection, statement, self._user_id, resource_ids)
-            found = {resource_id: resource_of(int(sequence), body) for resource_id, sequence, body in rows}
+            found = {resource_id: resource_of(int(sequence), *texts) for resource_id, sequence, *texts in rows}
             return [found[resource_id] for resource_id in resource_ids if resource_id in found]
 
         return await self._transaction.read(work)
@@ -82,7 +87,7 @@ class SqliteLog(RawLog):
 
         def work(connection: sqlite3.Connection) -> Resources:
             rows = connection.execute(
-                "SELECT sequence, body FROM resources WHERE user_id = ? AND session_id = ? AND sequence <= ?"
+                f"SELECT {COLUMNS} FROM resources WHERE user_id = ? AND session_id = ? AND sequence <= ?"  # noqa: S608
                 " ORDER BY sequence DESC LIMIT ?",
                 (self._user_id, session_id, last, max(limit, 0)),
             ).fetchall()
@@ -101,7 +106,7 @@ class SqliteLog(RawLog):
             conditions[" AND created_us >= ?"] = microseconds(check_moment(since, "since"))
         parameters = (self._user_id, *conditions.values(), max(limit, 0))
         where = "".join(conditions)
-        statement = f"SELECT sequence, body FROM resources WHERE user_id = ?{where} ORDER BY sequence DESC LIMIT ?"  # noqa: S608
+        statement = f"SELECT {COLUMNS} FROM resources WHERE user_id = ?{where} ORDER BY sequence DESC LIMIT ?"  # noqa: S608
 
         def work(connection: sqlite3.Connection) -> Resources:
             return [resource_of(*row) for row in connection.execute(statement, parameters)]

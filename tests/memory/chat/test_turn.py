@@ -1,11 +1,15 @@
 """A chat turn over a whole memory of fakes (DESIGN §3)."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
 from structlog.testing import capture_logs
+from typing_extensions import override
 
+from memory.extraction.extractor import RuleExtractor
 from memory.values.errors import StoreUnavailable, Unavailable
+from memory.values.mentions import Extraction
 from memory.values.resolutions import ReferenceSource
 from tests.memory.conftest import World
 
@@ -276,3 +280,72 @@ async def test_an_entity_mentioned_before_and_after_a_time_is_found_by_the_memor
         await world.say(message, session=message)
     understood, _, _ = await world.say("十天前說的那個系統多少錢？", session="last")
     assert understood.resolution.resolved_query == "AI-Box 多少錢？"
+
+
+class CountingExtractor(RuleExtractor):
+    """Counts its calls, and can be of another version."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[list[str]] = []
+        self.degraded: tuple[str, ...] = ()
+
+    @property
+    @override
+    def version(self) -> str:
+        return "counting"
+
+    @override
+    async def extract(self, texts: Sequence[str], *, known: Sequence[Sequence[str]] | None = None) -> list[Extraction]:
+        self.calls.append(list(texts))
+        return [
+            extraction.model_copy(update={"version": self.version, "degraded": self.degraded})
+            for extraction in await super().extract(texts, known=known)
+        ]
+
+
+@pytest.fixture
+def counting(world: World) -> CountingExtractor:
+    """Takes the place of the extractor that turns and the learner use."""
+    extractor = CountingExtractor()
+    world.chat_turn._extractor = extractor
+    world.learner._extractor = extractor
+    return extractor
+
+
+async def _stored(world: World, turn_id: str, user: str = "ann") -> Extraction | None:
+    async with world.record.reading(user_id=user) as unit:
+        [said] = await unit.log.get([turn_id])
+    return said.understanding
+
+
+async def test_a_message_is_extracted_from_once_and_learned_from_that(
+    world: World, counting: CountingExtractor
+) -> None:
+    understood, _, acknowledged = await world.say("我們用 RM05-008 測試。")
+    assert counting.calls == [["我們用 RM05-008 測試。"]]
+    assert acknowledged.learned
+    assert [entity.entity_value for entity in acknowledged.learned.entities] == ["RM05-008"]
+    assert await _stored(world, acknowledged.turn_id) == understood.extraction
+
+
+async def test_what_another_version_understood_is_extracted_anew(world: World, counting: CountingExtractor) -> None:
+    world.chat_turn._extractor = RuleExtractor()
+    _, _, acknowledged = await world.say("我們用 RM05-008 測試。")
+    assert counting.calls == [["我們用 RM05-008 測試。"]]
+    assert acknowledged.learned
+    assert acknowledged.learned.new_entities == 1
+
+
+async def test_what_was_understood_without_a_part_is_not_kept(world: World, counting: CountingExtractor) -> None:
+    counting.degraded = ("tagger",)
+    _, _, acknowledged = await world.say("我們用 RM05-008 測試。")
+    assert len(counting.calls) == 2
+    assert await _stored(world, acknowledged.turn_id) is None
+
+
+async def test_what_is_added_without_an_understanding_is_extracted_by_the_learner(
+    world: World, counting: CountingExtractor
+) -> None:
+    await world.note("我們用 RM05-008 測試。", "RM05-009 到了。")
+    assert counting.calls == [["我們用 RM05-008 測試。", "RM05-009 到了。"]]

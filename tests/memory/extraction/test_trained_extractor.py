@@ -6,7 +6,6 @@ import pytest
 import structlog.testing
 
 from memory.extraction.extractor import RuleExtractor
-from memory.extraction.tagged.remembered_tags import RememberingTagger
 from memory.extraction.trained_extractor import TrainedExtractor
 from memory.ports.language import Priority, Tagger
 from memory.values.errors import ModelUnavailable, Overloaded
@@ -125,23 +124,3 @@ async def test_one_text_goes_before_many() -> None:
 async def test_a_list_of_known_names_for_each_text_is_asked_for() -> None:
     with pytest.raises(ValueError, match="one list a text"):
         await TrainedExtractor(tagger=Listed(), rules=RuleExtractor()).extract(["a", "b"], known=[["x"]])
-
-
-async def test_a_text_that_was_tagged_lately_is_not_tagged_again() -> None:
-    tagger = Listed(阿土伯=PERSON)
-    remembering = RememberingTagger(tagger, texts=2)
-    first = await remembering.tag(["阿土伯來了", "b"])
-    assert await remembering.tag(["b", "阿土伯來了", "b"]) == [first[1], first[0], first[1]]
-    assert await remembering.tag(["c", "阿土伯來了"], priority=Priority.BATCH) == [(), first[0]]
-    assert await remembering.tag(["b"]) == [()]  # forgotten meanwhile
-    assert [texts for texts, _ in tagger.calls] == [["阿土伯來了", "b"], ["c"], ["b"]]
-
-
-async def test_a_failure_is_not_remembered() -> None:
-    tagger = Listed()
-    remembering = RememberingTagger(tagger)
-    tagger.error = ModelUnavailable("gone")
-    with pytest.raises(ModelUnavailable):
-        await remembering.tag(["a"])
-    tagger.error = None
-    assert await remembering.tag(["a"]) == [()]

@@ -8,6 +8,7 @@ import pytest
 from memory.ports.record import SystemOfRecord
 from memory.values.errors import InvalidField
 from memory.values.facts import FactStatus
+from memory.values.mentions import EntitySubtype, Extraction, Mention, RememberIntent
 from memory.values.records import ResourceKind
 
 
@@ -29,6 +30,39 @@ class TestRawLog:
         assert read.sequence > 0
         assert read.model_copy(update={"sequence": 0}) == written
         assert [type(value) for value in read.metadata.values()] == [int, float, bool, type(None), str]
+
+    async def test_what_was_understood_comes_back_with_the_entry_and_goes_with_it(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
+        mention = Mention(text="小明", start=1, end=3, subtype=EntitySubtype.PERSON, confidence=0.25, entity_id="e")
+        intent = RememberIntent(trigger="記住", content="他說", content_start=0, content_end=2)
+        whole = Extraction(mentions=(mention,), remember=(intent,), version="1")
+        partly = whole.model_copy(update={"degraded": ("tagger",)})
+        written = [
+            make.resource("whole", understanding=whole),
+            make.resource("partly", understanding=partly),
+            make.resource("not"),
+        ]
+        await make.save(record, resources=written)
+        await make.save(record, user_id="bob", resources=[make.resource("whole", user_id="bob")])
+        async with record.reading(user_id="ann") as unit:
+            for read in (await unit.log.get(["whole", "partly", "not"]), await unit.log.list_unextracted()):
+                assert [entry.understanding for entry in read] == [whole, None, None]
+        assert [entry.understanding for entry in await record.backlog.unlearned(limit=9, user_id="ann")] == [
+            whole,
+            None,
+            None,
+        ]
+        async with record.writing(user_id="ann") as unit:
+            await unit.log.mark_learned(["whole"])
+            assert await unit.log.delete_orphaned(created_before=make.at(9)) == 1
+            await unit.log.append([make.resource("whole")])
+            await unit.commit()
+        async with record.reading(user_id="ann") as unit:
+            (again,) = await unit.log.get(["whole"])
+        async with record.reading(user_id="bob") as unit:
+            (of_bob,) = await unit.log.get(["whole"])
+        assert (again.understanding, of_bob.understanding) == (None, None)
 
     async def test_an_entry_that_is_there_is_never_changed(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         await make.save(record, resources=[make.resource("r", content="first"), make.resource("r", content="second")])

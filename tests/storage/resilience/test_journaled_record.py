@@ -11,6 +11,7 @@ from structlog.testing import capture_logs
 
 from memory.ports.record import SystemOfRecord
 from memory.values.errors import InvalidField, StoreUnavailable
+from memory.values.mentions import Extraction, Mention
 from storage.inmemory.record import InMemoryRecord
 from storage.resilience.journaled_record import JournaledRecord
 from storage.sqlite.record import SqliteRecord
@@ -52,6 +53,17 @@ async def test_while_the_store_answers_the_journal_stays_empty(
         "journal_drained": 0,
         "journal_refused": 0,
     }
+
+
+async def test_what_was_understood_goes_through_the_journal(
+    record: JournaledRecord, inner: Breakable, make: SimpleNamespace
+) -> None:
+    inner.away = True
+    understanding = Extraction(mentions=(Mention(text="AI-Box", start=0, end=6),), version="1")
+    await record.append([make.resource("a", understanding=understanding), make.resource("b")], user_id="ann")
+    inner.away = False
+    await drained(record)
+    assert [entry.understanding for entry in await record.backlog.unlearned(limit=9)] == [understanding, None]
 
 
 async def test_what_is_said_while_the_store_is_away_reaches_it_when_it_is_back_and_leaves_the_journal(

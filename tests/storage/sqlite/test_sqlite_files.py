@@ -15,6 +15,7 @@ from types import SimpleNamespace
 import pytest
 
 from memory.values.errors import StoreUnavailable
+from memory.values.mentions import Extraction
 from memory.values.records import ResourceKind
 from storage.sqlite.engine.migrations import migrate
 from storage.sqlite.engine.schema import MIGRATIONS, Migration
@@ -59,6 +60,7 @@ class TestUpgrade:
         async with record.writing(user_id=user_id) as unit:
             assert [one.resource_id for one in await unit.log.list()] == ["r3", "r2", "r1"]
             (first,) = await unit.log.get(["r1"])
+            assert first.understanding is None
             assert first.content == "我住在台北。It's 100%_\x00"
             assert [one.resource_id for one in await unit.log.list_unextracted()] == ["r3"]
             (remembered,) = await unit.memories.page(limit=9)
@@ -96,6 +98,16 @@ class TestUpgrade:
         await record.close()
 
 
+async def test_what_an_incompatible_build_understood_is_read_as_nothing(tmp_path: Path, make: SimpleNamespace) -> None:
+    record = SqliteRecord.open(tmp_path / "record.db")
+    await make.save(record, resources=[make.resource("r", understanding=Extraction(version="1"))])
+    with raw(tmp_path / "record.db") as connection:
+        connection.execute("""UPDATE resources SET understanding = '{"version": "9", "intents": []}'""")
+    (read,) = await record.backlog.unlearned(limit=9)
+    assert (read.resource_id, read.understanding) == ("r", None)
+    await record.close()
+
+
 class TestMigrations:
     def test_a_new_file_has_every_migration_recorded(self, tmp_path: Path) -> None:
         migrate(tmp_path / "record.db", deadline_s=1)
@@ -107,7 +119,7 @@ class TestMigrations:
         path = tmp_path / "record.db"
         migrate(path, deadline_s=1)
         with raw(path) as connection:
-            connection.execute("INSERT INTO resources VALUES (7, 'ann', 'r', 's', 0, '{}', 'turn', 0)")
+            connection.execute("INSERT INTO resources VALUES (7, 'ann', 'r', 's', 0, '{}', 'turn', 0, NULL)")
         added = Migration("notes", ("ALTER TABLE resources ADD COLUMN note TEXT NOT NULL DEFAULT 'none'",))
         for _ in range(2):
             migrate(path, deadline_s=1, migrations=(*MIGRATIONS, added))
