@@ -26,7 +26,7 @@ stop: $(READY) ## Ends the service; all data is kept
 test: check docs unit e2e ## Everything: checks, documentation, unit tests, end-to-end tests on real Ray
 
 quick: check ## Checks and fast tests, in under a minute: before each commit
-	$(BIN)/pytest -m "not e2e" $(QUICK)
+	$(BIN)/pytest -m "not e2e and not slow" --numprocesses $(WORKERS) --dist loadfile $(QUICK)
 
 check: $(READY) ## Format, lint, types and import rules
 	$(BIN)/ruff format --check .

@@ -158,6 +158,7 @@ def test_without_a_service_the_way_to_start_one_is_said(command: str, tmp_path: 
     assert "jiyi up" in done.output
 
 
+@pytest.mark.slow
 async def test_discarding_sets_the_files_aside_and_the_next_start_finds_an_empty_index(tmp_path: Path) -> None:
     args = AppArgs(home=tmp_path)
     shard = EdgeVectors.open(vectors_path(args), model_id=args.model, dimension=2)

@@ -109,6 +109,7 @@ def test_words_cover_a_text_without_gaps(text: str) -> None:
     assert "".join(word.text for word in words) in ("", fold(text))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("piece", "size"),
     [(piece, 1_000_000) for piece in ("a", "「", "《", "a-", " ")]

@@ -112,6 +112,7 @@ async def test_an_index_that_comes_back_empty_after_an_outage_is_filled_again(
     assert all(before[collection] < after[collection] for collection in (Collection.ENTITIES, Collection.MEMORIES))
 
 
+@pytest.mark.slow
 async def test_being_killed_while_queueing_loses_nobody(bench: Bench) -> None:
     users = ("ann", "bob", "eve")
     for user in users:
@@ -138,6 +139,7 @@ async def test_being_killed_while_queueing_loses_nobody(bench: Bench) -> None:
         assert await _points(bench, user) == before[user]
 
 
+@pytest.mark.slow
 async def test_somebody_with_a_long_backlog_does_not_keep_the_others_waiting(bench: Bench) -> None:
     await bench.say(*(f"note number {number}" for number in range(600)))
     _lose(bench)

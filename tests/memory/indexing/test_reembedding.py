@@ -411,6 +411,7 @@ async def _kill_and_resume(fuses: Sequence[int], *, then: str) -> None:
     await world.job.close()
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(
     fuses=st.lists(st.integers(1, 160), min_size=1, max_size=4),

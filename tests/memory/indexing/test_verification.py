@@ -171,6 +171,7 @@ async def test_an_item_that_is_learned_while_it_is_judged_is_not_taken_for_stale
     await learning[0]
 
 
+@pytest.mark.slow
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(drop=st.sets(st.integers(0, 9)), spoil=st.sets(st.integers(0, 9)), strangers=st.integers(0, 3))
 async def test_whatever_was_damaged_mending_finds_all_of_it_once(
