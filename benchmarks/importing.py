@@ -43,7 +43,7 @@ def main() -> None:
             console.print(f"round {number + 1}: {way}")
             measured[way].append(_measure(arguments, read, backlog, arguments.home / f"{number}-{way}"))
     medians = {
-        way: {name: round(statistics.median(one[name] for one in rounds), 2) for name in rounds[0]}
+        way: {name: round(statistics.median(figures[name] for figures in rounds), 2) for name in rounds[0]}
         for way, rounds in measured.items()
     }
     table = Table(title=f"{arguments.rounds} rounds", title_justify="left")
@@ -66,7 +66,7 @@ def _measure(arguments: argparse.Namespace, read: list[Conversation], backlog: i
         begin = time.perf_counter()
         turns = 0
         for copy in range(arguments.copies):
-            users = {one.user: f"{one.user} {copy}" for one in read}
+            users = {conversation.user: f"{conversation.user} {copy}" for conversation in read}
             turns += replay(client, read, users=users, batch=_BATCH, progress=progress).turns
         seconds = time.perf_counter() - begin
         meanwhile = chatting.result()

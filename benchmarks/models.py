@@ -64,13 +64,13 @@ class Contestant:
         facts: ModelFacts = self._model.load()
         return facts
 
-    def run(self, one: Any) -> None:
+    def run(self, value: Any) -> None:
         """Computes one input from scratch."""
-        self._model.forward(self._model.prepare([one]))
+        self._model.forward(self._model.prepare([value]))
 
-    def tokens(self, one: Any) -> list[TokenizedText]:
+    def tokens(self, value: Any) -> list[TokenizedText]:
         """What the network reads of an input, as the raw encoder takes it."""
-        [prepared] = self._model.prepare([one])
+        [prepared] = self._model.prepare([value])
         return [TokenizedText(np.asarray(ids, np.int64)) for ids in self._ids_of(prepared)]
 
 
@@ -80,13 +80,15 @@ def contestants(weights: Path | None, cache: Path, threads: int) -> dict[str, Co
     pairs = [(query, sentence) for query, sentence in zip(_ASKED, SENTENCES, strict=False)]
     makers: dict[str, Callable[[Path], Contestant]] = {
         "tagger": lambda file: Contestant(
-            Tagger(file, cache, threads=threads), SENTENCES, lambda one: [window.input_ids for window in one.windows]
+            Tagger(file, cache, threads=threads),
+            SENTENCES,
+            lambda prepared: [window.input_ids for window in prepared.windows],
         ),
         "rewriter": lambda file: Contestant(
-            Rewriter(file, cache, threads=threads), rewrites, lambda one: [one.features.input_ids]
+            Rewriter(file, cache, threads=threads), rewrites, lambda prepared: [prepared.features.input_ids]
         ),
         "reranker": lambda file: Contestant(
-            LateInteraction(file, cache, threads=threads), pairs, lambda one: [one.query, one.passage]
+            LateInteraction(file, cache, threads=threads), pairs, lambda prepared: [prepared.query, prepared.passage]
         ),
     }
     return {name: make(file) for name, make in makers.items() if (file := weight_file(name, weights)).exists()}
@@ -113,16 +115,16 @@ def _latency(arguments: argparse.Namespace) -> dict[str, Any]:
     folder = prepare_model(DEFAULT_MODEL, arguments.cache)
     raw = SentenceTransformerEngine(get_model(DEFAULT_MODEL), folder, threads=arguments.threads)
     results = {}
-    for name, one in contestants(arguments.weights, arguments.cache, arguments.threads).items():
-        facts = one.load()
+    for name, contestant in contestants(arguments.weights, arguments.cache, arguments.threads).items():
+        facts = contestant.load()
         mine: list[float] = []
         ratios: list[float] = []
         lengths: list[int] = []
         for number in range(arguments.rounds + 1):
-            for value in one.inputs:
-                tokens = one.tokens(value)
+            for value in contestant.inputs:
+                tokens = contestant.tokens(value)
                 before = seconds(lambda: raw.forward(tokens))  # noqa: B023 - called at once
-                took = seconds(lambda: one.run(value))  # noqa: B023
+                took = seconds(lambda: contestant.run(value))  # noqa: B023
                 after = seconds(lambda: raw.forward(tokens))  # noqa: B023
                 if number:  # the first round warms up
                     mine.append(took * 1e3)
@@ -164,10 +166,10 @@ def _memory(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _replica(pipe: Connection, name: str, weights: Path | None, cache: Path) -> None:
-    one = contestants(weights, cache, 1)[name]
-    one.load()
-    for value in one.inputs:
-        one.run(value)
+    contestant = contestants(weights, cache, 1)[name]
+    contestant.load()
+    for value in contestant.inputs:
+        contestant.run(value)
     pipe.send(None)
     pipe.recv()
 

@@ -104,7 +104,7 @@ def main() -> None:
             replay = Replay(endpoint.url, f"said meanwhile {len(verdicts)}")
             replay.start()
             client.reembed(arguments.to)
-            victims = [[*VICTIMS][(len(kills) + one) % len(VICTIMS)] for one in range(arguments.kills - len(kills))]
+            victims = [[*VICTIMS][number % len(VICTIMS)] for number in range(len(kills), arguments.kills)]
             kills += _kill(client, settings, endpoint, victims, draw, arguments.pause)
             kills += _kill_late(client, settings, endpoint, "verifying", draw)
             run = _until(client, lambda run: run["state"] != "running")
@@ -122,8 +122,8 @@ def main() -> None:
     figures = {"texts_per_s": round(rate, 2), "raw_texts_per_s": round(raw, 2), "of_raw": round(rate / raw, 3)}
     figures |= {"chat_p95_ms": idle, "chat_p95_ms_meanwhile": meanwhile, "chat_over_idle": round(meanwhile / idle, 2)}
     console.print(figures)
-    wrong = sum(one.missing + one.stale + one.orphaned for one in verdicts)
-    told = {"kills": [asdict(one) for one in kills], "verdicts": [asdict(one) for one in verdicts]}
+    wrong = sum(verdict.missing + verdict.stale + verdict.orphaned for verdict in verdicts)
+    told = {"kills": [asdict(kill) for kill in kills], "verdicts": [asdict(verdict) for verdict in verdicts]}
     print(json.dumps({"benchmark": "reembedding", "to": arguments.to, "wrong": wrong, **figures, **told}))
 
 
@@ -222,7 +222,7 @@ def _kill_late(client: JiyiClient, settings: AppArgs, endpoint: Any, phase: str,
 def _strike(settings: AppArgs, endpoint: Any, victim: str) -> bool:
     """Whether there was anybody to kill; Ray's workers change their titles, and have none for a moment then."""
     for _ in range(_LOOKS):
-        if processes := [one for one in service.processes(settings, endpoint) if _is(victim, one.name)]:
+        if processes := [process for process in service.processes(settings, endpoint) if _is(victim, process.name)]:
             for process in processes:
                 psutil.Process(process.pid).kill()
             return True
@@ -276,8 +276,8 @@ def _raw_rate(settings: AppArgs, model: str) -> float:
     columns = [{"text": [text.encode() for text in batch], "place": batch, "fingerprint": batch} for batch in batches]
     actor(columns[-1])  # warms up
     begin = time.monotonic()
-    for one in columns:
-        actor(one)
+    for column in columns:
+        actor(column)
     return len(texts) / (time.monotonic() - begin)
 
 

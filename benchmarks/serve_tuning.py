@@ -151,9 +151,9 @@ async def _figures(url: str, arguments: argparse.Namespace) -> dict[str, float]:
                 return await http.send("POST", path, encoded[index % len(encoded)])
 
             await run_closed_loop(send, callers=1, requests=_WARM_UP, timeout_s=_TIMEOUT_S)
-            one = await run_closed_loop(send, callers=1, requests=arguments.requests, timeout_s=_TIMEOUT_S)
+            alone = await run_closed_loop(send, callers=1, requests=arguments.requests, timeout_s=_TIMEOUT_S)
             many = await run_closed_loop(send, callers=_OFTEN, seconds=arguments.seconds, timeout_s=_TIMEOUT_S)
-            summary = one.summary()
+            summary = alone.summary()
             figures |= {
                 f"{path} p50 ms": summary.p50_ms,
                 f"{path} p95 ms": summary.p95_ms,

@@ -58,8 +58,8 @@ def figures(verdicts: Sequence[Verdict]) -> dict[str, float | int]:
     """How many cases, the share answered right, and the share answered wrongly with confidence above the floor."""
     return {
         "cases": len(verdicts),
-        "accuracy": round(share(one.right for one in verdicts), 1),
-        "wrong_above_floor": round(share(one.guessed for one in verdicts), 1),
+        "accuracy": round(share(verdict.right for verdict in verdicts), 1),
+        "wrong_above_floor": round(share(verdict.guessed for verdict in verdicts), 1),
     }
 
 
@@ -67,8 +67,8 @@ def report(verdicts: Sequence[Verdict]) -> dict[str, object]:
     """The figures of a system on one set: of all cases, by type and by language."""
 
     def by(key: Callable[[Case], str]) -> dict[str, object]:
-        names = dict.fromkeys(key(one.case) for one in verdicts)
-        return {name: figures([one for one in verdicts if key(one.case) == name]) for name in names}
+        names = dict.fromkeys(key(verdict.case) for verdict in verdicts)
+        return {name: figures([verdict for verdict in verdicts if key(verdict.case) == name]) for name in names}
 
     return {"all": figures(verdicts), "types": by(lambda case: case.type), "languages": by(lambda case: case.language)}
 
@@ -81,12 +81,12 @@ async def measure(system: System, name: str) -> list[Verdict]:
 
 def show(name: str, verdicts: Sequence[Verdict]) -> None:
     """What went wrong, for the person who improves the rules."""
-    for one in verdicts:
-        if not one.right:
-            case = one.case
+    for verdict in verdicts:
+        if not verdict.right:
+            case = verdict.case
             print(f"{name} {case.set} {case.type} {case.language}: {' ¦ '.join((*case.turns, case.query))}")
             print(f"   want {case.expected} {list(case.options) or ''}")
-            print(f"   got  {one.became}  ({one.confidence:.2f})")
+            print(f"   got  {verdict.became}  ({verdict.confidence:.2f})")
 
 
 async def main() -> None:
@@ -106,8 +106,8 @@ async def main() -> None:
         if arguments.show:
             show(name, verdicts)
         sets = {}
-        for chosen in dict.fromkeys(one.case.set for one in verdicts):
-            sets[chosen] = report([one for one in verdicts if one.case.set == chosen])
+        for chosen in dict.fromkeys(verdict.case.set for verdict in verdicts):
+            sets[chosen] = report([verdict for verdict in verdicts if verdict.case.set == chosen])
             _rows(table, name, chosen, sets[chosen])
         result[name] = sets
     Console(width=100).print(table)

@@ -158,8 +158,8 @@ def score(rows: Sequence[Row], outputs: Sequence[str], key: Callable[[str], str]
     recall = both / sum(complete) if any(complete) else 0.0
     return {
         "em": share(hit),
-        "em_pronoun": share(one for one, row in zip(hit, rows, strict=True) if row.pronoun),
-        "em_changed": share(one for one, left in zip(hit, still, strict=True) if not left),
+        "em_pronoun": share(right for right, row in zip(hit, rows, strict=True) if row.pronoun),
+        "em_changed": share(right for right, left in zip(hit, still, strict=True) if not left),
         "changed": share(not left for left in still),
         "unchanged_precision": 100 * precision,
         "unchanged_recall": 100 * recall,
@@ -174,7 +174,8 @@ def antecedents_right(rows: Sequence[Row], results: Sequence[CoreferenceResult])
     """
     changed = [(row, result) for row, result in zip(rows, results, strict=True) if result.resolutions]
     return share(
-        all(key_en(one.resolved_text) in key_en(row.target) for one in result.resolutions) for row, result in changed
+        all(key_en(resolution.resolved_text) in key_en(row.target) for resolution in result.resolutions)
+        for row, result in changed
     )
 
 
@@ -192,8 +193,8 @@ def show(row: Row, result: CoreferenceResult) -> None:
     """A miss, for the person who improves the rules."""
     print(" | ".join(text for _, text in row.context[-2:]), "=>", row.query)
     print("   want", row.target)
-    written = [(one.resolved_text, round(one.confidence, 2)) for one in result.resolutions]
-    left = [(one.original_text, [other.text for other in one.alternatives]) for one in result.unresolved]
+    written = [(resolution.resolved_text, round(resolution.confidence, 2)) for resolution in result.resolutions]
+    left = [(open_.original_text, [other.text for other in open_.alternatives]) for open_ in result.unresolved]
     print("   got ", result.resolved_query, written, left)
 
 

@@ -41,7 +41,7 @@ def main() -> None:
             base64.b64encode(vector.tobytes()).decode() if body.encoding_format == "base64" else vector.tolist()
             for vector in vectors
         ]
-        data = [{"object": "embedding", "index": index, "embedding": one} for index, one in enumerate(written)]
+        data = [{"object": "embedding", "index": index, "embedding": vector} for index, vector in enumerate(written)]
         reply = {"object": "list", "data": data, "model": "e5"}
         return Response(orjson.dumps(reply), media_type="application/json")
 

@@ -46,7 +46,7 @@ def main() -> None:
     exact = BertEngine(entry, folder, layout, threads=threads, is_exact=True)
     served = BertEngine(entry, folder, layout, threads=threads)
     results = {}
-    for corpus in (one for one in read_corpora(arguments.data) if one.data_set in _SETS):
+    for corpus in (corpus for corpus in read_corpora(arguments.data) if corpus.data_set in _SETS):
         result = _compare(exact, served, corpus, questions=arguments.questions, passages=arguments.passages)
         results[corpus.data_set] = result
         print(corpus.data_set, result, flush=True)
@@ -65,14 +65,14 @@ def _compare(
     gains, vectors = {}, {}
     for name, engine in (("fp32", exact), ("served", served)):
         found = _encode(engine, texts, TextKind.PASSAGE)  # (passages, dimension)
-        queries = _encode(engine, [one.text for one in asked], TextKind.QUERY)  # (questions, dimension)
+        queries = _encode(engine, [question.text for question in asked], TextKind.QUERY)  # (questions, dimension)
         order = np.argsort(-(queries @ found.T), axis=1, kind="stable")[:, :DEPTH]
         gains[name] = np.array(
-            [ndcg([ids[n] in one.gold for n in row], 1) for one, row in zip(asked, order, strict=True)]
+            [ndcg([ids[n] in question.gold for n in row], 1) for question, row in zip(asked, order, strict=True)]
         )
         vectors[name] = np.concatenate([found, queries])
     cosines = (vectors["fp32"] * vectors["served"]).sum(axis=1)
-    lost = interval((100 * (gains["fp32"] - gains["served"])).tolist(), [one.group for one in asked])
+    lost = interval((100 * (gains["fp32"] - gains["served"])).tolist(), [question.group for question in asked])
     return {
         "passages": len(texts),
         "questions": len(asked),

@@ -22,11 +22,13 @@ def closed_medians(results: Sequence[Figures]) -> dict[str, dict[str, Figures]]:
         for workload in WORKLOADS:
             mine = _of(closed, name, workload)
             if mine:
-                figures = {"texts_per_s": median(one["texts_per_s"] for one in mine), **_medians(mine)}
+                figures = {"texts_per_s": median(result["texts_per_s"] for result in mine), **_medians(mine)}
                 figures |= {"failed": failed(mine)}
                 for label, other in (("over_baseline", BASELINE), ("over_best_peer", best)):
-                    theirs = {one["round"]: one["texts_per_s"] for one in _of(closed, other, workload)}
-                    ratios = [one["texts_per_s"] / theirs[one["round"]] for one in mine if one["round"] in theirs]
+                    theirs = {result["round"]: result["texts_per_s"] for result in _of(closed, other, workload)}
+                    ratios = [
+                        result["texts_per_s"] / theirs[result["round"]] for result in mine if result["round"] in theirs
+                    ]
                     if ratios:
                         figures[label] = median(ratios)
                 found.setdefault(name, {})[workload] = figures
@@ -44,11 +46,11 @@ def open_medians(results: Sequence[Figures]) -> list[Figures]:
             "name": name,
             "workload": workload,
             "load": f"{share:.0%}" if share else "equal",
-            "rate": median(one["rate"] for one in group),
-            "offered_per_s": median(one["offered_per_s"] for one in group),
+            "rate": median(result["rate"] for result in group),
+            "offered_per_s": median(result["offered_per_s"] for result in group),
             **_medians(group),
             "failed": failed(group),
-            "refused": sum(one["statuses"].get("429", 0) for one in group),
+            "refused": sum(result["statuses"].get("429", 0) for result in group),
             "rounds": len(group),
         }
         for (name, workload, share), group in groups.items()
@@ -58,9 +60,9 @@ def open_medians(results: Sequence[Figures]) -> list[Figures]:
 def best_peer_server(results: Sequence[Figures]) -> str:
     """The peer server (not ours, not the baseline) with the most texts a second; empty where none was measured."""
     speeds = {
-        name: median(one["texts_per_s"] for one in mine)
+        name: median(result["texts_per_s"] for result in mine)
         for name, peer in PEERS.items()
-        if peer.server and (mine := _of([one for one in results if one["what"] == "closed"], name, "mixed"))
+        if peer.server and (mine := _of([result for result in results if result["what"] == "closed"], name, "mixed"))
     }
     return max(speeds, key=lambda name: speeds[name], default="")
 
@@ -72,12 +74,14 @@ def median(values: Iterable[float]) -> float:
 
 def failed(results: Sequence[Figures]) -> int:
     """Requests that were not answered with what they asked for, refused ones included."""
-    return sum(count for one in results for status, count in one["statuses"].items() if not str(status).startswith("2"))
+    return sum(
+        count for result in results for status, count in result["statuses"].items() if not str(status).startswith("2")
+    )
 
 
 def _of(closed: Sequence[Figures], name: str, workload: str) -> list[Figures]:
-    return [one for one in closed if (one["name"], one["workload"]) == (name, workload)]
+    return [result for result in closed if (result["name"], result["workload"]) == (name, workload)]
 
 
 def _medians(group: Sequence[Figures]) -> Figures:
-    return {key: median(one[key] for one in group) for key in _KEPT if all(key in one for one in group)}
+    return {key: median(result[key] for result in group) for key in _KEPT if all(key in result for result in group)}

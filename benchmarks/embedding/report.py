@@ -25,7 +25,7 @@ def summarise(
         "best_peer_server": best_peer_server(results),
         "closed": closed_medians(results),
         "open": open_medians(results),
-        "lowest_cosine": {one["name"]: one["cosine"] for one in results if one["what"] == "check"},
+        "lowest_cosine": {result["name"]: result["cosine"] for result in results if result["what"] == "check"},
         "memory_mib": dict(memory_mib),
     }
 
@@ -87,7 +87,9 @@ def plot(summary: Figures, path: Path) -> None:
 
     figure, axes = pyplot.subplots(figsize=(9, 5.5))
     for place, name in enumerate(PEERS):
-        points = sorted((one["rate"], one["p50_ms"], one["p95_ms"]) for one in summary["open"] if one["name"] == name)
+        points = sorted(
+            (line["rate"], line["p50_ms"], line["p95_ms"]) for line in summary["open"] if line["name"] == name
+        )
         if points:
             rates, medians, tails = zip(*points, strict=True)
             axes.plot(rates, tails, "o--", color=f"C{place}", label=f"{name}, 95%")

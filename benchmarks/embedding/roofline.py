@@ -194,12 +194,12 @@ def _draw(path: Path, points: list[Point], machine: Machine, threads: int) -> No
         axes.plot(drawn, roof, style, color="black", label=f"{dtype}: {machine.gflops[dtype]:.0f} GFLOP/s")
     for name, marker in (("reference", "s"), ("ours fp32", "^"), ("served", "o")):
         mine = [point for point in points if point.engine == name]
-        intensity = [_flop(one.texts, one.length) / (_LAYER_WEIGHTS * _BYTES[one.dtype]) for one in mine]
-        axes.scatter(intensity, [one.gflops for one in mine], marker=marker, label=name, zorder=3)
+        intensity = [_flop(point.texts, point.length) / (_LAYER_WEIGHTS * _BYTES[point.dtype]) for point in mine]
+        axes.scatter(intensity, [point.gflops for point in mine], marker=marker, label=name, zorder=3)
         if name == "served":
-            for one, x in zip(mine, intensity, strict=True):
+            for point, x in zip(mine, intensity, strict=True):
                 axes.annotate(
-                    f"{one.texts}x{one.length}", (x, one.gflops), (4, -10), textcoords="offset points", size=7
+                    f"{point.texts}x{point.length}", (x, point.gflops), (4, -10), textcoords="offset points", size=7
                 )
     axes.set(xscale="log", yscale="log", xlabel="FLOP a byte of weights", ylabel="GFLOP/s")
     axes.set_title(f"{DEFAULT_MODEL}, {threads} thread{'s' * (threads > 1)}: texts x tokens of a batch")

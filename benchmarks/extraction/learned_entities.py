@@ -65,9 +65,13 @@ def conversations(data: Path, name: str, *, skip: int = 0, take: int = 20) -> It
             start = datetime(2024, 4, 1, 9, tzinfo=UTC)
             turns = [
                 RecordedTurn(
-                    "s", str(one["mid"]), "user", one["message"], created_at=start + timedelta(hours=one["mid"])
+                    "s",
+                    str(message["mid"]),
+                    "user",
+                    message["message"],
+                    created_at=start + timedelta(hours=message["mid"]),
                 )
-                for one in item["message_list"]
+                for message in item["message_list"]
             ]
             yield Conversation(f"{path.stem}-{item['tid']}", turns)
 
@@ -107,7 +111,7 @@ async def learned(
     async with record.reading(user_id=user) as unit:
         entities = await unit.entities.page(limit=2**31 - 1)
         memories = await unit.memories.page(limit=2**31 - 1)
-    return [one for one in entities if one.mention_count and one.status is EntityStatus.ACTIVE], memories
+    return [entity for entity in entities if entity.mention_count and entity.status is EntityStatus.ACTIVE], memories
 
 
 def _resource(turn: RecordedTurn, user: str, time: int) -> Resource:
@@ -152,7 +156,7 @@ async def sample(
         found[name] = random.Random(seed).sample(list(distinct.values()), len(distinct))
         print(f"{name}: {len(distinct)} names", file=sys.stderr)
     rows: list[dict[str, str]] = []
-    for left, name in zip(range(len(found), 0, -1), sorted(found, key=lambda one: len(found[one])), strict=True):
+    for left, name in zip(range(len(found), 0, -1), sorted(found, key=lambda name: len(found[name])), strict=True):
         rows += found[name][: (size - len(rows)) // left]
     return rows
 
@@ -188,9 +192,9 @@ def score(paths: Sequence[Path]) -> None:
         middle = (share + z * z / (2 * n)) / (1 + z * z / n)
         spread = z * ((share * (1 - share) + z * z / (4 * n)) / n) ** 0.5 / (1 + z * z / n)
         by_set = {
-            name: round(sum(r["right"] == "1" for r in rows if r["set"] == name) / max(1, len(some)), 3)
+            name: round(sum(row["right"] == "1" for row in of_set) / len(of_set), 3)
             for name in _TAKES
-            if (some := [r for r in rows if r["set"] == name])
+            if (of_set := [row for row in rows if row["set"] == name])
         }
         errors = Counter(row["error"] for row in rows if row["right"] != "1")
         result = {
@@ -224,7 +228,7 @@ async def replay(data: Path, extractor: Extractor, *, sets: Sequence[str], skip:
 
 def bare(entity: Entity) -> str:
     """A name without all that is not a letter or digit, folded: what two spellings of it have in common."""
-    return "".join(one for one in entity.normalised_value if one.isalnum())
+    return "".join(character for character in entity.normalised_value if character.isalnum())
 
 
 async def _run(arguments: argparse.Namespace) -> None:

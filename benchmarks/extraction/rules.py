@@ -78,7 +78,7 @@ def read_iob2(path: Path) -> Iterator[tuple[str, list[Span]]]:
 
 def score(gold: list[set[Span]], found: list[set[Span]]) -> Score:
     """Micro-averaged precision, recall and F1."""
-    right = sum(len(one & other) for one, other in zip(gold, found, strict=True))
+    right = sum(len(spans & other) for spans, other in zip(gold, found, strict=True))
     n_found, n_gold = sum(map(len, found)), sum(map(len, gold))
     precision, recall = right / max(1, n_found), right / max(1, n_gold)
     return Score(precision, recall, 2 * precision * recall / max(1e-9, precision + recall))
@@ -126,7 +126,7 @@ def read_part(data: Path, name: str, part: str) -> list[tuple[str, list[Span]]]:
         return list(read_iob2(path))
     rows = _tuned(data)[TRAINED_AS[name]][Part.TUNE]
     return [
-        (row.text, [Span(one.start, one.end, EntitySubtype(one.label)) for one in row.spans if one.label])
+        (row.text, [Span(span.start, span.end, EntitySubtype(span.label)) for span in row.spans if span.label])
         for row in rows
     ]
 
@@ -148,9 +148,10 @@ async def _extracted(extractor: Extractor, texts: list[str]) -> tuple[list[set[S
             sys.exit("the tagger does not answer")
         found.append(
             {
-                Span(one.start, one.end, one.subtype)
-                for one in extraction.mentions
-                if one.level is MentionLevel.LONG_TERM and (one.subtype is None or one.subtype in TYPES.values())
+                Span(mention.start, mention.end, mention.subtype)
+                for mention in extraction.mentions
+                if mention.level is MentionLevel.LONG_TERM
+                and (mention.subtype is None or mention.subtype in TYPES.values())
             }
         )
     return found, statistics.median(times)
@@ -158,7 +159,7 @@ async def _extracted(extractor: Extractor, texts: list[str]) -> tuple[list[set[S
 
 def _measures(gold: list[set[Span]], found: list[set[Span]]) -> dict[str, Score]:
     measures = {
-        "typed": score(gold, [{one for one in spans if one.subtype} for spans in found]),
+        "typed": score(gold, [{span for span in spans if span.subtype} for spans in found]),
         "span only": score(_untyped(gold), _untyped(found)),
     }
     for kind, subtype in TYPES.items():

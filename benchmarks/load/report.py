@@ -88,15 +88,18 @@ def plot_timeline(stages: Sequence[Stage], path: Path) -> None:
     figure, rows = pyplot.subplots(len(stages), 1, figsize=(9, 2.2 * len(stages)), squeeze=False)
     for axes, stage in zip(rows[:, 0], stages, strict=True):
         for place, name in enumerate(sorted({request.name for request in stage.requests})):
-            samples = [one for one in stage.run.samples if stage.requests[one.index].name == name]
-            answered = [one for one in samples if one.is_ok]
-            failed = [one for one in samples if not one.is_ok]
-            times = [one.due_s for one in answered]
-            axes.scatter(times, [one.latency_s * 1e3 for one in answered], s=8, color=f"C{place}", label=name)
+            samples = [sample for sample in stage.run.samples if stage.requests[sample.index].name == name]
+            answered = [sample for sample in samples if sample.is_ok]
+            failed = [sample for sample in samples if not sample.is_ok]
+            times = [sample.due_s for sample in answered]
+            axes.scatter(times, [sample.latency_s * 1e3 for sample in answered], s=8, color=f"C{place}", label=name)
             axes.scatter(
-                [one.due_s for one in failed], [one.latency_s * 1e3 for one in failed], marker="x", color="red"
+                [sample.due_s for sample in failed],
+                [sample.latency_s * 1e3 for sample in failed],
+                marker="x",
+                color="red",
             )
-        given_up = sum(one.status == TIMEOUT for one in stage.run.samples)
+        given_up = sum(sample.status == TIMEOUT for sample in stage.run.samples)
         title = stage.label if stage.label == CLOSED else f"{stage.label} of capacity, Poisson"
         axes.set(ylabel="ms", yscale="log", title=title + (f", {given_up} given up" if given_up else ""))
         axes.grid(visible=True, alpha=0.3)

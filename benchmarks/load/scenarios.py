@@ -123,9 +123,9 @@ class Planner:
     def _value(self, value: Any, user: str) -> Any:
         """Fills in, each time anew, so that one request holds different texts."""
         if isinstance(value, dict):
-            return {key: self._value(one, user) for key, one in value.items()}
+            return {key: self._value(item, user) for key, item in value.items()}
         if isinstance(value, list):
-            return [self._value(one, user) for one in value]
+            return [self._value(item, user) for item in value]
         if isinstance(value, str) and value in self._drawn:
             return self._chooser.choice(self._drawn[value])
         if isinstance(value, str):

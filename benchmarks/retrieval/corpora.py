@@ -68,7 +68,9 @@ def _paragraphs(data_set: str, path: Path) -> Corpus:
             note = _note(data_set, data_set, len(corpus.resources), paragraph["context"])
             corpus.resources.append(note)
             gold = frozenset({note.resource_id})
-            corpus.questions.extend(Asked(one["question"], gold, article["title"]) for one in paragraph["qas"])
+            corpus.questions.extend(
+                Asked(question["question"], gold, article["title"]) for question in paragraph["qas"]
+            )
     return corpus
 
 
@@ -106,7 +108,9 @@ def _locomo(path: Path) -> Iterator[Corpus]:
         known = {resource.resource_id for resource in resources}
         questions = []
         for qa in asked[conversation.user]:
-            named = (f"D{session}:{turn}" for each in qa["evidence"] for session, turn in _EVIDENCE.findall(each))
+            named = (
+                f"D{session}:{turn}" for evidence in qa["evidence"] for session, turn in _EVIDENCE.findall(evidence)
+            )
             gold = frozenset(named) & known
             if gold and qa["category"] <= _ANSWERABLE:
                 questions.append(Asked(qa["question"], gold, conversation.user, str(qa["category"])))
@@ -119,15 +123,15 @@ def _memdaily(folder: Path) -> Iterator[Corpus]:
         corpus = Corpus("memdaily", path.stem, [])
         for item in json.loads(path.read_text(encoding="utf-8"))[:_MEMDAILY_TOGETHER]:
             session = f"{path.stem}-{item['tid']}"
-            corpus.resources.extend(_said(corpus.user, session, one) for one in item["message_list"])
+            corpus.resources.extend(_said(corpus.user, session, message) for message in item["message_list"])
             corpus.questions.extend(
                 Asked(
-                    one["question"],
-                    frozenset(f"{session}-{step}" for step in one["target_step_id"]),
+                    question["question"],
+                    frozenset(f"{session}-{step}" for step in question["target_step_id"]),
                     session,
                     path.stem,
                 )
-                for one in item["question_list"]
+                for question in item["question_list"]
             )
         yield corpus
 

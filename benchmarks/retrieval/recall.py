@@ -74,14 +74,18 @@ class Outcome:
 def memdaily(data: Path, *, skip: int, take: int) -> Iterator[Corpus]:
     """The trajectories of each file, each strewn with unrelated turns."""
     recorded = read_conversations(data / "memory" / "memorybank" / "memory_bank_cn.json")
-    unrelated = [(turn.role, turn.content) for one in recorded for turn in one.turns][:_UNRELATED]
+    unrelated = [(turn.role, turn.content) for conversation in recorded for turn in conversation.turns][:_UNRELATED]
     for path in sorted((data / "memory" / "memdaily_zh").glob("*.json")):
         for item in json.loads(path.read_text(encoding="utf-8"))[skip : skip + take]:
             user = f"{path.stem}-{item['tid']}"
-            resources = _strewn(user, [(_moment(one["time"]), one) for one in item["message_list"]], unrelated)
+            resources = _strewn(
+                user, [(_moment(message["time"]), message) for message in item["message_list"]], unrelated
+            )
             asked = [
-                Asked(one["question"], frozenset(str(step) for step in one["target_step_id"]), user, path.stem)
-                for one in item["question_list"]
+                Asked(
+                    question["question"], frozenset(str(step) for step in question["target_step_id"]), user, path.stem
+                )
+                for question in item["question_list"]
             ]
             yield Corpus("memdaily", user, resources, asked)
 
@@ -99,8 +103,8 @@ def _strewn(
     chance = random.Random(f"1-{user}")
     first, last = min(at for at, _ in said) - _MARGIN, max(at for at, _ in said) + _MARGIN
     moments = sorted(first + (last - first) * chance.random() for _ in unrelated)
-    turns = [(at, str(one["mid"]), "user", one["message"]) for at, one in said]
-    turns += [(at, f"unrelated-{i}", *one) for i, (at, one) in enumerate(zip(moments, unrelated, strict=True))]
+    turns = [(at, str(message["mid"]), "user", message["message"]) for at, message in said]
+    turns += [(at, f"unrelated-{i}", *turn) for i, (at, turn) in enumerate(zip(moments, unrelated, strict=True))]
     return [
         Resource(
             resource_id=id_,
@@ -133,7 +137,7 @@ async def ask(corpus: Corpus, encoder: KeptEncoder, folder: Path) -> list[Outcom
     outcomes = []
     for asked in corpus.questions:
         request = SearchRequest(query=asked.text, user_id=corpus.user, top_k=_TOP_K, kinds=(HitKind.MEMORY,), now=now)
-        gold = {memory_id(corpus.user, one) for one in asked.gold}
+        gold = {memory_id(corpus.user, resource) for resource in asked.gold}
         await next(iter(retrievers.values())).search(request)  # the encoder's share is in neither time
         for name, retriever in retrievers.items():
             began = time.perf_counter()
@@ -146,17 +150,17 @@ async def ask(corpus: Corpus, encoder: KeptEncoder, folder: Path) -> list[Outcom
 
 def figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Mean recall in percent with its interval, by kind of question, and the median time of a search."""
-    shares = np.array([one.recall for one in outcomes])
+    shares = np.array([outcome.recall for outcome in outcomes])
     drawn = np.random.default_rng(1).choice(shares, (_RESAMPLES, len(shares))).mean(axis=1)
     by_kind = defaultdict(list)
-    for one in outcomes:
-        by_kind[one.kind].append(one.recall)
+    for outcome in outcomes:
+        by_kind[outcome.kind].append(outcome.recall)
     return {
         "questions": len(outcomes),
         "recall": round(100 * float(shares.mean()), 1),
         "interval": [round(100 * float(end), 1) for end in np.quantile(drawn, [0.025, 0.975])],
         "kinds": {kind: round(100 * float(np.mean(some)), 1) for kind, some in sorted(by_kind.items())},
-        "search_p50_ms": round(float(np.median([one.took_ms for one in outcomes])), 1),
+        "search_p50_ms": round(float(np.median([outcome.took_ms for outcome in outcomes])), 1),
     }
 
 
@@ -198,12 +202,14 @@ def main() -> None:
     report: dict[str, dict[str, Any]] = {}
     for name in arguments.sets:
         if name == "locomo":
-            corpora = [one for one in read_corpora(arguments.data) if one.data_set == "locomo"]
+            corpora = [corpus for corpus in read_corpora(arguments.data) if corpus.data_set == "locomo"]
         else:
             corpora = list(memdaily(arguments.data, skip=arguments.skip, take=arguments.take))
         encoder = KeptEncoder(engine, arguments.cache / f"{name}.npz")
         outcomes = asyncio.run(measure(corpora, encoder))
-        report[name] = {recipe: figures([one for one in outcomes if one.recipe == recipe]) for recipe in RECIPES}
+        report[name] = {
+            recipe: figures([outcome for outcome in outcomes if outcome.recipe == recipe]) for recipe in RECIPES
+        }
     _show(report)
     print(json.dumps(report, ensure_ascii=False))
 

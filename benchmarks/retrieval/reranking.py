@@ -105,7 +105,7 @@ async def pools_of(corpus: Corpus, encoder: KeptEncoder, folder: Path) -> list[P
     encoder.save()
     pools = []
     for asked in track(corpus.questions, corpus.user, disable=not sys.stderr.isatty()):
-        gold = {memory_id(corpus.user, one) for one in asked.gold}
+        gold = {memory_id(corpus.user, resource) for resource in asked.gold}
         served, longer = [
             (
                 await retriever.search(
@@ -115,7 +115,7 @@ async def pools_of(corpus: Corpus, encoder: KeptEncoder, folder: Path) -> list[P
             for top_k in (10, RERANKING.candidates)
         ]
         async with record.reading(user_id=corpus.user) as unit:
-            memories = {one.memory_id: one for one in await unit.memories.get([hit.id for hit in longer])}
+            memories = {memory.memory_id: memory for memory in await unit.memories.get([hit.id for hit in longer])}
         candidates = tuple(
             Candidate(passage_of(hit, memories.get(hit.id)), hit.score, hit.id in gold) for hit in longer
         )

@@ -23,14 +23,14 @@ def draw(timeline: Timeline, out: Path) -> None:
         seen = [snapshot.replicas.get(name) for snapshot in timeline.snapshots]
         replicas.step(
             at_s,
-            [each.target if each else None for each in seen],
+            [replica.target if replica else None for replica in seen],
             where="post",
             color="tab:orange" if is_embedder else "0.6",
             linewidth=2 if is_embedder else 1,
             label="Embedder, wanted" if is_embedder else None,
         )
         if is_embedder:
-            running = [each.running if each else None for each in seen]
+            running = [replica.running if replica else None for replica in seen]
             replicas.step(at_s, running, where="post", color="tab:orange", linestyle=":", label="Embedder, running")
     replicas.plot([], [], color="0.6", label="every other deployment, wanted")
     replicas.set_ylabel("replicas")

@@ -61,7 +61,7 @@ class Figures:
 
     def per_second(self, kind: str, *, rounds: slice = slice(None), cpu: bool = False) -> int:
         """Items a second, or a processor second, over these rounds."""
-        done = [one[kind] for phase in self.kept["rounds"].values() for one in phase if kind in one][rounds]
+        done = [taken[kind] for phase in self.kept["rounds"].values() for taken in phase if kind in taken][rounds]
         taken = sum(times[2 if cpu else 1] for times in done)
         return round(sum(times[0] for times in done) / taken) if taken else 0
 

@@ -54,11 +54,11 @@ async def _index(backend: Backend, home: Path, workload: Workload, asked: Asked,
         "open_s": opened - begin,
         "first_search_s": searched - opened,
         "memory_ready_mib": _grown(before, ready),
-        "search_first_touch_ms": await _latencies(asked, lambda user, one: search(index, user, one)),
-        "search_ms": await _latencies(asked, lambda user, one: search(index, user, one)),
-        "dense_ms": await _latencies(asked, lambda user, one: search(index, user, one, sparse=False)),
-        "sparse_ms": await _latencies(asked, lambda user, one: search(index, user, one, dense=False)),
-        "heavy_search_ms": await _latencies(heavy, lambda user, one: search(index, user, one), warm=True),
+        "search_first_touch_ms": await _latencies(asked, lambda user, query: search(index, user, query)),
+        "search_ms": await _latencies(asked, lambda user, query: search(index, user, query)),
+        "dense_ms": await _latencies(asked, lambda user, query: search(index, user, query, sparse=False)),
+        "sparse_ms": await _latencies(asked, lambda user, query: search(index, user, query, dense=False)),
+        "heavy_search_ms": await _latencies(heavy, lambda user, query: search(index, user, query), warm=True),
         "count_ms": await _latencies(asked, lambda user, _: index.count(Collection.ENTITIES, user_id=user)),
         "memory_used_mib": _grown(before, _memory()),
     }
@@ -92,7 +92,7 @@ async def _record(backend: Backend, home: Path, workload: Workload, asked: Asked
         "counts_first_s": counts_s[0],
         "users_s": users_s,
         "users": len(users),
-        "found_in_ms": await _latencies(asked, lambda user, one: _found_in(record, user, one), warm=True),
+        "found_in_ms": await _latencies(asked, lambda user, query: _found_in(record, user, query), warm=True),
         "outbox_ms": await _latencies(asked, lambda user, _: record.backlog.outbox(limit=64, user_id=user), warm=True),
     }
     for name, questions in (("", asked), ("heavy_", heavy)):
@@ -149,7 +149,7 @@ async def _found_in(record: SystemOfRecord, user_id: str, question: Question) ->
 
 def _starts(workload: Workload, asked: Asked) -> dict[tuple[str, str], str]:
     chooser = random.Random(13)
-    return {(one.text, user): workload.id(user, chooser.randrange(workload.count(user))) for user, one in asked}
+    return {(query.text, user): workload.id(user, chooser.randrange(workload.count(user))) for user, query in asked}
 
 
 async def _latencies(asked: Asked, call: Call, *, warm: bool = False) -> dict[str, float]:

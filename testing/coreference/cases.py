@@ -72,8 +72,8 @@ class Case(Value):
         if not self.known:
             return
         async with record.writing(user_id=USER) as unit:
-            await unit.entities.save([_entity(one) for one in self.known])
-            await unit.memories.save([memory for one in self.known for memory in _memories(one)])
+            await unit.entities.save([_entity(name) for name in self.known])
+            await unit.memories.save([memory for name in self.known for memory in _memories(name)])
             await unit.commit()
 
 
@@ -105,9 +105,9 @@ def judge(case: Case, result: CoreferenceResult) -> Verdict:
     right = _key(result.resolved_query) == _key(case.expected)
     offered = [option.text for option in result.clarification.options] if result.clarification else []
     if case.options:
-        right = right and {normalise(one) for one in case.options} <= {normalise(one) for one in offered}
+        right = right and {normalise(option) for option in case.options} <= {normalise(option) for option in offered}
     if case.source:
-        right = right and {one.source for one in result.resolutions} == {case.source}
+        right = right and {resolution.source for resolution in result.resolutions} == {case.source}
     changed = _key(result.resolved_query) != _key(case.query)
     became = result.resolved_query + (f" [{' / '.join(offered)}?]" if offered else "")
     return Verdict(case=case, right=right, guessed=changed and not right, confidence=result.confidence, became=became)

@@ -59,16 +59,18 @@ def check(plan: Plan, home: Path, notes: Sequence[tuple[int, int, int]]) -> Verd
 async def _check(plan: Plan, home: Path, told: Sequence[Told]) -> Verdict:
     record = SqliteRecord.open(record_path(home))
     index: VectorIndex = open_index(home) if plan.has_index else InMemoryVectors(dimension=DIMENSION)
-    verdicts = [await _check_user(plan, user, one, record, index) for user, one in enumerate(told)]
+    verdicts = [await _check_user(plan, user, answers, record, index) for user, answers in enumerate(told)]
     if isinstance(index, EdgeVectors):
         await index.close()
     await record.close()
     in_flight = tuple(
-        sequence[one.begun].op for sequence, one in zip(plan.sequences, told, strict=True) if one.begun is not None
+        sequence[answers.begun].op
+        for sequence, answers in zip(plan.sequences, told, strict=True)
+        if answers.begun is not None
     )
     return Verdict(
-        acknowledged=sum(len(one.acknowledged) for one in told),
-        refused=sum(len(one.refused) for one in told),
+        acknowledged=sum(len(answers.acknowledged) for answers in told),
+        refused=sum(len(answers.refused) for answers in told),
         in_flight=in_flight,
         **{
             name: sum(getattr(verdict, name) for verdict in verdicts)
@@ -171,11 +173,13 @@ async def _rows(record: SystemOfRecord, user_id: str) -> Rows:
             if relation.source_entity_id == entity.entity_id
         ]
         tables = {
-            "resources": [one.model_dump_json(exclude={"sequence"}) for one in await unit.log.list(limit=_MOST)],
-            "unlearned": [one.resource_id for one in await unit.log.list_unextracted(limit=_MOST)],
-            "entities": [one.model_dump_json() for one in entities],
-            "memories": [one.model_dump_json() for one in await unit.memories.page(limit=_MOST)],
-            "facts": [one.model_dump_json() for one in await unit.facts.page(limit=_MOST)],
+            "resources": [
+                resource.model_dump_json(exclude={"sequence"}) for resource in await unit.log.list(limit=_MOST)
+            ],
+            "unlearned": [resource.resource_id for resource in await unit.log.list_unextracted(limit=_MOST)],
+            "entities": [entity.model_dump_json() for entity in entities],
+            "memories": [memory.model_dump_json() for memory in await unit.memories.page(limit=_MOST)],
+            "facts": [fact.model_dump_json() for fact in await unit.facts.page(limit=_MOST)],
             "relations": relations,
         }
     return Counter((table, row) for table, rows in tables.items() for row in rows)

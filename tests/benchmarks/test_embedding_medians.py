@@ -41,7 +41,7 @@ def test_loads_are_grouped_by_share_and_the_equal_rate_is_one_of_its_own() -> No
     line = _closed("infinity", 0, 50) | {"what": "open", "offered_per_s": 25, "rate": 25}
     loads = [line | {"share": 0.5}, line | {"share": 0.5, "rate": 27}, line | {"rate": 35, "equal": 1}]
     lines = open_medians(loads)
-    assert [(one["load"], one["rate"], one["rounds"]) for one in lines] == [("50%", 26, 2), ("equal", 35, 1)]
+    assert [(line["load"], line["rate"], line["rounds"]) for line in lines] == [("50%", 26, 2), ("equal", 35, 1)]
     assert lines[0]["refused"] == 2
 
 

@@ -51,9 +51,10 @@ def test_requests_are_drawn_by_their_weights_and_spread_over_the_users() -> None
 
 
 def test_two_texts_of_one_request_differ() -> None:
-    bulk = [one for one in Planner(load_scenario("mixed"), prefix="p", seed=3).plan(500) if one.name == "embeddings"]
+    plan = Planner(load_scenario("mixed"), prefix="p", seed=3).plan(500)
+    bulk = [request for request in plan if request.name == "embeddings"]
     texts = [json.loads(request.body)["input"] for request in bulk if request.body]
-    assert any(len(set(each)) > 1 for each in texts)
+    assert any(len(set(inputs)) > 1 for inputs in texts)
 
 
 def test_a_scenario_with_a_mistyped_field_is_refused() -> None:

@@ -100,7 +100,7 @@ def test_a_flood_of_embeddings_raises_the_embedder_alone_and_loses_no_request(sc
         few = {"input": ["記憶", "memory"], "encoding_format": "base64"}
         with asking(scaling, "/v1/embeddings", few) as afterwards:
             until(lambda: seen[-1][_EMBEDDER] == {"target": 1, "running": 1})
-    others = {each["target"] for replicas in seen for name, each in replicas.items() if name != _EMBEDDER}
+    others = {counts["target"] for replicas in seen for name, counts in replicas.items() if name != _EMBEDDER}
     assert others == {1}
     for replies in (chats, flood, afterwards):
         assert replies
