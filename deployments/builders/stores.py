@@ -16,14 +16,12 @@ from storage.edge.shards import discard
 from storage.inmemory.coordination import InMemoryRateLimiter
 from storage.inmemory.sessions import InMemorySessions
 from storage.redis.client import RedisClient
-from storage.redis.limits import RedisRateLimiter
-from storage.redis.locks import RedisLocks
+from storage.redis.coordination import RedisLocks, RedisRateLimiter
 from storage.redis.server import LocalRedisServer
 from storage.redis.sessions import RedisSessions
 from storage.resilience.circuit import Circuit
+from storage.resilience.fallbacks import ResilientRateLimiter, ResilientSessions
 from storage.resilience.journaled_record import JournaledRecord
-from storage.resilience.resilient_limits import ResilientRateLimiter
-from storage.resilience.resilient_sessions import ResilientSessions
 from storage.sqlite.record import SqliteRecord
 
 from ..config.settings import AppArgs

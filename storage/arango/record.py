@@ -12,12 +12,12 @@ from typing_extensions import override
 from memory.ports.record import SystemOfRecord, UnitOfWork
 
 from ..shared.checks import check_user
-from .backlog import ArangoBacklog
 from .engine.client import ArangoServer, ArangoSettings
 from .engine.errors import unavailable
 from .engine.http import Unreachable
 from .engine.schema import prepare
 from .engine.transaction import ArangoTransaction
+from .jobs import ArangoBacklog, ArangoRuns
 from .repositories.categories import ArangoCategories, ArangoCategoryAccesses
 from .repositories.changes import ArangoChanges
 from .repositories.entities import ArangoEntities
@@ -27,12 +27,11 @@ from .repositories.log import ArangoLog
 from .repositories.memories import ArangoMemories
 from .repositories.relations import ArangoRelations
 from .repositories.typed_memories import ArangoTypedMemories
-from .runs import ArangoRuns
 
 _log = structlog.get_logger(__name__)
 
 
-class ArangoUnit(UnitOfWork):
+class ArangoUnitOfWork(UnitOfWork):
     """A transaction in one user's data; after `commit` it is over."""
 
     def __init__(self, transaction: ArangoTransaction) -> None:
@@ -131,7 +130,7 @@ class ArangoRecord(SystemOfRecord):
     @asynccontextmanager
     async def _unit(self, user_id: str, *, writable: bool) -> AsyncIterator[UnitOfWork]:
         async with self._transaction(user_id, writable=writable) as transaction:
-            yield ArangoUnit(transaction)
+            yield ArangoUnitOfWork(transaction)
 
     @asynccontextmanager
     async def _transaction(self, user_id: str, *, writable: bool) -> AsyncIterator[ArangoTransaction]:

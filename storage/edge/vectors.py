@@ -21,13 +21,15 @@ from ..shared.index_points import (
     POINT_ID,
     POINTS_AT_ONCE,
     USER_ID,
+    FacetHit,
     can_match,
+    owners,
+    ranked,
     read_point,
     read_stored,
     stored_ids,
     stored_name,
 )
-from ..shared.index_replies import FacetHit, owners, ranked
 from .errors import answered
 from .requests import EngineId, listing, mine, searching, upserting
 from .shards import Aliases, OutdatedShard, open_shard, set_aside

@@ -8,7 +8,7 @@ from typing_extensions import override
 from memory.ports.repositories import ChangeLog, Changes
 from memory.values.changes import Change, ChangeKind
 
-from ..shared.checks import check_moment, check_owner
+from ..shared.checks import check_aware, check_owner
 from .state import State
 
 
@@ -52,7 +52,7 @@ class InMemoryChanges(ChangeLog):
     @override
     async def mark_undone(self, change_id: str, *, at: datetime | None) -> bool:
         if at is not None:
-            check_moment(at, "at")
+            check_aware(at, "at")
         changes = self._state.writable.changes
         if change_id in changes:
             changes[change_id] = changes[change_id].model_copy(update={"undone_at": at})

@@ -11,7 +11,7 @@ from typing_extensions import override
 from memory.ports.coordination import Locks, RateLimiter
 
 from ..shared.checks import check_user
-from ..shared.rate_limit import Allowance
+from ..shared.rate_limit import RateLimit
 
 
 class InMemoryLocks(Locks):
@@ -52,7 +52,7 @@ class InMemoryRateLimiter(RateLimiter):
         max_users: int = 100_000,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._allowance = Allowance(requests_per_minute, burst)
+        self._rate_limit = RateLimit(requests_per_minute, burst)
         self._max_users = max_users
         self._clock = clock
         self._full_at_us: OrderedDict[str, float] = OrderedDict()
@@ -60,11 +60,11 @@ class InMemoryRateLimiter(RateLimiter):
     @override
     async def take(self, *, user_id: str) -> None:
         now = math.floor(self._clock() * 1e6)
-        interval, burst = self._allowance.interval_us, self._allowance.burst
+        interval, burst = self._rate_limit.interval_us, self._rate_limit.burst
         full = max(self._full_at_us.get(check_user(user_id), now), now) + interval
         wait = full - now - burst * interval
         if wait > 0:
-            raise self._allowance.refuse(wait)
+            raise self._rate_limit.refuse(wait)
         self._full_at_us[user_id] = full
         self._full_at_us.move_to_end(user_id)
         if len(self._full_at_us) > self._max_users:

@@ -20,10 +20,10 @@ from memory.ports.vectors import Collection
 from memory.values.errors import NotFound
 from memory.values.facts import Category, CategoryAccess, Fact, FactStatus, GraphEdge
 
-from ..shared.changes import with_status
-from ..shared.checks import check_category_id, check_depth, check_moment, check_owner, check_weight
+from ..shared.checks import check_aware, check_category_id, check_owner
+from ..shared.graphs import check_depth, check_weight, walk
 from ..shared.names import comparable
-from ..shared.walks import walk
+from ..shared.stored_values import with_status
 from .state import State, UserData
 
 
@@ -73,7 +73,7 @@ class InMemoryFacts(FactRepository):
 
     @override
     async def update_status(self, fact_id: str, status: FactStatus, *, now: datetime) -> bool:
-        check_moment(now, "now")
+        check_aware(now, "now")
         fact = self._state.writable.facts.get(fact_id)
         if fact is not None:
             await self.update(with_status(fact, status, now=now))
@@ -109,7 +109,7 @@ class InMemoryFacts(FactRepository):
 
     @override
     async def count_by_subject_recent(self, subject: str, *, since: datetime) -> int:
-        check_moment(since, "since")
+        check_aware(since, "since")
         name = comparable(subject)
         return sum(_said(fact)[0] == name and fact.recorded_at >= since for fact in self._active())
 
@@ -119,7 +119,7 @@ class InMemoryFacts(FactRepository):
 
     @override
     async def list_old_low_confidence(self, *, recorded_before: datetime, below: float) -> Facts:
-        check_moment(recorded_before, "recorded_before")
+        check_aware(recorded_before, "recorded_before")
         return [fact for fact in self._active() if fact.recorded_at < recorded_before and fact.confidence < below]
 
     @override
@@ -205,7 +205,7 @@ class InMemoryCategoryAccesses(CategoryAccessRepository):
 
     @override
     async def count_since(self, since: datetime) -> Mapping[str, int]:
-        check_moment(since, "since")
+        check_aware(since, "since")
         accesses = self._state.readable.accesses.values()
         return dict(Counter(access.category for access in accesses if access.accessed_at >= since))
 

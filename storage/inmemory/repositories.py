@@ -19,10 +19,10 @@ from memory.ports.vectors import Collection
 from memory.values.entities import Entity, EntityRelation
 from memory.values.records import Memory, Resource, ResourceKind
 
-from ..shared.changes import accessed, mentioned
-from ..shared.checks import check_depth, check_ends, check_moment, check_owner
+from ..shared.checks import check_aware, check_owner
+from ..shared.graphs import check_depth, check_ends, walk
 from ..shared.names import comparable, names_of, position_of, word_borders
-from ..shared.walks import walk
+from ..shared.stored_values import with_access, with_mention
 from .state import State
 
 
@@ -61,7 +61,7 @@ class InMemoryLog(RawLog):
     async def list(
         self, *, kind: ResourceKind | None = None, since: datetime | None = None, limit: int = 100
     ) -> Resources:
-        first = None if since is None else check_moment(since, "since")
+        first = None if since is None else check_aware(since, "since")
         found = [
             resource
             for resource in self._state.readable.resources.values()
@@ -88,7 +88,7 @@ class InMemoryLog(RawLog):
 
     @override
     async def delete_orphaned(self, *, created_before: datetime) -> int:
-        check_moment(created_before, "created_before")
+        check_aware(created_before, "created_before")
         data = self._state.writable
         used = {one.resource_id for kept in (data.memories, data.facts) for one in kept.values()} | set(data.unlearned)
         orphaned = [
@@ -152,10 +152,10 @@ class InMemoryEntities(EntityRepository):
 
     @override
     async def update_mention(self, entity_id: str, *, at: datetime) -> bool:
-        check_moment(at, "at")
+        check_aware(at, "at")
         entity = self._state.writable.entities.get(entity_id)
         if entity is not None:
-            await self.save([mentioned(entity, at)])
+            await self.save([with_mention(entity, at)])
         return entity is not None
 
     @override
@@ -172,7 +172,7 @@ class InMemoryEntities(EntityRepository):
         entities = self._state.writable.entities
         for access in accesses:
             if access.item_id in entities:
-                entities[access.item_id] = accessed(entities[access.item_id], access)
+                entities[access.item_id] = with_access(entities[access.item_id], access)
 
     def _active(self) -> list[Entity]:
         entities = self._state.readable.entities.values()
@@ -288,4 +288,4 @@ class InMemoryMemories(MemoryRepository):
         memories = self._state.writable.memories
         for access in accesses:
             if access.item_id in memories:
-                memories[access.item_id] = accessed(memories[access.item_id], access)
+                memories[access.item_id] = with_access(memories[access.item_id], access)

@@ -9,8 +9,8 @@ from memory.ports.repositories import Access, TypedMemoryRepository
 from memory.ports.vectors import Collection
 from memory.values.typed_memories import MemoryStatus, TypedMemory
 
-from ..shared.changes import accessed
 from ..shared.checks import check_owner
+from ..shared.stored_values import with_access
 from .state import State
 
 
@@ -63,7 +63,7 @@ class InMemoryTypedMemories(TypedMemoryRepository):
         memories = self._state.writable.typed_memories
         for access in accesses:
             if access.item_id in memories:
-                memories[access.item_id] = accessed(memories[access.item_id], access)
+                memories[access.item_id] = with_access(memories[access.item_id], access)
 
 
 class InMemoryRuns(RunLog):

@@ -23,12 +23,14 @@ from ..shared.index_points import (
     POINT_ID,
     POINTS_AT_ONCE,
     USER_ID,
+    FacetHit,
     can_match,
+    owners,
+    ranked,
     read_point,
     read_stored,
     stored_ids,
 )
-from ..shared.index_replies import FacetHit, owners, ranked
 from .calls import MissingCollection, QdrantCalls
 from .collections import QdrantCollections
 from .requests import mine, searching, stored_point

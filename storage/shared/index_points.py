@@ -4,10 +4,12 @@ Every condition of a search is made here, and the first of them is always the us
 forget it.
 """
 
-from collections.abc import Iterable, Mapping
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import quote
 
 import numpy as np
@@ -18,14 +20,15 @@ from memory.ports.vectors import (
     FieldKind,
     IndexPoint,
     IndexQuery,
+    ScoredPoint,
     Stored,
     StoredPoint,
 )
+from memory.values.base import Scalar
 from memory.values.ids import derive_id
 from memory.values.vectors import SparseVector
 
 from .index_checks import is_point_id
-from .metadata_tokens import metadata_token, metadata_tokens
 
 DENSE = "dense"
 """Name of the vectors that are compared by cosine."""
@@ -40,6 +43,8 @@ USER_ID = "user_id"
 POINT_ID = "point_id"
 FINGERPRINT = "fingerprint"
 
+_LONGEST_TOKEN = 64
+_FIRST_USERS = 10_000
 _COMMON = {
     USER_ID: FieldKind.KEYWORD,
     "session_id": FieldKind.KEYWORD,
@@ -173,6 +178,56 @@ def read_point(payload: Mapping[str, Any], vectors: Any, collection: Collection)
 def read_stored(payload: Mapping[str, Any]) -> StoredPoint:
     """Which point this is the payload of."""
     return StoredPoint(payload[POINT_ID], payload.get(FINGERPRINT, ""))
+
+
+def metadata_token(key: str, value: Scalar) -> str:
+    """The token of one key with one value.
+
+    Numbers are equal as numbers (1 and 1.0 share a token, 1 and true do not). A token is the JSON of the pair, which
+    begins with `[`; a long one is replaced by its digest, which begins with `#`.
+    """
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    token = json.dumps([key, value], separators=(",", ":"))
+    if len(token) <= _LONGEST_TOKEN:
+        return token
+    return f"#{hashlib.blake2b(token.encode(), digest_size=20).hexdigest()}"
+
+
+def metadata_tokens(metadata: Mapping[str, Scalar]) -> list[str]:
+    """The tokens of all pairs, in the order of their keys."""
+    return [metadata_token(key, metadata[key]) for key in sorted(metadata)]
+
+
+class FacetHit(Protocol):
+    """One line of what an engine answers when it counts points by a payload field."""
+
+    @property
+    def value(self) -> str | int | bool:
+        """What the field holds."""
+
+    @property
+    def count(self) -> int:
+        """How many points have it."""
+
+
+def ranked(hits: Iterable[ScoredPoint]) -> list[ScoredPoint]:
+    """The best first; equal scores are ordered by id."""
+    return sorted(hits, key=lambda hit: (-hit.score, hit.point_id))
+
+
+async def owners(facet: Callable[[int], Awaitable[Sequence[FacetHit]]]) -> list[str]:
+    """Everybody who has points, sorted.
+
+    Args:
+        facet: The owners of points and how many each has, those with most first, at most as many as it is called with.
+    """
+    limit = _FIRST_USERS
+    while True:
+        hits = await facet(limit)
+        if len(hits) < limit:
+            return sorted(str(hit.value) for hit in hits if hit.count)
+        limit *= 10  # a facet has no pages; users whose points are gone come last, with a count of 0
 
 
 def _as_stored(value: Stored, kind: FieldKind) -> Stored:

@@ -7,7 +7,7 @@ from memory.values.errors import Overloaded
 
 
 @dataclass(frozen=True)
-class Allowance:
+class RateLimit:
     """`burst` requests at once, then as many as come back: `requests_per_minute`, evenly (GCRA)."""
 
     requests_per_minute: float

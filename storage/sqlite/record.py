@@ -10,11 +10,11 @@ from typing_extensions import override
 from memory.ports.record import SystemOfRecord, UnitOfWork
 
 from ..shared.checks import check_user
-from .backlog import SqliteBacklog
-from .engine.connections import Lane, LanePool, reader_pool, writer_pool
+from .engine.connections import Connection, ConnectionPool, reader_pool, writer_pool
 from .engine.health import figures_of
 from .engine.migrations import migrate
 from .engine.transaction import Transaction
+from .jobs import SqliteBacklog, SqliteRuns
 from .repositories.categories import SqliteCategories, SqliteCategoryAccesses
 from .repositories.changes import SqliteChanges
 from .repositories.entities import SqliteEntities
@@ -24,10 +24,9 @@ from .repositories.log import SqliteLog
 from .repositories.memories import SqliteMemories
 from .repositories.relations import SqliteRelations
 from .repositories.typed_memories import SqliteTypedMemories
-from .runs import SqliteRuns
 
 
-class SqliteUnit(UnitOfWork):
+class SqliteUnitOfWork(UnitOfWork):
     """A transaction in one user's data; after `commit` or `rollback` it is over."""
 
     def __init__(self, transaction: Transaction) -> None:
@@ -70,7 +69,12 @@ class SqliteRecord(SystemOfRecord):
     """
 
     def __init__(
-        self, *, readers: LanePool, writer: LanePool, backlog: SqliteBacklog, others: Sequence[LanePool]
+        self,
+        *,
+        readers: ConnectionPool,
+        writer: ConnectionPool,
+        backlog: SqliteBacklog,
+        others: Sequence[ConnectionPool],
     ) -> None:
         self.backlog = backlog
         self.runs = SqliteRuns(reader=readers, writer=writer)
@@ -93,11 +97,11 @@ class SqliteRecord(SystemOfRecord):
             StoreUnavailable: The file cannot be opened or is from a newer version.
         """
         migrate(path, deadline_s=deadline_s)
-        siblings: list[Lane] = []
+        siblings: list[Connection] = []
         writer = writer_pool(path, siblings=siblings, durable=durable, deadline_s=deadline_s)
-        reader, counter = (reader_pool(path, siblings=siblings, lanes=1, deadline_s=deadline_s) for _ in range(2))
+        reader, counter = (reader_pool(path, siblings=siblings, size=1, deadline_s=deadline_s) for _ in range(2))
         return cls(
-            readers=reader_pool(path, siblings=siblings, lanes=readers, deadline_s=deadline_s),
+            readers=reader_pool(path, siblings=siblings, size=readers, deadline_s=deadline_s),
             writer=writer,
             backlog=SqliteBacklog(reader=reader, counter=counter, writer=writer, path=path),
             others=(reader, counter),
@@ -105,21 +109,21 @@ class SqliteRecord(SystemOfRecord):
 
     @override
     def reading(self, *, user_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
-        return self._reading(check_user(user_id))
+        return self._unit_of_work(self._readers, check_user(user_id), writable=False)
 
     @override
     def writing(self, *, user_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
-        return self._writing(check_user(user_id))
+        return self._unit_of_work(self._writer, check_user(user_id), writable=True)
 
     @override
     async def ping(self) -> None:
         """Reads, and writes after a failed write: only that shows that the lock is gone, or the disk has room again."""
-        async with self._readers.lane():
+        async with self._readers.transaction():
             pass
         if self._writer.health.degraded:
-            async with self._writer.lane() as lane:
-                await lane.run(_rewrite)
-                await lane.commit()
+            async with self._writer.transaction() as connection:
+                await connection.run(_rewrite)
+                await connection.commit()
 
     @override
     def figures(self) -> Mapping[str, float | str]:
@@ -131,20 +135,11 @@ class SqliteRecord(SystemOfRecord):
             await pool.close()
 
     @asynccontextmanager
-    async def _reading(self, user_id: str) -> AsyncIterator[UnitOfWork]:
-        async with self._readers.lane() as lane:
-            transaction = Transaction(lane, user_id=user_id, writable=False)
+    async def _unit_of_work(self, pool: ConnectionPool, user_id: str, *, writable: bool) -> AsyncIterator[UnitOfWork]:
+        async with pool.transaction() as connection:
+            transaction = Transaction(connection, user_id=user_id, writable=writable)
             try:
-                yield SqliteUnit(transaction)
-            finally:
-                transaction.close()
-
-    @asynccontextmanager
-    async def _writing(self, user_id: str) -> AsyncIterator[UnitOfWork]:
-        async with self._writer.lane() as lane:
-            transaction = Transaction(lane, user_id=user_id, writable=True)
-            try:
-                yield SqliteUnit(transaction)
+                yield SqliteUnitOfWork(transaction)
             finally:
                 transaction.close()
 

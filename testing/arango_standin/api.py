@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from .aql.query import run, written_collections
 from .cursors import Cursors
 from .errors import ServerError
-from .query import run, written_collections
 from .store import Database, Graph
 from .transactions import Transactions
 

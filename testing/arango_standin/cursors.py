@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from .aql.query import Outcome
 from .errors import ServerError
-from .query import Outcome
 from .store import tick
 
 _DEFAULT_BATCH = 1000

@@ -1,5 +1,5 @@
 """A server that speaks the part of Qdrant's REST interface that the adapter uses, and can fail on request."""
 
-from .server import Faults, Standin
+from .server import Faults, QdrantStandIn
 
-__all__ = ["Faults", "Standin"]
+__all__ = ["Faults", "QdrantStandIn"]

@@ -44,7 +44,7 @@ class Faults:
         return self.after < 0
 
 
-class Standin:
+class QdrantStandIn:
     """Serves on a port of this machine, from a thread, until it is stopped; `start` again keeps port and data."""
 
     def __init__(self) -> None:

@@ -25,7 +25,7 @@ from jiyi import service
 from storage.redis.server import LocalRedisServer
 from testing.arango_standin import ArangoStandIn
 from testing.fault_proxy import FaultProxy
-from testing.qdrant_standin import Standin
+from testing.qdrant_standin import QdrantStandIn
 
 _FULL_DISK = 1104  # ArangoDB's "filesystem full"
 
@@ -80,7 +80,7 @@ def servers_world(home: Path) -> Iterator[World]:
     """The service with `stores: servers`, each behind a proxy that breaks."""
     with ExitStack() as stack:
         arango = stack.enter_context(ArangoStandIn(password="secret"))
-        qdrant = Standin()
+        qdrant = QdrantStandIn()
         qdrant.start()
         stack.callback(qdrant.stop)
         redis = LocalRedisServer(home / "redis")
@@ -119,7 +119,7 @@ def _network(store: str, proxy: FaultProxy, *, restart: tuple[Callable[[], objec
     )
 
 
-def _qdrant_refusals(qdrant: Standin, proxy: FaultProxy) -> tuple[Fault, ...]:
+def _qdrant_refusals(qdrant: QdrantStandIn, proxy: FaultProxy) -> tuple[Fault, ...]:
     def refuse(status: int, body: bytes) -> Callable[[], None]:
         return lambda: setattr(qdrant.faults, "reply", (status, body))
 

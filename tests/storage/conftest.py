@@ -33,7 +33,7 @@ from storage.inmemory.record import InMemoryRecord
 from storage.redis.server import LocalRedisServer
 from storage.sqlite.record import SqliteRecord
 from testing.arango_standin import ArangoStandIn
-from testing.qdrant_standin import Standin
+from testing.qdrant_standin import QdrantStandIn
 from tests.storage.contracts.vector_backends import BACKENDS, Backends
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -249,15 +249,15 @@ async def index(request: pytest.FixtureRequest, backends: Backends) -> AsyncIter
 
 
 @pytest.fixture(scope="module")
-def running_qdrant() -> Iterator[Standin]:
-    server = Standin()
+def running_qdrant() -> Iterator[QdrantStandIn]:
+    server = QdrantStandIn()
     server.start()
     yield server
     server.stop()
 
 
 @pytest.fixture
-def qdrant(running_qdrant: Standin) -> Standin:
+def qdrant(running_qdrant: QdrantStandIn) -> QdrantStandIn:
     """A stand-in of a Qdrant server, as if just installed."""
     running_qdrant.reset()
     return running_qdrant

@@ -16,8 +16,8 @@ from memory.values.errors import StoreUnavailable
 
 from . import queries as aql
 from .client import ArangoServer, rows_of
-from .documents import ascii_of, key_of, order_of
 from .errors import CONFLICT, TRANSACTION_OVER, UNIQUE_CONSTRAINT_VIOLATED, WriteConflict, unavailable
+from .keys import ascii_of, key_of, order_of
 from .schema import COLLECTIONS
 
 T = TypeVar("T")
@@ -104,8 +104,8 @@ class ArangoTransaction:
         self._wrote = True
         return await self._call(lambda _: work(self._query))
 
-    def number(self, query: Query) -> int:
-        """The next place in the user's log and outbox: greater than all before, and about the time in microseconds,
+    def next_sequence(self, query: Query) -> int:
+        """The next place in the user's log and outbox: greater than all before, and about the time in timestamp_us,
         so that those of different users are in the order of time.
         """
         number = next(self._numbers, None)

@@ -8,24 +8,21 @@ from typing_extensions import override
 from memory.ports.facts import Categories, CategoryAccessRepository, CategoryRepository
 from memory.values.facts import Category, CategoryAccess, FactStatus
 
-from ...shared.checks import check_category_id, check_moment, check_owner
-from ...shared.timestamps import microseconds, moment_of
-from ..engine import items as items
+from ...shared.checks import check_aware, check_category_id, check_owner
+from ...shared.stored_values import from_timestamp_us, timestamp_us
+from ..engine import documents
 from ..engine import queries as aql
-from ..engine.documents import ascii_of, key_of, order_of, text_of
-from ..engine.transaction import ArangoTransaction, Query
+from ..engine.documents import ArangoRepository
+from ..engine.keys import ascii_of, key_of, order_of, text_of
+from ..engine.transaction import Query
 from .facts import facts_by_category
 
 _COLLECTION = "categories"
 _ACCESSES = "category_accesses"
 
 
-class ArangoCategories(CategoryRepository):
+class ArangoCategories(ArangoRepository, CategoryRepository):
     """The categories of one user; a document's key is that of the name."""
-
-    def __init__(self, transaction: ArangoTransaction) -> None:
-        self._transaction = transaction
-        self._user_id = transaction.user_id
 
     @override
     async def get(self, category_id: str) -> Category | None:
@@ -64,7 +61,7 @@ class ArangoCategories(CategoryRepository):
     @override
     async def list(self) -> Categories:
         def work(query: Query) -> Categories:
-            return sorted(items.values(Category, query(aql.CATEGORIES)), key=lambda category: category.name)
+            return sorted(documents.parse(Category, query(aql.CATEGORIES)), key=lambda category: category.name)
 
         return await self._transaction.read(work)
 
@@ -73,7 +70,7 @@ class ArangoCategories(CategoryRepository):
         return await facts_by_category(self._transaction, status)
 
     def _named(self, query: Query, name: str) -> Category | None:
-        return next(iter(items.by_id(query, _COLLECTION, Category, self._user_id, [name])), None)
+        return next(iter(documents.by_id(query, _COLLECTION, Category, self._user_id, [name])), None)
 
     def _put(self, query: Query, category: Category) -> None:
         document = {
@@ -81,20 +78,16 @@ class ArangoCategories(CategoryRepository):
             "order": order_of(category.category_id),
             "body": category.model_dump_json(),
         }
-        items.put(query, _COLLECTION, [document])
+        documents.put(query, _COLLECTION, [document])
 
 
 def _with_id(query: Query, category_id: str) -> Category | None:
     bodies = query(aql.CATEGORY_BY_ID, order=order_of(category_id))
-    return next(iter(items.values(Category, bodies)), None)
+    return next(iter(documents.parse(Category, bodies)), None)
 
 
-class ArangoCategoryAccesses(CategoryAccessRepository):
+class ArangoCategoryAccesses(ArangoRepository, CategoryAccessRepository):
     """When the categories of one user were used."""
-
-    def __init__(self, transaction: ArangoTransaction) -> None:
-        self._transaction = transaction
-        self._user_id = transaction.user_id
 
     @override
     async def create_many(self, accesses: Sequence[CategoryAccess]) -> None:
@@ -104,15 +97,15 @@ class ArangoCategoryAccesses(CategoryAccessRepository):
             first.setdefault(key_of(self._user_id, access.access_id), access)
 
         def work(query: Query) -> None:
-            there = items.known(query, _ACCESSES, first)
-            items.put(
+            there = documents.existing(query, _ACCESSES, first)
+            documents.put(
                 query,
                 _ACCESSES,
                 [
                     {
                         "_key": key,
                         "category": ascii_of(access.category),
-                        "accessed_us": microseconds(access.accessed_at),
+                        "accessed_us": timestamp_us(access.accessed_at),
                         "body": access.model_dump_json(),
                     }
                     for key, access in first.items()
@@ -124,7 +117,7 @@ class ArangoCategoryAccesses(CategoryAccessRepository):
 
     @override
     async def count_since(self, since: datetime) -> Mapping[str, int]:
-        first = microseconds(check_moment(since, "since"))
+        first = timestamp_us(check_aware(since, "since"))
 
         def work(query: Query) -> dict[str, int]:
             return {text_of(name): int(total) for name, total in query(aql.CATEGORIES_USED, since=first)}
@@ -134,6 +127,6 @@ class ArangoCategoryAccesses(CategoryAccessRepository):
     @override
     async def last_accessed(self) -> Mapping[str, datetime]:
         def work(query: Query) -> dict[str, datetime]:
-            return {text_of(name): moment_of(last) for name, last in query(aql.CATEGORIES_LAST_USED)}
+            return {text_of(name): from_timestamp_us(last) for name, last in query(aql.CATEGORIES_LAST_USED)}
 
         return await self._transaction.read(work)

@@ -8,22 +8,19 @@ from typing_extensions import override
 from memory.ports.repositories import ChangeLog, Changes
 from memory.values.changes import Change, ChangeKind
 
-from ...shared.checks import check_moment, check_owner
-from ..engine import items as items
+from ...shared.checks import check_aware, check_owner
+from ..engine import documents
 from ..engine import queries as aql
-from ..engine.documents import Document, key_of
-from ..engine.transaction import ArangoTransaction, Query
+from ..engine.documents import ArangoRepository
+from ..engine.keys import Document, key_of
+from ..engine.transaction import Query
 
 _COLLECTION = "changes"
 _AFTER_ALL = 2**53
 
 
-class ArangoChanges(ChangeLog):
+class ArangoChanges(ArangoRepository, ChangeLog):
     """The changes to one user's memory; `sequence` is about the time of writing in microseconds."""
-
-    def __init__(self, transaction: ArangoTransaction) -> None:
-        self._transaction = transaction
-        self._user_id = transaction.user_id
 
     @override
     async def append(self, changes: Sequence[Change]) -> None:
@@ -33,14 +30,16 @@ class ArangoChanges(ChangeLog):
             first.setdefault(key_of(self._user_id, change.change_id), change)
 
         def work(query: Query) -> None:
-            there = items.known(query, _COLLECTION, first)
+            there = documents.existing(query, _COLLECTION, first)
             added = [
-                change.model_copy(update={"sequence": self._transaction.number(query)})
+                change.model_copy(update={"sequence": self._transaction.next_sequence(query)})
                 for key, change in first.items()
                 if key not in there
             ]
             self._put(query, added)
-            items.put(query, "change_subjects", [one for change in added for one in _subjects(self._user_id, change)])
+            documents.put(
+                query, "change_subjects", [one for change in added for one in _subjects(self._user_id, change)]
+            )
 
         await self._transaction.write(work)
 
@@ -66,12 +65,12 @@ class ArangoChanges(ChangeLog):
         if subject is not None:
             statement = aql.CHANGES_ABOUT
             conditions["subject"] = key_of(self._user_id, subject)
-        return await self._transaction.read(lambda query: items.values(Change, query(statement, **conditions)))
+        return await self._values(Change, statement, **conditions)
 
     @override
     async def mark_undone(self, change_id: str, *, at: datetime | None) -> bool:
         if at is not None:
-            check_moment(at, "at")
+            check_aware(at, "at")
 
         def work(query: Query) -> bool:
             found = self._by_id(query, [change_id])
@@ -81,10 +80,10 @@ class ArangoChanges(ChangeLog):
         return await self._transaction.write(work)
 
     def _by_id(self, query: Query, change_ids: Sequence[str]) -> Changes:
-        return items.by_id(query, _COLLECTION, Change, self._user_id, change_ids)
+        return documents.by_id(query, _COLLECTION, Change, self._user_id, change_ids)
 
     def _put(self, query: Query, changes: Sequence[Change]) -> None:
-        items.put(query, _COLLECTION, [self._document(change) for change in changes])
+        documents.put(query, _COLLECTION, [self._document(change) for change in changes])
 
     def _document(self, change: Change) -> Document:
         return {

@@ -9,39 +9,30 @@ from memory.ports.repositories import Access, EntityRepository
 from memory.ports.vectors import Collection
 from memory.values.entities import Entity, EntityStatus
 
-from ...shared.changes import accessed, listed_as, mentioned
-from ...shared.checks import check_moment, check_owner
+from ...shared.checks import check_aware, check_owner
 from ...shared.names import HEAD_LENGTH, PREFIX_LENGTH, comparable, heads, names_of, position_of, prefixes, word_borders
-from ...shared.timestamps import microseconds
-from ..engine import items as items
+from ...shared.stored_values import status_column, timestamp_us, with_mention
+from ..engine import documents
 from ..engine import queries as aql
-from ..engine.documents import Document, key_of, order_of
-from ..engine.transaction import ArangoTransaction, Query
+from ..engine.documents import ArangoRepository
+from ..engine.keys import Document, key_of, order_of
+from ..engine.transaction import Query
 
 _COLLECTION = "entities"
 _ACTIVE = EntityStatus.ACTIVE.value
 
 
-class ArangoEntities(EntityRepository):
+class ArangoEntities(ArangoRepository, EntityRepository):
     """The entities of one user."""
-
-    def __init__(self, transaction: ArangoTransaction) -> None:
-        self._transaction = transaction
-        self._user_id = transaction.user_id
 
     @override
     async def get(self, entity_ids: Sequence[str]) -> list[Entity]:
-        return await self._transaction.read(
-            lambda query: items.by_id(query, _COLLECTION, Entity, self._user_id, entity_ids)
-        )
+        return await self._get(Entity, _COLLECTION, entity_ids)
 
     @override
     async def get_by_value(self, value: str) -> Entity | None:
-        def work(query: Query) -> Entity | None:
-            found = query(aql.BY_NAME, name=comparable(value), active=_ACTIVE)
-            return next(iter(items.values(Entity, found)), None)
-
-        return await self._transaction.read(work)
+        found = await self._values(Entity, aql.BY_NAME, name=comparable(value), active=_ACTIVE)
+        return next(iter(found), None)
 
     @override
     async def found_in(self, text: str) -> list[Entity]:
@@ -67,21 +58,17 @@ class ArangoEntities(EntityRepository):
             bodies: dict[str, str] = {}
             for _, _, entity_id, body in ranked:
                 bodies.setdefault(entity_id, body)
-            return items.values(Entity, bodies.values())
+            return documents.parse(Entity, bodies.values())
 
         return await self._transaction.read(work)
 
     @override
     async def recent(self, *, limit: int) -> list[Entity]:
-        return await self._transaction.read(
-            lambda query: items.values(Entity, query(aql.RECENT_ENTITIES, active=_ACTIVE, limit=max(limit, 0)))
-        )
+        return await self._values(Entity, aql.RECENT_ENTITIES, active=_ACTIVE, limit=max(limit, 0))
 
     @override
     async def page(self, *, after: str | None = None, limit: int) -> list[Entity]:
-        return await self._transaction.read(
-            lambda query: items.values(Entity, items.page(query, _COLLECTION, after=after, limit=limit))
-        )
+        return await self._page(Entity, _COLLECTION, after=after, limit=limit)
 
     @override
     async def save(self, entities: Sequence[Entity]) -> None:
@@ -90,11 +77,11 @@ class ArangoEntities(EntityRepository):
 
     @override
     async def update_mention(self, entity_id: str, *, at: datetime) -> bool:
-        check_moment(at, "at")
+        check_aware(at, "at")
 
         def work(query: Query) -> bool:
-            found = items.by_id(query, _COLLECTION, Entity, self._user_id, [entity_id])
-            self._save(query, [mentioned(entity, at) for entity in found])
+            found = documents.by_id(query, _COLLECTION, Entity, self._user_id, [entity_id])
+            self._save(query, [with_mention(entity, at) for entity in found])
             return bool(found)
 
         return await self._transaction.write(work)
@@ -102,19 +89,18 @@ class ArangoEntities(EntityRepository):
     @override
     async def delete(self, entity_ids: Sequence[str]) -> int:
         def work(query: Query) -> int:
-            there = items.delete(self._transaction, query, _COLLECTION, Collection.ENTITIES, entity_ids)
-            query(aql.REMOVE_OLD_NAMES, entities=list(there), kept=[])
-            return len(there)
+            keys = documents.delete(self._transaction, query, _COLLECTION, Collection.ENTITIES, entity_ids)
+            query(aql.REMOVE_OLD_NAMES, entities=keys, kept=[])
+            return len(keys)
 
         return await self._transaction.write(work)
 
     @override
     async def count_accesses(self, accesses: Sequence[Access]) -> None:
         def work(query: Query) -> None:
-            for access in accesses:
-                found = items.by_id(query, _COLLECTION, Entity, self._user_id, [access.item_id])
-                documents = [_document(self._user_id, accessed(entity, access)) for entity in found]
-                items.put_in_place(self._transaction, query, _COLLECTION, documents)
+            entities = documents.accessed_by_id(query, _COLLECTION, Entity, self._user_id, accesses)
+            changed = [_document(self._user_id, entity) for entity in entities]
+            documents.put_in_sequence(self._transaction, query, _COLLECTION, changed)
 
         await self._transaction.write(work)
 
@@ -122,16 +108,16 @@ class ArangoEntities(EntityRepository):
         latest = {entity.entity_id: entity for entity in entities}
         if not latest:
             return
-        documents = [_document(self._user_id, entity) for entity in latest.values()]
-        items.put_in_place(self._transaction, query, _COLLECTION, documents)
+        saved = [_document(self._user_id, entity) for entity in latest.values()]
+        documents.put_in_sequence(self._transaction, query, _COLLECTION, saved)
         names = [name for entity in latest.values() for name in _names(self._user_id, entity)]
         query(
             aql.REMOVE_OLD_NAMES,
-            entities=[document["_key"] for document in documents],
+            entities=[document["_key"] for document in saved],
             kept=[name["_key"] for name in names],
         )
-        items.put(query, "entity_names", names)
-        items.queue(self._transaction, query, Collection.ENTITIES, latest)
+        documents.put(query, "entity_names", names)
+        documents.enqueue(self._transaction, query, Collection.ENTITIES, latest)
 
 
 def _document(user_id: str, entity: Entity) -> Document:
@@ -139,8 +125,8 @@ def _document(user_id: str, entity: Entity) -> Document:
         "_key": key_of(user_id, entity.entity_id),
         "entity_id": entity.entity_id,
         "order": order_of(entity.entity_id),
-        "status": listed_as(entity),
-        "last_mentioned_us": microseconds(entity.last_mentioned),
+        "status": status_column(entity),
+        "last_mentioned_us": timestamp_us(entity.last_mentioned),
         "body": entity.model_dump_json(),
     }
 

@@ -10,25 +10,21 @@ from memory.ports.vectors import Collection
 from memory.values.errors import NotFound
 from memory.values.facts import Fact, FactStatus
 
-from ...shared.changes import with_status
-from ...shared.checks import check_moment, check_owner
+from ...shared.checks import check_aware, check_owner
 from ...shared.names import comparable
-from ...shared.timestamps import microseconds
-from ..engine import items as items
+from ...shared.stored_values import timestamp_us, with_status
+from ..engine import documents
 from ..engine import queries as aql
-from ..engine.documents import Document, ascii_of, key_of, order_of, text_of
+from ..engine.documents import ArangoRepository
+from ..engine.keys import Document, ascii_of, key_of, order_of, text_of
 from ..engine.transaction import ArangoTransaction, Query
 
 _COLLECTION = "facts"
 _ACTIVE = FactStatus.ACTIVE.value
 
 
-class ArangoFacts(FactRepository):
+class ArangoFacts(ArangoRepository, FactRepository):
     """The facts of one user."""
-
-    def __init__(self, transaction: ArangoTransaction) -> None:
-        self._transaction = transaction
-        self._user_id = transaction.user_id
 
     @override
     async def get(self, fact_id: str) -> Fact | None:
@@ -46,7 +42,7 @@ class ArangoFacts(FactRepository):
             first.setdefault(key_of(self._user_id, fact.fact_id), fact)
 
         def work(query: Query) -> Strings:
-            there = items.known(query, _COLLECTION, first)
+            there = documents.existing(query, _COLLECTION, first)
             self._put(query, [fact for key, fact in first.items() if key not in there])
             return [fact.fact_id for fact in facts]
 
@@ -57,7 +53,7 @@ class ArangoFacts(FactRepository):
         check_owner([fact], self._user_id)
 
         def work(query: Query) -> None:
-            if not items.known(query, _COLLECTION, [key_of(self._user_id, fact.fact_id)]):
+            if not documents.existing(query, _COLLECTION, [key_of(self._user_id, fact.fact_id)]):
                 raise NotFound(f"There is no fact {fact.fact_id!r}.")
             self._put(query, [fact])
 
@@ -65,7 +61,7 @@ class ArangoFacts(FactRepository):
 
     @override
     async def update_status(self, fact_id: str, status: FactStatus, *, now: datetime) -> bool:
-        check_moment(now, "now")
+        check_aware(now, "now")
 
         def work(query: Query) -> bool:
             found = self._by_id(query, [fact_id])
@@ -78,13 +74,11 @@ class ArangoFacts(FactRepository):
     async def list(
         self, *, category: str | None = None, status: FactStatus | None = FactStatus.ACTIVE, limit: int = 100
     ) -> Facts:
-        return await self._facts(aql.FACTS, **_filter(category, status), limit=max(limit, 0))
+        return await self._values(Fact, aql.FACTS, **_filter(category, status), limit=max(limit, 0))
 
     @override
     async def page(self, *, after: str | None = None, limit: int) -> Facts:
-        return await self._transaction.read(
-            lambda query: items.values(Fact, items.page(query, _COLLECTION, after=after, limit=limit))
-        )
+        return await self._page(Fact, _COLLECTION, after=after, limit=limit)
 
     @override
     async def count(self, *, category: str | None = None, status: FactStatus | None = FactStatus.ACTIVE) -> int:
@@ -94,19 +88,19 @@ class ArangoFacts(FactRepository):
     async def find_potential_conflicts(self, subject: str, predicate: str, *, exclude_id: str | None = None) -> Facts:
         about = self._key(subject, predicate)
         left_out = None if exclude_id is None else key_of(self._user_id, exclude_id)
-        return await self._facts(aql.CONFLICTING_FACTS, about=about, active=_ACTIVE, left_out=left_out)
+        return await self._values(Fact, aql.CONFLICTING_FACTS, about=about, active=_ACTIVE, left_out=left_out)
 
     @override
     async def list_duplicates(self) -> Sequence[tuple[Fact, ...]]:
         def work(query: Query) -> Sequence[tuple[Fact, ...]]:
-            groups = [tuple(items.values(Fact, bodies)) for bodies in query(aql.DUPLICATE_FACTS, active=_ACTIVE)]
+            groups = [tuple(documents.parse(Fact, bodies)) for bodies in query(aql.DUPLICATE_FACTS, active=_ACTIVE)]
             return sorted(groups, key=lambda group: group[0].fact_id)
 
         return await self._transaction.read(work)
 
     @override
     async def count_by_subject_recent(self, subject: str, *, since: datetime) -> int:
-        first = microseconds(check_moment(since, "since"))
+        first = timestamp_us(check_aware(since, "since"))
         key = self._key(subject)
         return await self._transaction.read(
             lambda query: int(query(aql.COUNT_RECENT_FACTS_ABOUT, subject=key, active=_ACTIVE, since=first)[0])
@@ -118,8 +112,8 @@ class ArangoFacts(FactRepository):
 
     @override
     async def list_old_low_confidence(self, *, recorded_before: datetime, below: float) -> Facts:
-        before = microseconds(check_moment(recorded_before, "recorded_before"))
-        return await self._facts(aql.OLD_UNSURE_FACTS, active=_ACTIVE, before=before, below=below)
+        before = timestamp_us(check_aware(recorded_before, "recorded_before"))
+        return await self._values(Fact, aql.OLD_UNSURE_FACTS, active=_ACTIVE, before=before, below=below)
 
     @override
     async def get_stats_by_status(self) -> Mapping[FactStatus, int]:
@@ -144,17 +138,14 @@ class ArangoFacts(FactRepository):
     @override
     async def get_superseding(self, archived_id: str) -> Fact | None:
         superseded = key_of(self._user_id, archived_id)
-        return next(iter(await self._facts(aql.SUPERSEDING_FACT, superseded=superseded)), None)
-
-    async def _facts(self, statement: str, **bind: object) -> Facts:
-        return await self._transaction.read(lambda query: items.values(Fact, query(statement, **bind)))
+        return next(iter(await self._values(Fact, aql.SUPERSEDING_FACT, superseded=superseded)), None)
 
     def _by_id(self, query: Query, fact_ids: Sequence[str]) -> Facts:
-        return items.by_id(query, _COLLECTION, Fact, self._user_id, fact_ids)
+        return documents.by_id(query, _COLLECTION, Fact, self._user_id, fact_ids)
 
     def _put(self, query: Query, facts: Sequence[Fact]) -> None:
-        items.put(query, _COLLECTION, [self._document(fact) for fact in facts])
-        items.queue(self._transaction, query, Collection.FACTS, [fact.fact_id for fact in facts])
+        documents.put(query, _COLLECTION, [self._document(fact) for fact in facts])
+        documents.enqueue(self._transaction, query, Collection.FACTS, [fact.fact_id for fact in facts])
 
     def _key(self, *names: str) -> str:
         return key_of(self._user_id, *(comparable(name) for name in names))
@@ -172,7 +163,7 @@ class ArangoFacts(FactRepository):
             "confidence": fact.confidence,
             "status": fact.status.value,
             "supersedes": None if fact.supersedes is None else key_of(self._user_id, fact.supersedes),
-            "recorded_us": microseconds(fact.recorded_at),
+            "recorded_us": timestamp_us(fact.recorded_at),
             "body": fact.model_dump_json(),
         }
 

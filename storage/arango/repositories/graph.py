@@ -7,23 +7,21 @@ from typing_extensions import override
 from memory.ports.facts import GraphRepository
 from memory.values.facts import GraphEdge
 
-from ...shared.checks import check_depth, check_owner, check_weight
+from ...shared.checks import check_owner
+from ...shared.graphs import check_depth, check_weight
 from ...shared.names import comparable
-from ..engine import items as items
+from ..engine import documents
 from ..engine import queries as aql
-from ..engine.documents import Document, key_of, order_of
-from ..engine.transaction import ArangoTransaction, Query
+from ..engine.documents import ArangoRepository
+from ..engine.keys import Document, key_of, order_of
+from ..engine.transaction import Query
 
 _COLLECTION = "graph_edges"
 _NODES = "graph_nodes"
 
 
-class ArangoGraph(GraphRepository):
+class ArangoGraph(ArangoRepository, GraphRepository):
     """The graph of one user's facts; the key of an edge is that of its names."""
-
-    def __init__(self, transaction: ArangoTransaction) -> None:
-        self._transaction = transaction
-        self._user_id = transaction.user_id
 
     @override
     async def create_many(self, edges: Sequence[GraphEdge]) -> list[str]:
@@ -41,8 +39,8 @@ class ArangoGraph(GraphRepository):
                     taken.add(edge.edge_id)
                     added.append(edge)
                 kept.append(ids.get(key, edge.edge_id))
-            items.put(query, _NODES, self._nodes(added))
-            items.put(query, _COLLECTION, [self._document(edge) for edge in added])
+            documents.put(query, _NODES, self._nodes(added))
+            documents.put(query, _COLLECTION, [self._document(edge) for edge in added])
             return kept
 
         return await self._transaction.write(work)
@@ -50,7 +48,7 @@ class ArangoGraph(GraphRepository):
     @override
     async def get_by_subject(self, subject: str) -> list[GraphEdge]:
         vertex = self._vertex(subject)
-        return await self._transaction.read(lambda query: items.values(GraphEdge, query(aql.EDGES_FROM, vertex=vertex)))
+        return await self._values(GraphEdge, aql.EDGES_FROM, vertex=vertex)
 
     @override
     async def get_neighbors(self, subject: str, *, depth: int = 1, limit: int = 100) -> Mapping[str, int]:
@@ -74,7 +72,7 @@ class ArangoGraph(GraphRepository):
 
     @override
     async def list_all(self) -> list[GraphEdge]:
-        return await self._transaction.read(lambda query: items.values(GraphEdge, query(aql.EDGES)))
+        return await self._values(GraphEdge, aql.EDGES)
 
     @override
     async def delete_all(self) -> int:
@@ -86,7 +84,7 @@ class ArangoGraph(GraphRepository):
 
     @override
     async def count(self) -> int:
-        return await items.count(self._transaction, _COLLECTION)
+        return await self._count(_COLLECTION)
 
     @override
     async def update_weight(self, subject: str, predicate: str, object_: str, weight: float) -> bool:
@@ -95,8 +93,8 @@ class ArangoGraph(GraphRepository):
 
         def work(query: Query) -> bool:
             bodies = [body for _, body in query(aql.BODIES, collection=_COLLECTION, keys=[key])]
-            edges = [edge.model_copy(update={"weight": weight}) for edge in items.values(GraphEdge, bodies)]
-            items.put(query, _COLLECTION, [self._document(edge) for edge in edges])
+            edges = [edge.model_copy(update={"weight": weight}) for edge in documents.parse(GraphEdge, bodies)]
+            documents.put(query, _COLLECTION, [self._document(edge) for edge in edges])
             return bool(edges)
 
         return await self._transaction.write(work)

@@ -8,23 +8,20 @@ from typing_extensions import override
 from memory.ports.repositories import RawLog, Resources, Strings
 from memory.values.records import Resource, ResourceKind
 
-from ...shared.checks import check_moment, check_owner
-from ...shared.timestamps import microseconds
-from ..engine import items as items
+from ...shared.checks import check_aware, check_owner
+from ...shared.stored_values import timestamp_us
+from ..engine import documents
 from ..engine import queries as aql
-from ..engine.documents import ascii_of, key_of
-from ..engine.transaction import ArangoTransaction, Query
+from ..engine.documents import ArangoRepository
+from ..engine.keys import ascii_of, key_of
+from ..engine.transaction import Query
 
 _COLLECTION = "resources"
 _AFTER_ALL = 2**53
 
 
-class ArangoLog(RawLog):
+class ArangoLog(ArangoRepository, RawLog):
     """The raw log of one user; `sequence` is about the time of writing in microseconds."""
-
-    def __init__(self, transaction: ArangoTransaction) -> None:
-        self._transaction = transaction
-        self._user_id = transaction.user_id
 
     @override
     async def append(self, resources: Sequence[Resource]) -> None:
@@ -34,12 +31,12 @@ class ArangoLog(RawLog):
             first.setdefault(key_of(self._user_id, resource.resource_id), resource)
 
         def work(query: Query) -> None:
-            there = items.known(query, _COLLECTION, first)
-            items.put(
+            there = documents.existing(query, _COLLECTION, first)
+            documents.put(
                 query,
                 _COLLECTION,
                 [
-                    _document(key, resource, self._transaction.number(query))
+                    _document(key, resource, self._transaction.next_sequence(query))
                     for key, resource in first.items()
                     if key not in there
                 ],
@@ -49,9 +46,7 @@ class ArangoLog(RawLog):
 
     @override
     async def get(self, resource_ids: Sequence[str]) -> Resources:
-        return await self._transaction.read(
-            lambda query: items.by_id(query, _COLLECTION, Resource, self._user_id, resource_ids)
-        )
+        return await self._get(Resource, _COLLECTION, resource_ids)
 
     @override
     async def session(self, session_id: str, *, limit: int, before: int | None = None) -> Resources:
@@ -59,7 +54,7 @@ class ArangoLog(RawLog):
 
         def work(query: Query) -> Resources:
             latest = query(aql.SESSION, session=ascii_of(session_id), before=end, limit=max(limit, 0))
-            return items.values(Resource, reversed(latest))
+            return documents.parse(Resource, reversed(latest))
 
         return await self._transaction.read(work)
 
@@ -69,21 +64,17 @@ class ArangoLog(RawLog):
     ) -> Resources:
         conditions = {
             "kind": None if kind is None else kind.value,
-            "since": None if since is None else microseconds(check_moment(since, "since")),
+            "since": None if since is None else timestamp_us(check_aware(since, "since")),
         }
-        return await self._transaction.read(
-            lambda query: items.values(Resource, query(aql.LOG, **conditions, limit=max(limit, 0)))
-        )
+        return await self._values(Resource, aql.LOG, **conditions, limit=max(limit, 0))
 
     @override
     async def count(self) -> int:
-        return await items.count(self._transaction, _COLLECTION)
+        return await self._count(_COLLECTION)
 
     @override
     async def list_unextracted(self, *, limit: int = 100) -> Resources:
-        return await self._transaction.read(
-            lambda query: items.values(Resource, query(aql.UNLEARNED, limit=max(limit, 0)))
-        )
+        return await self._values(Resource, aql.UNLEARNED, limit=max(limit, 0))
 
     @override
     async def mark_learned(self, resource_ids: Sequence[str]) -> Strings:
@@ -97,7 +88,7 @@ class ArangoLog(RawLog):
 
     @override
     async def delete_orphaned(self, *, created_before: datetime) -> int:
-        before = microseconds(check_moment(created_before, "created_before"))
+        before = timestamp_us(check_aware(created_before, "created_before"))
         return await self._transaction.write(lambda query: len(query(aql.DELETE_ORPHANED, before=before)))
 
 
@@ -107,7 +98,7 @@ def _document(key: str, resource: Resource, sequence: int) -> dict[str, object]:
         "sequence": sequence,
         "session": ascii_of(resource.session_id),
         "kind": resource.kind.value,
-        "created_us": microseconds(resource.created_at),
+        "created_us": timestamp_us(resource.created_at),
         "learned": not resource.learn,
         "body": resource.model_copy(update={"sequence": sequence}).model_dump_json(),
     }

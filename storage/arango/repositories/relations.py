@@ -7,22 +7,19 @@ from typing_extensions import override
 from memory.ports.repositories import RelationRepository
 from memory.values.entities import EntityRelation
 
-from ...shared.checks import check_depth, check_ends, check_owner
-from ...shared.walks import walk
-from ..engine import items as items
+from ...shared.checks import check_owner
+from ...shared.graphs import check_depth, check_ends, walk
+from ..engine import documents
 from ..engine import queries as aql
-from ..engine.documents import Document, key_of, order_of
-from ..engine.transaction import ArangoTransaction, Query
+from ..engine.documents import ArangoRepository
+from ..engine.keys import Document, key_of, order_of
+from ..engine.transaction import Query
 
 _COLLECTION = "entity_relations"
 
 
-class ArangoRelations(RelationRepository):
+class ArangoRelations(ArangoRepository, RelationRepository):
     """The relations between one user's entities."""
-
-    def __init__(self, transaction: ArangoTransaction) -> None:
-        self._transaction = transaction
-        self._user_id = transaction.user_id
 
     @override
     async def store(self, relations: Sequence[EntityRelation]) -> None:
@@ -31,23 +28,21 @@ class ArangoRelations(RelationRepository):
 
         def work(query: Query) -> None:
             keys = {end: key_of(self._user_id, end) for end in ends}
-            there = items.known(query, "entities", keys.values())
+            there = documents.existing(query, "entities", keys.values())
             check_ends(ends, [end for end, key in keys.items() if key in there])
-            items.put(query, _COLLECTION, [self._document(relation) for relation in relations])
+            documents.put(query, _COLLECTION, [self._document(relation) for relation in relations])
 
         await self._transaction.write(work)
 
     @override
     async def get(self, relation_ids: Sequence[str]) -> list[EntityRelation]:
-        return await self._transaction.read(
-            lambda query: items.by_id(query, _COLLECTION, EntityRelation, self._user_id, relation_ids)
-        )
+        return await self._get(EntityRelation, _COLLECTION, relation_ids)
 
     @override
     async def of(self, entity_id: str, *, limit: int = 100) -> list[EntityRelation]:
         def work(query: Query) -> list[EntityRelation]:
             bodies = query(aql.RELATIONS_OF, vertex=self._vertex(entity_id), limit=max(limit, 0))
-            return items.values(EntityRelation, bodies)
+            return documents.parse(EntityRelation, bodies)
 
         return await self._transaction.read(work)
 
@@ -59,7 +54,7 @@ class ArangoRelations(RelationRepository):
         vertex = self._vertex(entity_id)
 
         def work(query: Query) -> Mapping[str, int]:
-            if not items.known(query, "entities", [key_of(self._user_id, entity_id)]):
+            if not documents.existing(query, "entities", [key_of(self._user_id, entity_id)]):
                 return {}
             if min_confidence <= 0:
                 return dict(query(aql.RELATED, vertex=vertex, depth=depth, limit=max(limit, 0)))
@@ -75,11 +70,11 @@ class ArangoRelations(RelationRepository):
     @override
     async def delete(self, relation_ids: Sequence[str]) -> int:
         keys = [key_of(self._user_id, one) for one in relation_ids]
-        return await self._transaction.write(lambda query: items.remove(query, _COLLECTION, keys))
+        return await self._transaction.write(lambda query: documents.remove(query, _COLLECTION, keys))
 
     @override
     async def count(self) -> int:
-        return await items.count(self._transaction, _COLLECTION)
+        return await self._count(_COLLECTION)
 
     def _vertex(self, entity_id: str) -> str:
         return f"entities/{key_of(self._user_id, entity_id)}"

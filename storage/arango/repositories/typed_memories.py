@@ -8,26 +8,22 @@ from memory.ports.repositories import Access, TypedMemoryRepository
 from memory.ports.vectors import Collection
 from memory.values.typed_memories import MemoryStatus, TypedMemory
 
-from ...shared.changes import accessed
 from ...shared.checks import check_owner
-from ..engine import items as items
+from ..engine import documents
 from ..engine import queries as aql
-from ..engine.documents import Document, ascii_of, key_of, order_of
-from ..engine.transaction import ArangoTransaction, Query
+from ..engine.documents import ArangoRepository
+from ..engine.keys import Document, ascii_of, key_of, order_of
+from ..engine.transaction import Query
 
 _COLLECTION = "aam_memories"
 
 
-class ArangoTypedMemories(TypedMemoryRepository):
+class ArangoTypedMemories(ArangoRepository, TypedMemoryRepository):
     """The typed memories of one user."""
-
-    def __init__(self, transaction: ArangoTransaction) -> None:
-        self._transaction = transaction
-        self._user_id = transaction.user_id
 
     @override
     async def get(self, memory_ids: Sequence[str]) -> list[TypedMemory]:
-        return await self._transaction.read(lambda query: self._by_id(query, memory_ids))
+        return await self._get(TypedMemory, _COLLECTION, memory_ids)
 
     @override
     async def page(
@@ -44,9 +40,7 @@ class ArangoTypedMemories(TypedMemoryRepository):
             "status": None if status is None else status.value,
             "limit": max(limit, 0),
         }
-        return await self._transaction.read(
-            lambda query: items.values(TypedMemory, query(aql.TYPED_MEMORIES, **conditions))
-        )
+        return await self._values(TypedMemory, aql.TYPED_MEMORIES, **conditions)
 
     @override
     async def save(self, memories: Sequence[TypedMemory]) -> None:
@@ -54,29 +48,25 @@ class ArangoTypedMemories(TypedMemoryRepository):
         latest = {memory.memory_id: memory for memory in memories}
 
         def work(query: Query) -> None:
-            items.put(query, _COLLECTION, [_document(self._user_id, memory) for memory in latest.values()])
-            items.queue(self._transaction, query, Collection.TYPED_MEMORIES, latest)
+            documents.put(query, _COLLECTION, [_document(self._user_id, memory) for memory in latest.values()])
+            documents.enqueue(self._transaction, query, Collection.TYPED_MEMORIES, latest)
 
         await self._transaction.write(work)
 
     @override
     async def delete(self, memory_ids: Sequence[str]) -> int:
         def work(query: Query) -> int:
-            return len(items.delete(self._transaction, query, _COLLECTION, Collection.TYPED_MEMORIES, memory_ids))
+            return len(documents.delete(self._transaction, query, _COLLECTION, Collection.TYPED_MEMORIES, memory_ids))
 
         return await self._transaction.write(work)
 
     @override
     async def count_accesses(self, accesses: Sequence[Access]) -> None:
         def work(query: Query) -> None:
-            for access in accesses:
-                found = [accessed(memory, access) for memory in self._by_id(query, [access.item_id])]
-                items.put(query, _COLLECTION, [_document(self._user_id, memory) for memory in found])
+            memories = documents.accessed_by_id(query, _COLLECTION, TypedMemory, self._user_id, accesses)
+            documents.put(query, _COLLECTION, [_document(self._user_id, memory) for memory in memories])
 
         await self._transaction.write(work)
-
-    def _by_id(self, query: Query, memory_ids: Sequence[str]) -> list[TypedMemory]:
-        return items.by_id(query, _COLLECTION, TypedMemory, self._user_id, memory_ids)
 
 
 def _document(user_id: str, memory: TypedMemory) -> Document:

@@ -1,7 +1,7 @@
-"""Threads and connections of the embedded system of record: one lane that writes, a few that read.
+"""Connections to the SQLite file, each in a thread of its own: one that writes, a few that read.
 
-A lane is one connection in one thread of its own, so all that is given to it happens in order. What is left behind
-by a cancelled task is therefore undone before the next unit of work begins, whoever waits for it or not.
+All work of a connection runs in its one thread, in the order in which it was submitted. What a cancelled task left
+behind is therefore rolled back before the next unit of work begins, whether anybody waits for the rollback or not.
 """
 
 import asyncio
@@ -25,24 +25,24 @@ _KEPT_LOG_BYTES = 64 * 2**20
 _CHECKPOINT_PAGES = 8_000
 _CACHE_KIB = 65_536
 _log = structlog.get_logger(__name__)
-_OURS = (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.NotSupportedError)
-_PASSING = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
-"""What says nothing against the connection."""
+_OWN_MISTAKES = (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.NotSupportedError)
+_TRANSIENT = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+"""Errors after which the connection can still be used."""
 
 
-class Lane:
-    """One connection in one thread.
+class Connection:
+    """One SQLite connection in one thread.
 
-    Once a connection was refused anything, or its file is no longer the one at `path`, it is given up: the next unit of
-    work begins with a new one. So whatever becomes of the file or the disk, work goes on once it is well again.
+    After an error that is not transient, or when its file is no longer the one at `path`, the handle is closed and the
+    next unit of work opens a new one. Whatever happened to the file or the disk, work goes on once it is repaired.
 
     Args:
         path: The database file, already migrated.
-        siblings: All lanes to this file in this process; this one adds itself. They give up their connections together,
-            since SQLite shares among them how it once opened the file, such as for reading only.
+        siblings: All connections of this process to the file; this one adds itself. They are closed together, since
+            SQLite shares among them how it opened the file, such as for reading only.
         health: Where failures are counted.
         begin: The statement that opens a transaction.
-        pragmas: What every connection of this lane is set to.
+        pragmas: Settings of every handle.
         busy_timeout_s: How long a statement waits for other processes.
     """
 
@@ -50,13 +50,13 @@ class Lane:
         self,
         path: Path,
         *,
-        siblings: "list[Lane]",
+        siblings: "list[Connection]",
         health: Health,
         begin: str,
         pragmas: tuple[str, ...],
         busy_timeout_s: float,
     ) -> None:
-        self.well = False
+        self.succeeded = False
         siblings.append(self)
         self._path = path
         self._siblings = siblings
@@ -64,13 +64,13 @@ class Lane:
         self._begin = begin
         self._pragmas = pragmas
         self._busy_timeout_s = busy_timeout_s
-        self._connection: sqlite3.Connection | None = None
+        self._handle: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
-        self._suspect = False
+        self._must_reopen = False
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sqlite")
 
     async def run(self, work: Work[T]) -> T:
-        """Runs `work` with the connection, in the lane's thread.
+        """Runs `work` with the SQLite handle, in the connection's thread.
 
         Raises:
             StoreUnavailable: SQLite cannot do it: locked, full, read-only, corrupt, gone.
@@ -78,141 +78,142 @@ class Lane:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, self._call, work)
         except StoreUnavailable as error:
-            self.well = False
+            self.succeeded = False
             self._health.failed(error.message)
             raise
 
     async def begin(self) -> None:
-        """Opens a transaction; a reader sees the data as they are now until it is reset.
+        """Opens a transaction; a reader sees the data as they are now until it ends.
 
         Raises:
-            StoreUnavailable: The file is gone, locked, or may not be written by one who wants to.
+            StoreUnavailable: The file is gone, locked, or may not be written by a connection that writes.
         """
 
-        def work(connection: sqlite3.Connection) -> None:
-            connection.execute(self._begin)
-            connection.execute("SELECT 1 FROM migrations LIMIT 1").fetchone()
+        def work(handle: sqlite3.Connection) -> None:
+            handle.execute(self._begin)
+            handle.execute("SELECT 1 FROM migrations LIMIT 1").fetchone()
 
-        self.well = False
-        self._thread.submit(self._leave_moved_file)
+        self.succeeded = False
+        self._thread.submit(self._close_if_file_moved)
         await self.run(work)
-        self.well = True
+        self.succeeded = True
 
     async def commit(self) -> None:
         """Makes the changes durable; the transaction ends."""
         await self.run(_commit)
         self._health.succeeded()
 
-    def reset(self) -> "Future[None]":
-        """Undoes an open transaction after all that was given to the lane before; need not be awaited."""
-        return self._thread.submit(self._reset)
+    def roll_back(self) -> "Future[None]":
+        """Undoes an open transaction after all work submitted before; need not be awaited."""
+        return self._thread.submit(self._roll_back)
 
-    def give_up(self) -> None:
-        """Has the connection closed when no transaction is open in it."""
-        self._suspect = True
-        with contextlib.suppress(RuntimeError):  # a closed lane has none
-            self._thread.submit(self._give_up_idle)
+    def reopen(self) -> None:
+        """Closes the handle as soon as no transaction is open; the next unit of work opens a new one."""
+        self._must_reopen = True
+        with contextlib.suppress(RuntimeError):  # the thread has ended: this connection is closed
+            self._thread.submit(self._close_if_idle)
 
     async def close(self) -> None:
-        """Closes the connection and ends the thread."""
-        await asyncio.wrap_future(self._thread.submit(self._disconnect))
+        """Closes the handle and ends the thread."""
+        await asyncio.wrap_future(self._thread.submit(self._close_handle))
         self._thread.shutdown(wait=False)
 
     def _call(self, work: Work[T]) -> T:
         try:
-            if self._connection is None:
-                self._connection = self._connect()
-            return work(self._connection)
-        except _OURS:
+            if self._handle is None:
+                self._handle = self._open()
+            return work(self._handle)
+        except _OWN_MISTAKES:
             raise
         except sqlite3.Error as error:
-            if error_code(error) not in _PASSING:
-                for lane in self._siblings:
-                    lane.give_up()
+            if error_code(error) not in _TRANSIENT:
+                for connection in self._siblings:
+                    connection.reopen()
             raise unavailable(explain(error)) from error
 
-    def _connect(self) -> sqlite3.Connection:
+    def _open(self) -> sqlite3.Connection:
         # Mode rw: a file that has vanished is an error, never a new and empty memory.
         self._file = self._file_at_path()
-        connection = sqlite3.connect(
+        handle = sqlite3.connect(
             f"{self._path.absolute().as_uri()}?mode=rw", uri=True, timeout=self._busy_timeout_s, isolation_level=None
         )
         try:
             for pragma in self._pragmas:
-                connection.execute(f"PRAGMA {pragma}")
+                handle.execute(f"PRAGMA {pragma}")
         except sqlite3.Error:
-            connection.close()
+            handle.close()
             raise
-        return connection
+        return handle
 
-    def _reset(self) -> None:
-        if self._connection is not None and self._connection.in_transaction:
+    def _roll_back(self) -> None:
+        if self._handle is not None and self._handle.in_transaction:
             try:
-                self._connection.execute("ROLLBACK")
+                self._handle.execute("ROLLBACK")
             except sqlite3.Error as error:
                 _log.warning("record_rollback_failed", error=str(error))
-                self._suspect = True
-        if self._suspect:
-            self._disconnect()
+                self._must_reopen = True
+        if self._must_reopen:
+            self._close_handle()
 
-    def _give_up_idle(self) -> None:
-        if self._suspect and not (self._connection is not None and self._connection.in_transaction):
-            self._disconnect()
+    def _close_if_idle(self) -> None:
+        if self._must_reopen and not (self._handle is not None and self._handle.in_transaction):
+            self._close_handle()
 
-    def _leave_moved_file(self) -> None:
+    def _close_if_file_moved(self) -> None:
         # SQLite itself goes on writing to a file that was removed or replaced, where nobody would ever find it.
-        if self._connection is not None and self._file_at_path() != self._file:
+        if self._handle is not None and self._file_at_path() != self._file:
             _log.warning("record_file_moved", path=str(self._path))
-            self._disconnect()
+            self._close_handle()
 
     def _file_at_path(self) -> tuple[int, int] | None:
         try:
-            found = self._path.stat()
+            status = self._path.stat()
         except OSError:
             return None
-        return found.st_dev, found.st_ino
+        return status.st_dev, status.st_ino
 
-    def _disconnect(self) -> None:
-        connection, self._connection = self._connection, None
-        self._suspect = False
-        if connection is not None:
+    def _close_handle(self) -> None:
+        handle, self._handle = self._handle, None
+        self._must_reopen = False
+        if handle is not None:
             try:
-                connection.close()
+                handle.close()
             except sqlite3.Error as error:
                 _log.warning("record_close_failed", error=str(error))
 
 
-def _commit(connection: sqlite3.Connection) -> None:
-    connection.execute("COMMIT")
+def _commit(handle: sqlite3.Connection) -> None:
+    handle.execute("COMMIT")
 
 
-class LanePool:
-    """Hands out lanes in the order of asking.
+class ConnectionPool:
+    """Hands out connections in the order in which they are asked for.
 
     Args:
         path: The database file, already migrated.
-        siblings: The lanes of all pools to this file.
-        lanes: How many units of work may be open at once.
-        deadline_s: How long a unit of work waits for its turn, and then for other processes.
+        siblings: The connections of all pools to this file.
+        size: How many units of work may be open at once.
+        deadline_s: How long a unit of work waits for a connection, and then for other processes.
         begin: The statement that opens a transaction.
-        pragmas: What every connection is set to.
-        reads: Whether these lanes only read, so that a unit of work is well when it ends, not when it is committed.
+        pragmas: Settings of every connection.
+        reads: Whether the connections only read, so that a unit of work has succeeded when it ends and not when it is
+            committed.
     """
 
     def __init__(
         self,
         path: Path,
         *,
-        siblings: list[Lane],
-        lanes: int,
+        siblings: list[Connection],
+        size: int,
         deadline_s: float,
         begin: str,
         pragmas: tuple[str, ...],
         reads: bool,
     ) -> None:
         self.health = Health()
-        self._lanes = [
-            Lane(
+        self._connections = [
+            Connection(
                 path,
                 siblings=siblings,
                 health=self.health,
@@ -220,54 +221,54 @@ class LanePool:
                 pragmas=("temp_store = MEMORY", "trusted_schema = OFF", *pragmas),
                 busy_timeout_s=deadline_s,
             )
-            for _ in range(lanes)
+            for _ in range(size)
         ]
-        self._idle = list(self._lanes)
+        self._idle = list(self._connections)
         self._deadline_s = deadline_s
         self._reads = reads
-        self._turns = asyncio.Semaphore(lanes)
+        self._free = asyncio.Semaphore(size)
         self._closed = False
 
     @contextlib.asynccontextmanager
-    async def lane(self) -> AsyncIterator[Lane]:
-        """A lane in a transaction; leaving without COMMIT undoes it.
+    async def transaction(self) -> AsyncIterator[Connection]:
+        """A connection in a transaction, which is rolled back at the end of the block unless it was committed.
 
         Raises:
-            StoreUnavailable: None came free before the deadline, or SQLite refuses.
+            StoreUnavailable: No connection came free before the deadline, or SQLite refuses.
         """
         await self._wait()
-        lane = self._idle.pop()
+        connection = self._idle.pop()
         try:
-            await lane.begin()
-            yield lane
+            await connection.begin()
+            yield connection
         finally:
-            if self._reads and lane.well:
+            if self._reads and connection.succeeded:
                 self.health.succeeded()
-            undone = lane.reset()
-            self._idle.append(lane)
-            self._turns.release()
+            rolled_back = connection.roll_back()
+            self._idle.append(connection)
+            self._free.release()
             # Other processes may count on it once the block is left; a cancelled wait changes nothing.
-            await asyncio.shield(asyncio.wrap_future(undone))
+            await asyncio.shield(asyncio.wrap_future(rolled_back))
 
     async def close(self) -> None:
-        """Lets open units of work finish (until the deadline) and closes every lane."""
+        """Lets open units of work finish (until the deadline) and closes every connection."""
         if self._closed:
             return
         self._closed = True
         try:
             async with asyncio.timeout(self._deadline_s):
-                for _ in self._lanes:
-                    await self._turns.acquire()
+                for _ in self._connections:
+                    await self._free.acquire()
         except TimeoutError:
-            _log.warning("record_closed_with_open_units")
-        for lane in self._lanes:
-            await lane.close()
+            _log.warning("record_closed_with_open_transactions")
+        for connection in self._connections:
+            await connection.close()
 
     async def _wait(self) -> None:
         self._require_open()
         try:
             async with asyncio.timeout(self._deadline_s):
-                await self._turns.acquire()
+                await self._free.acquire()
         except TimeoutError:
             error = unavailable(f"it was busy for {self._deadline_s:g} s")
             self.health.failed(error.message)
@@ -275,7 +276,7 @@ class LanePool:
         try:
             self._require_open()
         except StoreUnavailable:
-            self._turns.release()
+            self._free.release()
             raise
 
     def _require_open(self) -> None:
@@ -283,12 +284,12 @@ class LanePool:
             raise unavailable("it is closed")
 
 
-def reader_pool(path: Path, *, siblings: list[Lane], lanes: int, deadline_s: float) -> LanePool:
-    """Lanes that only read, each with a view of the data as they were when it began."""
-    return LanePool(
+def reader_pool(path: Path, *, siblings: list[Connection], size: int, deadline_s: float) -> ConnectionPool:
+    """Connections that only read, each with a snapshot of the data at the beginning of its transaction."""
+    return ConnectionPool(
         path,
         siblings=siblings,
-        lanes=lanes,
+        size=size,
         deadline_s=deadline_s,
         begin="BEGIN",
         pragmas=("query_only = ON",),
@@ -296,19 +297,19 @@ def reader_pool(path: Path, *, siblings: list[Lane], lanes: int, deadline_s: flo
     )
 
 
-def writer_pool(path: Path, *, siblings: list[Lane], durable: bool, deadline_s: float) -> LanePool:
-    """The one lane that writes; `durable` commits wait for the disk (`synchronous=FULL`)."""
-    return LanePool(
+def writer_pool(path: Path, *, siblings: list[Connection], durable: bool, deadline_s: float) -> ConnectionPool:
+    """The one connection that writes; `durable` commits wait for the disk (`synchronous=FULL`)."""
+    return ConnectionPool(
         path,
         siblings=siblings,
-        lanes=1,
+        size=1,
         deadline_s=deadline_s,
         begin="BEGIN IMMEDIATE",
         pragmas=(
             f"synchronous = {'FULL' if durable else 'NORMAL'}",
             f"journal_size_limit = {_KEPT_LOG_BYTES}",
-            # Ids are random, so writes touch pages all over: fewer checkpoints and a larger cache double what is
-            # written of a user with many relations (benchmarks.stores).
+            # Ids are random, so writes touch pages all over the file: fewer checkpoints and a larger cache double the
+            # write rate of a user with many relations (benchmarks.stores).
             f"wal_autocheckpoint = {_CHECKPOINT_PAGES}",
             f"cache_size = -{_CACHE_KIB}",
         ),

@@ -9,7 +9,7 @@ from pathlib import Path
 from memory.values.base import utc_now
 from memory.values.errors import StoreUnavailable
 
-from ...shared.timestamps import microseconds
+from ...shared.stored_values import timestamp_us
 from .health import explain
 from .schema import MIGRATIONS, Migration
 
@@ -51,7 +51,7 @@ def migrate(path: Path, *, deadline_s: float, migrations: tuple[Migration, ...] 
 
 
 def _microseconds(moment: str) -> int:
-    return microseconds(datetime.fromisoformat(moment))
+    return timestamp_us(datetime.fromisoformat(moment))
 
 
 def _use_wal(connection: sqlite3.Connection, path: Path, deadline_s: float) -> None:

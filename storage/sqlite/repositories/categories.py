@@ -9,9 +9,9 @@ from typing_extensions import override
 from memory.ports.facts import Categories, CategoryAccessRepository, CategoryRepository
 from memory.values.facts import Category, CategoryAccess, FactStatus
 
-from ...shared.checks import check_category_id, check_moment, check_owner
-from ...shared.timestamps import microseconds, moment_of
-from ..engine.transaction import Transaction
+from ...shared.checks import check_aware, check_category_id, check_owner
+from ...shared.stored_values import from_timestamp_us, timestamp_us
+from ..engine.transaction import SqliteRepository
 from .facts import status_clause
 
 _CREATE = "INSERT INTO categories (user_id, category_id, name, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
@@ -26,12 +26,8 @@ _COUNT_SINCE = """
 _LAST = "SELECT category, max(accessed_us) FROM category_accesses WHERE user_id = ? GROUP BY category"
 
 
-class SqliteCategories(CategoryRepository):
+class SqliteCategories(SqliteRepository, CategoryRepository):
     """The categories of one user."""
-
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
-        self._user_id = transaction.user_id
 
     @override
     async def get(self, category_id: str) -> Category | None:
@@ -44,7 +40,7 @@ class SqliteCategories(CategoryRepository):
     @override
     async def create(self, category: Category) -> bool:
         check_owner([category], self._user_id)
-        return bool(await self._transaction.change(_CREATE, *_row(category)))
+        return bool(await self._change(_CREATE, *_row(category)))
 
     @override
     async def upsert(self, category: Category) -> None:
@@ -63,21 +59,13 @@ class SqliteCategories(CategoryRepository):
 
     @override
     async def list(self) -> Categories:
-        def work(connection: sqlite3.Connection) -> Categories:
-            rows = connection.execute("SELECT body FROM categories WHERE user_id = ? ORDER BY name", (self._user_id,))
-            return [Category.model_validate_json(body) for (body,) in rows]
-
-        return await self._transaction.read(work)
+        return await self._values(Category, "SELECT body FROM categories WHERE user_id = ? ORDER BY name")
 
     @override
     async def count_items_per_category(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> Mapping[str, int]:
-        where, which = status_clause(status)
+        where, parameters = status_clause(status)
         statement = f"SELECT category, count(*) FROM facts WHERE user_id = ?{where} GROUP BY category"  # noqa: S608
-
-        def work(connection: sqlite3.Connection) -> dict[str, int]:
-            return dict(connection.execute(statement, (self._user_id, *which)).fetchall())
-
-        return await self._transaction.read(work)
+        return dict(await self._rows(statement, *parameters))
 
     def _one(self, connection: sqlite3.Connection, column: str, value: str) -> Category | None:
         statement = f"SELECT body FROM categories WHERE user_id = ? AND {column} = ?"  # noqa: S608
@@ -89,18 +77,14 @@ def _row(category: Category) -> tuple[str, str, str]:
     return category.category_id, category.name, category.model_dump_json()
 
 
-class SqliteCategoryAccesses(CategoryAccessRepository):
+class SqliteCategoryAccesses(SqliteRepository, CategoryAccessRepository):
     """When the categories of one user were used."""
-
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
-        self._user_id = transaction.user_id
 
     @override
     async def create_many(self, accesses: Sequence[CategoryAccess]) -> None:
         check_owner(accesses, self._user_id)
         rows = [
-            (access.user_id, access.access_id, access.category, microseconds(access.accessed_at), access.source)
+            (access.user_id, access.access_id, access.category, timestamp_us(access.accessed_at), access.source)
             for access in accesses
         ]
 
@@ -111,16 +95,8 @@ class SqliteCategoryAccesses(CategoryAccessRepository):
 
     @override
     async def count_since(self, since: datetime) -> Mapping[str, int]:
-        first = microseconds(check_moment(since, "since"))
-
-        def work(connection: sqlite3.Connection) -> dict[str, int]:
-            return dict(connection.execute(_COUNT_SINCE, (self._user_id, first)).fetchall())
-
-        return await self._transaction.read(work)
+        return dict(await self._rows(_COUNT_SINCE, timestamp_us(check_aware(since, "since"))))
 
     @override
     async def last_accessed(self) -> Mapping[str, datetime]:
-        def work(connection: sqlite3.Connection) -> dict[str, datetime]:
-            return {category: moment_of(last) for category, last in connection.execute(_LAST, (self._user_id,))}
-
-        return await self._transaction.read(work)
+        return {category: from_timestamp_us(last) for category, last in await self._rows(_LAST)}

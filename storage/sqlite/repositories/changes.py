@@ -9,8 +9,8 @@ from typing_extensions import override
 from memory.ports.repositories import ChangeLog, Changes
 from memory.values.changes import Change, ChangeKind
 
-from ...shared.checks import check_moment, check_owner
-from ..engine.transaction import Transaction, select_by_id
+from ...shared.checks import check_aware, check_owner
+from ..engine.transaction import SqliteRepository
 
 _LAST_SEQUENCE = 2**63 - 1
 _APPEND = """
@@ -34,12 +34,8 @@ _LATEST_ABOUT = """
 _REPLACE = "UPDATE changes SET body = ? WHERE user_id = ? AND change_id = ?"
 
 
-class SqliteChanges(ChangeLog):
+class SqliteChanges(SqliteRepository, ChangeLog):
     """The changes to one user's memory."""
-
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
-        self._user_id = transaction.user_id
 
     @override
     async def append(self, changes: Sequence[Change]) -> None:
@@ -81,7 +77,7 @@ class SqliteChanges(ChangeLog):
     @override
     async def mark_undone(self, change_id: str, *, at: datetime | None) -> bool:
         if at is not None:
-            check_moment(at, "at")
+            check_aware(at, "at")
 
         def work(connection: sqlite3.Connection) -> bool:
             found = self._by_id(connection, [change_id])
@@ -93,7 +89,7 @@ class SqliteChanges(ChangeLog):
         return await self._transaction.write(work)
 
     def _by_id(self, connection: sqlite3.Connection, change_ids: Sequence[str]) -> Changes:
-        rows = select_by_id(connection, _BY_ID, self._user_id, change_ids)
+        rows = self._select(connection, _BY_ID, change_ids)
         found = {change_id: _change(int(sequence), body) for change_id, sequence, body in rows}
         return [found[change_id] for change_id in change_ids if change_id in found]
 

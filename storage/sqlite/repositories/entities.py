@@ -11,13 +11,23 @@ from memory.ports.repositories import Access, EntityRepository
 from memory.ports.vectors import Collection
 from memory.values.entities import Entity, EntityStatus
 
-from ...shared.changes import accessed, listed_as, mentioned
-from ...shared.checks import check_moment, check_owner
+from ...shared.checks import check_aware, check_owner
 from ...shared.names import HEAD_LENGTH, PREFIX_LENGTH, comparable, heads, names_of, position_of, prefixes, word_borders
-from ...shared.timestamps import microseconds
-from ..engine.outbox import queue
-from ..engine.transaction import Transaction, after_clause, select_by_id
+from ...shared.stored_values import status_column, timestamp_us, with_mention
+from ..engine.transaction import SqliteRepository, after_clause, enqueue
 
+_BY_ID = "SELECT entity_id, body FROM entities WHERE user_id = ? AND entity_id IN ({})"
+_RECENT = """
+    SELECT body FROM entities WHERE user_id = ? AND status = ? ORDER BY last_mentioned_us DESC, rowid DESC LIMIT ?
+"""
+_SAVE = """
+    INSERT INTO entities (user_id, entity_id, status, last_mentioned_us, body) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (user_id, entity_id) DO UPDATE SET
+    status = excluded.status, last_mentioned_us = excluded.last_mentioned_us, body = excluded.body
+"""
+_REPLACE = "UPDATE entities SET body = ? WHERE user_id = ? AND entity_id = ?"
+_ADD_NAME = "INSERT INTO names (user_id, entity_id, name, rank, head, prefix) VALUES (?, ?, ?, ?, ?, ?)"
+_DELETE_NAMES = "DELETE FROM names WHERE user_id = ? AND entity_id = ?"
 _KNOWN_PREFIXES = """
     SELECT value FROM json_each(?)
     WHERE EXISTS (SELECT 1 FROM names WHERE user_id = ? AND prefix = value)
@@ -37,12 +47,8 @@ _BY_NAME = """
 """
 
 
-class SqliteEntities(EntityRepository):
+class SqliteEntities(SqliteRepository, EntityRepository):
     """The entities of one user."""
-
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
-        self._user_id = transaction.user_id
 
     @override
     async def get(self, entity_ids: Sequence[str]) -> list[Entity]:
@@ -50,12 +56,8 @@ class SqliteEntities(EntityRepository):
 
     @override
     async def get_by_value(self, value: str) -> Entity | None:
-        def work(connection: sqlite3.Connection) -> Entity | None:
-            parameters = (self._user_id, comparable(value), EntityStatus.ACTIVE.value)
-            row = connection.execute(_BY_NAME, parameters).fetchone()
-            return None if row is None else Entity.model_validate_json(row[0])
-
-        return await self._transaction.read(work)
+        found = await self._values(Entity, _BY_NAME, comparable(value), EntityStatus.ACTIVE.value)
+        return next(iter(found), None)
 
     @override
     async def found_in(self, text: str) -> list[Entity]:
@@ -87,26 +89,13 @@ class SqliteEntities(EntityRepository):
 
     @override
     async def recent(self, *, limit: int) -> list[Entity]:
-        def work(connection: sqlite3.Connection) -> list[Entity]:
-            rows = connection.execute(
-                "SELECT body FROM entities WHERE user_id = ? AND status = ?"
-                " ORDER BY last_mentioned_us DESC, rowid DESC LIMIT ?",
-                (self._user_id, EntityStatus.ACTIVE.value, max(limit, 0)),
-            )
-            return [Entity.model_validate_json(body) for (body,) in rows]
-
-        return await self._transaction.read(work)
+        return await self._values(Entity, _RECENT, EntityStatus.ACTIVE.value, max(limit, 0))
 
     @override
     async def page(self, *, after: str | None = None, limit: int) -> list[Entity]:
         where, start = after_clause("entity_id", after)
         statement = f"SELECT body FROM entities WHERE user_id = ?{where} ORDER BY entity_id LIMIT ?"  # noqa: S608
-
-        def work(connection: sqlite3.Connection) -> list[Entity]:
-            rows = connection.execute(statement, (self._user_id, *start, max(limit, 0)))
-            return [Entity.model_validate_json(body) for (body,) in rows]
-
-        return await self._transaction.read(work)
+        return await self._values(Entity, statement, *start, max(limit, 0))
 
     @override
     async def save(self, entities: Sequence[Entity]) -> None:
@@ -115,19 +104,19 @@ class SqliteEntities(EntityRepository):
         def work(connection: sqlite3.Connection) -> None:
             for entity in entities:
                 self._save(connection, entity)
-            queue(connection, self._user_id, Collection.ENTITIES, (entity.entity_id for entity in entities))
+            enqueue(connection, self._user_id, Collection.ENTITIES, (entity.entity_id for entity in entities))
 
         await self._transaction.write(work)
 
     @override
     async def update_mention(self, entity_id: str, *, at: datetime) -> bool:
-        check_moment(at, "at")
+        check_aware(at, "at")
 
         def work(connection: sqlite3.Connection) -> bool:
             found = self._by_id(connection, [entity_id])
             for entity in found:
-                self._save(connection, mentioned(entity, at))
-            queue(connection, self._user_id, Collection.ENTITIES, (entity.entity_id for entity in found))
+                self._save(connection, with_mention(entity, at))
+            enqueue(connection, self._user_id, Collection.ENTITIES, (entity.entity_id for entity in found))
             return bool(found)
 
         return await self._transaction.write(work)
@@ -135,46 +124,28 @@ class SqliteEntities(EntityRepository):
     @override
     async def delete(self, entity_ids: Sequence[str]) -> int:
         def work(connection: sqlite3.Connection) -> int:
-            there = [entity.entity_id for entity in self._by_id(connection, list(dict.fromkeys(entity_ids)))]
-            keys = [(self._user_id, entity_id) for entity_id in there]
+            existing = [entity.entity_id for entity in self._by_id(connection, list(dict.fromkeys(entity_ids)))]
+            keys = [(self._user_id, entity_id) for entity_id in existing]
             connection.executemany("DELETE FROM entities WHERE user_id = ? AND entity_id = ?", keys)
-            connection.executemany("DELETE FROM names WHERE user_id = ? AND entity_id = ?", keys)
-            queue(connection, self._user_id, Collection.ENTITIES, there)
-            return len(there)
+            connection.executemany(_DELETE_NAMES, keys)
+            enqueue(connection, self._user_id, Collection.ENTITIES, existing)
+            return len(existing)
 
         return await self._transaction.write(work)
 
     @override
     async def count_accesses(self, accesses: Sequence[Access]) -> None:
-        statement = "UPDATE entities SET body = ? WHERE user_id = ? AND entity_id = ?"
-
-        def work(connection: sqlite3.Connection) -> None:
-            for access in accesses:
-                for entity in self._by_id(connection, [access.item_id]):
-                    body = accessed(entity, access).model_dump_json()
-                    connection.execute(statement, (body, self._user_id, access.item_id))
-
-        await self._transaction.write(work)
+        await self._count_accesses(Entity, _BY_ID, _REPLACE, accesses)
 
     def _save(self, connection: sqlite3.Connection, entity: Entity) -> None:
         key = (self._user_id, entity.entity_id)
-        connection.execute(
-            "INSERT INTO entities (user_id, entity_id, status, last_mentioned_us, body) VALUES (?, ?, ?, ?, ?)"
-            " ON CONFLICT (user_id, entity_id) DO UPDATE SET"
-            " status = excluded.status, last_mentioned_us = excluded.last_mentioned_us, body = excluded.body",
-            (*key, listed_as(entity), microseconds(entity.last_mentioned), entity.model_dump_json()),
-        )
-        connection.execute("DELETE FROM names WHERE user_id = ? AND entity_id = ?", key)
+        row = (*key, status_column(entity), timestamp_us(entity.last_mentioned), entity.model_dump_json())
+        names = enumerate(names_of(entity))
+        connection.execute(_SAVE, row)
+        connection.execute(_DELETE_NAMES, key)
         connection.executemany(
-            "INSERT INTO names (user_id, entity_id, name, rank, head, prefix) VALUES (?, ?, ?, ?, ?, ?)",
-            (
-                (*key, name, rank, name[:HEAD_LENGTH], name[:PREFIX_LENGTH])
-                for rank, name in enumerate(names_of(entity))
-            ),
+            _ADD_NAME, ((*key, name, rank, name[:HEAD_LENGTH], name[:PREFIX_LENGTH]) for rank, name in names)
         )
 
     def _by_id(self, connection: sqlite3.Connection, entity_ids: Sequence[str]) -> list[Entity]:
-        statement = "SELECT entity_id, body FROM entities WHERE user_id = ? AND entity_id IN ({})"
-        rows = select_by_id(connection, statement, self._user_id, entity_ids)
-        found = {entity_id: Entity.model_validate_json(body) for entity_id, body in rows}
-        return [found[entity_id] for entity_id in entity_ids if entity_id in found]
+        return self._select_values(connection, Entity, _BY_ID, entity_ids)

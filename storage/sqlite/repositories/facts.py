@@ -1,4 +1,4 @@
-"""Facts in SQLite, with what they say in the form in which it is compared."""
+"""Facts in SQLite, with what they say in the form in parameters it is compared."""
 
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -12,12 +12,10 @@ from memory.ports.vectors import Collection
 from memory.values.errors import NotFound
 from memory.values.facts import Fact, FactStatus
 
-from ...shared.changes import with_status
-from ...shared.checks import check_moment, check_owner
+from ...shared.checks import check_aware, check_owner
 from ...shared.names import comparable
-from ...shared.timestamps import microseconds
-from ..engine.outbox import queue
-from ..engine.transaction import Transaction, after_clause, select_by_id
+from ...shared.stored_values import timestamp_us, with_status
+from ..engine.transaction import SqliteRepository, after_clause, enqueue
 
 _COLUMNS = (
     "resource_id",
@@ -31,6 +29,7 @@ _COLUMNS = (
     "recorded_us",
     "body",
 )
+_BY_ID = "SELECT fact_id, body FROM facts WHERE user_id = ? AND fact_id IN ({})"
 _CREATE = f"""
     INSERT INTO facts (user_id, fact_id, {", ".join(_COLUMNS)}) VALUES (?, ?{", ?" * len(_COLUMNS)})
     ON CONFLICT (user_id, fact_id) DO NOTHING
@@ -55,12 +54,8 @@ def status_clause(status: FactStatus | None) -> tuple[str, tuple[str, ...]]:
     return ("", ()) if status is None else (" AND status = ?", (status.value,))
 
 
-class SqliteFacts(FactRepository):
+class SqliteFacts(SqliteRepository, FactRepository):
     """The facts of one user."""
-
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
-        self._user_id = transaction.user_id
 
     @override
     async def get(self, fact_id: str) -> Fact | None:
@@ -80,7 +75,7 @@ class SqliteFacts(FactRepository):
                 for fact in facts
                 if connection.execute(_CREATE, (self._user_id, fact.fact_id, *_row(fact))).rowcount
             ]
-            queue(connection, self._user_id, Collection.FACTS, added)
+            enqueue(connection, self._user_id, Collection.FACTS, added)
             return [fact.fact_id for fact in facts]
 
         return await self._transaction.write(work)
@@ -96,7 +91,7 @@ class SqliteFacts(FactRepository):
 
     @override
     async def update_status(self, fact_id: str, status: FactStatus, *, now: datetime) -> bool:
-        check_moment(now, "now")
+        check_aware(now, "now")
 
         def work(connection: sqlite3.Connection) -> bool:
             found = self._by_id(connection, [fact_id])
@@ -110,8 +105,8 @@ class SqliteFacts(FactRepository):
     async def list(
         self, *, category: str | None = None, status: FactStatus | None = FactStatus.ACTIVE, limit: int = 100
     ) -> Facts:
-        where, which = _filter(category, status)
-        return await self._facts(f"{where} {_LATEST_FIRST} LIMIT ?", *which, max(limit, 0))
+        where, parameters = _filter(category, status)
+        return await self._facts(f"{where} {_LATEST_FIRST} LIMIT ?", *parameters, max(limit, 0))
 
     @override
     async def page(self, *, after: str | None = None, limit: int) -> Facts:
@@ -120,8 +115,8 @@ class SqliteFacts(FactRepository):
 
     @override
     async def count(self, *, category: str | None = None, status: FactStatus | None = FactStatus.ACTIVE) -> int:
-        where, which = _filter(category, status)
-        return await self._transaction.count(f"SELECT count(*) FROM facts WHERE user_id = ?{where}", *which)  # noqa: S608
+        where, parameters = _filter(category, status)
+        return await self._count(f"SELECT count(*) FROM facts WHERE user_id = ?{where}", *parameters)  # noqa: S608
 
     @override
     async def find_potential_conflicts(self, subject: str, predicate: str, *, exclude_id: str | None = None) -> Facts:
@@ -141,8 +136,8 @@ class SqliteFacts(FactRepository):
 
     @override
     async def count_by_subject_recent(self, subject: str, *, since: datetime) -> int:
-        first = microseconds(check_moment(since, "since"))
-        return await self._transaction.count(_RECENT_OF_SUBJECT, FactStatus.ACTIVE.value, comparable(subject), first)
+        first = timestamp_us(check_aware(since, "since"))
+        return await self._count(_RECENT_OF_SUBJECT, FactStatus.ACTIVE.value, comparable(subject), first)
 
     @override
     async def list_distinct_categories(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> Strings:
@@ -151,28 +146,20 @@ class SqliteFacts(FactRepository):
     @override
     async def list_old_low_confidence(self, *, recorded_before: datetime, below: float) -> Facts:
         where = f" AND status = ? AND recorded_us < ? AND confidence < ? {_LATEST_FIRST}"
-        before = microseconds(check_moment(recorded_before, "recorded_before"))
+        before = timestamp_us(check_aware(recorded_before, "recorded_before"))
         return await self._facts(where, FactStatus.ACTIVE.value, before, below)
 
     @override
     async def get_stats_by_status(self) -> Mapping[FactStatus, int]:
-        def work(connection: sqlite3.Connection) -> dict[FactStatus, int]:
-            statement = "SELECT status, count(*) FROM facts WHERE user_id = ? GROUP BY status"
-            found = dict(connection.execute(statement, (self._user_id,)).fetchall())
-            return {status: found.get(status.value, 0) for status in FactStatus}
-
-        return await self._transaction.read(work)
+        counts = dict(await self._rows("SELECT status, count(*) FROM facts WHERE user_id = ? GROUP BY status"))
+        return {status: counts.get(status.value, 0) for status in FactStatus}
 
     @override
     async def get_avg_confidence(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> float | None:
-        where, which = status_clause(status)
-        statement = f"SELECT avg(confidence) FROM facts WHERE user_id = ?{where}"  # noqa: S608
-
-        def work(connection: sqlite3.Connection) -> float | None:
-            mean: float | None = connection.execute(statement, (self._user_id, *which)).fetchone()[0]
-            return mean
-
-        return await self._transaction.read(work)
+        where, parameters = status_clause(status)
+        rows = await self._rows(f"SELECT avg(confidence) FROM facts WHERE user_id = ?{where}", *parameters)  # noqa: S608
+        mean: float | None = rows[0][0]
+        return mean
 
     @override
     async def list_all_ids(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> Strings:
@@ -185,31 +172,18 @@ class SqliteFacts(FactRepository):
     def _replace(self, connection: sqlite3.Connection, fact: Fact) -> None:
         if not connection.execute(_UPDATE, (*_row(fact), self._user_id, fact.fact_id)).rowcount:
             raise NotFound(f"There is no fact {fact.fact_id!r}.")
-        queue(connection, self._user_id, Collection.FACTS, [fact.fact_id])
+        enqueue(connection, self._user_id, Collection.FACTS, [fact.fact_id])
 
     def _by_id(self, connection: sqlite3.Connection, fact_ids: Sequence[str]) -> Facts:
-        statement = "SELECT fact_id, body FROM facts WHERE user_id = ? AND fact_id IN ({})"
-        rows = select_by_id(connection, statement, self._user_id, fact_ids)
-        found = {fact_id: Fact.model_validate_json(body) for fact_id, body in rows}
-        return [found[fact_id] for fact_id in fact_ids if fact_id in found]
+        return self._select_values(connection, Fact, _BY_ID, fact_ids)
 
     async def _facts(self, where: str, *parameters: object) -> Facts:
-        statement = f"SELECT body FROM facts WHERE user_id = ?{where}"  # noqa: S608
-
-        def work(connection: sqlite3.Connection) -> Facts:
-            rows = connection.execute(statement, (self._user_id, *parameters))
-            return [Fact.model_validate_json(body) for (body,) in rows]
-
-        return await self._transaction.read(work)
+        return await self._values(Fact, f"SELECT body FROM facts WHERE user_id = ?{where}", *parameters)  # noqa: S608
 
     async def _strings(self, columns: str, status: FactStatus | None, order: str) -> Strings:
-        where, which = status_clause(status)
+        where, parameters = status_clause(status)
         statement = f"SELECT {columns} FROM facts WHERE user_id = ?{where} ORDER BY {order}"  # noqa: S608
-
-        def work(connection: sqlite3.Connection) -> Strings:
-            return [value for (value,) in connection.execute(statement, (self._user_id, *which))]
-
-        return await self._transaction.read(work)
+        return [value for (value,) in await self._rows(statement, *parameters)]
 
 
 def _row(fact: Fact) -> tuple[object, ...]:
@@ -222,11 +196,11 @@ def _row(fact: Fact) -> tuple[object, ...]:
         fact.confidence,
         fact.status.value,
         fact.supersedes,
-        microseconds(fact.recorded_at),
+        timestamp_us(fact.recorded_at),
         fact.model_dump_json(),
     )
 
 
 def _filter(category: str | None, status: FactStatus | None) -> tuple[str, tuple[str, ...]]:
-    where, which = status_clause(status)
-    return (where, which) if category is None else (f"{where} AND category = ?", (*which, category))
+    where, parameters = status_clause(status)
+    return (where, parameters) if category is None else (f"{where} AND category = ?", (*parameters, category))

@@ -9,10 +9,10 @@ from typing_extensions import override
 from memory.ports.facts import GraphRepository
 from memory.values.facts import GraphEdge
 
-from ...shared.checks import check_depth, check_owner, check_weight
+from ...shared.checks import check_owner
+from ...shared.graphs import check_depth, check_weight, walk
 from ...shared.names import comparable
-from ...shared.walks import walk
-from ..engine.transaction import Transaction
+from ..engine.transaction import SqliteRepository
 
 # An edge of these names, or another of this id: either stays as it is.
 _CREATE = """
@@ -28,12 +28,8 @@ _STEP = """
 """
 
 
-class SqliteGraph(GraphRepository):
+class SqliteGraph(SqliteRepository, GraphRepository):
     """The graph of one user's facts."""
-
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
-        self._user_id = transaction.user_id
 
     @override
     async def create_many(self, edges: Sequence[GraphEdge]) -> list[str]:
@@ -59,9 +55,7 @@ class SqliteGraph(GraphRepository):
 
     @override
     async def delete_by_subject(self, subject: str) -> int:
-        return await self._transaction.change(
-            "DELETE FROM edges WHERE user_id = ? AND subject = ?", comparable(subject)
-        )
+        return await self._change("DELETE FROM edges WHERE user_id = ? AND subject = ?", comparable(subject))
 
     @override
     async def list_all(self) -> list[GraphEdge]:
@@ -69,11 +63,11 @@ class SqliteGraph(GraphRepository):
 
     @override
     async def delete_all(self) -> int:
-        return await self._transaction.change("DELETE FROM edges WHERE user_id = ?")
+        return await self._change("DELETE FROM edges WHERE user_id = ?")
 
     @override
     async def count(self) -> int:
-        return await self._transaction.count("SELECT count(*) FROM edges WHERE user_id = ?")
+        return await self._count("SELECT count(*) FROM edges WHERE user_id = ?")
 
     @override
     async def update_weight(self, subject: str, predicate: str, object_: str, weight: float) -> bool:
@@ -81,7 +75,7 @@ class SqliteGraph(GraphRepository):
             "UPDATE edges SET weight = ?5 WHERE user_id = ?1 AND subject = ?2 AND predicate = ?3 AND object = ?4"
         )
         names = (comparable(name) for name in (subject, predicate, object_))
-        return bool(await self._transaction.change(statement, *names, check_weight(weight)))
+        return bool(await self._change(statement, *names, check_weight(weight)))
 
     def _create(self, connection: sqlite3.Connection, edge: GraphEdge) -> str:
         names = (comparable(edge.subject), comparable(edge.predicate), comparable(edge.object))

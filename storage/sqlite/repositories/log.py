@@ -10,9 +10,9 @@ from typing_extensions import override
 from memory.ports.repositories import RawLog, Resources, Strings
 from memory.values.records import Resource, ResourceKind
 
-from ...shared.checks import check_moment, check_owner
-from ...shared.timestamps import microseconds
-from ..engine.transaction import Transaction, select_by_id
+from ...shared.checks import check_aware, check_owner
+from ...shared.stored_values import timestamp_us
+from ..engine.transaction import SqliteRepository
 
 _LAST_SEQUENCE = 2**63 - 1
 _APPEND = """
@@ -40,12 +40,8 @@ def resource_of(sequence: int, body: str, understanding: str | None) -> Resource
     return Resource.model_validate(fields | ({"understanding": json.loads(understanding)} if understanding else {}))
 
 
-class SqliteLog(RawLog):
+class SqliteLog(SqliteRepository, RawLog):
     """The raw log of one user; `sequence` is the row number of the whole table."""
-
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
-        self._user_id = transaction.user_id
 
     @override
     async def append(self, resources: Sequence[Resource]) -> None:
@@ -61,7 +57,7 @@ class SqliteLog(RawLog):
                         resource.session_id,
                         not resource.learn,
                         resource.kind.value,
-                        microseconds(resource.created_at),
+                        timestamp_us(resource.created_at),
                         resource.model_dump_json(exclude={"sequence", "understanding"}),
                         resource.understanding.model_dump_json() if resource.understanding else None,
                     )
@@ -75,7 +71,7 @@ class SqliteLog(RawLog):
     async def get(self, resource_ids: Sequence[str]) -> Resources:
         def work(connection: sqlite3.Connection) -> Resources:
             statement = f"SELECT resource_id, {COLUMNS} FROM resources WHERE user_id = ? AND resource_id IN ({{}})"  # noqa: S608
-            rows = select_by_id(connection, statement, self._user_id, resource_ids)
+            rows = self._select(connection, statement, resource_ids)
             found = {resource_id: resource_of(int(sequence), *texts) for resource_id, sequence, *texts in rows}
             return [found[resource_id] for resource_id in resource_ids if resource_id in found]
 
@@ -103,7 +99,7 @@ class SqliteLog(RawLog):
         if kind is not None:
             conditions[" AND kind = ?"] = kind.value
         if since is not None:
-            conditions[" AND created_us >= ?"] = microseconds(check_moment(since, "since"))
+            conditions[" AND created_us >= ?"] = timestamp_us(check_aware(since, "since"))
         parameters = (self._user_id, *conditions.values(), max(limit, 0))
         where = "".join(conditions)
         statement = f"SELECT {COLUMNS} FROM resources WHERE user_id = ?{where} ORDER BY sequence DESC LIMIT ?"  # noqa: S608
@@ -115,7 +111,7 @@ class SqliteLog(RawLog):
 
     @override
     async def count(self) -> int:
-        return await self._transaction.count("SELECT count(*) FROM resources WHERE user_id = ?")
+        return await self._count("SELECT count(*) FROM resources WHERE user_id = ?")
 
     @override
     async def list_unextracted(self, *, limit: int = 100) -> Resources:
@@ -139,5 +135,5 @@ class SqliteLog(RawLog):
 
     @override
     async def delete_orphaned(self, *, created_before: datetime) -> int:
-        before = microseconds(check_moment(created_before, "created_before"))
-        return await self._transaction.change(_DELETE_ORPHANED, before)
+        before = timestamp_us(check_aware(created_before, "created_before"))
+        return await self._change(_DELETE_ORPHANED, before)

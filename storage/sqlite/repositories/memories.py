@@ -10,12 +10,11 @@ from memory.ports.repositories import Access, MemoryRepository
 from memory.ports.vectors import Collection
 from memory.values.records import Memory
 
-from ...shared.changes import accessed
 from ...shared.checks import check_owner
-from ...shared.timestamps import microseconds
-from ..engine.outbox import queue
-from ..engine.transaction import Transaction, after_clause, select_by_id
+from ...shared.stored_values import timestamp_us
+from ..engine.transaction import SqliteRepository, after_clause, enqueue
 
+_BY_ID = "SELECT memory_id, body FROM memories WHERE user_id = ? AND memory_id IN ({})"
 _RECENT = "SELECT body FROM memories WHERE user_id = ? ORDER BY created_us DESC, rowid DESC LIMIT ?"
 _RECENT_OF_SESSION = """
     SELECT body FROM memories WHERE user_id = ? AND session_id = ? ORDER BY created_us DESC, rowid DESC LIMIT ?
@@ -28,64 +27,50 @@ _PREVIOUS = """
         ORDER BY p.created_us DESC, p.rowid DESC LIMIT 1
     ) FROM memories m WHERE m.user_id = ? AND m.memory_id IN ({})
 """
-# Finds the id anywhere in the row; whoever reads the row sees whether it is among the entities.
+# Finds the id anywhere in the JSON text; the caller checks that it is among the entities.
 _MENTIONING = "SELECT body FROM memories WHERE user_id = ? AND instr(body, ?) > 0 ORDER BY memory_id"
 _SAVE = """
     INSERT INTO memories (user_id, memory_id, session_id, resource_id, created_us, body) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT (user_id, memory_id) DO UPDATE SET session_id = excluded.session_id,
     resource_id = excluded.resource_id, created_us = excluded.created_us, body = excluded.body
 """
+_REPLACE = "UPDATE memories SET body = ? WHERE user_id = ? AND memory_id = ?"
+_DELETE = "DELETE FROM memories WHERE user_id = ? AND memory_id = ?"
 
 
-class SqliteMemories(MemoryRepository):
+class SqliteMemories(SqliteRepository, MemoryRepository):
     """The memories of one user."""
-
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
-        self._user_id = transaction.user_id
 
     @override
     async def get(self, memory_ids: Sequence[str]) -> list[Memory]:
-        return await self._transaction.read(lambda connection: self._by_id(connection, memory_ids))
+        return await self._transaction.read(
+            lambda connection: self._select_values(connection, Memory, _BY_ID, memory_ids)
+        )
 
     @override
     async def recent(self, *, limit: int, session_id: str | None = None) -> list[Memory]:
-        which = (self._user_id,) if session_id is None else (self._user_id, session_id)
-        statement = _RECENT if session_id is None else _RECENT_OF_SESSION
-
-        def work(connection: sqlite3.Connection) -> list[Memory]:
-            rows = connection.execute(statement, (*which, max(limit, 0)))
-            return [Memory.model_validate_json(body) for (body,) in rows]
-
-        return await self._transaction.read(work)
+        if session_id is None:
+            return await self._values(Memory, _RECENT, max(limit, 0))
+        return await self._values(Memory, _RECENT_OF_SESSION, session_id, max(limit, 0))
 
     @override
     async def previous(self, memory_ids: Sequence[str]) -> Mapping[str, str]:
         def work(connection: sqlite3.Connection) -> dict[str, str]:
-            rows = select_by_id(connection, _PREVIOUS, self._user_id, memory_ids)
+            rows = self._select(connection, _PREVIOUS, memory_ids)
             return {memory_id: earlier for memory_id, earlier in rows if earlier is not None}
 
         return await self._transaction.read(work)
 
     @override
     async def mentioning(self, entity_id: str) -> list[Memory]:
-        def work(connection: sqlite3.Connection) -> list[Memory]:
-            rows = connection.execute(_MENTIONING, (self._user_id, json.dumps(entity_id, ensure_ascii=False)))
-            memories = [Memory.model_validate_json(body) for (body,) in rows]
-            return [memory for memory in memories if entity_id in memory.entity_ids]
-
-        return await self._transaction.read(work)
+        memories = await self._values(Memory, _MENTIONING, json.dumps(entity_id, ensure_ascii=False))
+        return [memory for memory in memories if entity_id in memory.entity_ids]
 
     @override
     async def page(self, *, after: str | None = None, limit: int) -> list[Memory]:
         where, start = after_clause("memory_id", after)
         statement = f"SELECT body FROM memories WHERE user_id = ?{where} ORDER BY memory_id LIMIT ?"  # noqa: S608
-
-        def work(connection: sqlite3.Connection) -> list[Memory]:
-            rows = connection.execute(statement, (self._user_id, *start, max(limit, 0)))
-            return [Memory.model_validate_json(body) for (body,) in rows]
-
-        return await self._transaction.read(work)
+        return await self._values(Memory, statement, *start, max(limit, 0))
 
     @override
     async def save(self, memories: Sequence[Memory]) -> None:
@@ -100,45 +85,20 @@ class SqliteMemories(MemoryRepository):
                         memory.memory_id,
                         memory.session_id,
                         memory.resource_id,
-                        microseconds(memory.created_at),
+                        timestamp_us(memory.created_at),
                         memory.model_dump_json(),
                     )
                     for memory in memories
                 ),
             )
-            queue(connection, self._user_id, Collection.MEMORIES, (memory.memory_id for memory in memories))
+            enqueue(connection, self._user_id, Collection.MEMORIES, (memory.memory_id for memory in memories))
 
         await self._transaction.write(work)
 
     @override
     async def delete(self, memory_ids: Sequence[str]) -> int:
-        statement = "DELETE FROM memories WHERE user_id = ? AND memory_id = ? RETURNING memory_id"
-
-        def work(connection: sqlite3.Connection) -> int:
-            gone = [
-                there
-                for memory_id in memory_ids
-                for (there,) in connection.execute(statement, (self._user_id, memory_id)).fetchall()
-            ]
-            queue(connection, self._user_id, Collection.MEMORIES, gone)
-            return len(gone)
-
-        return await self._transaction.write(work)
+        return await self._delete(_DELETE, memory_ids, Collection.MEMORIES)
 
     @override
     async def count_accesses(self, accesses: Sequence[Access]) -> None:
-        statement = "UPDATE memories SET body = ? WHERE user_id = ? AND memory_id = ?"
-
-        def work(connection: sqlite3.Connection) -> None:
-            for access in accesses:
-                for memory in self._by_id(connection, [access.item_id]):
-                    body = accessed(memory, access).model_dump_json()
-                    connection.execute(statement, (body, self._user_id, access.item_id))
-
-        await self._transaction.write(work)
-
-    def _by_id(self, connection: sqlite3.Connection, memory_ids: Sequence[str]) -> list[Memory]:
-        statement = "SELECT memory_id, body FROM memories WHERE user_id = ? AND memory_id IN ({})"
-        rows = select_by_id(connection, statement, self._user_id, memory_ids)
-        found = {memory_id: Memory.model_validate_json(body) for memory_id, body in rows}
-        return [found[memory_id] for memory_id in memory_ids if memory_id in found]
+        await self._count_accesses(Memory, _BY_ID, _REPLACE, accesses)

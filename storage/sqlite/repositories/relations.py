@@ -9,11 +9,12 @@ from typing_extensions import override
 from memory.ports.repositories import RelationRepository
 from memory.values.entities import EntityRelation
 
-from ...shared.checks import check_depth, check_ends, check_owner
-from ...shared.walks import walk
-from ..engine.transaction import Transaction, select_by_id
+from ...shared.checks import check_owner
+from ...shared.graphs import check_depth, check_ends, walk
+from ..engine.transaction import SqliteRepository
 
 _ENTITIES = "SELECT entity_id FROM entities WHERE user_id = ? AND entity_id IN ({})"
+_BY_ID = "SELECT relation_id, body FROM relations WHERE user_id = ? AND relation_id IN ({})"
 _STORE = """
     INSERT INTO relations (user_id, relation_id, source_id, target_id, confidence, body) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT (user_id, relation_id) DO UPDATE SET source_id = excluded.source_id,
@@ -45,12 +46,8 @@ _STEP = """
 """
 
 
-class SqliteRelations(RelationRepository):
+class SqliteRelations(SqliteRepository, RelationRepository):
     """The relations between one user's entities."""
-
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
-        self._user_id = transaction.user_id
 
     @override
     async def store(self, relations: Sequence[EntityRelation]) -> None:
@@ -78,21 +75,13 @@ class SqliteRelations(RelationRepository):
 
     @override
     async def get(self, relation_ids: Sequence[str]) -> list[EntityRelation]:
-        def work(connection: sqlite3.Connection) -> list[EntityRelation]:
-            statement = "SELECT relation_id, body FROM relations WHERE user_id = ? AND relation_id IN ({})"
-            rows = select_by_id(connection, statement, self._user_id, relation_ids)
-            found = {relation_id: EntityRelation.model_validate_json(body) for relation_id, body in rows}
-            return [found[relation_id] for relation_id in relation_ids if relation_id in found]
-
-        return await self._transaction.read(work)
+        return await self._transaction.read(
+            lambda connection: self._select_values(connection, EntityRelation, _BY_ID, relation_ids)
+        )
 
     @override
     async def of(self, entity_id: str, *, limit: int = 100) -> list[EntityRelation]:
-        def work(connection: sqlite3.Connection) -> list[EntityRelation]:
-            rows = connection.execute(_OF, (self._user_id, entity_id, max(limit, 0)))
-            return [EntityRelation.model_validate_json(body) for (body,) in rows]
-
-        return await self._transaction.read(work)
+        return await self._values(EntityRelation, _OF, entity_id, max(limit, 0))
 
     @override
     async def related(
@@ -117,13 +106,15 @@ class SqliteRelations(RelationRepository):
         statement = "DELETE FROM relations WHERE user_id = ? AND relation_id = ?"
 
         def work(connection: sqlite3.Connection) -> int:
-            return sum(connection.execute(statement, (self._user_id, one)).rowcount for one in relation_ids)
+            return sum(
+                connection.execute(statement, (self._user_id, relation_id)).rowcount for relation_id in relation_ids
+            )
 
         return await self._transaction.write(work)
 
     @override
     async def count(self) -> int:
-        return await self._transaction.count("SELECT count(*) FROM relations WHERE user_id = ?")
+        return await self._count("SELECT count(*) FROM relations WHERE user_id = ?")
 
     def _entities(self, connection: sqlite3.Connection, entity_ids: Sequence[str]) -> list[str]:
-        return [entity_id for (entity_id,) in select_by_id(connection, _ENTITIES, self._user_id, entity_ids)]
+        return [entity_id for (entity_id,) in self._select(connection, _ENTITIES, entity_ids)]

@@ -12,8 +12,8 @@ from deployments.builders.store_probes import Patiently, Seldom, store_probes
 from memory.values.errors import StoreUnavailable
 from storage.inmemory.record import InMemoryRecord
 from storage.inmemory.sessions import InMemorySessions
+from storage.resilience.fallbacks import ResilientSessions
 from storage.resilience.journaled_record import JournaledRecord
-from storage.resilience.resilient_sessions import ResilientSessions
 from storage.sqlite.record import SqliteRecord
 
 AWAY = StoreUnavailable("The store is gone.", component="store")

@@ -64,9 +64,9 @@ def test_a_warning_of_every_module_reaches_the_file_under_the_name_of_the_module
 def test_a_line_says_when_where_and_who_wrote_it(tmp_path: Path) -> None:
     file = configure_logs(tmp_path, "resolver", "info", replica="abc")
     structlog.get_logger("memory.chat.turn").warning("記得", component="vectors")
-    structlog.get_logger("storage.redis.locks").info("lock_lost")
+    structlog.get_logger("storage.redis.coordination").info("lock_lost")
     logging.getLogger("models.batching").error("from the standard library: %s", "yes")
-    structlog.get_logger("storage.redis.locks").debug("below the level")
+    structlog.get_logger("storage.redis.coordination").debug("below the level")
     chat, lock, library = lines(file)
     assert chat.pop("timestamp") < lock.pop("timestamp") < library.pop("timestamp")
     who = {"process": "resolver", "replica": "abc"}
@@ -77,7 +77,7 @@ def test_a_line_says_when_where_and_who_wrote_it(tmp_path: Path) -> None:
         "component": "vectors",
         "system": "entity_memory",
     }
-    assert lock == who | {"logger": "storage.redis.locks", "level": "info", "event": "lock_lost"}
+    assert lock == who | {"logger": "storage.redis.coordination", "level": "info", "event": "lock_lost"}
     assert library == who | {
         "logger": "models.batching",
         "level": "error",

@@ -15,12 +15,11 @@ from memory.ports.coordination import Locks, RateLimiter
 from memory.values.errors import InvalidField, Overloaded, StoreUnavailable
 from storage.inmemory.coordination import InMemoryLocks, InMemoryRateLimiter
 from storage.redis.client import RedisClient
-from storage.redis.limits import RedisRateLimiter
-from storage.redis.locks import RedisLocks
+from storage.redis.coordination import RedisLocks, RedisRateLimiter
 from storage.redis.scripts import limit_key, lock_key
 from storage.redis.sessions import RedisSessions
 from storage.resilience.circuit import Circuit
-from storage.resilience.resilient_limits import ResilientRateLimiter
+from storage.resilience.fallbacks import ResilientRateLimiter
 from testing.fault_proxy import FaultProxy
 
 Limiters = Callable[..., RateLimiter]
@@ -141,7 +140,7 @@ class TestRedisLocks:
         program = f"""
             import asyncio
             from storage.redis.client import RedisClient
-            from storage.redis.locks import RedisLocks
+            from storage.redis.coordination import RedisLocks
 
             async def main():
                 async with RedisLocks(RedisClient({redis_url!r}, timeout_s=5)).held("job", ttl_s=0.5) as mine:

@@ -16,7 +16,7 @@ from storage.inmemory.vectors import InMemoryGenerations
 from storage.qdrant.generations import QdrantGenerations
 from storage.qdrant.vectors import QdrantSettings
 from storage.shared.index_points import stored_name
-from testing.qdrant_standin import Standin
+from testing.qdrant_standin import QdrantStandIn
 from tests.storage.conftest import point, point_id
 
 OLD, NEW = VectorModel(model_id="e5", dimension=4), VectorModel(model_id="org/mpnet", dimension=6)
@@ -24,8 +24,8 @@ MEMORIES, FACTS = Collection.MEMORIES, Collection.FACTS
 
 
 @pytest.fixture(scope="module")
-def standin() -> Iterator[Standin]:
-    server = Standin()
+def standin() -> Iterator[QdrantStandIn]:
+    server = QdrantStandIn()
     server.start()
     yield server
     server.stop()
@@ -40,7 +40,7 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
         yield edge
         await edge.close()
     else:
-        server: Standin = request.getfixturevalue("standin")
+        server: QdrantStandIn = request.getfixturevalue("standin")
         server.reset()
         qdrant = QdrantGenerations(QdrantSettings(server.url, deadline_s=20))
         yield qdrant

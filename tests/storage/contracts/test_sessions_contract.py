@@ -22,7 +22,7 @@ from memory.values.mentions import Extraction, Mention
 from memory.values.resolutions import Alternative, CoreferenceResolution, CoreferenceResult, ReferenceSource, Revision
 from storage.inmemory.sessions import InMemorySessions
 from storage.redis.sessions import RedisSessions
-from storage.resilience.resilient_sessions import ResilientSessions
+from storage.resilience.fallbacks import ResilientSessions
 
 
 @pytest.fixture

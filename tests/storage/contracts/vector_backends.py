@@ -15,7 +15,7 @@ from storage.inmemory.vectors import InMemoryVectors
 from storage.qdrant.vectors import QdrantSettings, QdrantVectors
 from storage.resilience.circuit import Circuit
 from storage.shared.index_points import stored_name
-from testing.qdrant_standin import Standin
+from testing.qdrant_standin import QdrantStandIn
 
 SERVER_URL = os.environ.get("JIYI_TEST_QDRANT_URL")
 BACKENDS = ["memory", "edge", "qdrant-local", "qdrant-http", *(["qdrant-server"] if SERVER_URL else [])]
@@ -34,7 +34,7 @@ class Backends:
         self._folder = folder
         self._dimension = dimension
         self._edge: EdgeVectors | None = None
-        self._standin: Standin | None = None
+        self._standin: QdrantStandIn | None = None
 
     @asynccontextmanager
     async def opened(self, backend: str) -> AsyncIterator[VectorIndex]:
@@ -71,9 +71,9 @@ class Backends:
         if self._standin is not None:
             self._standin.stop()
 
-    def _emptied(self) -> Standin:
+    def _emptied(self) -> QdrantStandIn:
         if self._standin is None:
-            self._standin = Standin()
+            self._standin = QdrantStandIn()
             self._standin.start()
         self._standin.reset()
         return self._standin

@@ -11,13 +11,13 @@ from memory.ports.vectors import Collection, IndexQuery
 from memory.values.errors import InvalidField, StoreUnavailable
 from storage.qdrant.vectors import QdrantSettings, QdrantVectors, Quantisation
 from storage.shared.index_points import SCANNED_USER_POINTS, indexed_fields
-from testing.qdrant_standin import Standin
+from testing.qdrant_standin import QdrantStandIn
 
 ENTITIES, MEMORIES = Collection.ENTITIES, Collection.MEMORIES
 
 
 def connected(
-    server: Standin,
+    server: QdrantStandIn,
     model_id: str = "e5",
     *,
     dimension: int = 4,
@@ -28,19 +28,19 @@ def connected(
     return QdrantVectors.connect(settings, model_id=model_id, dimension=dimension, live=live)
 
 
-async def aliases(server: Standin) -> dict[str, str]:
+async def aliases(server: QdrantStandIn) -> dict[str, str]:
     found = (await server.engine.client.get_aliases()).aliases
     return {alias.alias_name: alias.collection_name for alias in found}
 
 
-async def test_connecting_sends_nothing(qdrant: Standin) -> None:
+async def test_connecting_sends_nothing(qdrant: QdrantStandIn) -> None:
     index = connected(qdrant)
     await index.search([], user_id="ann")
     await index.close()
     assert qdrant.seen == []
 
 
-async def test_the_first_use_makes_the_collection_its_indexes_and_its_alias(qdrant: Standin) -> None:
+async def test_the_first_use_makes_the_collection_its_indexes_and_its_alias(qdrant: QdrantStandIn) -> None:
     index = connected(qdrant, "intfloat/e5")
     assert await index.count(ENTITIES, user_id="ann") == 0
     await index.close()
@@ -72,7 +72,7 @@ async def test_the_first_use_makes_the_collection_its_indexes_and_its_alias(qdra
     assert qdrant.engine.indexes[name]["user_id"]["params"] == {"type": "keyword", "is_tenant": True}
 
 
-async def test_times_are_stored_as_the_server_indexes_them(qdrant: Standin, make: SimpleNamespace) -> None:
+async def test_times_are_stored_as_the_server_indexes_them(qdrant: QdrantStandIn, make: SimpleNamespace) -> None:
     index = connected(qdrant)
     await index.upsert(ENTITIES, [make.point("a", payload={"first_mentioned": 1.5})], user_id="ann")
     ((record,), _) = await qdrant.engine.client.scroll("ai_box_entity_memory")
@@ -80,7 +80,7 @@ async def test_times_are_stored_as_the_server_indexes_them(qdrant: Standin, make
     await index.close()
 
 
-async def test_later_uses_ask_for_nothing_but_the_points(qdrant: Standin) -> None:
+async def test_later_uses_ask_for_nothing_but_the_points(qdrant: QdrantStandIn) -> None:
     index = connected(qdrant)
     await index.count(MEMORIES, user_id="ann")
     qdrant.seen.clear()
@@ -89,7 +89,7 @@ async def test_later_uses_ask_for_nothing_but_the_points(qdrant: Standin) -> Non
     await index.close()
 
 
-async def test_many_first_uses_at_once_make_everything_once(qdrant: Standin) -> None:
+async def test_many_first_uses_at_once_make_everything_once(qdrant: QdrantStandIn) -> None:
     indexes = [connected(qdrant) for _ in range(4)]
     await asyncio.gather(*(index.count(MEMORIES, user_id="ann") for index in indexes for _ in range(5)))
     assert qdrant.seen.count("GET /collections/ai_box_aam_memory__e5") == len(indexes)
@@ -99,7 +99,7 @@ async def test_many_first_uses_at_once_make_everything_once(qdrant: Standin) -> 
         await index.close()
 
 
-async def test_what_a_crashed_start_or_an_earlier_release_left_out_is_added(qdrant: Standin) -> None:
+async def test_what_a_crashed_start_or_an_earlier_release_left_out_is_added(qdrant: QdrantStandIn) -> None:
     first = connected(qdrant)
     await first.count(MEMORIES, user_id="ann")
     await first.close()
@@ -116,7 +116,7 @@ async def test_what_a_crashed_start_or_an_earlier_release_left_out_is_added(qdra
     assert await aliases(qdrant) == {"ai_box_aam_memory": "ai_box_aam_memory__e5"}
 
 
-async def test_vectors_of_another_model_or_length_are_refused(qdrant: Standin) -> None:
+async def test_vectors_of_another_model_or_length_are_refused(qdrant: QdrantStandIn) -> None:
     index = connected(qdrant)
     await index.count(MEMORIES, user_id="ann")
     await index.close()
@@ -130,7 +130,7 @@ async def test_vectors_of_another_model_or_length_are_refused(qdrant: Standin) -
     assert list(qdrant.engine.created) == ["ai_box_aam_memory__e5"]
 
 
-async def test_a_collection_that_somebody_else_made_is_left_alone(qdrant: Standin) -> None:
+async def test_a_collection_that_somebody_else_made_is_left_alone(qdrant: QdrantStandIn) -> None:
     config = models.VectorParams(size=4, distance=models.Distance.DOT)
     await qdrant.engine.client.create_collection("ai_box_aam_memory__e5", vectors_config=config)
     qdrant.engine.indexes["ai_box_aam_memory__e5"] = {}
@@ -140,7 +140,7 @@ async def test_a_collection_that_somebody_else_made_is_left_alone(qdrant: Standi
     await index.close()
 
 
-async def test_the_alias_moves_to_another_model_and_back(qdrant: Standin, make: SimpleNamespace) -> None:
+async def test_the_alias_moves_to_another_model_and_back(qdrant: QdrantStandIn, make: SimpleNamespace) -> None:
     old, new = connected(qdrant, "e5"), connected(qdrant, "mpnet", dimension=8, live=False)
     await old.upsert(MEMORIES, [make.point("a")], user_id="ann")
     await new.upsert(MEMORIES, [make.point("a", dense=(1,) * 8), make.point("b", dense=(1,) * 8)], user_id="ann")
@@ -158,14 +158,14 @@ async def test_the_alias_moves_to_another_model_and_back(qdrant: Standin, make: 
         await index.close()
 
 
-async def test_a_model_without_a_collection_cannot_be_made_live(qdrant: Standin) -> None:
+async def test_a_model_without_a_collection_cannot_be_made_live(qdrant: QdrantStandIn) -> None:
     index = connected(qdrant)
     with pytest.raises(InvalidField, match="no collection ai_box_aam_memory__mpnet"):
         await index.point_alias(MEMORIES, "mpnet")
     await index.close()
 
 
-async def test_quantised_vectors_only_choose_candidates(qdrant: Standin, make: SimpleNamespace) -> None:
+async def test_quantised_vectors_only_choose_candidates(qdrant: QdrantStandIn, make: SimpleNamespace) -> None:
     index = connected(qdrant, quantisation="int8")
     await index.upsert(MEMORIES, [make.point("a")], user_id="ann")
     query = IndexQuery(MEMORIES, 3, dense=np.array([1, 0, 0, 0], dtype=np.float32))

@@ -19,19 +19,19 @@ from memory.values.errors import StoreUnavailable
 from storage.qdrant.calls import MissingCollection, QdrantCalls, RefusedRequest
 from storage.qdrant.vectors import QdrantSettings, QdrantVectors
 from storage.resilience.circuit import Circuit
-from testing.qdrant_standin import Faults, Standin
+from testing.qdrant_standin import Faults, QdrantStandIn
 
 MEMORIES = Collection.MEMORIES
 QUERY = IndexQuery(MEMORIES, 3, dense=np.array([1, 0, 0, 0], dtype=np.float32))
 
 
-def connected(server: Standin, *, api_key: str | None = None, deadline_s: float = 5.0) -> QdrantVectors:
+def connected(server: QdrantStandIn, *, api_key: str | None = None, deadline_s: float = 5.0) -> QdrantVectors:
     settings = QdrantSettings(server.url, api_key=api_key, deadline_s=deadline_s)
     return QdrantVectors.connect(settings, model_id="e5", dimension=4)
 
 
 @pytest.fixture
-async def index(qdrant: Standin, make: SimpleNamespace) -> AsyncIterator[QdrantVectors]:
+async def index(qdrant: QdrantStandIn, make: SimpleNamespace) -> AsyncIterator[QdrantVectors]:
     """An index that has worked, with one point of ann's."""
     opened = connected(qdrant)
     await opened.upsert(MEMORIES, [make.point("a")], user_id="ann")
@@ -81,7 +81,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_a_server_that_is_not_well_is_an_outage_that_names_its_cause(
-    qdrant: Standin, make: SimpleNamespace, fault: str
+    qdrant: QdrantStandIn, make: SimpleNamespace, fault: str
 ) -> None:
     client = AsyncQdrantClient(url=qdrant.url, check_compatibility=False)
     never_opens = Circuit("vectors", deadline_s=5, threshold=1000)
@@ -98,7 +98,7 @@ async def test_a_server_that_is_not_well_is_an_outage_that_names_its_cause(
     await index.close()
 
 
-async def test_a_wrong_key_is_named_at_the_first_use(qdrant: Standin) -> None:
+async def test_a_wrong_key_is_named_at_the_first_use(qdrant: QdrantStandIn) -> None:
     qdrant.faults = Faults(api_keys=("right",))
     for key in (None, "wrong"):
         index = connected(qdrant, api_key=key)
@@ -113,7 +113,7 @@ async def test_a_wrong_key_is_named_at_the_first_use(qdrant: Standin) -> None:
 
 
 async def test_a_key_that_may_only_read_searches_and_does_not_write(
-    qdrant: Standin, index: QdrantVectors, make: SimpleNamespace
+    qdrant: QdrantStandIn, index: QdrantVectors, make: SimpleNamespace
 ) -> None:
     qdrant.faults = Faults(api_keys=("right",), reading_keys=("reading",))
     reader = connected(qdrant, api_key="reading")
@@ -128,7 +128,7 @@ def test_the_key_is_not_shown() -> None:
     assert "secret" not in repr(QdrantSettings("http://localhost", api_key="secret"))
 
 
-async def test_a_server_that_is_too_old_is_refused(qdrant: Standin) -> None:
+async def test_a_server_that_is_too_old_is_refused(qdrant: QdrantStandIn) -> None:
     for version in ("1.18.9", "0.99.0", "one"):
         qdrant.faults = Faults(version=version)
         index = connected(qdrant)
@@ -145,7 +145,7 @@ async def test_a_server_that_is_too_old_is_refused(qdrant: Standin) -> None:
         await index.close()
 
 
-async def test_a_slow_server_is_given_up_at_the_deadline(qdrant: Standin, index: QdrantVectors) -> None:
+async def test_a_slow_server_is_given_up_at_the_deadline(qdrant: QdrantStandIn, index: QdrantVectors) -> None:
     hasty = connected(qdrant, deadline_s=0.05)
     qdrant.faults = Faults(delay_s=0.5)
     with pytest.raises(StoreUnavailable, match=r"vectors did not answer within 0\.05 s"):
@@ -154,7 +154,7 @@ async def test_a_slow_server_is_given_up_at_the_deadline(qdrant: Standin, index:
 
 
 async def test_a_server_that_starts_later_is_found(make: SimpleNamespace) -> None:
-    server = Standin()
+    server = QdrantStandIn()
     index = connected(server)
     with pytest.raises(StoreUnavailable, match="Qdrant cannot be reached"):
         await index.upsert(MEMORIES, [make.point("a")], user_id="ann")
@@ -171,7 +171,7 @@ async def test_a_server_that_starts_later_is_found(make: SimpleNamespace) -> Non
     server.stop()
 
 
-async def test_nobody_waits_for_a_server_that_is_known_to_be_away(qdrant: Standin, index: QdrantVectors) -> None:
+async def test_nobody_waits_for_a_server_that_is_known_to_be_away(qdrant: QdrantStandIn, index: QdrantVectors) -> None:
     qdrant.faults = Faults(reply=(500, b""))
     for _ in range(3):
         with pytest.raises(StoreUnavailable, match="Qdrant failed"):
@@ -185,7 +185,7 @@ async def test_nobody_waits_for_a_server_that_is_known_to_be_away(qdrant: Standi
 
 @pytest.mark.parametrize("status", [400, 409, 413, 422])
 async def test_a_request_that_is_refused_as_wrong_is_our_defect_and_no_outage(
-    qdrant: Standin, index: QdrantVectors, make: SimpleNamespace, status: int
+    qdrant: QdrantStandIn, index: QdrantVectors, make: SimpleNamespace, status: int
 ) -> None:
     qdrant.faults = Faults(reply=(status, b'{"status": {"error": "Wrong input"}}'))
     for call in calls(index, make):
@@ -195,7 +195,7 @@ async def test_a_request_that_is_refused_as_wrong_is_our_defect_and_no_outage(
 
 
 async def test_a_collection_that_was_dropped_is_an_outage_once_and_then_made_anew(
-    qdrant: Standin, index: QdrantVectors, make: SimpleNamespace
+    qdrant: QdrantStandIn, index: QdrantVectors, make: SimpleNamespace
 ) -> None:
     await qdrant.engine.client.delete_collection("ai_box_aam_memory__e5")
     qdrant.engine.drop_aliases()  # as the server does when a collection goes
@@ -205,7 +205,7 @@ async def test_a_collection_that_was_dropped_is_an_outage_once_and_then_made_ane
 
 
 async def test_half_a_batch_may_be_written_and_writing_it_again_makes_it_whole(
-    qdrant: Standin, index: QdrantVectors, make: SimpleNamespace
+    qdrant: QdrantStandIn, index: QdrantVectors, make: SimpleNamespace
 ) -> None:
     points = [make.point(f"n{n}") for n in range(600)]
     qdrant.faults = Faults(dies=True, only="/points", after=2)

@@ -15,8 +15,7 @@ from redis.exceptions import RedisError
 from memory.values.errors import StoreUnavailable
 from storage.redis.binary import find_server_binary
 from storage.redis.client import RedisClient
-from storage.redis.limits import RedisRateLimiter
-from storage.redis.locks import RedisLocks
+from storage.redis.coordination import RedisLocks, RedisRateLimiter
 from storage.redis.sessions import RedisSessions
 from testing.fault_proxy import FaultProxy
 

@@ -15,15 +15,15 @@ from storage.arango.record import ArangoRecord
 from storage.qdrant.vectors import QdrantVectors
 from storage.resilience.circuit import Circuit
 from testing.arango_standin import ArangoStandIn
-from testing.qdrant_standin import Standin
+from testing.qdrant_standin import QdrantStandIn
 
 SOON_S = 0.05
 
 
 @pytest.fixture
-def servers() -> Iterator[tuple[Standin, ArangoStandIn]]:
+def servers() -> Iterator[tuple[QdrantStandIn, ArangoStandIn]]:
     with ExitStack() as stack:
-        qdrant, arango = Standin(), ArangoStandIn()
+        qdrant, arango = QdrantStandIn(), ArangoStandIn()
         for server in (qdrant, arango):
             server.start()
             stack.callback(server.stop)
@@ -45,7 +45,7 @@ async def goes_and_comes(server: Any, ask: Callable[[], Awaitable[object]], circ
     await ask()
 
 
-async def test_qdrant(servers: tuple[Standin, ArangoStandIn]) -> None:
+async def test_qdrant(servers: tuple[QdrantStandIn, ArangoStandIn]) -> None:
     circuit = Circuit("vectors", deadline_s=5, retry_after_s=SOON_S)
     client = AsyncQdrantClient(url=servers[0].url, check_compatibility=False)
     index = QdrantVectors(client, model_id="e5", dimension=4, circuit=circuit)
@@ -53,7 +53,7 @@ async def test_qdrant(servers: tuple[Standin, ArangoStandIn]) -> None:
     await index.close()
 
 
-async def test_arangodb(servers: tuple[Standin, ArangoStandIn]) -> None:
+async def test_arangodb(servers: tuple[QdrantStandIn, ArangoStandIn]) -> None:
     record = ArangoRecord.open(ArangoSettings(servers[1].url, "jiyi"))
     await goes_and_comes(servers[1], record.backlog.counts, record._server._circuit)
     await record.close()

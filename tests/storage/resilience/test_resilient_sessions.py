@@ -16,7 +16,7 @@ from storage.inmemory.sessions import InMemorySessions
 from storage.redis.client import RedisClient
 from storage.redis.server import LocalRedisServer
 from storage.redis.sessions import RedisSessions
-from storage.resilience.resilient_sessions import ResilientSessions
+from storage.resilience.fallbacks import ResilientSessions
 from testing.fault_proxy import FaultProxy
 
 

@@ -110,7 +110,7 @@ class TestFailures:
     ) -> None:
         record = SqliteRecord.open(tmp_path / "record.db")
         await make.save(record, memories=[make.memory("kept")])
-        await record._writer._lanes[0].run(lambda connection: connection.execute("PRAGMA max_page_count = 1"))
+        await record._writer._connections[0].run(lambda connection: connection.execute("PRAGMA max_page_count = 1"))
         with pytest.raises(StoreUnavailable, match="the disk is full"):
             await make.save(record, memories=[make.memory("lost", text="x" * 1_000_000)])
         async with record.reading(user_id="ann") as unit:
@@ -280,7 +280,7 @@ class TestFailures:
         record = SqliteRecord.open(tmp_path / "record.db")
         ours = (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.NotSupportedError)
         with pytest.raises(error if issubclass(error, ours) else StoreUnavailable):
-            await record._writer._lanes[0].run(fail)
+            await record._writer._connections[0].run(fail)
         await record.close()
 
     async def test_close_waits_for_the_unit_under_way(self, tmp_path: Path, make: SimpleNamespace) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from ..errors import ServerError, syntax_error
 from . import nodes
-from .errors import ServerError, syntax_error
 from .lexer import Token, tokenize
 
 # the higher the tighter; unary operators are tighter than all of them

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ..errors import ServerError
+from ..store import Document
+from ..values import truthy
 from . import nodes
-from .errors import ServerError
 from .evaluator import Evaluate
 from .execution import Execution, Row
-from .store import Document
-from .values import truthy
 
 _KNOWN_OPTIONS = {"order", "bfs", "uniqueVertices", "uniqueEdges"}
 

@@ -1,4 +1,4 @@
-"""A session store that goes on without its server (DESIGN §7: Redis down → an in-process session)."""
+"""Sessions and rate limits that go on in this process while their server is away (DESIGN §7)."""
 
 import asyncio
 from collections import deque
@@ -9,6 +9,7 @@ from functools import partial
 import structlog
 from typing_extensions import override
 
+from memory.ports.coordination import RateLimiter
 from memory.ports.sessions import HISTORY_TTL, HISTORY_TURNS, SessionStore
 from memory.values.base import utc_now
 from memory.values.dialogue import Session, SessionContext, Turn
@@ -16,6 +17,7 @@ from memory.values.errors import BadRequest, StoreUnavailable, Unavailable
 from memory.values.resolutions import CoreferenceResolution, Revision
 
 from ..inmemory.sessions import InMemorySessions
+from .circuit import Circuit
 
 Recall = Callable[[str, str], Awaitable[Sequence[Turn]]]
 """The turns of a session from another store, oldest first, given the session and the user."""
@@ -212,3 +214,32 @@ class ResilientSessions(SessionStore):
             _log.error("session_change_refused", error=error.message)
         if self._held_back and self._held_back[0] is change:
             self._held_back.popleft()
+
+
+class ResilientRateLimiter(RateLimiter):
+    """Asks the shared limiter, and one of this process while that is away; each process then counts for itself.
+
+    Args:
+        primary: The limiter that is meant to answer.
+        fallback: The one that answers meanwhile.
+        circuit: Decides how long the primary may take and when it is tried again; nobody should wait for it twice, so
+            it should open at the first failure.
+    """
+
+    def __init__(self, primary: RateLimiter, fallback: RateLimiter, *, circuit: Circuit) -> None:
+        self.fallbacks = 0
+        self._primary = primary
+        self._fallback = fallback
+        self._circuit = circuit
+
+    @override
+    async def take(self, *, user_id: str) -> None:
+        try:
+            await self._circuit.call(lambda: self._primary.take(user_id=user_id))
+        except StoreUnavailable:  # the circuit has logged and counted it
+            self.fallbacks += 1
+            await self._fallback.take(user_id=user_id)
+
+    def figures(self) -> Mapping[str, float | str]:
+        """For `/health/detailed`: the state of the circuit, and how many requests were counted here."""
+        return {"fallbacks": self.fallbacks, **self._circuit.figures()}

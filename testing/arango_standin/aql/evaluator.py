@@ -7,11 +7,11 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from ..errors import ServerError
+from ..values import double, equal, identity_key, order_key, to_number, to_string, truthy
 from . import nodes
-from .errors import ServerError
 from .execution import Execution, Row
 from .functions import COLLECTION_FUNCTIONS, FUNCTIONS
-from .values import double, equal, identity_key, order_key, to_number, to_string, truthy
 
 Evaluate = Callable[[Execution, Row], Any]
 CompileQuery = Callable[[nodes.Query], Callable[[Execution, Row], list[Any]]]

@@ -10,15 +10,15 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from ..errors import ServerError
+from ..values import identity_key, is_number, order_key, truthy
 from . import nodes
-from .errors import ServerError
 from .evaluator import Evaluate, ExpressionCompiler
 from .execution import Execution, Row
 from .functions import aggregate, distinct
 from .modifications import ModificationCompiler
 from .parser import parse
 from .traversal import TraversalCompiler
-from .values import identity_key, is_number, order_key, truthy
 
 Step = Callable[[Execution, list[Row], Row], list[Row]]
 

@@ -1,4 +1,4 @@
-"""What is waiting, over all users, in SQLite: the one place whose statements may cross users."""
+"""What background jobs use, over all users, in SQLite: the backlog, and the record of their runs."""
 
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -6,13 +6,15 @@ from pathlib import Path
 
 from typing_extensions import override
 
+from memory.ports.jobs import PipelineRun, RunLog
 from memory.ports.record import Backlog, OutboxEntry
 from memory.ports.vectors import Collection
 from memory.values.records import Resource
 
 from ..shared.checks import check_user
-from .engine.connections import LanePool, T, Work
-from .engine.outbox import queue
+from ..shared.stored_values import timestamp_us
+from .engine.connections import ConnectionPool, T, Work
+from .engine.transaction import enqueue
 from .repositories.log import COLUMNS, resource_of
 
 _OWNING = (
@@ -59,18 +61,25 @@ _COUNTS = """
 """
 _COUNTED = ("resources", "unlearned", "entities", "relations", "memories", "facts", "aam_memories", "outbox")
 
+_SAVE_RUN = """
+    INSERT INTO runs (run_id, pipeline, started_us, body) VALUES (?, ?, ?, ?)
+    ON CONFLICT (run_id) DO UPDATE SET
+    pipeline = excluded.pipeline, started_us = excluded.started_us, body = excluded.body
+"""
+_LATEST_RUNS = "SELECT body FROM runs WHERE pipeline = ? ORDER BY started_us DESC, run_id DESC LIMIT ?"
+
 
 class SqliteBacklog(Backlog):
-    """The learner's view of the database.
+    """The learner's view of the database; the only statements that cross users are here.
 
     Args:
-        reader: A lane of its own, so that asking for the backlog never waits for an open unit of work.
+        reader: A connection of its own, so that reading the backlog never waits for an open unit of work.
         counter: Another one, since counting reads whole tables.
-        writer: The lane that units of work write in.
+        writer: The connection that units of work write with.
         path: The database file, whose size is reported.
     """
 
-    def __init__(self, *, reader: LanePool, counter: LanePool, writer: LanePool, path: Path) -> None:
+    def __init__(self, *, reader: ConnectionPool, counter: ConnectionPool, writer: ConnectionPool, path: Path) -> None:
         self._reader = reader
         self._counter = counter
         self._writer = writer
@@ -84,7 +93,7 @@ class SqliteBacklog(Backlog):
         def work(connection: sqlite3.Connection) -> list[Resource]:
             return [resource_of(*row) for row in connection.execute(statement, (*owner, max(limit, 0)))]
 
-        return await self._read(work)
+        return await _run(self._reader, work)
 
     @override
     async def outbox(self, *, limit: int, user_id: str | None = None) -> list[OutboxEntry]:
@@ -98,7 +107,7 @@ class SqliteBacklog(Backlog):
                 for sequence, user, collection, item_id in connection.execute(statement, (*owner, max(limit, 0)))
             ]
 
-        return await self._read(work)
+        return await _run(self._reader, work)
 
     @override
     async def acknowledge(self, entries: Sequence[OutboxEntry]) -> None:
@@ -108,19 +117,19 @@ class SqliteBacklog(Backlog):
                 ((entry.sequence, entry.user_id, entry.collection.value, entry.item_id) for entry in entries),
             )
 
-        await self._write(work)
+        await _run(self._writer, work, commit=True)
 
     @override
     async def requeue(self, collection: Collection, item_ids: Sequence[str], *, user_id: str) -> None:
         owner = check_user(user_id)
-        await self._write(lambda connection: queue(connection, owner, collection, item_ids))
+        await _run(self._writer, lambda connection: enqueue(connection, owner, collection, item_ids), commit=True)
 
     @override
     async def users(self, *, after: str | None = None, limit: int) -> list[str]:
         def work(connection: sqlite3.Connection) -> list[str]:
             return _users(connection, after or "", max(limit, 0))
 
-        return await self._read(work)
+        return await _run(self._reader, work)
 
     @override
     async def counts(self) -> Mapping[str, int]:
@@ -130,17 +139,46 @@ class SqliteBacklog(Backlog):
             totals["size_bytes"] = sum(file.stat().st_size for file in self._files if file.exists())
             return totals
 
-        async with self._counter.lane() as lane:
-            return await lane.run(work)
+        return await _run(self._counter, work)
 
-    async def _read(self, work: Work[T]) -> T:
-        async with self._reader.lane() as lane:
-            return await lane.run(work)
 
-    async def _write(self, work: Work[None]) -> None:
-        async with self._writer.lane() as lane:
-            await lane.run(work)
-            await lane.commit()
+class SqliteRuns(RunLog):
+    """Runs of all jobs, each write a transaction of its own.
+
+    Args:
+        reader: The connections that read.
+        writer: The connection that units of work write with.
+    """
+
+    def __init__(self, *, reader: ConnectionPool, writer: ConnectionPool) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    @override
+    async def save(self, run: PipelineRun) -> None:
+        row = (run.run_id, run.pipeline, timestamp_us(run.started_at), run.model_dump_json())
+
+        def work(connection: sqlite3.Connection) -> None:
+            connection.execute(_SAVE_RUN, row)
+
+        await _run(self._writer, work, commit=True)
+
+    @override
+    async def latest(self, pipeline: str, *, limit: int = 1) -> list[PipelineRun]:
+        def work(connection: sqlite3.Connection) -> list[PipelineRun]:
+            rows = connection.execute(_LATEST_RUNS, (pipeline, max(limit, 0)))
+            return [PipelineRun.model_validate_json(body) for (body,) in rows]
+
+        return await _run(self._reader, work)
+
+
+async def _run(pool: ConnectionPool, work: Work[T], *, commit: bool = False) -> T:
+    """Runs work in a transaction of its own."""
+    async with pool.transaction() as connection:
+        result = await connection.run(work)
+        if commit:
+            await connection.commit()
+        return result
 
 
 def _users(connection: sqlite3.Connection, after: str, limit: int) -> list[str]:

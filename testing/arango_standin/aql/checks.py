@@ -7,8 +7,8 @@ from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from typing import Any
 
+from ..errors import ServerError, syntax_error
 from . import nodes
-from .errors import ServerError, syntax_error
 from .execution import Execution
 from .functions import COLLECTION_FUNCTIONS
 from .traversal import edge_collections, unknown_to_traversal

@@ -1,4 +1,4 @@
-"""What is waiting, over all users, in ArangoDB: the one place whose statements may cross users."""
+"""What background jobs use, over all users, in ArangoDB: the backlog, and the record of their runs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -6,16 +6,18 @@ from typing import Any
 
 from typing_extensions import override
 
+from memory.ports.jobs import PipelineRun, RunLog
 from memory.ports.record import Backlog, OutboxEntry
 from memory.ports.vectors import Collection
 from memory.values.records import Resource
 
 from ..shared.checks import check_user
-from .engine import items as items
+from ..shared.stored_values import timestamp_us
+from .engine import documents
 from .engine import queries as aql
 from .engine.client import ArangoServer, rows_of
-from .engine.documents import ascii_of, order_of, text_of
 from .engine.errors import WriteConflict, unavailable
+from .engine.keys import ascii_of, key_of, order_of, text_of
 from .engine.transaction import ArangoTransaction, Query
 
 _EVERYBODY = 2**31
@@ -24,7 +26,7 @@ Writing = Callable[[str], AbstractAsyncContextManager[ArangoTransaction]]
 
 
 class ArangoBacklog(Backlog):
-    """The learner's view of the database.
+    """The learner's view of the database; the only statements that cross users are here.
 
     Args:
         server: Where statements over all users run, each in a transaction of its own.
@@ -37,15 +39,15 @@ class ArangoBacklog(Backlog):
 
     @override
     async def unlearned(self, *, limit: int, user_id: str | None = None) -> list[Resource]:
-        statement, owner = _of(user_id, aql.UNLEARNED, aql.ALL_UNLEARNED)
-        return items.values(Resource, await self._query(statement, **owner, limit=max(limit, 0)))
+        statement, owner = _bound(user_id, aql.UNLEARNED, aql.ALL_UNLEARNED)
+        return documents.parse(Resource, await _query(self._server, statement, **owner, limit=max(limit, 0)))
 
     @override
     async def outbox(self, *, limit: int, user_id: str | None = None) -> list[OutboxEntry]:
-        statement, owner = _of(user_id, aql.OUTBOX, aql.ALL_OUTBOX)
+        statement, owner = _bound(user_id, aql.OUTBOX, aql.ALL_OUTBOX)
         return [
             OutboxEntry(sequence=int(sequence), user_id=text_of(user), collection=Collection(name), item_id=item_id)
-            for sequence, user, name, item_id in await self._query(statement, **owner, limit=max(limit, 0))
+            for sequence, user, name, item_id in await _query(self._server, statement, **owner, limit=max(limit, 0))
         ]
 
     @override
@@ -57,7 +59,7 @@ class ArangoBacklog(Backlog):
         for user_id in dict.fromkeys(entry.user_id for entry in entries):
             acknowledged = [
                 {
-                    "key": items.outbox_key(user_id, entry.collection, entry.item_id),
+                    "key": documents.outbox_key(user_id, entry.collection, entry.item_id),
                     "sequence": entry.sequence,
                 }
                 for entry in entries
@@ -74,29 +76,53 @@ class ArangoBacklog(Backlog):
     @override
     async def requeue(self, collection: Collection, item_ids: Sequence[str], *, user_id: str) -> None:
         async with self._writing(check_user(user_id)) as transaction:
-            await transaction.write(lambda query: items.queue(transaction, query, collection, item_ids))
+            await transaction.write(lambda query: documents.enqueue(transaction, query, collection, item_ids))
             await transaction.commit()
 
     @override
     async def users(self, *, after: str | None = None, limit: int) -> list[str]:
         start = None if after is None else order_of(after)
-        return [text_of(user) for user in await self._query(aql.ALL_USERS, after=start, limit=max(limit, 0))]
+        return [text_of(user) for user in await _query(self._server, aql.ALL_USERS, after=start, limit=max(limit, 0))]
 
     @override
     async def counts(self) -> Mapping[str, int]:
         """Totals for the metrics; `size_bytes` is 0, since the disk is the server's."""
-        (totals,) = await self._query(aql.ALL_COUNTS)
+        (totals,) = await _query(self._server, aql.ALL_COUNTS)
         users = await self.users(limit=_EVERYBODY)
         return {**{name: int(total) for name, total in totals.items()}, "users": len(users), "size_bytes": 0}
 
-    async def _query(self, statement: str, **bind: Any) -> list[Any]:
-        deadline_s = self._server.settings.deadline_s
 
-        try:
-            return await self._server.call(lambda database: rows_of(database, statement, bind, deadline_s=deadline_s))
-        except WriteConflict as error:
-            raise unavailable(error) from error
+class ArangoRuns(RunLog):
+    """Runs of all jobs, each statement a transaction of its own."""
+
+    def __init__(self, server: ArangoServer) -> None:
+        self._server = server
+
+    @override
+    async def save(self, run: PipelineRun) -> None:
+        document = {
+            "_key": key_of("", run.run_id),
+            "pipeline": ascii_of(run.pipeline),
+            "started_us": timestamp_us(run.started_at),
+            "body": run.model_dump_json(),
+        }
+        await _query(self._server, aql.ALL_RUNS_WITH_THIS_ONE, run=document)
+
+    @override
+    async def latest(self, pipeline: str, *, limit: int = 1) -> list[PipelineRun]:
+        found = await _query(self._server, aql.ALL_RUNS_OF_A_JOB, pipeline=ascii_of(pipeline), limit=max(limit, 0))
+        return documents.parse(PipelineRun, found)
 
 
-def _of(user_id: str | None, one: str, everybody: str) -> tuple[str, dict[str, str]]:
-    return (everybody, {}) if user_id is None else (one, {"user": ascii_of(check_user(user_id))})
+async def _query(server: ArangoServer, statement: str, /, **bind: Any) -> list[Any]:
+    """Runs a statement in a transaction of its own."""
+    deadline_s = server.settings.deadline_s
+    try:
+        return await server.call(lambda database: rows_of(database, statement, bind, deadline_s=deadline_s))
+    except WriteConflict as error:
+        raise unavailable(error) from error
+
+
+def _bound(user_id: str | None, of_user: str, of_all: str) -> tuple[str, dict[str, str]]:
+    """The statement over one user or over all, and its variables."""
+    return (of_all, {}) if user_id is None else (of_user, {"user": ascii_of(check_user(user_id))})

@@ -1,4 +1,4 @@
-"""Locks that all processes share, in Redis or Valkey (STORES, Choice)."""
+"""Locks and rate limits that all processes share, in Redis or Valkey (STORES, Choice)."""
 
 import asyncio
 import time
@@ -10,13 +10,14 @@ from redis.asyncio.lock import Lock
 from redis.exceptions import LockNotOwnedError
 from typing_extensions import override
 
-from memory.ports.coordination import Locks
+from memory.ports.coordination import Locks, RateLimiter
 from memory.values.errors import StoreUnavailable
 
+from ..shared.checks import check_user
+from ..shared.rate_limit import RateLimit
 from .client import RedisClient
-from .scripts import lock_key
+from .scripts import TAKE, limit_key, lock_key
 
-COMPONENT = "locks"
 _RENEWALS_PER_TTL = 3
 
 _log = structlog.get_logger(__name__)
@@ -39,7 +40,7 @@ class RedisLocks(Locks):
     @asynccontextmanager
     async def held(self, name: str, *, ttl_s: float = 30.0) -> AsyncIterator[bool]:
         lock = _Lock(self._redis.commands, lock_key(name), timeout=ttl_s, blocking=False, thread_local=False)
-        if not await self._redis.ask(lock.acquire(), component=COMPONENT):
+        if not await self._redis.ask(lock.acquire(), component="locks"):
             yield False
             return
         renewal = asyncio.get_running_loop().create_task(self._renew(lock, name, ttl_s))
@@ -56,7 +57,7 @@ class RedisLocks(Locks):
             await asyncio.sleep(ttl_s / _RENEWALS_PER_TTL)
             asked = time.monotonic()
             try:
-                await self._redis.ask(lock.reacquire(), component=COMPONENT)
+                await self._redis.ask(lock.reacquire(), component="locks")
                 ours_until = asked + ttl_s
             except LockNotOwnedError:
                 _log.error("lock_lost", name=name, error="another may have taken it")
@@ -68,11 +69,34 @@ class RedisLocks(Locks):
 
     async def _release(self, lock: Lock, name: str) -> None:
         try:
-            await self._redis.ask(lock.release(), component=COMPONENT)
+            await self._redis.ask(lock.release(), component="locks")
         except LockNotOwnedError:
             _log.warning("lock_was_not_ours_any_more", name=name)
         except StoreUnavailable as error:
             _log.warning("lock_expires_by_itself", name=name, error=error.message)
+
+
+class RedisRateLimiter(RateLimiter):
+    """Counts each user's requests on the server, by its clock.
+
+    Args:
+        redis: The connections.
+        requests_per_minute: How fast requests come back.
+        burst: How many may come at once.
+    """
+
+    def __init__(self, redis: RedisClient, *, requests_per_minute: float, burst: int) -> None:
+        self._redis = redis
+        self._rate_limit = RateLimit(requests_per_minute, burst)
+        self._take = redis.commands.register_script(TAKE)
+
+    @override
+    async def take(self, *, user_id: str) -> None:
+        arguments = [self._rate_limit.interval_us, self._rate_limit.burst]
+        answer = self._take(keys=[limit_key(check_user(user_id))], args=arguments)
+        wait_us = await self._redis.ask(answer, component="rate_limits")
+        if wait_us:
+            raise self._rate_limit.refuse(wait_us)
 
 
 class _Lock(Lock):

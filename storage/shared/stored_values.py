@@ -1,6 +1,6 @@
-"""How kept values change in place: the same whatever keeps them."""
+"""How stored values are compared and changed in place, the same in every backend."""
 
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from memory.ports.repositories import Access
@@ -9,10 +9,23 @@ from memory.values.facts import Fact, FactStatus
 from memory.values.records import Memory
 from memory.values.typed_memories import TypedMemory
 
-A = TypeVar("A", Entity, Memory, TypedMemory)
+AccessedT = TypeVar("AccessedT", Entity, Memory, TypedMemory)
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 
 
-def mentioned(entity: Entity, at: datetime) -> Entity:
+def timestamp_us(time: datetime) -> int:
+    """Whole microseconds since 1970: exact, and in the order of the times whatever their time zones."""
+    return (time - _EPOCH) // _MICROSECOND
+
+
+def from_timestamp_us(timestamp: float) -> datetime:
+    """The time in UTC of a timestamp; a whole number, which AQL may return as a float."""
+    return _EPOCH + int(timestamp) * _MICROSECOND
+
+
+def with_mention(entity: Entity, at: datetime) -> Entity:
     """The entity after one more mention at this time (000 §5.4)."""
     return entity.model_copy(
         update={
@@ -25,12 +38,12 @@ def mentioned(entity: Entity, at: datetime) -> Entity:
 
 
 def with_status(fact: Fact, status: FactStatus, *, now: datetime) -> Fact:
-    """The fact in another state (002 §3.3)."""
+    """The fact in another status (002 §3.3)."""
     return fact.model_copy(update={"status": status, "updated_at": now})
 
 
-def accessed(value: A, access: Access) -> A:
-    """The thing after it was retrieved so often; an access of long ago does not turn the clock back."""
+def with_access(value: AccessedT, access: Access) -> AccessedT:
+    """The value after these accesses; its last access never moves back in time."""
     name = "last_accessed_at" if isinstance(value, Memory) else "accessed_at"
     last: datetime | None = getattr(value, name)
     return value.model_copy(
@@ -38,6 +51,6 @@ def accessed(value: A, access: Access) -> A:
     )
 
 
-def listed_as(entity: Entity) -> str:
-    """What the column that lists are filtered by holds: those in review are listed with the active ones."""
+def status_column(entity: Entity) -> str:
+    """The status by which lists are filtered: an entity in review is listed with the active ones."""
     return (EntityStatus.ACTIVE if entity.is_current else entity.status).value

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..errors import ServerError
+from ..store import Collection, Document
+from ..values import equal, to_string
 from . import nodes
-from .errors import ServerError
 from .evaluator import Evaluate
 from .execution import Execution, Row
-from .store import Collection, Document
-from .values import equal, to_string
 
 Options = dict[str, Any]
 Step = Callable[[Execution, list[Row], Row], list[Row]]

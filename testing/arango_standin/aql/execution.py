@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..errors import ServerError
+from ..store import Collection, Database, Document
+from ..transactions import Transaction
+from ..values import identity_key
 from . import nodes
-from .errors import ServerError
-from .store import Collection, Database, Document
-from .transactions import Transaction
-from .values import identity_key
 
 Row = dict[str, Any]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from ..errors import ServerError, syntax_error
 from . import nodes
-from .errors import ServerError, syntax_error
 from .expressions import ExpressionParser
 
 AGGREGATE_FUNCTIONS = frozenset({"LENGTH", "COUNT", "MIN", "MAX", "SUM", "AVERAGE", "AVG", "UNIQUE"})

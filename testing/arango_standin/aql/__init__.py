@@ -1,0 +1,1 @@
+"""AQL: from a query's text to its result."""
