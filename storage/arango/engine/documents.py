@@ -69,8 +69,9 @@ def accessed_by_id(
     accessed: dict[str, AccessedT] = {}
     for access in accesses:
         item_id = access.item_id
-        found = [accessed[item_id]] if item_id in accessed else by_id(query, collection, kind, user_id, [item_id])
-        accessed.update({item_id: with_access(value, access) for value in found})
+        found = accessed.get(item_id) or next(iter(by_id(query, collection, kind, user_id, [item_id])), None)
+        if found is not None:
+            accessed[item_id] = with_access(found, access)
     return list(accessed.values())
 
 
