@@ -28,6 +28,7 @@ _MODULE_PATH = re.compile(
     rf"(?<![\w/.-])((?:{'|'.join(PACKAGES)})/[\w./-]+\.(?:py|md|yaml|jsonl|json|tsv|safetensors)\b)(?:::(\w+))?"
 )
 _DOTTED = re.compile(rf"`((?:{'|'.join(PACKAGES)})(?:\.\w+)+)(?:[`: ])")
+_COMMAND = re.compile(r"python -m ((?:[a-z_]+)(?:\.\w+)*)")
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _FENCE = re.compile(r"```.*?```", re.DOTALL)
 
@@ -99,6 +100,19 @@ def test_every_module_and_test_that_the_documentation_names_exists() -> None:
             candidates = [ROOT.joinpath(*parts[:length]) for length in range(2, len(parts) + 1)]
             if not any(file.with_suffix(".py").exists() or file.is_dir() for file in candidates[-2:]):
                 missing.append(f"{_place(path, text, match.start())}: {match[1]}")
+    assert not missing, "\n".join(missing)
+
+
+def test_every_module_that_a_command_runs_exists() -> None:
+    missing = []
+    for path in _tracked("*.md", "*.py", "Makefile", ".ci/*", "deploy/*"):
+        text = path.read_text(encoding="utf-8")
+        for match in _COMMAND.finditer(text):
+            module = ROOT.joinpath(*match[1].split("."))
+            if module.parts[len(ROOT.parts)] not in PACKAGES:
+                continue
+            if not module.with_suffix(".py").exists() and not (module / "__main__.py").exists():
+                missing.append(f"{_place(path, text, match.start())}: {match[0]}")
     assert not missing, "\n".join(missing)
 
 
