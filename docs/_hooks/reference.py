@@ -24,6 +24,29 @@ from jiyi.cli import app as command_line
 _DEPTH = 4
 """How deep an example of a reply goes."""
 
+_EXAMPLES: Mapping[str, Any] = {
+    "answered_by": "extractive",
+    "confidence": 0.81,
+    "end": 1,
+    "entity_value": "AI-Box",
+    "normalised_value": "ai-box",
+    "memory": "我們公司上個月買了 AI-Box，放在三樓機房。",
+    "original_query": "它放在哪裡？",
+    "original_text": "它",
+    "question": "「它」是指 AI-Box 還是印表機？",
+    "query": "它放在哪裡？",
+    "reason": "上一輪提到的產品",
+    "reply": "您說過（2026-11-23）：「我們公司上個月買了 AI-Box，放在三樓機房。」",
+    "resolved_query": "AI-Box 放在哪裡？",
+    "resolved_text": "AI-Box",
+    "session_id": "s1",
+    "start": 0,
+    "text": "我們公司上個月買了 AI-Box，放在三樓機房。",
+    "user_id": "ada",
+}
+"""Values of fields in examples of replies, by name."""
+_ID = "5eccceae-ddef-5508-8976-a47465872474"
+
 Schema = Mapping[str, Any]
 
 
@@ -108,7 +131,9 @@ def _example(schema: Schema, document: Schema, depth: int, name: str = "") -> An
     schema = _resolved(schema, document)
     if "examples" in schema:
         return schema["examples"][0]
-    if schema.get("default") is not None:
+    if name in _EXAMPLES and schema.get("type") in ("string", "number", "integer"):
+        return _EXAMPLES[name]
+    if schema.get("default") not in (None, [], {}, ""):
         return schema["default"]
     for key in ("enum", "const"):
         if key in schema:
@@ -123,7 +148,7 @@ def _example(schema: Schema, document: Schema, depth: int, name: str = "") -> An
             return {field: _example(value, document, depth - 1, field) for field, value in fields.items()}
         case "array" if depth > 0:
             items = _example(schema.get("items", {}), document, depth - 1, name)
-            return [items] if items not in ({}, None) else []
+            return [items] if isinstance(items, dict) and items else []
         case "object":
             return {}
         case "array":
@@ -135,7 +160,9 @@ def _example(schema: Schema, document: Schema, depth: int, name: str = "") -> An
         case "boolean":
             return True
         case "string":
-            return "2026-11-23T03:31:23Z" if schema.get("format") == "date-time" else (name or "text")
+            if schema.get("format") == "date-time":
+                return "2026-11-23T03:31:23Z"
+            return _ID if name.endswith("_id") or name in ("id", "") else name
     return None
 
 
