@@ -29,14 +29,14 @@ import numpy as np
 from benchmarks.common.workload import SENTENCES, seconds
 from memory.values.rewrites import RewriteRequest
 from models.assets.catalog import DEFAULT_MODEL, get_model
-from models.assets.model_facts import ModelFacts
 from models.assets.prepare import prepare_model
-from models.assets.shipped_weights import weight_file
+from models.assets.weight_files import shipped_weight_file
+from models.batching.batched_model import ModelFacts
 from models.encoder.sentence_transformer_engine import SentenceTransformerEngine
 from models.encoder.text_tokenizer import TokenizedText
 from models.reranker.late_interaction import LateInteraction
-from models.rewriter.rewriter import Rewriter
-from models.tagger.tagger import Tagger
+from models.rewriter.rewriter import TrainedRewriter
+from models.tagger.tagger import TrainedTagger
 
 _TURNS = ("我們公司上個月跟宏康訂了一台 AI-Box。", "好的，已經記下來了。", "她昨天去台中看了新的倉庫。", "了解。")
 _ASKED = ("它什麼時候會到？", "他说付款条件可以再谈吗？", "What did we agree on with them?", "那個倉庫有多大？")
@@ -80,18 +80,18 @@ def contestants(weights: Path | None, cache: Path, threads: int) -> dict[str, Co
     pairs = [(query, sentence) for query, sentence in zip(_ASKED, SENTENCES, strict=False)]
     makers: dict[str, Callable[[Path], Contestant]] = {
         "tagger": lambda file: Contestant(
-            Tagger(file, cache, threads=threads),
+            TrainedTagger(file, cache, threads=threads),
             SENTENCES,
             lambda prepared: [window.input_ids for window in prepared.windows],
         ),
         "rewriter": lambda file: Contestant(
-            Rewriter(file, cache, threads=threads), rewrites, lambda prepared: [prepared.features.input_ids]
+            TrainedRewriter(file, cache, threads=threads), rewrites, lambda prepared: [prepared.features.input_ids]
         ),
         "reranker": lambda file: Contestant(
             LateInteraction(file, cache, threads=threads), pairs, lambda prepared: [prepared.query, prepared.passage]
         ),
     }
-    return {name: make(file) for name, make in makers.items() if (file := weight_file(name, weights)).exists()}
+    return {name: make(file) for name, make in makers.items() if (file := shipped_weight_file(name, weights)).exists()}
 
 
 def main() -> None:
@@ -144,7 +144,9 @@ def _latency(arguments: argparse.Namespace) -> dict[str, Any]:
 def _memory(arguments: argparse.Namespace) -> dict[str, Any]:
     """Starts replica after replica, all models twice; all of them live while the shares are read."""
     context = multiprocessing.get_context("spawn")
-    names = [name for name in ("tagger", "rewriter", "reranker") if weight_file(name, arguments.weights).exists()]
+    names = [
+        name for name in ("tagger", "rewriter", "reranker") if shipped_weight_file(name, arguments.weights).exists()
+    ]
     started = []
     for name in (*names, *names):
         ours, theirs = context.Pipe()

@@ -33,16 +33,14 @@ async def joined_system(cache: Path, *, floor: float) -> AsyncIterator[System]:
     """What the service runs, in this process: tagger, rewriter and encoder from prepared weights."""
     from models.assets.catalog import DEFAULT_MODEL, get_model
     from models.assets.prepare import prepare_model
-    from models.assets.shipped_weights import weight_file
+    from models.assets.weight_files import shipped_weight_file
     from models.encoder.batched_encoder import BatchedEncoder
     from models.encoder.sentence_transformer_engine import SentenceTransformerEngine
-    from models.rewriter.batched_rewriter import BatchedRewriter
-    from models.rewriter.rewriter import Rewriter
-    from models.tagger.batched_tagger import BatchedTagger
-    from models.tagger.tagger import Tagger
+    from models.rewriter.rewriter import BatchedRewriter, TrainedRewriter
+    from models.tagger.tagger import BatchedTagger, TrainedTagger
 
-    tagger = BatchedTagger(Tagger(weight_file("tagger"), cache, threads=1))
-    rewriter = BatchedRewriter(Rewriter(weight_file("rewriter"), cache, threads=1))
+    tagger = BatchedTagger(TrainedTagger(shipped_weight_file("tagger"), cache, threads=1))
+    rewriter = BatchedRewriter(TrainedRewriter(shipped_weight_file("rewriter"), cache, threads=1))
     folder = prepare_model(DEFAULT_MODEL, cache)
     encoder = BatchedEncoder(SentenceTransformerEngine(get_model(DEFAULT_MODEL), folder, threads=1))
     rules = RuleResolver(extractor=RuleExtractor(), encoder=encoder, floor=floor)

@@ -23,7 +23,7 @@ from benchmarks.common.workload import QUERIES, mixed_texts, seconds
 from memory.ports.language import TextKind
 from models.assets.catalog import DEFAULT_MODEL, get_model
 from models.assets.prepare import prepare_model
-from models.encoder.encoder import EncoderEngine
+from models.encoder.engine import EncoderEngine
 from models.encoder.open_engine import open_engine
 from models.encoder.sentence_transformer_engine import SentenceTransformerEngine
 

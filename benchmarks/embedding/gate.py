@@ -22,7 +22,7 @@ from memory.ports.language import TextKind
 from models.assets.catalog import DEFAULT_MODEL, get_model
 from models.assets.prepare import prepare_model
 from models.encoder.bert_engine import BertEngine
-from models.encoder.encoder import EncoderEngine
+from models.encoder.engine import EncoderEngine
 from models.encoder.sentence_layout import read_layout
 from training.reranker.metrics import DEPTH, interval, ndcg
 

@@ -31,7 +31,7 @@ import numpy as np
 from models.assets.catalog import DEFAULT_MODEL, get_model
 from models.assets.prepare import prepare_model
 from models.encoder.bert_engine import BertEngine
-from models.encoder.encoder import EncoderEngine
+from models.encoder.engine import EncoderEngine
 from models.encoder.sentence_layout import read_layout
 from models.encoder.sentence_transformer_engine import SentenceTransformerEngine
 from models.encoder.text_tokenizer import TokenizedText
@@ -113,13 +113,13 @@ def _engines(cache: Path, threads: int) -> dict[str, EncoderEngine]:
 def _machine(clock: Callable[[], float]) -> Machine:
     import torch
 
-    from models.body.packed_linear import Product
+    from models.body.packed_linear import PackedLinear
 
     gflops, gbytes = {}, {}
     for name, dtype in (("fp32", torch.float32), ("bf16", torch.bfloat16)):
         flop = took = 0.0
         for inner, outer in _PRODUCTS:
-            product = Product(inner, outer)
+            product = PackedLinear(inner, outer)
             state = {"weight": torch.rand(outer, inner).to(dtype), "bias": torch.rand(outer).to(dtype)}
             product.load_state_dict(state, assign=True)
             product.requires_grad_(False).pack()

@@ -83,11 +83,10 @@ async def open_extractor(cache: Path | None) -> AsyncIterator[Extractor]:
     if cache is None:
         yield rules
         return
-    from models.assets.shipped_weights import weight_file
-    from models.tagger.batched_tagger import BatchedTagger
-    from models.tagger.tagger import Tagger
+    from models.assets.weight_files import shipped_weight_file
+    from models.tagger.tagger import BatchedTagger, TrainedTagger
 
-    tagger = BatchedTagger(Tagger(weight_file("tagger"), cache, threads=1))
+    tagger = BatchedTagger(TrainedTagger(shipped_weight_file("tagger"), cache, threads=1))
     yield TrainedExtractor(tagger=tagger, rules=rules)
     await tagger.model.close()
 

@@ -27,9 +27,8 @@ from memory.extraction.extractor import RuleExtractor
 from memory.extraction.trained_extractor import TrainedExtractor
 from memory.ports.language import Extractor
 from memory.values.mentions import EntitySubtype, MentionLevel
-from models.assets.shipped_weights import weight_file
-from models.tagger.batched_tagger import BatchedTagger
-from models.tagger.tagger import Tagger
+from models.assets.weight_files import shipped_weight_file
+from models.tagger.tagger import BatchedTagger, TrainedTagger
 from training.rewriter.data import Part
 from training.tagger.ner_data import load_sets
 from training.tagger.ner_files import MarkedText
@@ -99,7 +98,9 @@ def main() -> None:
     arguments = parser.parse_args()
     extractors: dict[str, Extractor] = {"rules": RuleExtractor()}
     if arguments.cache:
-        tagger = BatchedTagger(Tagger(weight_file("tagger", arguments.weights), arguments.cache, threads=1))
+        tagger = BatchedTagger(
+            TrainedTagger(shipped_weight_file("tagger", arguments.weights), arguments.cache, threads=1)
+        )
         extractors["trained"] = TrainedExtractor(tagger=tagger, rules=RuleExtractor())
     table = Table(
         Column("set", no_wrap=True), "extractor", "measure", "precision", "recall", "F1", "ms a text (median)"

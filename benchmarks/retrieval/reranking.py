@@ -32,7 +32,7 @@ from memory.values.ids import memory_id
 from memory.values.mentions import Extraction
 from models.assets.catalog import DEFAULT_MODEL, get_model
 from models.assets.prepare import prepare_model
-from models.encoder.encoder import EncoderEngine
+from models.encoder.engine import EncoderEngine
 from models.encoder.sentence_transformer_engine import SentenceTransformerEngine
 from storage.edge.vectors import EdgeVectors
 from storage.inmemory.record import InMemoryRecord

@@ -5,16 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from memory.extraction.version import extraction_version
-from models.assets.shipped_weights import weight_file
+from models.assets.weight_files import shipped_weight_file
 from models.batching.queue import GPU_LIMITS, BatchLimits
-from models.reranker.batched_reranker import BatchedReranker
 from models.reranker.hub import HubCrossEncoder
 from models.reranker.late_interaction import LateInteraction
-from models.reranker.scorer import PairScorer
-from models.rewriter.batched_rewriter import BatchedRewriter
-from models.rewriter.rewriter import Rewriter
-from models.tagger.batched_tagger import BatchedTagger
-from models.tagger.tagger import Tagger as TrainedTagger
+from models.reranker.scorer import BatchedReranker, PairScorer
+from models.rewriter.rewriter import BatchedRewriter, TrainedRewriter
+from models.tagger.tagger import BatchedTagger, TrainedTagger
 
 from ..config.settings import AppArgs
 
@@ -28,14 +25,14 @@ def open_tagger(args: AppArgs) -> BatchedTagger | None:
 
 def running_extraction_version(args: AppArgs) -> str:
     """The version of what the Extractor deployment runs: its rules, and the tagger's weights where it is on."""
-    return extraction_version(weight_file("tagger", args.models.weights) if runs(args, "tagger") else None)
+    return extraction_version(shipped_weight_file("tagger", args.models.weights) if runs(args, "tagger") else None)
 
 
 def open_rewriter(args: AppArgs) -> BatchedRewriter | None:
     """The rewriter with its weights read; None where it is off or has none."""
     if not runs(args, "rewriter"):
         return None
-    return BatchedRewriter(Rewriter(*_files(args, "rewriter"), **_device(args)), limits=_limits(args))
+    return BatchedRewriter(TrainedRewriter(*_files(args, "rewriter"), **_device(args)), limits=_limits(args))
 
 
 def open_reranker(args: AppArgs) -> BatchedReranker[Any]:
@@ -55,11 +52,11 @@ def runs(args: AppArgs, name: str) -> bool:
         name: `tagger`, `rewriter` or `reranker`.
     """
     setting: str = getattr(args.models, name)
-    return setting != "off" and (setting != "auto" or weight_file(name, args.models.weights).exists())
+    return setting != "off" and (setting != "auto" or shipped_weight_file(name, args.models.weights).exists())
 
 
 def _files(args: AppArgs, name: str) -> tuple[Path, Path]:
-    return weight_file(name, args.models.weights), args.model_cache
+    return shipped_weight_file(name, args.models.weights), args.model_cache
 
 
 def _device(args: AppArgs) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import structlog
 
 from memory.ports.language import Priority
 from memory.values.errors import JiyiError, Unavailable
-from models.batching.batcher import BatcherStats
+from models.batching.stats import BatcherStats
 from models.encoder.batched_encoder import BatchedEncoder
 
 from ..remote.embedder import Encoded, EncodeRequest

@@ -3,7 +3,7 @@
 The library's own object takes 290 MB of every process for a vocabulary of 250,000 pieces. Here the pieces lie in one
 hash table on disk, made once, whose pages all processes share; in return a whole text would take a hundred times as
 long, so this is for words that are remembered and for runs of Han characters, of which few pieces begin at any
-(`units.UnitTokenizer`).
+(`edit_units.EditUnitTokenizer`).
 """
 
 import json
@@ -18,7 +18,7 @@ import numpy as np
 
 from memory.values.errors import ModelUnavailable
 
-from .prepared_folder import prepared_folder, sha256_of
+from .cache_folders import open_folder, sha256_of
 
 _FORMAT = 1
 """Raised whenever the files are written differently, so that older ones are written again."""
@@ -51,7 +51,7 @@ def open_vocabulary(prepared: Path, cache: Path) -> "CompactVocabulary":
     source = prepared / "tokenizer.json"
     try:
         checksum = sha256_of(source)
-        folder = prepared_folder(
+        folder = open_folder(
             cache / "trained" / f"vocabulary-{checksum[:12]}",
             origin={"format": _FORMAT, "tokenizer": checksum},
             build=lambda folder: _write(source, folder),

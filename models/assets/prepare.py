@@ -11,9 +11,9 @@ from pathlib import Path
 
 from memory.values.errors import ModelUnavailable
 
-from .bundled_e5 import Progress, write_model_folder
+from .cache_folders import open_folder, sha256_of
 from .catalog import DEFAULT_MODEL, ModelEntry, get_model
-from .prepared_folder import prepared_folder, sha256_of
+from .e5_folder import Progress, write_model_folder
 from .wheel_parts import installed_pieces, prepare_wheel_parts
 
 _FORMAT = 1
@@ -75,7 +75,7 @@ def prepare_bundled(entry: ModelEntry, source: Path | None, cache_dir: Path, pro
         write_model_folder(source, folder, progress)
 
     try:
-        prepared = prepared_folder(cache_dir / entry.id, origin=origin, build=build, rebuild=source is not None)
+        prepared = open_folder(cache_dir / entry.id, origin=origin, build=build, rebuild=source is not None)
     except FileNotFoundError as error:
         raise ModelUnavailable(
             f"The weights of {entry.id} are missing: install {_pinned(entry)}.", component="encoder"

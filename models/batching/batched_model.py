@@ -1,6 +1,7 @@
-"""A trained model behind the shared batcher: its weights, its queue and what is wrong with it (DESIGN §5)."""
+"""A trained model behind the shared batcher: its weights, its queue and its health (DESIGN §5)."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 import structlog
@@ -9,10 +10,8 @@ from typing_extensions import override
 from memory.ports.language import Priority
 from memory.values.errors import ModelUnavailable
 
-from ..assets.model_facts import ModelFacts
 from .batcher import TokenBatcher
-from .engine import BatchEngine, Outputs, OutputT, OutputT_co, PreparedT
-from .out_of_memory import memory_errors
+from .engine import BatchEngine, Outputs, OutputT, OutputT_co, PreparedT, memory_errors
 from .queue import BatchLimits
 
 InputT = TypeVar("InputT")
@@ -20,11 +19,24 @@ InputT_contra = TypeVar("InputT_contra", contravariant=True)
 _log = structlog.get_logger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """The identity of a loaded model, for `/health/detailed`.
+
+    Attributes:
+        checksum: SHA-256 of its weight file; the name of a model of the hub.
+        dtype: The type in which its body computes: `bf16` or `fp32`.
+    """
+
+    checksum: str
+    dtype: str
+
+
 class TrainedModel(Protocol[InputT_contra, PreparedT, OutputT_co]):
-    """What the tagger, the rewriter and the rerankers offer; safe to call from several threads."""
+    """The interface of the tagger, the rewriter and the rerankers; safe to call from several threads."""
 
     def load(self) -> ModelFacts:
-        """Reads the weights; raises `ModelUnavailable` where it cannot."""
+        """Reads the weights; raises `ModelUnavailable` where they are missing or broken."""
         ...
 
     def prepare(self, inputs: Sequence[InputT_contra], /) -> Sequence[PreparedT]:
@@ -37,15 +49,16 @@ class TrainedModel(Protocol[InputT_contra, PreparedT, OutputT_co]):
 
 
 class BatchedModel(Generic[InputT, PreparedT, OutputT]):
-    """A model whose weights are read when this is built; where they cannot be, that is kept and told, not raised.
+    """A model with a batcher in front; its weights are read by the constructor.
 
-    So a service with a corrupt weight file starts, does without, and says so.
+    Where they cannot be read, the constructor logs it and `submit` raises it: a service with a corrupt weight file
+    starts, works without that model and reports it.
 
     Args:
-        component: What the model is called in errors, logs and figures.
+        component: The model's name in errors, logs and figures.
         model: Computes.
-        warm_up: An input that is computed at once: the first caller need not wait for what a first pass sets up.
-        limits: What a batch and the queue may hold; by default what suits a CPU.
+        warm_up: An input that is computed at once, so that the first caller does not wait for torch's own start.
+        limits: Bounds of a batch and of the queue; by default those for a CPU.
     """
 
     def __init__(
@@ -73,7 +86,7 @@ class BatchedModel(Generic[InputT, PreparedT, OutputT]):
         self._batcher = TokenBatcher(_Engine(component, model), limits=limits)
 
     async def submit(self, inputs: Sequence[InputT], priority: Priority) -> list[OutputT]:
-        """Computes inputs in order, together with what other callers ask for.
+        """Computes inputs in order; inputs of several callers share batches.
 
         Raises:
             InvalidField: More inputs than the queue could ever hold.
@@ -91,7 +104,7 @@ class BatchedModel(Generic[InputT, PreparedT, OutputT]):
             raise
 
     def figures(self) -> dict[str, float | str]:
-        """How it is, for `/health/detailed` and the metrics; names begin with the component's."""
+        """Figures for `/health/detailed` and the metrics; their names begin with the component's."""
         figures: dict[str, float | str] = {"loaded": float(self._batcher is not None), **self._facts}
         if self._batcher is not None:
             stats = self._batcher.stats()
@@ -107,11 +120,11 @@ class BatchedModel(Generic[InputT, PreparedT, OutputT]):
 
     @property
     def load_error(self) -> str:
-        """Why the weights could not be read; empty where they were."""
+        """Why the weights could not be read; empty if they were read."""
         return "" if self._batcher is not None else self._last_error
 
     def check_health(self) -> None:
-        """Says nothing while the model works, or was never there: another process would not find better weights.
+        """Does nothing while the model works, or if it was never loaded: a new process would read the same weights.
 
         Raises:
             ModelUnavailable: Its worker died, or the engine fails on everything.
@@ -120,7 +133,7 @@ class BatchedModel(Generic[InputT, PreparedT, OutputT]):
             self._batcher.check_health()
 
     async def close(self, drain_s: float = 30.0) -> None:
-        """Finishes what is here, at most for `drain_s`, and stops."""
+        """Refuses new inputs, finishes those that wait, for at most `drain_s` seconds, and stops."""
         if self._batcher is not None:
             await self._batcher.close(drain_s)
 

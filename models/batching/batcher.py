@@ -5,13 +5,14 @@ The event loop only enqueues; tokenising and computing run in threads.
 """
 
 import asyncio
+import os
+import sys
 import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import structlog
@@ -19,11 +20,9 @@ import structlog
 from memory.ports.language import Priority
 from memory.values.errors import InvalidField, ModelUnavailable, Overloaded
 
-from .background import yield_to_others
-from .budget import BatchBudget
-from .busy_time import BusyTime
 from .engine import BatchEngine, Outputs, OutputT, PreparedT
-from .queue import BatchItem, BatchLimits, BatchQueue, BatchRequest
+from .queue import BatchBudget, BatchItem, BatchLimits, BatchQueue, BatchRequest
+from .stats import BatcherStats, BusyClock
 
 InputT = TypeVar("InputT")
 
@@ -33,40 +32,13 @@ _PREPARE_AT_ONCE = 64
 _SICK_AFTER_FAILURES = 16
 """So many inputs failing one after the other, with none that succeeds, are no poison: the engine is broken."""
 
+_NICENESS_STEPS = 10
+"""One step of niceness is worth about a quarter of processor time, ten leave a ninth (`sched(7)`)."""
+
+_HIGHEST_NICENESS = 19
 _RATE_WEIGHT = 0.2
 _RETRY_AFTER_S = (0.1, 60.0)
 _log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatcherStats:
-    """What a batcher has done and has to do.
-
-    Attributes:
-        queued_tokens: Tokens that wait (of inputs that are tokenised already).
-        running_tokens: Tokens that are being computed.
-        batches: Batches taken so far.
-        items: Inputs computed so far.
-        tokens: Tokens of these.
-        padded_tokens: The same with padding: `tokens / padded_tokens` is the share of useful work.
-        rejected: Requests refused because the queue was full.
-        poisoned: Inputs on which the engine failed.
-        tokens_per_s: Moving average over batches; 0 before the first.
-        busy_s: Seconds so far in which something was computed.
-        batch_tokens: The padded-token budget of a batch now (`batch_budget`).
-    """
-
-    queued_tokens: int
-    running_tokens: int
-    batches: int
-    items: int
-    tokens: int
-    padded_tokens: int
-    rejected: int
-    poisoned: int
-    tokens_per_s: float
-    busy_s: float
-    batch_tokens: int
 
 
 class TokenBatcher(Generic[PreparedT, OutputT]):
@@ -98,7 +70,7 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
         self._running_tokens = self._batches = self._items = self._tokens = self._padded_tokens = 0
         self._rejected = self._poisoned = self._failures_in_a_row = 0
         self._tokens_per_s = 0.0
-        self._busy = BusyTime()
+        self._busy = BusyClock()
         self._is_closing = False
         self._end: ModelUnavailable | None = None
         self._tokenizers = {
@@ -156,7 +128,7 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
             request = BatchRequest[PreparedT, OutputT](prepared, priority, asyncio.get_running_loop().create_future())
             self._enqueue(request)
             try:
-                return await request.future, sum(one.token_count for one in prepared)
+                return await request.future, sum(item.token_count for item in prepared)
             finally:  # also when the caller was cancelled: what still waits leaves the queue
                 with self._state:
                     self._settle(request)
@@ -263,7 +235,7 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
     def _work(self, lanes: Sequence[Priority]) -> None:
         try:
             if Priority.INTERACTIVE not in lanes:
-                yield_to_others()
+                _lower_thread_priority()
             while batch := self._next_batch(lanes):
                 started = time.perf_counter()
                 self._compute(batch)
@@ -281,7 +253,7 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
                 self._state.wait()
             batch = self._queue.take(self._budget.tokens, lanes)
             self._batches += 1
-            self._busy.begin()
+            self._busy.start()
             self._running_tokens += _token_count(batch)
             return batch
 
@@ -339,7 +311,7 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
         rate = tokens / max(elapsed_s, 1e-9)
         with self._state:
             self._running_tokens -= tokens
-            self._busy.end()
+            self._busy.stop()
             self._tokens_per_s += (rate - self._tokens_per_s) * (_RATE_WEIGHT if self._tokens_per_s else 1.0)
 
     def _settle(self, request: BatchRequest[PreparedT, OutputT]) -> None:
@@ -374,6 +346,18 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
 
     def _failure(self, error: Exception) -> ModelUnavailable:
         return ModelUnavailable(f"The {self._component} failed on an input: {error!r}.", component=self._component)
+
+
+def _lower_thread_priority() -> None:
+    """Raises the niceness of the calling thread and of the threads that it starts (`nice(2)`); only on Linux.
+
+    A pool of threads that a library starts for its caller (OpenMP, so all of torch on a CPU) inherits it; one that
+    exists already does not.
+    """
+    if sys.platform == "linux":
+        thread = threading.get_native_id()
+        niceness = min(os.getpriority(os.PRIO_PROCESS, thread) + _NICENESS_STEPS, _HIGHEST_NICENESS)
+        os.setpriority(os.PRIO_PROCESS, thread, niceness)
 
 
 def _token_count(batch: Sequence[BatchItem[PreparedT, OutputT]]) -> int:

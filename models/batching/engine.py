@@ -1,8 +1,12 @@
 """What a model offers so that a batcher can merge concurrent requests into batches for it."""
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Generic, Protocol, TypeVar
+
+_CPU_OUT_OF_MEMORY = re.compile(r"can't allocate memory|not enough memory")
 
 
 class Prepared(Protocol):
@@ -14,13 +18,14 @@ class Prepared(Protocol):
         ...
 
 
+ItemT = TypeVar("ItemT")
 PreparedT = TypeVar("PreparedT", bound=Prepared)
 OutputT = TypeVar("OutputT")
 OutputT_co = TypeVar("OutputT_co", covariant=True)
 
 
 class Outputs(Protocol[OutputT_co]):
-    """What a batch gives, one output a row: a list, or the rows of an array."""
+    """The results of a batch, one output a row: a list, or the rows of an array."""
 
     def __getitem__(self, row: int, /) -> OutputT_co:
         """The output of one input."""
@@ -33,7 +38,7 @@ class BatchEngine(ABC, Generic[PreparedT, OutputT]):
     @property
     @abstractmethod
     def component(self) -> str:
-        """What it is called in errors and logs."""
+        """The name of the model in errors, logs and metrics."""
 
     @abstractmethod
     def forward(self, batch: Sequence[PreparedT]) -> Outputs[OutputT]:
@@ -44,5 +49,66 @@ class BatchEngine(ABC, Generic[PreparedT, OutputT]):
         """
 
     def padded_tokens(self, batch: Sequence[PreparedT]) -> int:
-        """Tokens that computing a batch costs, padding included."""
-        return max(one.token_count for one in batch) * len(batch)
+        """Tokens that are computed for a batch, padding included."""
+        return max(prepared.token_count for prepared in batch) * len(batch)
+
+
+@contextmanager
+def memory_errors() -> Iterator[None]:
+    """Turns torch's out-of-memory errors into `MemoryError`, on which a batcher tries smaller batches."""
+    import torch
+
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        raise MemoryError(str(error)) from error
+    except RuntimeError as error:
+        if _CPU_OUT_OF_MEMORY.search(str(error)):
+            raise MemoryError(str(error)) from error
+        raise
+
+
+def length_buckets(costs: Sequence[int], overhead: int) -> list[list[int]]:
+    """Splits a batch by length: a bucket closes once its padding has cost as much as another pass would.
+
+    Args:
+        costs: Cost of each text without padding: its tokens, or their square where attention is what is padded.
+        overhead: Cost of a pass beyond its texts, in the same unit.
+
+    Returns:
+        Positions in `costs`, each once; buckets and positions in falling order of cost.
+    """
+    buckets: list[list[int]] = []
+    padding = longest = 0
+    for index in sorted(range(len(costs)), key=lambda index: -costs[index]):
+        padding += longest - costs[index]
+        if not buckets or padding > overhead:
+            buckets.append([])
+            padding, longest = 0, costs[index]
+        buckets[-1].append(index)
+    return buckets
+
+
+def padded_batches(
+    items: Sequence[ItemT], length: Callable[[ItemT], int], *, max_tokens: int, max_rows: int | None = None
+) -> Iterator[list[ItemT]]:
+    """Sorts items by length and cuts them into batches.
+
+    Args:
+        items: In any order.
+        length: Tokens of an item.
+        max_tokens: Padded tokens of a batch (longest item x items); a longer item is a batch of its own.
+        max_rows: Items of a batch; None for any number.
+
+    Yields:
+        Non-empty batches, short items first.
+    """
+    batch: list[ItemT] = []
+    for item in sorted(items, key=length):
+        rows = len(batch) + 1
+        if batch and (rows * length(item) > max_tokens or (max_rows is not None and rows > max_rows)):
+            yield batch
+            batch = []
+        batch.append(item)
+    if batch:
+        yield batch

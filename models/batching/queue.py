@@ -1,4 +1,4 @@
-"""What waits for a model, and what goes into the next batch. No threads: the batcher holds the lock."""
+"""The inputs that wait for a model, and the choice of the next batch. Not thread-safe: the batcher holds a lock."""
 
 import asyncio
 from collections import OrderedDict
@@ -10,19 +10,23 @@ from memory.ports.language import Priority
 
 from .engine import OutputT, PreparedT
 
+_FIRST_TRIAL = 64
+"""Batches without an error before a lowered budget is raised."""
+_LONGEST_TRIAL = 4096
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchLimits:
-    """How much is computed at once and how much may wait. The defaults suit a CPU.
+    """Bounds of a batch and of the queue. The defaults suit a CPU.
 
     Attributes:
-        batch_tokens: Padded tokens of one batch (longest input x inputs). A longer one goes alone.
+        batch_tokens: Padded tokens of one batch (longest input x inputs). A longer input is a batch of its own.
         ride_along_tokens: Up to how many padded tokens a batch of interactive work is filled with batch work. A CPU
             takes longer for every token; on a GPU anything below some thousand tokens is free.
         ageing_batches: After so many batches without any of the batch work that waits, the next one begins with it.
-        own_lanes: Interactive and batch work are computed at the same time, each by threads of its own, and the
-            operating system runs those of batch work only where nobody else wants the core. A query then waits for no
-            batch, and batch work has all that is left. A GPU knows no such order: there they share batches.
+        own_lanes: Whether interactive and batch work have worker threads of their own, those of batch work at a lower
+            priority of the operating system. A query then waits for no batch, and batch work takes the idle time of
+            the cores. A GPU has no such priorities: there both share batches.
         max_waiting_items: Inputs that may wait, for each priority on its own, so that batch work never keeps
             interactive work out.
         max_waiting_tokens: Tokens that may wait, likewise.
@@ -46,15 +50,51 @@ GPU_LIMITS = BatchLimits(
 """Limits for a data-centre GPU, which needs some 8,000 tokens to be busy (SERVING §2)."""
 
 
-class BatchRequest(Generic[PreparedT, OutputT]):
-    """One caller's inputs: which of them still wait, and the outputs that are there already.
+class BatchBudget:
+    """The padded tokens that a batch may hold, adapted to the memory that is free.
 
-    The longest input goes first: inputs of one length beside each other pad least.
+    Running out of memory halves the budget. After `_FIRST_TRIAL` batches without an error it doubles, up to its first
+    value: other processes may have freed memory. Each time a raised budget fails, the next trial takes twice as many
+    batches, so an engine whose limit really is lower rarely pays for another attempt.
+
+    Args:
+        tokens: The first and highest budget.
+    """
+
+    def __init__(self, tokens: int) -> None:
+        self._most = tokens
+        self._trial = _FIRST_TRIAL
+        self._successes = 0
+        self._was_raised = False
+        self.tokens = tokens
+
+    def ran_out(self, tokens: int) -> None:
+        """Lowers the budget: a batch of so many padded tokens did not fit into memory."""
+        if self._was_raised:
+            self._trial = min(self._trial * 2, _LONGEST_TRIAL)
+            self._was_raised = False
+        self.tokens = max(min(self.tokens, tokens) // 2, 1)
+        self._successes = 0
+
+    def went_well(self) -> None:
+        """Counts a batch that was computed without an error; enough of them raise a lowered budget."""
+        if self.tokens < self._most:
+            self._successes += 1
+            if self._successes >= self._trial:
+                self.tokens = min(self.tokens * 2, self._most)
+                self._was_raised = True
+                self._successes = 0
+
+
+class BatchRequest(Generic[PreparedT, OutputT]):
+    """The inputs of one caller, those that still wait and the outputs so far.
+
+    The longest input goes first, so that inputs of like length share a batch and pad little.
 
     Args:
         inputs: Ready for the model, in the caller's order; at least one.
         priority: Its lane.
-        future: Where the caller waits; it belongs to the caller's event loop.
+        future: Awaited by the caller; belongs to the caller's event loop.
     """
 
     def __init__(self, inputs: Sequence[PreparedT], priority: Priority, future: asyncio.Future[list[OutputT]]) -> None:
@@ -62,7 +102,7 @@ class BatchRequest(Generic[PreparedT, OutputT]):
         self.priority = priority
         self.future = future
         self.waiting = sorted(range(len(inputs)), key=lambda position: inputs[position].token_count)
-        self.waiting_tokens = sum(one.token_count for one in inputs)
+        self.waiting_tokens = sum(prepared.token_count for prepared in inputs)
         self.is_settled = False
         self._outputs: dict[int, OutputT] = {}
 
@@ -82,16 +122,16 @@ class BatchRequest(Generic[PreparedT, OutputT]):
 
     @property
     def is_complete(self) -> bool:
-        """Whether every input has its output."""
+        """Whether every input has an output."""
         return len(self._outputs) == len(self.inputs)
 
     def outputs(self) -> list[OutputT]:
-        """All outputs in the caller's order; only where it is complete."""
+        """All outputs in the caller's order; only for a complete request."""
         return [self._outputs[position] for position in range(len(self.inputs))]
 
 
 class BatchItem(NamedTuple, Generic[PreparedT, OutputT]):
-    """One input of one request, on its way through the model."""
+    """One input of one request."""
 
     request: BatchRequest[PreparedT, OutputT]
     position: int
@@ -134,7 +174,7 @@ class BatchQueue(Generic[PreparedT, OutputT]):
         self._tokens[request.priority] += request.waiting_tokens
 
     def withdraw(self, request: BatchRequest[PreparedT, OutputT]) -> None:
-        """Takes out what still waits of a request, if anything does."""
+        """Removes the inputs of a request that still wait, if there are any."""
         if request in self._lanes[request.priority]:
             del self._lanes[request.priority][request]
             self._tokens[request.priority] -= request.waiting_tokens
@@ -144,12 +184,12 @@ class BatchQueue(Generic[PreparedT, OutputT]):
     ) -> list[BatchItem[PreparedT, OutputT]]:
         """Takes the next batch: interactive before batch work, the older first, until an input does not fit.
 
-        That one stays in front, so a long one cannot starve. Inputs are taken, not requests: a large request spreads
-        over as many batches as it needs.
+        That input stays in front, so a long one cannot starve. A large request spreads over as many batches as it
+        needs.
 
         Args:
             batch_tokens: Padded tokens that the batch may hold; one input is taken in any case.
-            lanes: Takes from these alone.
+            lanes: The priorities to take from.
         """
         leader_first = sorted(lanes)
         if self._lanes[Priority.BATCH] and self._passed_over >= self._limits.ageing_batches:

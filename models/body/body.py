@@ -1,10 +1,10 @@
-"""A BERT body as it is served: no padding, no dropout, no pooler, one product for query, key and value.
+"""A BERT body as it is served: no padding, no dropout, no pooler, one linear layer for query, key and value.
 
-It computes what transformers' `BertModel` computes and takes its tensors by reference, so that they may lie in a mapped
-file; and it does not need transformers, whose import costs a process 100 MiB. The embedding model and the trained
+It computes what transformers' `BertModel` computes and takes its tensors by reference, so that they may be mapped from
+a file; and it does without transformers, whose import costs a process 100 MiB. The embedding model and the trained
 models run on it.
 
-This module needs torch: it is loaded by what builds a network, never by importing a package.
+This module imports torch: it is imported where a network is built, never with its package.
 """
 
 from collections.abc import Mapping
@@ -17,24 +17,25 @@ from torch.nn import functional
 from typing_extensions import override
 
 from .attention import attend
-from .packed_linear import Product
+from .packed_linear import PackedLinear
 from .unpadded import Layout, Unpadded
 
 WORDS = "embeddings.word_embeddings.weight"
-"""The word embeddings in a body's state: never trained, so every model on one body shares them."""
+"""Name of the word embeddings in a body's state: never trained, so every model on one body shares them."""
 
 _LAYER_NAMES = {
-    "attention.output.dense": "mix",
-    "attention.output.LayerNorm": "mix_norm",
-    "intermediate.dense": "widen",
-    "output.dense": "narrow",
-    "output.LayerNorm": "narrow_norm",
+    "attention.output.dense": "attention_out",
+    "attention.output.LayerNorm": "attention_norm",
+    "intermediate.dense": "up",
+    "output.dense": "down",
+    "output.LayerNorm": "norm",
 }
+"""Names of a layer's modules in `BertModel`, and here."""
 
 
 @dataclass(frozen=True, slots=True)
 class BodyShape:
-    """What a body is built from."""
+    """The sizes of a BERT body."""
 
     vocabulary: int
     positions: int
@@ -47,7 +48,7 @@ class BodyShape:
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> "BodyShape":
-        """From the `config.json` of a BERT model."""
+        """The sizes in the `config.json` of a BERT model."""
         return cls(
             vocabulary=config["vocab_size"],
             positions=config["max_position_embeddings"],
@@ -62,7 +63,7 @@ class BodyShape:
 
 @dataclass(slots=True)
 class BodyOutput:
-    """What the body gives.
+    """The output of a body, with the name that it has in transformers.
 
     Attributes:
         last_hidden_state: Shape (batch, tokens, hidden), float32.
@@ -91,37 +92,37 @@ class ServingBody(nn.Module):
         token_type_ids: Tensor | None = None,
         inputs_embeds: Tensor | None = None,
     ) -> BodyOutput:
-        """Runs the body on token ids, or on vectors that take the place of their word embeddings.
+        """Runs the body on token ids, or on vectors in place of their word embeddings.
 
         Args:
             input_ids: Shape (batch, tokens).
             attention_mask: Shape (batch, tokens): 1 where there is a token, 0 where there is padding.
-            token_type_ids: Shape (batch, tokens); all of the first type where it is not given.
+            token_type_ids: Shape (batch, tokens); None for all of the first type.
             inputs_embeds: Shape (batch, tokens, hidden).
         """
         batch, longest = attention_mask.shape
         lengths, order = attention_mask.sum(1).sort(descending=True)
         mask = attention_mask[order].bool()
-        taken = (order[:, None] * longest + torch.arange(longest, device=order.device))[mask]  # (tokens,), in the batch
+        token_places = (order[:, None] * longest + torch.arange(longest, device=order.device))[mask]  # (tokens,)
         if inputs_embeds is None:
             assert input_ids is not None  # noqa: S101 - one of both is given
-            words = self.embeddings.word_embeddings(input_ids.flatten()[taken])
+            words = self.embeddings.word_embeddings(input_ids.flatten()[token_places])
         else:
-            words = inputs_embeds.flatten(0, 1)[taken]
-        types = None if token_type_ids is None else token_type_ids.flatten()[taken]
+            words = inputs_embeds.flatten(0, 1)[token_places]
+        types = None if token_type_ids is None else token_type_ids.flatten()[token_places]
         layout = Unpadded(lengths.tolist(), attention_mask.device)
-        states = self.states(words, taken % longest, layout, types)
-        padded = states.new_zeros(batch * longest, states.shape[1]).index_copy_(0, taken, states)
+        states = self.states(words, token_places % longest, layout, types)
+        padded = states.new_zeros(batch * longest, states.shape[1]).index_copy_(0, token_places, states)
         return BodyOutput(padded.view(batch, longest, -1))
 
     def states(self, words: Tensor, positions: Tensor, layout: Layout, types: Tensor | None = None) -> Tensor:
-        """Runs the body on texts that lie end to end.
+        """Runs the body on texts without padding.
 
         Args:
-            words: Shape (tokens, hidden): word embeddings, or what takes their place.
+            words: Shape (tokens, hidden): word embeddings, or vectors in their place.
             positions: Shape (tokens,): of each token in its text.
             layout: Of the texts.
-            types: Shape (tokens,); all of the first type where it is not given.
+            types: Shape (tokens,); None for all of the first type.
 
         Returns:
             Shape (tokens, hidden), float32.
@@ -134,13 +135,13 @@ class ServingBody(nn.Module):
 
     @property
     def dtype(self) -> torch.dtype:
-        """In which the layers compute."""
+        """The type in which the layers compute."""
         return self.encoder.layer[0].qkv.bias.dtype  # type: ignore[union-attr,return-value]
 
     def pack(self) -> None:
-        """Lays the weights of the layers out for this CPU, in memory of this process (`Product.pack`)."""
+        """Copies the weights of the layers into the layout of this CPU (`PackedLinear.pack`)."""
         for module in self.modules():
-            if isinstance(module, Product):
+            if isinstance(module, PackedLinear):
                 module.pack()
 
 
@@ -155,7 +156,7 @@ class _Layers(nn.Module):
 class _Table(nn.Embedding):
     @override
     def reset_parameters(self) -> None:
-        """Its rows are assigned, as `Product`'s weights are."""
+        """Its rows are assigned, as `PackedLinear`'s weights are."""
 
 
 class _Embeddings(nn.Module):
@@ -170,8 +171,8 @@ class _Embeddings(nn.Module):
 
     @override
     def forward(self, words: Tensor, positions: Tensor, types: Tensor | None) -> Tensor:
-        told = self.token_type_embeddings.weight[0] if types is None else self.token_type_embeddings(types)
-        normed: Tensor = self.LayerNorm(words + self.position_embeddings(positions) + told)
+        type_vectors = self.token_type_embeddings.weight[0] if types is None else self.token_type_embeddings(types)
+        normed: Tensor = self.LayerNorm(words + self.position_embeddings(positions) + type_vectors)
         return normed
 
 
@@ -179,19 +180,19 @@ class _Layer(nn.Module):
     def __init__(self, shape: BodyShape) -> None:
         super().__init__()
         self.heads = shape.heads
-        self.qkv = Product(shape.hidden, 3 * shape.hidden)
-        self.mix = Product(shape.hidden, shape.hidden)
-        self.mix_norm = nn.LayerNorm(shape.hidden, eps=shape.epsilon)
-        self.widen = Product(shape.hidden, shape.inner)
-        self.narrow = Product(shape.inner, shape.hidden)
-        self.narrow_norm = nn.LayerNorm(shape.hidden, eps=shape.epsilon)
+        self.qkv = PackedLinear(shape.hidden, 3 * shape.hidden)
+        self.attention_out = PackedLinear(shape.hidden, shape.hidden)
+        self.attention_norm = nn.LayerNorm(shape.hidden, eps=shape.epsilon)
+        self.up = PackedLinear(shape.hidden, shape.inner)
+        self.down = PackedLinear(shape.inner, shape.hidden)
+        self.norm = nn.LayerNorm(shape.hidden, eps=shape.epsilon)
 
     @override
     def forward(self, states: Tensor, layout: Layout) -> Tensor:
-        mixed = attend(self.qkv(states), layout, self.heads)
-        states = self.mix_norm(self.mix.plus(mixed, states))
-        result: Tensor = self.narrow_norm(self.narrow.plus(self.widen.gelu(states), states))
-        return result
+        attended = attend(self.qkv(states), layout, self.heads)  # (rows, hidden)
+        states = self.attention_norm(self.attention_out.add(attended, states))
+        output: Tensor = self.norm(self.down.add(self.up.gelu(states), states))
+        return output
 
 
 def serving_state(tensors: Mapping[str, Tensor], shape: BodyShape, dtype: torch.dtype) -> dict[str, Tensor]:
@@ -200,7 +201,7 @@ def serving_state(tensors: Mapping[str, Tensor], shape: BodyShape, dtype: torch.
     Args:
         tensors: By the names that `BertModel` gives them.
         shape: Of the body.
-        dtype: In which the layers compute.
+        dtype: The type in which the layers compute.
 
     Raises:
         KeyError: A tensor is missing.
@@ -211,11 +212,11 @@ def serving_state(tensors: Mapping[str, Tensor], shape: BodyShape, dtype: torch.
             layer = f"encoder.layer.{number}"
             fused = [tensors[f"{layer}.attention.self.{name}.{part}"] for name in ("query", "key", "value")]
             state[f"{layer}.qkv.{part}"] = torch.cat(fused).to(dtype)
-            for long, short in _LAYER_NAMES.items():
-                state[f"{layer}.{short}.{part}"] = tensors[f"{layer}.{long}.{part}"].to(dtype)
+            for bert_name, name in _LAYER_NAMES.items():
+                state[f"{layer}.{name}.{part}"] = tensors[f"{layer}.{bert_name}.{part}"].to(dtype)
     return state
 
 
 def layer_of(name: str) -> int:
-    """The layer that a tensor of a `BertModel` belongs to; -1 for the embeddings."""
+    """The number of the layer to which a tensor of a `BertModel` belongs; -1 for the embeddings."""
     return int(name.split(".")[2]) if name.startswith("encoder.layer.") else -1

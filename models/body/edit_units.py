@@ -28,7 +28,7 @@ _MAX_PIECES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class EditUnit:
     """One unit of a text.
 
     Attributes:
@@ -42,12 +42,12 @@ class Unit:
     key: str
 
 
-def split_units(text: str) -> list[Unit]:
+def split_edit_units(text: str) -> list[EditUnit]:
     """The units of a text in order; white space belongs to none."""
-    return [Unit(match.start(), match.end(), fold_unit(match.group())) for match in _UNIT.finditer(text)]
+    return [EditUnit(match.start(), match.end(), fold_edit_unit(match.group())) for match in _UNIT.finditer(text)]
 
 
-def fold_unit(surface: str) -> str:
+def fold_edit_unit(surface: str) -> str:
     """The key of a unit; not `memory.values.text.fold`, since the shipped models were trained on units of this form."""
     return fold_compatible(surface).replace("’", "'")
 
@@ -101,7 +101,7 @@ class Encoding(Protocol):
         ...
 
 
-class UnitTokenizer:
+class EditUnitTokenizer:
     """Turns units into token ids; remembers each surface that it has seen, up to a bound.
 
     Args:
@@ -126,12 +126,12 @@ class UnitTokenizer:
             raise ValueError(f"The tokenizer has no {token}.")
         return number
 
-    def ids(self, text: str, units: Sequence[Unit]) -> list[tuple[int, ...]]:
+    def ids(self, text: str, units: Sequence[EditUnit]) -> list[tuple[int, ...]]:
         """The token ids of each unit; never empty."""
         text = self._read(text)
         return [self._of(text[unit.start : unit.end]) for unit in units]
 
-    def covers(self, text: str, units: Sequence[Unit]) -> list[Cover]:
+    def covers(self, text: str, units: Sequence[EditUnit]) -> list[Cover]:
         """What covers each unit: a piece of two Han characters or more, or nothing."""
         covering: dict[int, Cover] = {}
         for run in _HAN_RUN.finditer(self._read(text)):

@@ -16,8 +16,8 @@ from typing_extensions import override
 
 from ..assets.catalog import Pooling
 from .body import WORDS, BodyShape, ServingBody, serving_state
+from .cuda_graphs import Record, RecordedBatches, TokenIds
 from .gate import has_fast_bf16, passes_gate
-from .recorded import Record, RecordedBatches, TokenIds
 from .unpadded import Layout, Unpadded
 
 

@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from .edit_units import ALONE, Cover, UnitTokenizer
+from .edit_units import ALONE, Cover, EditUnitTokenizer
 
 Indices = npt.NDArray[np.int64]
 
@@ -21,7 +21,7 @@ class TokenRow(Protocol):
 
     @property
     def covers(self) -> Indices:
-        """Shape (tokens, 2): the piece that covers each token and its place in it (`units.Cover`)."""
+        """Shape (tokens, 2): the piece that covers each token and its place in it (`edit_units.Cover`)."""
         ...
 
 
@@ -32,7 +32,7 @@ class RowBuilder:
         tokenizer: Knows the special tokens.
     """
 
-    def __init__(self, tokenizer: UnitTokenizer) -> None:
+    def __init__(self, tokenizer: EditUnitTokenizer) -> None:
         self._separator_id = tokenizer.separator_id
         self._ids = [tokenizer.start_id]
         self._covers = [ALONE]

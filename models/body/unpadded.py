@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from typing_extensions import override
 
-from ..batching.length_buckets import length_buckets
+from ..batching.engine import length_buckets
 
 _GROUP_OVERHEAD = 5_000
 """What attention of one more group costs, in squared tokens: about 80 µs on one core of a server CPU."""

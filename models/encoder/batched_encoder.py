@@ -8,9 +8,10 @@ from typing_extensions import override
 
 from memory.ports.language import Encoder, FloatMatrix, Priority, TextKind
 
-from ..batching.batcher import BatcherStats, TokenBatcher
+from ..batching.batcher import TokenBatcher
 from ..batching.queue import BatchLimits
-from .encoder import EncoderEngine
+from ..batching.stats import BatcherStats
+from .engine import EncoderEngine
 
 
 class BatchedEncoder(Encoder):

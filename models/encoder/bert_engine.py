@@ -10,8 +10,8 @@ from memory.ports.language import FloatMatrix, TextKind
 from memory.values.errors import ModelUnavailable
 
 from ..assets.catalog import ModelEntry
-from ..batching.out_of_memory import memory_errors
-from .prepared_engine import PreparedEngine
+from ..batching.engine import memory_errors
+from .engine import PreparedEngine
 from .sentence_layout import SentenceLayout
 from .text_tokenizer import TextTokenizer, TokenizedText
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from ..assets.catalog import ModelEntry
 from .bert_engine import BertEngine
-from .encoder import EncoderEngine
+from .engine import EncoderEngine
 from .sentence_layout import read_layout
 from .sentence_transformer_engine import SentenceTransformerEngine
 

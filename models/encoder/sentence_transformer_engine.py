@@ -12,9 +12,8 @@ from memory.ports.language import FloatMatrix
 from memory.values.errors import ModelUnavailable
 
 from ..assets.catalog import ModelEntry
-from ..batching.out_of_memory import memory_errors
-from .encoder import PaddedEncoderEngine
-from .prepared_engine import PreparedEngine
+from ..batching.engine import memory_errors
+from .engine import PaddedEncoderEngine, PreparedEngine
 from .text_tokenizer import TextTokenizer, TokenizedText
 
 _CUDA_PASS_OVERHEAD_TOKENS = 4096

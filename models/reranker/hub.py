@@ -10,9 +10,9 @@ from typing_extensions import override
 
 from memory.values.errors import ModelUnavailable
 
-from ..assets.lazy import Once
-from ..assets.model_facts import ModelFacts
 from ..assets.prepare import prepare_model
+from ..batching.batched_model import ModelFacts
+from ..body.trained_network import Lazy
 from ..encoder.text_tokenizer import LONE_SURROGATES
 from .scorer import COMPONENT, PairScorer, QueryPassage, probability
 
@@ -58,7 +58,7 @@ class HubCrossEncoder(PairScorer[HubPair]):
         self._threads = threads
         self._offline = offline
         self._lock = threading.Lock()
-        self._ready = Once(self._load)
+        self._ready = Lazy(self._load)
 
     @override
     def load(self) -> ModelFacts:

@@ -1,4 +1,4 @@
-"""Scores pairs with our own weights on the e5 body: what a deployment holds."""
+"""The reranker that ships: late interaction on the e5 body."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,34 +6,31 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
-from ..body.weight_file_model import WeightFileModel
+from ..body.trained_network import TrainedNetwork
 from .pairs import PairReader, PairTokens, pad_id_of
 from .scorer import COMPONENT, PairScorer, QueryPassage, probability
 
 if TYPE_CHECKING:
+    from cachetools import LRUCache
+    from torch import Tensor
+
     from .network import RerankerNetwork
-    from .scoring import TokenVectors
 
 
 @dataclass(frozen=True, slots=True)
-class _Loaded:
+class _Parts:
     network: "RerankerNetwork"
     reader: PairReader
     pad_id: int
     temperature: float
-    kept: "TokenVectors"
+    cache: "LRUCache[bytes, Tensor]"
 
 
-class LateInteraction(WeightFileModel[_Loaded], PairScorer[PairTokens]):
+class LateInteraction(TrainedNetwork[_Parts], PairScorer[PairTokens]):
     """Scores batches of pairs token by token; safe to call from several threads, which take turns.
 
-    What was computed for a passage is kept for the next query, as far as `scoring.REMEMBERED_TOKENS` reaches.
-
-    Args:
-        weights: The weight file (`weights.save_weights`).
-        cache: Where prepared models are kept.
-        device: `cpu` or `cuda`.
-        threads: CPU threads in the whole process; None leaves torch as it is.
+    The token vectors of passages are kept for the next query, up to `scoring.KEPT_TOKENS`. The arguments are those of
+    `TrainedNetwork`.
     """
 
     component = COMPONENT
@@ -44,29 +41,29 @@ class LateInteraction(WeightFileModel[_Loaded], PairScorer[PairTokens]):
         by_query: dict[str, list[int]] = {}
         for number, (query, _) in enumerate(pairs):
             by_query.setdefault(query, []).append(number)
-        read: dict[int, PairTokens] = {}
+        prepared: dict[int, PairTokens] = {}
         for query, numbers in by_query.items():
-            read.update(zip(numbers, reader.read(query, [pairs[number][1] for number in numbers]), strict=True))
-        return [read[number] for number in range(len(pairs))]
+            prepared.update(zip(numbers, reader.read(query, [pairs[number][1] for number in numbers]), strict=True))
+        return [prepared[number] for number in range(len(pairs))]
 
     @override
     def forward(self, prepared: Sequence[PairTokens]) -> list[float]:
         from .scoring import score_all
 
-        loaded = self.parts()
+        parts = self.parts()
         with self._lock:
-            logits = score_all(loaded.network, prepared, pad_id=loaded.pad_id, kept=loaded.kept)
-        return [probability(logit / loaded.temperature) for logit in logits]
+            logits = score_all(parts.network, prepared, pad_id=parts.pad_id, cache=parts.cache)
+        return [probability(logit / parts.temperature) for logit in logits]
 
     @override
-    def _load(self) -> _Loaded:
+    def _load(self) -> _Parts:
         from tokenizers import Tokenizer
 
-        from .network import RerankerNetwork
-        from .scoring import TokenVectors
-        from .weights import read_settings
+        from ..assets.weight_files import read_settings
+        from .network import RerankerNetwork, RerankerSettings
+        from .scoring import token_vectors
 
-        settings = read_settings(self._weights)
+        settings = read_settings(self._weights, RerankerSettings)
         network, body = self._load_network(lambda body: RerankerNetwork(body, settings.shape), body=settings.body)
-        tokenizer = Tokenizer.from_file(str(body / "tokenizer.json"))  # whole texts: too slow with the compact one
-        return _Loaded(network, PairReader(tokenizer), pad_id_of(tokenizer), settings.temperature, TokenVectors())
+        tokenizer = Tokenizer.from_file(str(body / "tokenizer.json"))  # CompactVocabulary is too slow for whole texts
+        return _Parts(network, PairReader(tokenizer), pad_id_of(tokenizer), settings.temperature, token_vectors())

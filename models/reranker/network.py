@@ -9,23 +9,25 @@ This module needs torch: it is loaded by what builds a network, never by importi
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from memory.values.base import Value
+
+from ..assets.weight_files import WeightSettings
 from .pairs import Tokens
+from .scorer import COMPONENT
 
 _FIRST_SCALE = 20.0
 _FIRST_BIAS = -14.0
 _NO_MATCH = -1e4
 
 
-@dataclass(frozen=True, slots=True)
-class RerankerShape:
-    """What the network is built from.
+class RerankerShape(Value):
+    """Sizes of the network.
 
     Attributes:
         hidden: Width of the body.
@@ -35,9 +37,20 @@ class RerankerShape:
     hidden: int = 384
     layers: int = 9
 
-    def as_dict(self) -> dict[str, int]:
-        """For a file."""
-        return asdict(self)
+
+class RerankerSettings(WeightSettings):
+    """Settings in the reranker's weight file.
+
+    Attributes:
+        shape: Of the network.
+        temperature: Logits are divided by it before they become probabilities.
+    """
+
+    component = COMPONENT
+
+    format: int = 1
+    shape: RerankerShape
+    temperature: float
 
 
 class RerankerNetwork(nn.Module):

@@ -1,15 +1,20 @@
-"""The role that the rerankers of this package play: scores for pairs, in threads."""
+"""The interface of the rerankers, and the Reranker port over one of them."""
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Generic
 
-from ..assets.model_facts import ModelFacts
+from typing_extensions import override
+
+from memory.ports.language import Priority, Reranker, check_reranked
+
+from ..batching.batched_model import BatchedModel, ModelFacts
 from ..batching.engine import PreparedT
+from ..batching.queue import BatchLimits
 
 COMPONENT = "reranker"
-"""What a reranker is called in errors and logs."""
+"""The name of a reranker in errors, logs and metrics."""
 
 QueryPassage = tuple[str, str]
 
@@ -22,7 +27,7 @@ class PairScorer(ABC, Generic[PreparedT]):
 
     @abstractmethod
     def load(self) -> ModelFacts:
-        """Reads the weights, where that was not done yet, and says what they are.
+        """Reads the weights unless that was done before.
 
         Raises:
             ModelUnavailable: They are missing or broken.
@@ -33,29 +38,44 @@ class PairScorer(ABC, Generic[PreparedT]):
         """Tokenises pairs in order.
 
         Raises:
-            ModelUnavailable: See `load`.
+            ModelUnavailable: The weights are missing or broken.
         """
 
     @abstractmethod
     def forward(self, prepared: Sequence[PreparedT]) -> list[float]:
-        """Scores prepared pairs in order: how well each passage answers its query, 0 to 1.
+        """Scores prepared pairs in order: the probability that a passage answers its query.
 
         Raises:
-            ModelUnavailable: See `load`.
-            RuntimeError: Torch's, where the batch does not fit into memory (`out_of_memory`); a smaller one may.
+            ModelUnavailable: The weights are missing or broken.
+            RuntimeError: Of torch: the batch does not fit into memory (`engine.memory_errors`); a smaller one may.
         """
 
     def score(self, pairs: Sequence[QueryPassage]) -> list[float]:
-        """Both steps at once.
-
-        Raises:
-            ModelUnavailable: See `load`.
-        """
+        """`prepare` and `forward` in one call."""
         return self.forward(self.prepare(pairs)) if pairs else []
 
 
+class BatchedReranker(Reranker, Generic[PreparedT]):
+    """A cross-encoder with a batcher in front: concurrent callers share batches.
+
+    Args:
+        scorer: Its weights are read here; see `BatchedModel` for weights that cannot be read.
+        limits: Bounds of a batch and of the queue; by default those for a CPU.
+    """
+
+    def __init__(self, scorer: PairScorer[PreparedT], *, limits: BatchLimits | None = None) -> None:
+        self.model = BatchedModel(COMPONENT, scorer, warm_up=("它在哪裡？", "The AI-Box is in 台北。"), limits=limits)
+
+    @override
+    async def rerank(
+        self, query: str, passages: Sequence[str], *, priority: Priority = Priority.INTERACTIVE
+    ) -> list[float]:
+        check_reranked(passages)
+        return await self.model.submit([(query, passage) for passage in passages], priority)
+
+
 def probability(logit: float) -> float:
-    """The logistic function; a logit that is no number is no score.
+    """The logistic function.
 
     Raises:
         FloatingPointError: It is not finite.

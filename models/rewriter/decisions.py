@@ -1,27 +1,31 @@
-"""When a query is left as it is, and how sure an edit is: logistic functions of what the network says, fitted on tuning
-rows (Platt scaling), so that a probability of 0.8 is right four times out of five.
+"""The rule for leaving a query as it is, and calibrated probabilities of its edits; the settings in the weight file.
+
+The probabilities are logistic functions of the network's log-odds, fitted on tuning rows (Platt scaling), so that a
+probability of 0.8 is right four times out of five.
 """
 
 import math
 from dataclasses import dataclass
 
+from ..assets.weight_files import WeightSettings
 from .decoding import Rewrite
+from .network import RewriterShape
 
 _LEAST = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class KeepRule:
-    """When a query is left as it is, and how sure an edit is.
+    """The threshold for leaving a query as it is, and the calibration of probabilities.
 
     The defaults leave the network's own probabilities as they are.
 
     Attributes:
-        threshold: Keep from this probability on that the query needs no edit.
-        keep_logit: Weight of the network's log-odds that it needs none; positive.
-        keep_offset: What is added to it.
+        threshold: A query is left as it is from this probability on that it needs no edit.
+        keep_logit: Weight of the network's log-odds that the query needs no edit; positive.
+        keep_offset: Added to the weighted log-odds.
         right_logit: Weight of the network's log-odds of an edit.
-        right_offset: What is added to it.
+        right_offset: Added to the weighted log-odds.
     """
 
     threshold: float = 0.5
@@ -39,7 +43,7 @@ class KeepRule:
         return not rewrite.edits or self.keep_probability(rewrite) >= self.threshold
 
     def keep_probability(self, rewrite: Rewrite) -> float:
-        """That the query needs no edit, 0 to 1."""
+        """Probability that the query needs no edit."""
         return sigmoid(self.keep_logit * logit(rewrite.keep_probability) + self.keep_offset)
 
     @property
@@ -48,8 +52,25 @@ class KeepRule:
         return sigmoid((logit(self.threshold) - self.keep_offset) / self.keep_logit)
 
     def right_probability(self, log_probability: float) -> float:
-        """That an edit of this log-probability restores what was meant, given that the query needs one; 0 to 1."""
+        """Probability that an edit restores what was meant, given its log-probability and that the query needs one."""
         return sigmoid(self.right_logit * logit(math.exp(log_probability)) + self.right_offset)
+
+
+class RewriterSettings(WeightSettings):
+    """Settings in the rewriter's weight file.
+
+    Attributes:
+        shape: Of the heads.
+        words: Function words, in order.
+        rule: When a query is left as it is.
+    """
+
+    component = "rewriter"
+
+    format: int = 2
+    shape: RewriterShape
+    words: tuple[str, ...]
+    rule: KeepRule
 
 
 def logit(probability: float) -> float:

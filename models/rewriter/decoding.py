@@ -1,4 +1,4 @@
-"""Finds the most probable chain of choices: a beam over edits and their segments."""
+"""Beam search for the most probable chain of edits and their segments."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -11,20 +11,20 @@ from .features import Features
 from .network import NOWHERE, Encoded, RewriterNetwork
 
 _CANDIDATES = 12
-"""Choices looked at in each step; spans of the same text among them are one."""
+"""Most probable choices of a step; those with the same text count as one."""
 
-_OTHERS = 3
+_ALTERNATIVES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class DecodingLimits:
-    """How far a chain goes.
+    """Bounds of the search.
 
     Attributes:
         beam: Chains kept for each query.
         edits: Edits of a rewrite, at most.
         segments: Segments of an edit, at most.
-        keep_from: No edit is looked for where the network is so sure, or surer, that the query needs none.
+        keep_from: The search ends without an edit from this probability on that the query needs none.
     """
 
     beam: int = 4
@@ -35,26 +35,26 @@ class DecodingLimits:
 
 @dataclass(frozen=True, slots=True)
 class Filling:
-    """How sure the segments of an edit are.
+    """Probabilities of the segments of an edit.
 
     Attributes:
-        probabilities: Of each segment among all that could be written there.
-        others: Spans that could have come first, with their probabilities, best first.
+        probabilities: Of each segment among all candidates.
+        alternatives: Other spans for the first segment, with their probabilities, best first.
     """
 
     probabilities: tuple[float, ...] = ()
-    others: tuple[tuple[Segment, float], ...] = ()
+    alternatives: tuple[tuple[Segment, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """How a query would best be rewritten, and whether it should be.
+    """The best edits of a query, and the probability that it needs none.
 
     Attributes:
-        edits: In order; none where no edit is possible, or none was looked for.
-        log_probability: Of all edits together, given that there are any.
+        edits: In order; empty where no edit is possible or the search ended without one.
+        log_probability: Of all edits together, given that the query needs one.
         edit_log_probabilities: Of each edit, its place and its segments together.
-        keep_probability: That the query needs no edit, as the network says it.
+        keep_probability: Of the network, uncalibrated: that the query needs no edit.
         fillings: Of each edit.
     """
 
@@ -85,7 +85,7 @@ def decode(
         network: Without dropout (`eval`).
         encoded: What `network.encode` gave for `features`.
         features: Of the rows.
-        limits: How far a chain goes.
+        limits: Of the search.
     """
     chains = [[_Chain(row)] for row in range(len(features))]
     keep = [0.0] * len(features)
@@ -103,7 +103,7 @@ def decode(
             if not row:  # no edit is possible
                 row = [_Chain(number, is_done=True)]
             best = sorted(row, key=lambda chain: -chain.score)[: limits.beam]
-            # behind a finished chain that leads, no other can win: scores only fall
+            # scores only fall, so no other chain can overtake a finished one that leads
             chains[number] = best[:1] if best[0].is_done else best
     return [
         Rewrite(row[0].edits, row[0].score, row[0].scores, keep[number], row[0].fillings)
@@ -139,7 +139,7 @@ def _place(
         given_edit = 0.0
         if chain.edits:
             grown.append(replace(chain, score=chain.score + stop_score, is_done=True))
-        else:  # whether to edit at all is decided apart from how
+        else:  # whether to edit at all is a decision of its own
             keep[chain.row] = math.exp(stop_score)
             if keep[chain.row] >= limits.keep_from:
                 grown.append(replace(chain, is_done=True))
@@ -208,8 +208,12 @@ def _fill(
             filled, filling = edit, chain.fillings[-1]
             if segment is not None:
                 filled = replace(edit, segments=(*edit.segments, segment))
-                others = filling.others if edit.segments else _others(merged.values(), segment, len(source.units))
-                filling = Filling((*filling.probabilities, math.exp(value)), others)
+                alternatives = (
+                    filling.alternatives
+                    if edit.segments
+                    else _alternatives(merged.values(), segment, len(source.units))
+                )
+                filling = Filling((*filling.probabilities, math.exp(value)), alternatives)
             grown.append(
                 replace(
                     chain,
@@ -223,32 +227,32 @@ def _fill(
     return grown
 
 
-def _others(
+def _alternatives(
     choices: Iterable[tuple[Segment | None, float]], chosen: Segment, units: int
 ) -> tuple[tuple[Segment, float], ...]:
-    spans = [(one, math.exp(value)) for one, value in choices if one and one != chosen and one.start < units]
-    return tuple(sorted(spans, key=lambda span: -span[1])[:_OTHERS])
+    spans = [(span, math.exp(value)) for span, value in choices if span and span != chosen and span.start < units]
+    return tuple(sorted(spans, key=lambda item: -item[1])[:_ALTERNATIVES])
 
 
-def _before(edits: Sequence[Edit], mine: int, padded: int) -> tuple[int, int, int, int]:
+def _before(edits: Sequence[Edit], units: int, padded: int) -> tuple[int, int, int, int]:
     if not edits:
         return (NOWHERE,) * 4
-    return (edits[-1].start, edits[-1].stop, *last_segment(edits[-1].segments[:1], mine, padded))
+    return (edits[-1].start, edits[-1].stop, *last_segment(edits[-1].segments[:1], units, padded))
 
 
-def last_segment(segments: Sequence[Segment], mine: int, padded: int) -> tuple[int, int]:
-    """The last segment as the network is told of it: first and last unit, words counted behind the padded units.
+def last_segment(segments: Sequence[Segment], units: int, padded: int) -> tuple[int, int]:
+    """First and last unit of the last segment, as the network reads them; words are counted after the padded units.
 
     Args:
         segments: Of an edit.
-        mine: Context units of the row.
+        units: Context units of the row.
         padded: Context units of the batch.
     """
     if not segments:
         return NOWHERE, NOWHERE
     segment = segments[-1]
-    if segment.start >= mine:
-        return (segment.start - mine + padded,) * 2
+    if segment.start >= units:
+        return (segment.start - units + padded,) * 2
     return segment.start, segment.stop - 1
 
 

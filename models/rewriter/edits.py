@@ -1,10 +1,10 @@
-"""The label space: a rewrite is a few edits of the query, each filled with copied context spans or function words."""
+"""The label space: a rewrite is a few edits of the query, each filled with copied context spans and function words."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..body.edit_units import Unit, split_units
+from ..body.edit_units import EditUnit, split_edit_units
 
 _NO_SPACE_BEFORE = re.compile(r"['’.,;:!?%)\]}，。；：！？、）】」』]")
 _NO_SPACE_AFTER = re.compile(r"[(\[{#$（【「『]")
@@ -16,8 +16,8 @@ class Segment:
     """One copied span or one word.
 
     Attributes:
-        start: Index of its first unit in `Source.units`, or of a word (counted behind the units).
-        stop: Index behind its last.
+        start: Index of its first unit in `Source.units`; words are counted after the units.
+        stop: Index after its last unit.
     """
 
     start: int
@@ -26,7 +26,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Query units `start` to `stop` (half open, empty for an insertion) give way to `segments`."""
+    """Replaces the query units `start` to `stop` (half open, empty for an insertion) by `segments`."""
 
     start: int
     stop: int
@@ -35,24 +35,24 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What can be copied: context turns, oldest first, and a fixed list of function words behind them.
+    """The texts to copy from: context turns, oldest first, and a fixed list of function words.
 
     Attributes:
         turns: The texts.
-        units: Units of all turns in order; offsets are into the unit's own turn.
+        units: Of all turns in order; offsets are into the unit's own turn.
         turn_of: The turn of each unit; a span never crosses turns.
-        words: Function words that no context needs to hold.
+        words: Function words, which need not be in the context.
     """
 
     turns: tuple[str, ...]
-    units: tuple[Unit, ...]
+    units: tuple[EditUnit, ...]
     turn_of: tuple[int, ...]
     words: tuple[str, ...]
 
     @classmethod
     def of(cls, turns: Sequence[str], words: Sequence[str] = ()) -> "Source":
         """Splits turns into units."""
-        split = [split_units(turn) for turn in turns]
+        split = [split_edit_units(turn) for turn in turns]
         return cls(
             turns=tuple(turns),
             units=tuple(unit for units in split for unit in units),
@@ -61,13 +61,13 @@ class Source:
         )
 
     def key(self, segment: Segment) -> tuple[str, ...]:
-        """What a segment says; equal for spans that read alike."""
+        """The folded text of a segment: equal for spans that differ in case, width or script only."""
         if segment.start >= len(self.units):
             return (self.words[segment.start - len(self.units)],)
         return tuple(unit.key for unit in self.units[segment.start : segment.stop])
 
     def text(self, segment: Segment) -> str:
-        """A segment as it is written in its turn."""
+        """The text of a segment, as it is written in its turn."""
         if segment.start >= len(self.units):
             return self.words[segment.start - len(self.units)]
         first, last = self.units[segment.start], self.units[segment.stop - 1]
@@ -75,17 +75,17 @@ class Source:
 
 
 def written(source: Source, segments: Sequence[Segment]) -> str:
-    """Segments as one text."""
+    """The text of several segments."""
     text = ""
     for segment in segments:
         text = joined(text, source.text(segment))
     return text
 
 
-def apply_edits(query: str, units: Sequence[Unit], source: Source, edits: Sequence[Edit]) -> str:
+def apply_edits(query: str, units: Sequence[EditUnit], source: Source, edits: Sequence[Edit]) -> str:
     """The query with all edits made; they are in order and do not touch."""
     text = ""
-    position = 0  # of the first unit that is not written yet
+    position = 0  # of the first unit that is not copied yet
     for edit in edits:
         text = joined(text, _kept(query, units[position : edit.start]))
         text = joined(text, written(source, edit.segments))
@@ -106,5 +106,5 @@ def joined(left: str, right: str) -> str:
     return left + right if tight else f"{left} {right}"
 
 
-def _kept(query: str, units: Sequence[Unit]) -> str:
+def _kept(query: str, units: Sequence[EditUnit]) -> str:
     return query[units[0].start : units[-1].end] if units else ""

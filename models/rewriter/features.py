@@ -1,11 +1,11 @@
-"""What the network reads: token ids of a query in its conversation, and where each unit lies among them."""
+"""Network inputs: the token ids of a query in its conversation, and the tokens of each unit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..body.edit_units import Unit, UnitTokenizer, split_units
+from ..body.edit_units import EditUnit, EditUnitTokenizer, split_edit_units
 from ..body.token_rows import Indices, RowBuilder
 from .edits import Source
 
@@ -20,17 +20,17 @@ class Features:
 
     Attributes:
         query: The text.
-        units: Its units; behind `MAX_QUERY_UNITS` the text stays as it is.
-        source: The context that was kept, with its words.
+        units: The first `MAX_QUERY_UNITS`; text after them is never edited.
+        source: The context that was kept, and the function words.
         input_ids: Shape (tokens,).
-        covers: Shape (tokens, 2): the piece that covers each token and its place in it (`units.Cover`).
+        covers: Shape (tokens, 2): the piece that covers each token and its place in it (`edit_units.Cover`).
         query_start: Position of the first token of the query; the one before it separates it from the context.
         context_tokens: Shape (context units, 2), positions of the first and the last token of each.
         query_tokens: Shape (query units, 2), likewise.
     """
 
     query: str
-    units: tuple[Unit, ...]
+    units: tuple[EditUnit, ...]
     source: Source
     input_ids: Indices
     covers: Indices
@@ -47,15 +47,15 @@ class Features:
 class FeatureReader:
     """Builds features.
 
-    The first turn and the latest ones that fit are kept: the first names the topic, and what long-term memory offers is
-    put there.
+    The first turn and the latest ones that fit are kept: the first names the topic, or holds the names from long-term
+    memory.
 
     Args:
-        tokenizer: The body's.
+        tokenizer: Of the body.
         words: Function words that can be written without being in the context.
     """
 
-    def __init__(self, tokenizer: UnitTokenizer, words: Sequence[str]) -> None:
+    def __init__(self, tokenizer: EditUnitTokenizer, words: Sequence[str]) -> None:
         self._tokenizer = tokenizer
         self._words = tuple(words)
 
@@ -63,12 +63,13 @@ class FeatureReader:
         """Features of one query; `turns` are its context, oldest first."""
         tokenizer = self._tokenizer
         source = Source.of(self._fitting([turn for turn in turns if turn]), self._words)
-        units = split_units(query)[:MAX_QUERY_UNITS]
+        units = split_edit_units(query)[:MAX_QUERY_UNITS]
         row = RowBuilder(tokenizer)
         context = [np.empty((0, 2), np.int64)]
         for number, turn in enumerate(source.turns):
-            mine = [unit for unit, of in zip(source.units, source.turn_of, strict=True) if of == number]
-            context.append(row.add(tokenizer.ids(turn, mine), tokenizer.covers(turn, mine)))
+            units_of_turn = [unit for unit, of in zip(source.units, source.turn_of, strict=True) if of == number]
+            ids, covers = tokenizer.ids(turn, units_of_turn), tokenizer.covers(turn, units_of_turn)
+            context.append(row.add(ids, covers))
         query_start = len(row)
         places = row.add(tokenizer.ids(query, units), tokenizer.covers(query, units))
         return Features(
@@ -98,11 +99,11 @@ class FeatureReader:
         return [head, *reversed(kept)]
 
     def _length(self, turn: str) -> int:
-        return 1 + sum(map(len, self._tokenizer.ids(turn, split_units(turn))))
+        return 1 + sum(map(len, self._tokenizer.ids(turn, split_edit_units(turn))))
 
     def _cut(self, turn: str, tokens: int) -> str:
-        """The head of a turn that is no longer than so many tokens, its separator counted."""
-        units = split_units(turn)
+        """The beginning of a turn, of at most so many tokens with its separator."""
+        units = split_edit_units(turn)
         left = tokens - 1
         for number, pieces in enumerate(self._tokenizer.ids(turn, units)):
             left -= len(pieces)

@@ -1,29 +1,30 @@
-"""The network: the e5 body, a head that chooses which query units give way, and one that chooses what is copied there.
+"""The network: the e5 body, a head for the place of each edit, and one for the spans that are copied there.
 
-A rewrite is read from left to right as a chain of choices: where the next edit is, or that there is none (so "leave the
-query as it is" is the first choice of the chain and has its own probability), and, inside an edit, which span comes
-next, or that it is complete. Each choice is one softmax over everything that could be chosen, so a span is scored as a
-whole, by start, end, the two together and its width.
+A rewrite is a chain of choices from left to right: the place of the next edit, or that there is none (so "leave the
+query as it is" is the first choice of the chain and has a probability of its own), and, inside an edit, the next span,
+or that the edit is complete. Each choice is one softmax over all candidates, so a span is scored as a whole, by its
+start, its end, both together and its width.
 
-This module needs torch: it is loaded by what builds a network, never by importing the package.
+This module imports torch: it is imported where a network is built, never with its package.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ..body.word_embedding import WordEmbedding
+from memory.values.base import Value
+
+from ..body.network_parts import WordEmbedding, gather_states
 
 NOWHERE = -1
 _MASKED = -1e9
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkShape:
-    """What the heads are built from.
+class RewriterShape(Value):
+    """Sizes of the heads.
 
     Attributes:
         hidden: Width of the body.
@@ -43,14 +44,10 @@ class NetworkShape:
     pointer: int = 192
     steps: int = 5
 
-    def as_dict(self) -> dict[str, int]:
-        """For a file."""
-        return asdict(self)
-
 
 @dataclass(slots=True)
 class Encoded:
-    """What the body gives for a batch, in the form that the heads read.
+    """The body's output for a batch, in the form that the heads read.
 
     Attributes:
         boundaries: Shape (batch, query units + 1, 2 · hidden): the tokens on both sides of each gap of the query.
@@ -84,10 +81,10 @@ class RewriterNetwork(nn.Module):
 
     Args:
         body: A `BertModel` without a pooler.
-        shape: What the heads are built from.
+        shape: Sizes of the heads.
     """
 
-    def __init__(self, body: nn.Module, shape: NetworkShape) -> None:
+    def __init__(self, body: nn.Module, shape: RewriterShape) -> None:
         super().__init__()
         self.body = body
         self.shape = shape
@@ -123,7 +120,7 @@ class RewriterNetwork(nn.Module):
             nn.init.normal_(embedding.weight, std=0.05)
 
     def encode(self, batch: Mapping[str, Tensor]) -> Encoded:
-        """Runs the body.
+        """Runs the body on a batch (`inference.collate`).
 
         Args:
             batch: `input_ids`, `attention_mask`, `token_type_ids`, each (batch, tokens); `covers`
@@ -136,9 +133,9 @@ class RewriterNetwork(nn.Module):
             token_type_ids=batch["token_type_ids"],
         ).last_hidden_state.float()  # (batch, tokens, hidden)
         states = self.dropout(states)
-        boundaries = _gather(states, batch["gap_tokens"]).flatten(2)
-        starts = _gather(states, batch["context_tokens"][..., 0])
-        ends = _gather(states, batch["context_tokens"][..., 1])
+        boundaries = gather_states(states, batch["gap_tokens"]).flatten(2)
+        starts = gather_states(states, batch["context_tokens"][..., 0])
+        ends = gather_states(states, batch["context_tokens"][..., 1])
         pair = torch.einsum("bup,bkp->buk", self.pair_start(starts), self.pair_end(ends))
         last = _last(starts.shape[1], self.shape.span, states.device)
         return Encoded(
@@ -156,16 +153,16 @@ class RewriterNetwork(nn.Module):
         )
 
     def place_scores(self, encoded: Encoded, rows: Tensor, steps: Tensor, previous: Tensor) -> Tensor:
-        """Log-probabilities of the next edit's place.
+        """Log-probabilities of the place of the next edit.
 
         Args:
             encoded: The batch.
             rows: Shape (choices,): the row of the batch that each choice belongs to.
-            steps: Shape (choices,): how many edits were made before.
+            steps: Shape (choices,): number of edits before this one.
             previous: Shape (choices, 4): gaps and first segment of the edit before; `NOWHERE` at the first.
 
         Returns:
-            Shape (choices, gaps · (deleted + 1) + 1): edits by left gap and width, and last that there is none.
+            Shape (choices, gaps · (deleted + 1) + 1): edits by left gap and width; the last column: no further edit.
         """
         left, right = encoded.left, encoded.right
         gaps, widths = left.shape[1], self.shape.deleted + 1
@@ -180,7 +177,7 @@ class RewriterNetwork(nn.Module):
         pairs = left[:, :, None] + right[:, ends.clamp(max=gaps - 1)] + self.place_width.weight
         scores = self.place_score(functional.gelu(pairs[rows] + step[:, None, None])).squeeze(-1)
         allowed = ends < encoded.gaps[rows][:, None, None]
-        # an edit that touches the one before it would be the same edit
+        # an edit that touches the previous one would be part of it
         first = torch.where(is_later, previous[:, 1] + 1, 0)
         allowed &= torch.arange(gaps, device=left.device)[None, :, None] >= first[:, None, None]
         scores = scores.masked_fill(~allowed, _MASKED).flatten(1)
@@ -193,12 +190,12 @@ class RewriterNetwork(nn.Module):
             encoded: The batch.
             rows: Shape (choices,): the row of the batch that each choice belongs to.
             places: Shape (choices, 2): the gaps around the edit.
-            steps: Shape (choices,): how many segments the edit has already.
+            steps: Shape (choices,): number of segments that the edit has.
             previous: Shape (choices, 2): the last of them, or `NOWHERE`.
 
         Returns:
-            Shape (choices, context units · span + words + 1): spans by start and width, words, and last that the edit
-            is complete.
+            Shape (choices, context units · span + words + 1): spans by start and width, then words; the last
+            column: the edit is complete.
         """
         units, widths = encoded.spans.shape[1:]
         around = torch.cat([encoded.boundaries[rows, places[:, 0]], encoded.boundaries[rows, places[:, 1]]], dim=-1)
@@ -232,10 +229,3 @@ def _last(units: int, widths: int, device: torch.device) -> Tensor:
     """The last unit of every span by start and width, cut at the end; shape (units, widths)."""
     last = torch.arange(units, device=device)[:, None] + torch.arange(widths, device=device)
     return last.clamp(max=units - 1)
-
-
-def _gather(states: Tensor, positions: Tensor) -> Tensor:
-    """States at positions: (batch, tokens, hidden) and (batch, …) give (batch, …, hidden)."""
-    flat = positions.flatten(1)
-    gathered = states.gather(1, flat[..., None].expand(-1, -1, states.shape[-1]))
-    return gathered.view(*positions.shape, states.shape[-1])

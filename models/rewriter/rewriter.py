@@ -1,4 +1,4 @@
-"""Rewrites queries with the shipped weights: what a deployment holds."""
+"""The rewriter that ships: the trained network, and the QueryRewriter port over it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
+from memory.ports.language import Priority, QueryRewriter
 from memory.values.rewrites import Antecedent, Replacement, RewriteRequest, RewriteResult
 
-from ..body.weight_file_model import WeightFileModel
+from ..batching.batched_model import BatchedModel
+from ..batching.queue import BatchLimits
+from ..body.trained_network import TrainedNetwork
 
 if TYPE_CHECKING:
     from .decisions import KeepRule
@@ -17,12 +20,31 @@ if TYPE_CHECKING:
     from .inference import Rewritten
     from .network import RewriterNetwork
 
-_NAMES_APART = "、"
+_NAME_SEPARATOR = "、"
+
+
+class BatchedRewriter(QueryRewriter):
+    """A trained rewriter with a batcher in front: concurrent callers share batches.
+
+    Args:
+        rewriter: Its weights are read here; see `BatchedModel` for weights that cannot be read.
+        limits: Bounds of a batch and of the queue; by default those for a CPU.
+    """
+
+    def __init__(self, rewriter: "TrainedRewriter", *, limits: BatchLimits | None = None) -> None:
+        warm_up = RewriteRequest(query="它多少錢？", turns=("我買了一台 AI-Box。",))
+        self.model = BatchedModel(rewriter.component, rewriter, warm_up=warm_up, limits=limits)
+
+    @override
+    async def rewrite(
+        self, requests: Sequence[RewriteRequest], *, priority: Priority = Priority.INTERACTIVE
+    ) -> list[RewriteResult]:
+        return await self.model.submit(requests, priority)
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedRewrite:
-    """A request with what the network reads of it."""
+    """A request with the network's input."""
 
     request: RewriteRequest
     features: "Features"
@@ -34,107 +56,102 @@ class PreparedRewrite:
 
 
 @dataclass(frozen=True, slots=True)
-class _Loaded:
+class _Parts:
     network: "RewriterNetwork"
     reader: "FeatureReader"
     pad_id: int
     rule: "KeepRule"
 
 
-class Rewriter(WeightFileModel[_Loaded]):
+class TrainedRewriter(TrainedNetwork[_Parts]):
     """Rewrites batches of queries; safe to call from several threads, which take turns.
 
-    The weights are read at the first call.
-
-    Args:
-        weights: The weight file (`weights.save_weights`).
-        cache: Where prepared models are kept.
-        device: `cpu` or `cuda`.
-        threads: CPU threads in the whole process; None leaves torch as it is.
+    The weights are read at the first call. The arguments are those of `TrainedNetwork`.
     """
 
     component = "rewriter"
 
     def prepare(self, requests: Sequence[RewriteRequest]) -> list[PreparedRewrite]:
-        """Tokenises requests in order; several threads may do so at a time.
+        """Tokenises requests in order.
 
         Raises:
-            ModelUnavailable: See `load`.
+            ModelUnavailable: The weight file or the body is missing or broken.
         """
-        loaded = self.parts()
-        return [PreparedRewrite(one, loaded.reader.read(turns_of(one), one.query)) for one in requests]
+        reader = self.parts().reader
+        return [PreparedRewrite(request, reader.read(turns_of(request), request.query)) for request in requests]
 
     def forward(self, prepared: Sequence[PreparedRewrite]) -> list[RewriteResult]:
         """Rewrites prepared requests in order.
 
         Raises:
-            ModelUnavailable: See `load`.
+            ModelUnavailable: The weight file or the body is missing or broken.
         """
         from .decoding import DecodingLimits
         from .inference import rewrite_all
 
-        loaded = self.parts()
-        limits = DecodingLimits(keep_from=loaded.rule.keep_from)
+        parts = self.parts()
+        limits = DecodingLimits(keep_from=parts.rule.keep_from)
         with self._lock:
-            found = rewrite_all(loaded.network, [one.features for one in prepared], pad_id=loaded.pad_id, limits=limits)
-        return [result_of(one.request, each, loaded.rule) for one, each in zip(prepared, found, strict=True)]
+            rewritten = rewrite_all(
+                parts.network, [rewrite.features for rewrite in prepared], pad_id=parts.pad_id, limits=limits
+            )
+        return [
+            result_of(rewrite.request, output, parts.rule) for rewrite, output in zip(prepared, rewritten, strict=True)
+        ]
 
     def rewrite(self, requests: Sequence[RewriteRequest]) -> list[RewriteResult]:
-        """Rewrites queries in order.
-
-        Raises:
-            ModelUnavailable: See `load`.
-        """
+        """`prepare` and `forward` in one call."""
         return self.forward(self.prepare(requests))
 
     @override
-    def _load(self) -> _Loaded:
+    def _load(self) -> _Parts:
         from ..assets.compact_vocabulary import open_vocabulary
-        from ..body.edit_units import UnitTokenizer
+        from ..assets.weight_files import read_settings
+        from ..body.edit_units import EditUnitTokenizer
+        from .decisions import RewriterSettings
         from .features import FeatureReader
         from .network import RewriterNetwork
-        from .weights import read_settings
 
-        settings = read_settings(self._weights)
+        settings = read_settings(self._weights, RewriterSettings)
         network, body = self._load_network(lambda body: RewriterNetwork(body, settings.shape), body=settings.body)
-        tokenizer = UnitTokenizer(open_vocabulary(body, self._cache), simplified=True)
-        return _Loaded(network, FeatureReader(tokenizer, settings.words), tokenizer.pad_id, settings.rule)
+        tokenizer = EditUnitTokenizer(open_vocabulary(body, self._cache), simplified=True)
+        return _Parts(network, FeatureReader(tokenizer, settings.words), tokenizer.pad_id, settings.rule)
 
 
 def joined_names(names: Sequence[str]) -> str:
-    """What long-term memory offers, as the turn that the network reads first."""
-    return _NAMES_APART.join(names)
+    """Names from long-term memory, as one text: the network reads it as the first turn."""
+    return _NAME_SEPARATOR.join(names)
 
 
 def turns_of(request: RewriteRequest) -> list[str]:
-    """The turns that the network reads: the names, where there are any, and the conversation."""
+    """The turns that the network reads: the names, if there are any, and the conversation."""
     return [joined_names(request.names), *request.turns] if request.names else list(request.turns)
 
 
-def result_of(request: RewriteRequest, found: "Rewritten", rule: "KeepRule") -> RewriteResult:
-    """What a caller is told of a rewrite, with offsets into the texts of its request."""
-    rewrite = found.rewrite
+def result_of(request: RewriteRequest, rewritten: "Rewritten", rule: "KeepRule") -> RewriteResult:
+    """The result of a rewrite, with offsets into the texts of its request."""
+    rewrite = rewritten.rewrite
     keep = rule.keep_probability(rewrite)
     kept = rule.keeps(rewrite)
-    replacements = () if kept else tuple(replacements_of(request, found, rule))
+    replacements = () if kept else tuple(replacements_of(request, rewritten, rule))
     return RewriteResult(
-        text=found.text(rule),
+        text=rewritten.text(rule),
         replacements=replacements,
         keep_probability=keep,
-        confidence=keep if kept else (1.0 - keep) * min(one.confidence for one in replacements),
+        confidence=keep if kept else (1.0 - keep) * min(replacement.confidence for replacement in replacements),
     )
 
 
-def replacements_of(request: RewriteRequest, found: "Rewritten", rule: "KeepRule") -> list[Replacement]:
+def replacements_of(request: RewriteRequest, rewritten: "Rewritten", rule: "KeepRule") -> list[Replacement]:
     """The edits of a rewrite as offsets into the texts of its request."""
     from .edits import written
 
-    source, units, rewrite = found.features.source, found.features.units, found.rewrite
-    places = _origins(request, source.turns)
+    source, units, rewrite = rewritten.features.source, rewritten.features.units, rewritten.rewrite
+    turn_numbers = _turn_numbers(request, source.turns)
 
     def antecedent(segment: "Segment", probability: float) -> Antecedent:
         first, last = source.units[segment.start], source.units[segment.stop - 1]
-        turn = places[source.turn_of[segment.start]]
+        turn = turn_numbers[source.turn_of[segment.start]]
         text = source.text(segment)
         return Antecedent(text=text, turn=turn, start=first.start, end=last.end, probability=probability)
 
@@ -152,18 +169,18 @@ def replacements_of(request: RewriteRequest, found: "Rewritten", rule: "KeepRule
                     if segment.start < len(source.units)
                 ),
                 confidence=rule.right_probability(score),
-                alternatives=tuple(antecedent(*other) for other in filling.others),
+                alternatives=tuple(antecedent(*alternative) for alternative in filling.alternatives),
             )
         )
     return replacements
 
 
-def _origins(request: RewriteRequest, kept: Sequence[str]) -> list[int | None]:
-    """The turn of the request that each turn that was read is (its head, where it was cut); None for the names."""
-    given = [(None, joined_names(request.names))] if request.names else []
-    numbered: list[tuple[int | None, str]] = [*given, *enumerate(request.turns)]
+def _turn_numbers(request: RewriteRequest, kept: Sequence[str]) -> list[int | None]:
+    """For each turn that the network reads its number in the request; None for the names."""
+    names = [(None, joined_names(request.names))] if request.names else []
+    numbered: list[tuple[int | None, str]] = [*names, *enumerate(request.turns)]
     numbered = [(number, turn) for number, turn in numbered if turn]
     if not kept:
         return []
-    # the first turn and the latest ones are read: see FeatureReader
+    # FeatureReader keeps the first turn and the latest ones
     return [numbered[0][0], *(number for number, _ in numbered[len(numbered) - len(kept) + 1 :])]

@@ -1,7 +1,7 @@
 """Turns scores into spans.
 
-Names that overlap: the one with the higher probability stays, so nothing is nested. A label's finer name is the most
-probable finer label of the same subtype on the same span, where that is more probable than not.
+Of names that overlap the one with the higher probability stays, so nothing is nested. A name's label is the most
+probable finer label of its subtype on the same span, where that is more probable than not, else the subtype.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,32 +11,13 @@ import torch
 from torch import Tensor
 
 from memory.values.mentions import EntitySubtype
+from memory.values.tagging import TaggedSpan
 
 from .features import Window
-from .labels import FINE_LABELS, LABELS, SUBTYPES
+from .labels import FINE_LABELS, LABELS, SUBTYPES, subtype_of
 
-_FINE = [
-    [number for number, label in enumerate(LABELS) if FINE_LABELS.get(label) is subtype] for subtype in SUBTYPES
-]  # of each subtype
-
-
-@dataclass(frozen=True, slots=True)
-class TaggedSpan:
-    """A name in a text.
-
-    Attributes:
-        start: Code-point offset of its first character.
-        end: Offset behind its last character.
-        subtype: What it names; None for a label that no memory keeps.
-        label: The finest label that is more probable than not.
-        score: Probability, 0 to 1.
-    """
-
-    start: int
-    end: int
-    subtype: EntitySubtype | None
-    label: str
-    score: float
+_FINE = [[number for number, label in enumerate(LABELS) if FINE_LABELS.get(label) is subtype] for subtype in SUBTYPES]
+"""Numbers of the finer labels of each subtype."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,28 +27,30 @@ class _Candidate:
     label: int
     score: float
 
+    def span(self, window: Window, label: str, subtype: EntitySubtype | None) -> TaggedSpan:
+        start, end = window.units[self.first].start, window.units[self.last].end
+        return TaggedSpan(start=start, end=end, label=label, subtype=subtype, score=min(self.score, 1.0))
+
 
 def decode_names(scores: Tensor, window: Window, thresholds: Mapping[EntitySubtype, float]) -> list[TaggedSpan]:
     """The names of a window by subtype, in text order.
 
     Args:
         scores: Shape (units, span, labels), of that window.
-        window: What was read.
+        window: Its units.
         thresholds: Least probability of each subtype.
     """
-    coarse = scores[..., : len(SUBTYPES)].sigmoid()
+    coarse = scores[..., : len(SUBTYPES)].sigmoid()  # (units, span, subtypes)
     least = torch.tensor([thresholds[subtype] for subtype in SUBTYPES], device=scores.device)
     spans = []
-    for one in _winners(_candidates(coarse, least)):
-        subtype = SUBTYPES[one.label]
+    for candidate in _without_overlaps(_candidates(coarse, least)):
+        subtype = SUBTYPES[candidate.label]
         label = subtype.value
-        if fine := _FINE[one.label]:
-            value, best = scores[one.first, one.last - one.first, fine].max(0)
+        if fine := _FINE[candidate.label]:
+            value, best = scores[candidate.first, candidate.last - candidate.first, fine].max(0)
             if value > 0:
                 label = LABELS[fine[int(best)]]
-        spans.append(
-            TaggedSpan(window.units[one.first].start, window.units[one.last].end, subtype, label, one.score)
-        )  # fmt: skip
+        spans.append(candidate.span(window, label, subtype))
     return spans
 
 
@@ -76,35 +59,33 @@ def decode_labels(scores: Tensor, window: Window, labels: Sequence[int]) -> list
 
     Args:
         scores: Shape (units, span, labels), of that window.
-        window: What was read.
+        window: Its units.
         labels: Numbers of the source's labels.
     """
-    chosen = scores[..., list(labels)].sigmoid()
+    probabilities = scores[..., list(labels)].sigmoid()  # (units, span, labels of the source)
     least = torch.full((len(labels),), 0.5, device=scores.device)
     spans = []
-    for one in _winners(_candidates(chosen, least)):
-        label = LABELS[labels[one.label]]
-        start, end = window.units[one.first].start, window.units[one.last].end
-        subtype = FINE_LABELS[label] if label in FINE_LABELS else EntitySubtype(label)
-        spans.append(TaggedSpan(start, end, subtype, label, one.score))
+    for candidate in _without_overlaps(_candidates(probabilities, least)):
+        label = LABELS[labels[candidate.label]]
+        spans.append(candidate.span(window, label, subtype_of(label)))
     return spans
 
 
 def _candidates(probabilities: Tensor, least: Tensor) -> list[_Candidate]:
-    found = (probabilities > least).nonzero()
-    values = probabilities[found[:, 0], found[:, 1], found[:, 2]].tolist()
+    places = (probabilities > least).nonzero()  # (candidates, 3)
+    values = probabilities[places[:, 0], places[:, 1], places[:, 2]].tolist()
     return [
         _Candidate(first, first + width, label, score)
-        for (first, width, label), score in zip(found.tolist(), values, strict=True)
+        for (first, width, label), score in zip(places.tolist(), values, strict=True)
     ]
 
 
-def _winners(candidates: Iterable[_Candidate]) -> list[_Candidate]:
-    taken: set[int] = set()
-    winners = []
-    for one in sorted(candidates, key=lambda one: (-one.score, one.first, one.last, one.label)):
-        units = range(one.first, one.last + 1)
-        if taken.isdisjoint(units):
-            taken.update(units)
-            winners.append(one)
-    return sorted(winners, key=lambda one: one.first)
+def _without_overlaps(candidates: Iterable[_Candidate]) -> list[_Candidate]:
+    covered: set[int] = set()
+    kept = []
+    for candidate in sorted(candidates, key=lambda item: (-item.score, item.first, item.last, item.label)):
+        units = range(candidate.first, candidate.last + 1)
+        if covered.isdisjoint(units):
+            covered.update(units)
+            kept.append(candidate)
+    return sorted(kept, key=lambda candidate: candidate.first)

@@ -1,17 +1,42 @@
-"""Runs a network over many texts."""
+"""Batches of windows, and the network run over many texts."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from .batches import collate
-from .decoding import TaggedSpan
+from memory.values.tagging import TaggedSpan
+
+from ..batching.engine import padded_batches
+from ..body.network_parts import evaluating
+from ..body.token_rows import padded
 from .features import Window, WindowReader
 from .network import NO_SOURCE, TaggerNetwork
 
 Decoder = Callable[[Tensor, Window], list[TaggedSpan]]
 _BATCH_TOKENS = 4096
+
+
+def collate(windows: Sequence[Window], sources: Sequence[int], *, pad_id: int) -> dict[str, Tensor]:
+    """A batch for `TaggerNetwork.forward`.
+
+    Args:
+        windows: At least one.
+        sources: Number of the data set of each window; `NO_SOURCE` for none.
+        pad_id: Token id of padding.
+    """
+    units = max(len(window.units) for window in windows)
+    unit_tokens = np.zeros((len(windows), units, 2), np.int64)
+    for row, window in enumerate(windows):
+        unit_tokens[row, : len(window.units)] = window.unit_tokens
+    arrays = {
+        **padded(windows, pad_id=pad_id),
+        "unit_tokens": unit_tokens,
+        "unit_counts": np.array([len(window.units) for window in windows], np.int64),
+        "sources": np.array(sources, np.int64),
+    }
+    return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
 
 def tag_all(
@@ -23,15 +48,15 @@ def tag_all(
     pad_id: int,
     source: int = NO_SOURCE,
 ) -> list[list[TaggedSpan]]:
-    """Tags texts in order, batched by length; the network is put into `eval` for it.
+    """Tags texts in order, in batches of like length.
 
     Args:
-        network: Trained.
+        network: In any mode; it runs in evaluation mode.
         reader: Cuts texts into windows.
-        texts: Any.
+        texts: Any number.
         decode: Turns the scores of a window, shape (units, span, labels), into spans.
         pad_id: Token id of padding.
-        source: Whose habits to follow.
+        source: Number of the data set whose annotation guidelines to follow.
     """
     return tag_windows(network, [reader.read(text) for text in texts], decode, pad_id=pad_id, source=source)
 
@@ -44,29 +69,13 @@ def tag_windows(
     pad_id: int,
     source: int = NO_SOURCE,
 ) -> list[list[TaggedSpan]]:
-    """Like `tag_all`, of texts that are cut into windows already."""
-    windows = [(number, window) for number, mine in enumerate(texts) for window in mine]
-    found: dict[int, list[TaggedSpan]] = {}
-    was_training = network.training
-    network.eval()
-    device = next(network.parameters()).device
-    with torch.inference_mode():
-        for chosen in _chunks(windows):
-            batch = collate([window for _, window in chosen], [source] * len(chosen), pad_id=pad_id)
-            scores = network({name: tensor.to(device) for name, tensor in batch.items()}).cpu()
-            for (number, window), mine in zip(chosen, scores, strict=True):
-                found.setdefault(number, []).extend(decode(mine[: len(window.units)], window))
-    network.train(was_training)
-    return [sorted(found.get(number, []), key=lambda span: span.start) for number in range(len(texts))]
-
-
-def _chunks(windows: Sequence[tuple[int, Window]]) -> Iterator[list[tuple[int, Window]]]:
-    """Batches of like length, of at most `_BATCH_TOKENS` padded tokens unless one window is longer."""
-    chunk: list[tuple[int, Window]] = []
-    for one in sorted(windows, key=lambda one: one[1].token_count):
-        if chunk and (len(chunk) + 1) * one[1].token_count > _BATCH_TOKENS:
-            yield chunk
-            chunk = []
-        chunk.append(one)
-    if chunk:
-        yield chunk
+    """Like `tag_all`, for texts that are windows already."""
+    windows = [(number, window) for number, text in enumerate(texts) for window in text]
+    spans: list[list[TaggedSpan]] = [[] for _ in texts]
+    with evaluating(network) as device:
+        for batch in padded_batches(windows, lambda item: item[1].token_count, max_tokens=_BATCH_TOKENS):
+            tensors = collate([window for _, window in batch], [source] * len(batch), pad_id=pad_id)
+            scores = network({name: tensor.to(device) for name, tensor in tensors.items()}).cpu()
+            for (number, window), window_scores in zip(batch, scores, strict=True):
+                spans[number] += decode(window_scores[: len(window.units)], window)
+    return [sorted(text_spans, key=lambda span: span.start) for text_spans in spans]

@@ -1,8 +1,8 @@
-"""The one label set: what any source marks, and which subtype of an entity it is.
+"""The label set of the tagger, and the entity subtype of each label.
 
-The subtypes themselves are labels, which every source is mapped to; the finer labels beside them are those that a
-source tells apart. What a source marks and a memory does not keep (positions, nominals such as 他妈妈, goods such as
-帽子, employers such as 公司, which name no particular thing) has no subtype. No source at hand marks times.
+The subtypes themselves are labels, to which every data set is mapped; the finer labels are those that some data set
+distinguishes. Labels of what is no entity (positions, nominals such as 他妈妈, goods such as 帽子, employers such as
+公司, which name no particular thing) have no subtype. None of the data sets marks times.
 """
 
 from memory.values.mentions import EntitySubtype
@@ -40,13 +40,13 @@ FINE_LABELS: dict[str, EntitySubtype | None] = {
 }
 """The finer labels, each with its subtype."""
 
-LABELS: tuple[str, ...] = (*(one.value for one in SUBTYPES), *FINE_LABELS)
+LABELS: tuple[str, ...] = (*(subtype.value for subtype in SUBTYPES), *FINE_LABELS)
 
 
 def subtype_of(label: str) -> EntitySubtype | None:
     """The subtype of a label.
 
     Raises:
-        KeyError: There is no such label.
+        ValueError: There is no such label.
     """
-    return FINE_LABELS[label] if label in FINE_LABELS else {one.value: one for one in SUBTYPES}[label]
+    return FINE_LABELS[label] if label in FINE_LABELS else EntitySubtype(label)

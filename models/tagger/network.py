@@ -4,28 +4,33 @@ A span's score is the sum of how well its ends go together (products of rotated 
 its first and its last token, and of its width; above 0 it is more probably a name than not. After "Global Pointer"
 (Su 2021/2022, efficient form), with several products instead of one.
 
-Sources mark differently what they call alike. A vector for the source, added to the input, tells the network whose
-habits to follow; without one it follows what they have in common, which is how it reads a chat.
+Data sets annotate the same types by different guidelines. A vector for the data set ("source"), added to the input,
+selects its guidelines; without one the network follows what they have in common, which is how it reads a chat.
 
-This module needs torch: it is loaded by what builds a network, never by importing the package.
+This module imports torch: it is imported where a network is built, never with its package.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 
 import torch
+from pydantic import field_validator
 from torch import Tensor, nn
+from typing_extensions import override
 
-from ..body.word_embedding import WordEmbedding
+from memory.values.base import Value
+from memory.values.mentions import EntitySubtype
+
+from ..assets.weight_files import WeightSettings
+from ..body.network_parts import WordEmbedding, gather_states
+from .labels import LABELS
 
 NO_SOURCE = 0
 MASKED = -1e4
 _NO_NAME = -6.0
 
 
-@dataclass(frozen=True, slots=True)
-class TaggerShape:
-    """What the head is built from.
+class TaggerShape(Value):
+    """Sizes of the head.
 
     Attributes:
         labels: How many there are.
@@ -43,9 +48,31 @@ class TaggerShape:
     products: int = 4
     width: int = 64
 
-    def as_dict(self) -> dict[str, int]:
-        """For a file."""
-        return asdict(self)
+
+class TaggerSettings(WeightSettings):
+    """Settings in the tagger's weight file.
+
+    Attributes:
+        shape: Of the head.
+        labels: Those that the network was trained for, in order.
+        sources: Names of the data sets whose annotation guidelines can be followed, from number 1.
+        thresholds: Least probability of each subtype.
+    """
+
+    component = "tagger"
+
+    format: int = 2
+    shape: TaggerShape
+    labels: tuple[str, ...] = LABELS
+    sources: tuple[str, ...]
+    thresholds: Mapping[EntitySubtype, float]
+
+    @field_validator("labels")
+    @classmethod
+    def _labels_are_known(cls, labels: tuple[str, ...]) -> tuple[str, ...]:
+        if labels != LABELS:
+            raise ValueError("the file was trained for other labels")
+        return labels
 
 
 class TaggerNetwork(nn.Module):
@@ -53,7 +80,7 @@ class TaggerNetwork(nn.Module):
 
     Args:
         body: A `BertModel` without a pooler.
-        shape: What the head is built from.
+        shape: Sizes of the head.
     """
 
     def __init__(self, body: nn.Module, shape: TaggerShape) -> None:
@@ -71,17 +98,18 @@ class TaggerNetwork(nn.Module):
         self.width_score = nn.Embedding(shape.span, shape.labels)
         self.words = WordEmbedding(shape.hidden)
         nn.init.normal_(self.sources.weight, std=0.02)
-        # The body's states are small and alike (what differs between tokens is a third of their length). Without wider
-        # products, and a start from "no span is a name", the first steps are spent on pushing all scores down, through
-        # the body too, from which it hardly recovers.
+        # The body's states are small and alike (the difference between tokens is a third of their length). Without
+        # wider products, and a start from "no span is a name", the first steps push all scores down, through the body
+        # too, from which training hardly recovers.
         for product in (self.first, self.last):
             nn.init.normal_(product.weight, std=0.06)
         nn.init.constant_(self.start_score.bias, _NO_NAME)
         nn.init.normal_(self.mix.weight, mean=shape.products**-0.5, std=0.1)
         nn.init.zeros_(self.width_score.weight)
 
+    @override
     def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """Scores.
+        """Scores of all spans.
 
         Args:
             batch: `input_ids` and `attention_mask` (batch, tokens); `covers` (batch, tokens, 2); `sources` (batch,);
@@ -93,13 +121,13 @@ class TaggerNetwork(nn.Module):
         """
         sources = batch["sources"]
         embedded = self.words(self.body, batch["input_ids"], batch["covers"])  # (batch, tokens, hidden)
-        told = self.sources(sources) * (sources != NO_SOURCE)[:, None]  # (batch, hidden)
+        source_vectors = self.sources(sources) * (sources != NO_SOURCE)[:, None]  # (batch, hidden)
         states = self.body(
-            inputs_embeds=embedded + told.to(embedded.dtype)[:, None], attention_mask=batch["attention_mask"]
+            inputs_embeds=embedded + source_vectors.to(embedded.dtype)[:, None], attention_mask=batch["attention_mask"]
         ).last_hidden_state.float()  # (batch, tokens, hidden)
         states = self.dropout(self.norm(states))
-        starts = _gather(states, batch["unit_tokens"][..., 0])  # (batch, units, hidden)
-        ends = _gather(states, batch["unit_tokens"][..., 1])
+        starts = gather_states(states, batch["unit_tokens"][..., 0])  # (batch, units, hidden)
+        ends = gather_states(states, batch["unit_tokens"][..., 1])
         units = starts.shape[1]
         last = torch.arange(units, device=states.device)[:, None] + torch.arange(self.shape.span, device=states.device)
         inside = last.clamp(max=units - 1)  # (units, span)
@@ -127,8 +155,3 @@ def _rotated(vectors: Tensor) -> Tensor:
     even, odd = vectors[..., 0::2], vectors[..., 1::2]
     cosine, sine = angles.cos(), angles.sin()
     return torch.cat([even * cosine - odd * sine, odd * cosine + even * sine], dim=-1)
-
-
-def _gather(states: Tensor, positions: Tensor) -> Tensor:
-    """States at positions: (batch, tokens, hidden) and (batch, units) give (batch, units, hidden)."""
-    return states.gather(1, positions[..., None].expand(-1, -1, states.shape[-1]))

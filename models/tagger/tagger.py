@@ -1,4 +1,4 @@
-"""Tags texts with the shipped weights: what a deployment holds."""
+"""The tagger that ships: the trained network, and the Tagger port over it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,19 +6,40 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
+from memory.ports.language import Priority, Tagger
 from memory.values.mentions import EntitySubtype
+from memory.values.tagging import TaggedSpan
 
-from ..body.weight_file_model import WeightFileModel
+from ..batching.batched_model import BatchedModel
+from ..batching.queue import BatchLimits
+from ..body.trained_network import TrainedNetwork
 
 if TYPE_CHECKING:
-    from .decoding import TaggedSpan
     from .features import Window, WindowReader
     from .network import TaggerNetwork
 
 
+class BatchedTagger(Tagger):
+    """A trained tagger with a batcher in front: concurrent callers share batches.
+
+    Args:
+        tagger: Its weights are read here; see `BatchedModel` for weights that cannot be read.
+        limits: Bounds of a batch and of the queue; by default those for a CPU.
+    """
+
+    def __init__(self, tagger: "TrainedTagger", *, limits: BatchLimits | None = None) -> None:
+        self.model = BatchedModel(tagger.component, tagger, warm_up="王小明 works in 台北。", limits=limits)
+
+    @override
+    async def tag(
+        self, texts: Sequence[str], *, priority: Priority = Priority.INTERACTIVE
+    ) -> list[tuple[TaggedSpan, ...]]:
+        return [tuple(spans) for spans in await self.model.submit(texts, priority)]
+
+
 @dataclass(frozen=True, slots=True)
 class PreparedText:
-    """A text as the network reads it: in windows, none where there is nothing in it."""
+    """A text in windows; a text without any unit has none."""
 
     windows: tuple["Window", ...]
 
@@ -29,71 +50,61 @@ class PreparedText:
 
 
 @dataclass(frozen=True, slots=True)
-class _Loaded:
+class _Parts:
     network: "TaggerNetwork"
     reader: "WindowReader"
     pad_id: int
     thresholds: Mapping[EntitySubtype, float]
 
 
-class Tagger(WeightFileModel[_Loaded]):
+class TrainedTagger(TrainedNetwork[_Parts]):
     """Tags batches of texts; safe to call from several threads, which take turns.
 
-    The weights are read at the first call.
-
-    Args:
-        weights: The weight file (`weights.save_weights`).
-        cache: Where prepared models are kept.
-        device: `cpu` or `cuda`.
-        threads: CPU threads in the whole process; None leaves torch as it is.
+    The weights are read at the first call. The arguments are those of `TrainedNetwork`.
     """
 
     component = "tagger"
 
     def prepare(self, texts: Sequence[str]) -> list[PreparedText]:
-        """Tokenises texts in order; several threads may do so at a time.
+        """Tokenises texts in order.
 
         Raises:
-            ModelUnavailable: See `load`.
+            ModelUnavailable: The weight file or the body is missing or broken.
         """
         reader = self.parts().reader
         return [PreparedText(tuple(reader.read(text))) for text in texts]
 
-    def forward(self, prepared: Sequence[PreparedText]) -> list[list["TaggedSpan"]]:
-        """The names of each prepared text, in text order; they do not overlap. Texts of like length share a batch.
+    def forward(self, prepared: Sequence[PreparedText]) -> list[list[TaggedSpan]]:
+        """The names of each prepared text, in text order and without overlaps.
 
         Raises:
-            ModelUnavailable: See `load`.
+            ModelUnavailable: The weight file or the body is missing or broken.
         """
         from .decoding import decode_names
         from .inference import tag_windows
 
-        loaded = self.parts()
+        parts = self.parts()
         with self._lock:
             return tag_windows(
-                loaded.network,
-                [one.windows for one in prepared],
-                lambda scores, window: decode_names(scores, window, loaded.thresholds),
-                pad_id=loaded.pad_id,
+                parts.network,
+                [text.windows for text in prepared],
+                lambda scores, window: decode_names(scores, window, parts.thresholds),
+                pad_id=parts.pad_id,
             )
 
-    def tag(self, texts: Sequence[str]) -> list[list["TaggedSpan"]]:
-        """Both steps at once.
-
-        Raises:
-            ModelUnavailable: See `load`.
-        """
+    def tag(self, texts: Sequence[str]) -> list[list[TaggedSpan]]:
+        """`prepare` and `forward` in one call."""
         return self.forward(self.prepare(texts))
 
     @override
-    def _load(self) -> _Loaded:
+    def _load(self) -> _Parts:
         from ..assets.compact_vocabulary import open_vocabulary
-        from ..body.edit_units import UnitTokenizer
+        from ..assets.weight_files import read_settings
+        from ..body.edit_units import EditUnitTokenizer
         from .features import WindowReader
-        from .network import TaggerNetwork
-        from .weights import read_settings
+        from .network import TaggerNetwork, TaggerSettings
 
-        settings = read_settings(self._weights)
+        settings = read_settings(self._weights, TaggerSettings)
         network, body = self._load_network(lambda body: TaggerNetwork(body, settings.shape), body=settings.body)
-        tokenizer = UnitTokenizer(open_vocabulary(body, self._cache), simplified=True)
-        return _Loaded(network, WindowReader(tokenizer), tokenizer.pad_id, settings.thresholds)
+        tokenizer = EditUnitTokenizer(open_vocabulary(body, self._cache), simplified=True)
+        return _Parts(network, WindowReader(tokenizer), tokenizer.pad_id, settings.thresholds)

@@ -10,7 +10,7 @@ import numpy as np
 from typing_extensions import override
 
 from memory.ports.language import Encoder, FloatMatrix, Priority, TextKind
-from models.encoder.encoder import EncoderEngine
+from models.encoder.engine import EncoderEngine
 from models.encoder.text_tokenizer import LONE_SURROGATES, TokenizedText
 
 _WORD_OR_HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]|[^\W\u3400-\u9fff\uf900-\ufaff]+|[^\w\s]")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from memory.ports.language import Priority, Reranker, check_reranked
-from models.body.edit_units import split_units
+from models.body.edit_units import split_edit_units
 
 
 class FakeReranker(Reranker):
@@ -20,5 +20,5 @@ class FakeReranker(Reranker):
     ) -> list[float]:
         check_reranked(passages)
         self.calls += 1
-        asked = {unit.key for unit in split_units(query)}
-        return [len(asked & {unit.key for unit in split_units(text)}) / max(1, len(asked)) for text in passages]
+        asked = {unit.key for unit in split_edit_units(query)}
+        return [len(asked & {unit.key for unit in split_edit_units(text)}) / max(1, len(asked)) for text in passages]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from models.assets.shipped_weights import SHIPPED
+from models.assets.weight_files import SHIPPED
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("memory", "models", "storage", "deployments", "jiyi")

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from deployments.host.cluster import free_ports
-from models.assets.shipped_weights import weight_file
+from models.assets.weight_files import shipped_weight_file
 from tests.e2e.conftest import Service
 
 pytestmark = pytest.mark.e2e
@@ -24,7 +24,7 @@ def service_of_other_models(tmp_path_factory: pytest.TempPathFactory) -> Iterato
     file = weights / "tagger.safetensors"
     file.write_bytes(b"what was tra1ned")
     file.with_suffix(".json").write_text(json.dumps({"sha256": hashlib.sha256(b"what was trained").hexdigest()}))
-    for part in (weight_file("reranker"), weight_file("reranker").with_suffix(".json")):
+    for part in (shipped_weight_file("reranker"), shipped_weight_file("reranker").with_suffix(".json")):
         shutil.copy(part, weights)
     home = tmp_path_factory.mktemp("home")
     settings = {"JIYI_HOME": str(home), "JIYI_MODELS__WEIGHTS": str(weights), "JIYI_MODELS__RERANKER": "builtin"}
@@ -65,7 +65,7 @@ def test_a_reranker_that_is_switched_on_reads_the_best_hits_again(service_of_oth
     assert figures["reranker_failures"] == 0
 
 
-@pytest.mark.skipif(not weight_file("tagger").exists(), reason="no tagger is shipped")
+@pytest.mark.skipif(not shipped_weight_file("tagger").exists(), reason="no tagger is shipped")
 def test_the_trained_tagger_names_things(service: Service) -> None:
     with service.client as client:
         reply = client.chat("王小明下週從台北搬到高雄。", user_id="tagged")
@@ -78,7 +78,7 @@ def test_the_trained_tagger_names_things(service: Service) -> None:
     assert sources["王小明"].startswith("tagger.")
 
 
-@pytest.mark.skipif(not weight_file("rewriter").exists(), reason="no rewriter is shipped")
+@pytest.mark.skipif(not shipped_weight_file("rewriter").exists(), reason="no rewriter is shipped")
 def test_the_trained_rewriter_reads_each_turn_with_what_came_before(service: Service) -> None:
     with service.client as client:
         client.chat("我昨天買了一台咖啡機。", user_id="rewritten")

@@ -10,7 +10,7 @@ import pytest
 from memory.ports.language import FloatMatrix, TextKind
 from models.assets.catalog import DEFAULT_MODEL, get_model
 from models.encoder.bert_engine import BertEngine
-from models.encoder.encoder import EncoderEngine
+from models.encoder.engine import EncoderEngine
 from models.encoder.sentence_layout import read_layout
 from models.encoder.sentence_transformer_engine import SentenceTransformerEngine
 from models.encoder.text_tokenizer import TokenizedText

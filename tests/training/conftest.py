@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from models.body.edit_units import UnitTokenizer
+from models.body.edit_units import EditUnitTokenizer
 from models.rewriter.features import FeatureReader
 
 
@@ -28,12 +28,12 @@ class ToyVocabulary:
 
 
 @pytest.fixture
-def tokenizer() -> UnitTokenizer:
-    return UnitTokenizer(ToyVocabulary())
+def tokenizer() -> EditUnitTokenizer:
+    return EditUnitTokenizer(ToyVocabulary())
 
 
 @pytest.fixture
-def reader(tokenizer: UnitTokenizer) -> FeatureReader:
+def reader(tokenizer: EditUnitTokenizer) -> FeatureReader:
     return FeatureReader(tokenizer, ["的", "of"])
 
 
@@ -61,10 +61,10 @@ def toy_network() -> Iterator[Any]:
     """A network small enough to learn a few rows in a second."""
     import torch
 
-    from models.rewriter.network import NetworkShape, RewriterNetwork
+    from models.rewriter.network import RewriterNetwork, RewriterShape
 
     torch.manual_seed(0)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    yield RewriterNetwork(toy_body(256), NetworkShape(hidden=32, words=2, span=6, deleted=2, place=32, pointer=16))
+    yield RewriterNetwork(toy_body(256), RewriterShape(hidden=32, words=2, span=6, deleted=2, place=32, pointer=16))
     torch.set_num_threads(threads)

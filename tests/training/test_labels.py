@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.body.edit_units import split_units
+from models.body.edit_units import split_edit_units
 from models.rewriter.edits import Segment, Source, apply_edits
 from training.rewriter.labels import Limits, derive
 from training.rewriter.metrics import units_of
@@ -74,10 +74,10 @@ def test_what_is_beyond_the_limits_is_not_exact(limits: Limits) -> None:
 def test_an_exact_derivation_gives_the_target(turns: list[str], query: str, target: str) -> None:
     source = Source.of(turns, WORDS)
     derivation = derive(query, target, source, Limits(span=9, deleted=9, segments=99, edits=99))
-    rewritten = apply_edits(query, split_units(query), source, derivation.first_choice())
+    rewritten = apply_edits(query, split_edit_units(query), source, derivation.first_choice())
     # Latin words can only be told apart in what is written by the space between them
     if derivation.exact and not any(letter in target for letter in "ab"):
         assert units_of(rewritten) == units_of(target)
-    reachable = {unit.key for text in [*turns, query, *WORDS] for unit in split_units(text)}
+    reachable = {unit.key for text in [*turns, query, *WORDS] for unit in split_edit_units(text)}
     if units_of(target) and not derivation.exact:
         assert not set(units_of(target)) <= reachable - set(units_of(query))

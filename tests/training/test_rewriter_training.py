@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from models.body.edit_units import UnitTokenizer
+from models.body.edit_units import EditUnitTokenizer
 from models.rewriter.decisions import KeepRule
 from models.rewriter.decoding import DecodingLimits
 from models.rewriter.edits import Segment
@@ -18,7 +18,7 @@ from training.rewriter.labels import Limits
 from training.rewriter.loss import chain_loss
 from training.rewriter.mix import Mix, MixOptions, Share, as_lost, as_renamed, copied_span, offered_names
 from training.rewriter.train import rewriting_task
-from training.shared.dropout import PooledDropout
+from training.shared.body import PooledDropout
 from training.shared.run import RunOptions, Task, TrainingRun
 
 LIMITS = Limits(span=6, deleted=2)
@@ -82,7 +82,7 @@ def test_probabilities_of_a_choice_sum_to_one(toy_network: RewriterNetwork, read
 
 
 def test_a_network_learns_a_few_rows_and_decodes_them(
-    toy_network: RewriterNetwork, reader: FeatureReader, tokenizer: UnitTokenizer, tmp_path: Path
+    toy_network: RewriterNetwork, reader: FeatureReader, tokenizer: EditUnitTokenizer, tmp_path: Path
 ) -> None:
     options = RunOptions(epochs=4, body_rate=3e-3, head_rate=3e-3, warmup=5, cooldown=0.2, decay=0.9, workers=2)
     mix = mix_of(
@@ -139,7 +139,7 @@ def test_a_long_context_keeps_its_first_turn_and_the_latest(reader: FeatureReade
 
 
 @pytest.mark.parametrize("query", ["", " ", "长" * 300])
-def test_any_query_is_rewritten(query: str, toy_network: RewriterNetwork, tokenizer: UnitTokenizer) -> None:
+def test_any_query_is_rewritten(query: str, toy_network: RewriterNetwork, tokenizer: EditUnitTokenizer) -> None:
     reader = FeatureReader(tokenizer, ["的", "of"])
     (found,) = rewrite_all(toy_network, [reader.read(["你好"], query[:200])], pad_id=1)
     assert found.text(KeepRule(threshold=0.0)) == query[:200]

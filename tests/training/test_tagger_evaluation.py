@@ -1,5 +1,5 @@
 from memory.values.mentions import EntitySubtype
-from models.tagger.decoding import TaggedSpan
+from memory.values.tagging import TaggedSpan
 from training.tagger.evaluate import Report, script_of, tag_by_rules
 from training.tagger.ner_files import MarkedText, NamedSpan
 from training.tagger.ner_metrics import Key, SpanScores
@@ -17,9 +17,9 @@ def test_the_own_task_counts_every_label_and_the_mapped_one_only_subtypes() -> N
     weibo = SETS["weibo"]
     found = [
         [
-            TaggedSpan(0, 2, EntitySubtype.PERSON, "person", 0.9),
-            TaggedSpan(5, 7, EntitySubtype.PLACE, "location", 0.9),
-            TaggedSpan(2, 3, EntitySubtype.CODE, "code", 0.9),
+            TaggedSpan(start=0, end=2, label="person", subtype=EntitySubtype.PERSON, score=0.9),
+            TaggedSpan(start=5, end=7, label="location", subtype=EntitySubtype.PLACE, score=0.9),
+            TaggedSpan(start=2, end=3, label="code", subtype=EntitySubtype.CODE, score=0.9),
         ]
     ]
     own = score_labels(marked_labels(WEIBO, weibo), found)
@@ -36,9 +36,9 @@ def test_a_type_without_a_label_is_no_name() -> None:
 
 def test_thresholds_are_the_best_of_the_rows_that_mark_all_names() -> None:
     spans = [
-        TaggedSpan(0, 1, EntitySubtype.PRODUCT, "product", 0.9),
-        TaggedSpan(2, 3, EntitySubtype.PRODUCT, "product", 0.45),
-        TaggedSpan(4, 5, EntitySubtype.PLACE, "place", 0.35),
+        TaggedSpan(start=0, end=1, label="product", subtype=EntitySubtype.PRODUCT, score=0.9),
+        TaggedSpan(start=2, end=3, label="product", subtype=EntitySubtype.PRODUCT, score=0.45),
+        TaggedSpan(start=4, end=5, label="place", subtype=EntitySubtype.PLACE, score=0.35),
     ]
     marked: list[set[Key]] = [{(0, 1, "product")}, {(2, 3, "product"), (4, 5, "place")}]
     covered = [frozenset({EntitySubtype.PRODUCT}), frozenset({EntitySubtype.PLACE})]

@@ -8,11 +8,10 @@ import pytest
 import torch
 
 from memory.values.mentions import EntitySubtype
-from models.body.edit_units import UnitTokenizer
-from models.tagger.batches import collate
+from models.body.edit_units import EditUnitTokenizer
 from models.tagger.decoding import decode_labels, decode_names
 from models.tagger.features import WindowReader
-from models.tagger.inference import tag_all
+from models.tagger.inference import collate, tag_all
 from models.tagger.labels import LABELS, SUBTYPES
 from models.tagger.network import TaggerNetwork, TaggerShape
 from training.shared.run import RunOptions, TrainingRun
@@ -42,7 +41,7 @@ EVIDENCE = Evidence.of(1, COVERAGE, ["person", "scene", "product"])
 
 
 @pytest.fixture
-def windows(tokenizer: UnitTokenizer) -> WindowReader:
+def windows(tokenizer: EditUnitTokenizer) -> WindowReader:
     return WindowReader(tokenizer)
 
 
@@ -179,9 +178,9 @@ def test_long_texts_are_cut_behind_sentences_and_keep_their_offsets(windows: Win
 
 
 def windows_units(text: str) -> list[Any]:
-    from models.body.edit_units import split_units
+    from models.body.edit_units import split_edit_units
 
-    return split_units(text)
+    return split_edit_units(text)
 
 
 def test_subtypes_are_the_first_labels() -> None:

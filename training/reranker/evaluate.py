@@ -29,7 +29,7 @@ from models.reranker.late_interaction import LateInteraction
 from models.reranker.network import RerankerNetwork, RerankerShape
 from models.reranker.pairs import PairReader
 from models.reranker.scorer import QueryPassage, probability
-from models.reranker.scoring import TokenVectors, score_all
+from models.reranker.scoring import score_all, token_vectors
 
 from ..shared.checkpoints import load_average, read_checkpoint
 from .metrics import MEASURES, Interval, interval, perfect, reordered
@@ -214,11 +214,11 @@ def _scorer(arguments: argparse.Namespace) -> Scorer | None:
     if has_fast_bf16():
         network.body.to(torch.bfloat16)  # as it is served
     network.to(arguments.device)
-    kept = TokenVectors(_REMEMBERED_TOKENS)
+    cache = token_vectors(_REMEMBERED_TOKENS)
 
     def score(pairs: Sequence[QueryPassage]) -> list[float]:
         read = [tokens for query, text in pairs for tokens in reader.read(query, [text])]
-        return [probability(one) for one in score_all(network, read, pad_id=pad_id, kept=kept)]
+        return [probability(one) for one in score_all(network, read, pad_id=pad_id, cache=cache)]
 
     return score
 

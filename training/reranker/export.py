@@ -12,10 +12,10 @@ import numpy as np
 
 from models.assets.catalog import DEFAULT_MODEL
 from models.assets.prepare import prepare_model
-from models.reranker.network import RerankerShape
+from models.reranker.network import RerankerSettings, RerankerShape
 from models.reranker.scoring import score_all
-from models.reranker.weights import RerankerSettings, save_weights
 
+from ..shared.weight_files import save_weights
 from .evaluate import UNTRAINED, load_checkpoint
 from .pools import Part, read_pools
 from .train import build
@@ -56,7 +56,7 @@ def main() -> None:
         pairs = reader.read(pool.question, [one.text for one in candidates])
         logits += score_all(network, pairs, pad_id=pad_id)
         gold += [one.gold for one in candidates]
-    settings = RerankerSettings(network.shape, choose_temperature(logits, gold), DEFAULT_MODEL)
+    settings = RerankerSettings(shape=network.shape, temperature=choose_temperature(logits, gold), body=DEFAULT_MODEL)
     size = save_weights(arguments.out, network, settings, prepare_model(DEFAULT_MODEL, arguments.cache))
     sys.stdout.write(f"{arguments.out}: {size / 1e6:.2f} MB, temperature {settings.temperature:.2f}\n")
 

@@ -15,13 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from models.assets.catalog import DEFAULT_MODEL
-from models.assets.e5_body import load_body
-from models.assets.prepare import prepare_model
 from models.reranker.network import RerankerNetwork, RerankerShape
 from models.reranker.pairs import PairReader, pad_id_of
 from models.reranker.scoring import score_all
 
+from ..shared.body import trainable_body
 from ..shared.learning_curve import Curve
 from ..shared.loop import chosen_options, prepare_torch, train_all, training_parser
 from ..shared.run import RunOptions, Task, TrainingRun
@@ -74,7 +72,7 @@ def main() -> None:
 
 def reranking_task(mix: Mix, shape: RerankerShape, pad_id: int) -> Task[RerankerNetwork, Choice]:
     """What a run learns."""
-    return Task(mix=mix, collate=partial(collate_choices, pad_id=pad_id), loss=choice_loss, shape=shape.as_dict())
+    return Task(mix=mix, collate=partial(collate_choices, pad_id=pad_id), loss=choice_loss, shape=shape.model_dump())
 
 
 def find_sets(names: str) -> dict[str, float]:
@@ -105,11 +103,8 @@ def build(cache: Path, shape: RerankerShape, *, attention: str = "sdpa") -> tupl
     """
     from tokenizers import Tokenizer
 
-    folder = prepare_model(DEFAULT_MODEL, cache)
+    body, folder = trainable_body(cache, attention=attention)
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    body = load_body(str(folder), attention=attention)
-    for layer in body.encoder.layer:
-        layer.attention.self.dropout.p = 0.0  # of little use in fine-tuning, and dear on a CPU
     return RerankerNetwork(body, shape), PairReader(tokenizer), pad_id_of(tokenizer)
 
 

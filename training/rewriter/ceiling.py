@@ -15,7 +15,7 @@ from rich.progress import track
 from rich.table import Table
 
 from models.rewriter.edits import Source
-from models.rewriter.network import NetworkShape
+from models.rewriter.network import RewriterShape
 
 from .data import DATA_SETS, Part, RewritingRow, load_rows
 from .labels import Limits, derive
@@ -34,7 +34,7 @@ def main() -> None:
     parser.add_argument("data", type=Path, help="folder of the query-rewriting data sets")
     parser.add_argument("--limit", type=int, default=None, help="reported rows of a set, at most")
     arguments = parser.parse_args()
-    shape = NetworkShape()
+    shape = RewriterShape()
     limits = Limits(span=shape.span, deleted=shape.deleted)
     table = Table("set", "licence", "train", "tune", "report", "complete", "reached", "no words", "one span")
     parts = {one: load_rows(arguments.data, one) for one in DATA_SETS}

@@ -23,8 +23,8 @@ from rich.table import Table
 from models.rewriter.decisions import KeepRule
 from models.rewriter.features import FeatureReader
 from models.rewriter.inference import Rewritten, rewrite_all
-from models.rewriter.network import NetworkShape, RewriterNetwork
-from models.rewriter.rewriter import Rewriter, result_of, turns_of
+from models.rewriter.network import RewriterNetwork, RewriterShape
+from models.rewriter.rewriter import TrainedRewriter, result_of, turns_of
 
 from ..shared.checkpoints import load_average, read_checkpoint
 from .data import Part, RewritingRow, as_traditional, find_sets, load_rows
@@ -38,7 +38,7 @@ _WITH_INTERVAL = ("EM", "BLEU-4", "F1", "unchanged F1")
 
 def load_shipped(path: Path, cache: Path, device: str) -> tuple[RewriterNetwork, FeatureReader, int, KeepRule]:
     """A network with the weights that ship, computing as it is served."""
-    loaded = Rewriter(path, cache, device=device).parts()
+    loaded = TrainedRewriter(path, cache, device=device).parts()
     return loaded.network, loaded.reader, loaded.pad_id, loaded.rule
 
 
@@ -46,7 +46,7 @@ def load_checkpoint(path: Path, cache: Path) -> tuple[RewriterNetwork, FeatureRe
     """A network with a checkpoint's averaged weights, in fp32; its reader and the id of padding."""
     words = json.loads((path.parent / "words.json").read_text(encoding="utf-8"))
     state = read_checkpoint(path)
-    network, reader, tokenizer = build(cache, words, NetworkShape(**state["shape"]), simplified=True)
+    network, reader, tokenizer = build(cache, words, RewriterShape(**state["shape"]), simplified=True)
     load_average(network, state)
     return network.eval(), reader, tokenizer.pad_id
 

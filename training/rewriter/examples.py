@@ -8,12 +8,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.body.edit_units import split_units
-from models.rewriter.batches import collate
+from models.body.edit_units import split_edit_units
 from models.rewriter.decoding import last_segment
 from models.rewriter.edits import Segment
 from models.rewriter.features import FeatureReader, Features
-from models.rewriter.network import NOWHERE, NetworkShape
+from models.rewriter.inference import collate
+from models.rewriter.network import NOWHERE, RewriterShape
 
 from .data import RewritingRow
 from .labels import LabelledEdit, Limits, derive
@@ -75,9 +75,9 @@ def frequent_words(rows: Iterable[RewritingRow], *, least: int, most: int) -> li
     """
     needed: defaultdict[str, set[str]] = defaultdict(set)
     for row in rows:
-        held = {unit.key for turn in row.turns for unit in split_units(turn)}
-        said = Counter(unit.key for unit in split_units(row.query))
-        wanted = Counter(unit.key for unit in split_units(row.target))
+        held = {unit.key for turn in row.turns for unit in split_edit_units(turn)}
+        said = Counter(unit.key for unit in split_edit_units(row.query))
+        wanted = Counter(unit.key for unit in split_edit_units(row.target))
         for word in wanted - said:
             if word not in held:
                 needed[word].add(row.turns[0] if row.turns else row.query)
@@ -128,7 +128,7 @@ def _segments(edit: LabelledEdit, limits: Limits) -> list[SegmentChoice]:
     return choices
 
 
-def collate_examples(examples: Sequence[Example], *, pad_id: int, shape: NetworkShape) -> dict[str, Tensor]:
+def collate_examples(examples: Sequence[Example], *, pad_id: int, shape: RewriterShape) -> dict[str, Tensor]:
     """A batch with its choices: `place_*` and `segment_*` beside what `collate` gives.
 
     `segment_right` and `segment_answer` list (choice, flat index) of every right answer.
@@ -159,7 +159,7 @@ def collate_examples(examples: Sequence[Example], *, pad_id: int, shape: Network
     }
 
 
-def _flat(segment: Segment, mine: int, units: int, shape: NetworkShape) -> int:
+def _flat(segment: Segment, mine: int, units: int, shape: RewriterShape) -> int:
     if segment.start >= mine:
         return units * shape.span + segment.start - mine
     return segment.start * shape.span + segment.stop - segment.start - 1

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from models.assets.catalog import DEFAULT_MODEL
 from models.assets.prepare import prepare_model
+from models.rewriter.decisions import RewriterSettings
 from models.rewriter.inference import rewrite_all
-from models.rewriter.weights import RewriterSettings, save_weights
 
+from ..shared.weight_files import save_weights
 from .data import Part, find_sets, load_rows
 from .evaluate import load_checkpoint
 from .keeping import choose_rule
@@ -42,7 +43,7 @@ def main() -> None:
         served.body.to(dtype=torch.bfloat16)
     features = [reader.read(row.turns, row.query) for row in tuning]
     rule = choose_rule(tuning, rewrite_all(served, features, pad_id=pad_id))
-    settings = RewriterSettings(network.shape, tuple(words), rule, DEFAULT_MODEL)
+    settings = RewriterSettings(shape=network.shape, words=tuple(words), rule=rule, body=DEFAULT_MODEL)
     size = save_weights(arguments.out, network, settings, prepare_model(DEFAULT_MODEL, arguments.cache))
     sys.stdout.write(f"{arguments.out}: {size / 1e6:.2f} MB, {rule}\n")
 

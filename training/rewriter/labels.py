@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from models.body.edit_units import split_units
+from models.body.edit_units import split_edit_units
 from models.rewriter.edits import Edit, Segment, Source
 
 _OPEN, _DELETE, _COPY, _WORD, _LOST = 1.0, 0.1, 1.0, 1.3, 6.0
@@ -84,8 +84,8 @@ class _Step:
 def derive(query: str, target: str, source: Source, limits: Limits | None = None) -> Derivation:
     """The cheapest edits from `query` to `target`."""
     limits = limits or Limits()
-    said = [unit.key for unit in split_units(query)]
-    wanted = [unit.key for unit in split_units(target)]
+    said = [unit.key for unit in split_edit_units(query)]
+    wanted = [unit.key for unit in split_edit_units(target)]
     matches = _Matches(wanted, source, limits.span)
     table = _solve(said, wanted, matches)
     edits: list[LabelledEdit] = []

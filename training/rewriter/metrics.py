@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from models.body.edit_units import split_units
+from models.body.edit_units import split_edit_units
 
 Units = tuple[str, ...]
 Floats = npt.NDArray[np.float64]
@@ -61,7 +61,7 @@ class RewritingScores:
 
 def units_of(text: str) -> Units:
     """What two texts are compared by."""
-    return tuple(unit.key for unit in split_units(text))
+    return tuple(unit.key for unit in split_edit_units(text))
 
 
 def score_rewrites(queries: Sequence[str], targets: Sequence[str], outputs: Sequence[str]) -> RewritingScores:

@@ -78,7 +78,7 @@ def main() -> None:
             _train(stage, ",".join(read), arguments)
     shipped = blended(_checkpoints(arguments.out, SHIPPED), arguments.out / "shipped.pt")
     run_module(
-        "export_rewriter", arguments.data, "--checkpoint", shipped, "--cache", arguments.cache,
+        "rewriter.export", arguments.data, "--checkpoint", shipped, "--cache", arguments.cache,
         "--sets", arguments.sets, "--out", arguments.weights,
     )  # fmt: skip
 
@@ -90,7 +90,7 @@ def _train(stage: Stage, sets: str, arguments: argparse.Namespace) -> None:
     if parts := _checkpoints(arguments.out, stage.start):
         given += ["--start", blended(parts, arguments.out / f"{stage.name}-start.pt")]
     given += device_options(arguments.device, batch_rows=64)
-    run_module("rewriter", arguments.data, *given)
+    run_module("rewriter.train", arguments.data, *given)
 
 
 def _checkpoints(out: Path, parts: Sequence[tuple[str, float]]) -> list[tuple[Path, float]]:

@@ -17,16 +17,14 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from models.assets.catalog import DEFAULT_MODEL
 from models.assets.compact_vocabulary import open_vocabulary
-from models.assets.e5_body import load_body
-from models.assets.prepare import prepare_model
-from models.body.edit_units import UnitTokenizer
+from models.body.edit_units import EditUnitTokenizer
 from models.rewriter.decisions import KeepRule
 from models.rewriter.features import FeatureReader
 from models.rewriter.inference import rewrite_all
-from models.rewriter.network import NetworkShape, RewriterNetwork
+from models.rewriter.network import RewriterNetwork, RewriterShape
 
+from ..shared.body import trainable_body
 from ..shared.learning_curve import Curve
 from ..shared.loop import chosen_options, prepare_torch, train_all, training_parser
 from ..shared.run import RunOptions, Task, TrainingRun
@@ -53,7 +51,7 @@ def main() -> None:
     shares, tuning = _read(arguments)
     words = _words(folder, arguments.words or folder / "words.json", shares)
     attention = "eager" if arguments.device == "cpu" else "sdpa"
-    network, reader, tokenizer = build(arguments.cache, words, NetworkShape(words=len(words)), attention=attention)
+    network, reader, tokenizer = build(arguments.cache, words, RewriterShape(words=len(words)), attention=attention)
     limits = Limits(deleted=network.shape.deleted, span=network.shape.span)
     mix = Mix(shares, reader, limits, chosen_options(MixOptions, arguments), seed=arguments.seed)
     network.to(arguments.device)
@@ -68,10 +66,13 @@ def main() -> None:
     train_all(run, lambda: _tune(network, reader, tokenizer.pad_id, tuning), curve, arguments=arguments)
 
 
-def rewriting_task(mix: Mix, shape: NetworkShape, pad_id: int) -> Task[RewriterNetwork, Example]:
+def rewriting_task(mix: Mix, shape: RewriterShape, pad_id: int) -> Task[RewriterNetwork, Example]:
     """What a run learns."""
     return Task(
-        mix=mix, collate=partial(collate_examples, pad_id=pad_id, shape=shape), loss=chain_loss, shape=shape.as_dict()
+        mix=mix,
+        collate=partial(collate_examples, pad_id=pad_id, shape=shape),
+        loss=chain_loss,
+        shape=shape.model_dump(),
     )
 
 
@@ -90,8 +91,8 @@ def _tune(
 
 
 def build(
-    cache: Path, words: list[str], shape: NetworkShape, *, attention: str = "sdpa", simplified: bool = False
-) -> tuple[RewriterNetwork, FeatureReader, UnitTokenizer]:
+    cache: Path, words: list[str], shape: RewriterShape, *, attention: str = "sdpa", simplified: bool = False
+) -> tuple[RewriterNetwork, FeatureReader, EditUnitTokenizer]:
     """An untrained network on the prepared body, and what reads text for it.
 
     Args:
@@ -99,16 +100,13 @@ def build(
         words: Function words.
         shape: Of the heads.
         attention: See `load_body`.
-        simplified: See `UnitTokenizer`; a training reads both scripts, what ships only this one.
+        simplified: See `EditUnitTokenizer`; a training reads both scripts, what ships only this one.
 
     Raises:
         ModelUnavailable: The body cannot be prepared.
     """
-    folder = prepare_model(DEFAULT_MODEL, cache)
-    tokenizer = UnitTokenizer(open_vocabulary(folder, cache), simplified=simplified)
-    body = load_body(str(folder), attention=attention)
-    for layer in body.encoder.layer:
-        layer.attention.self.dropout.p = 0.0  # of little use in fine-tuning, and dear on a CPU
+    body, folder = trainable_body(cache, attention=attention)
+    tokenizer = EditUnitTokenizer(open_vocabulary(folder, cache), simplified=simplified)
     return RewriterNetwork(body, shape), FeatureReader(tokenizer, words), tokenizer
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from models.assets.delta_weights import FROZEN
+from models.assets.weight_files import FROZEN
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:

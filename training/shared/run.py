@@ -13,11 +13,11 @@ from typing import Any, Generic, Protocol, TypeVar
 import torch
 from torch import Tensor, nn
 
-from models.assets.delta_weights import FROZEN
+from models.assets.weight_files import FROZEN
 
 from .averaging import MixedWeights
+from .body import pool_dropouts
 from .checkpoints import read_checkpoint
-from .dropout import pool_dropouts
 
 _MOST_NORM = 1.0
 _LOSS_ROWS = 64.0  # losses are sums over rows, divided by this: every row counts the same, however long its batch

@@ -22,7 +22,7 @@ from rich.table import Table
 
 from memory.extraction.extractor import RuleExtractor
 from memory.values.mentions import EntitySubtype, MentionLevel
-from models.tagger.decoding import TaggedSpan
+from memory.values.tagging import TaggedSpan
 from models.tagger.labels import SUBTYPES
 
 from ..rewriter.data import Part
@@ -65,7 +65,7 @@ def tag_by_rules(texts: Sequence[str]) -> list[list[TaggedSpan]]:
     rules = RuleExtractor()
     return [
         [
-            TaggedSpan(one.start, one.end, one.subtype, one.source, one.confidence)
+            TaggedSpan(start=one.start, end=one.end, label=one.source, subtype=one.subtype, score=one.confidence)
             for one in rules.extract_one(text).mentions
             if one.level is MentionLevel.LONG_TERM
         ]

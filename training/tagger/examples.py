@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from memory.values.mentions import EntitySubtype
-from models.tagger.batches import collate
 from models.tagger.features import Window, WindowReader
+from models.tagger.inference import collate
 from models.tagger.labels import LABELS, SUBTYPES, subtype_of
 from models.tagger.network import TaggerShape
 

@@ -12,9 +12,10 @@ from memory.values.mentions import EntitySubtype
 from models.assets.catalog import DEFAULT_MODEL
 from models.assets.prepare import prepare_model
 from models.tagger.labels import SUBTYPES
-from models.tagger.weights import TaggerSettings, save_weights
+from models.tagger.network import TaggerSettings
 
 from ..rewriter.data import Part
+from ..shared.weight_files import save_weights
 from .chat_names import read_chat_names
 from .files import LoadedTagger, load_tagger
 from .ner_chat import ChatWriter
@@ -38,7 +39,9 @@ def main() -> None:
     arguments = parser.parse_args()
     loaded = load_tagger(arguments.checkpoint, arguments.cache)
     thresholds = tuned_thresholds(loaded, arguments.data, arguments.chat_names)
-    settings = TaggerSettings(loaded.network.shape, loaded.sources, thresholds, DEFAULT_MODEL)
+    settings = TaggerSettings(
+        shape=loaded.network.shape, sources=loaded.sources, thresholds=thresholds, body=DEFAULT_MODEL
+    )
     size = save_weights(arguments.out, loaded.network, settings, prepare_model(DEFAULT_MODEL, arguments.cache))
     shown = {subtype.value: least for subtype, least in thresholds.items()}
     sys.stdout.write(f"{arguments.out}: {size / 1e6:.2f} MB, {shown}\n")

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memory.values.mentions import EntitySubtype
-from models.tagger.decoding import TaggedSpan, decode_labels, decode_names
+from memory.values.tagging import TaggedSpan
+from models.assets.weight_files import add_weights, read_settings
+from models.tagger.decoding import decode_labels, decode_names
 from models.tagger.features import WindowReader
 from models.tagger.inference import tag_all
 from models.tagger.labels import LABELS
-from models.tagger.network import NO_SOURCE, TaggerNetwork, TaggerShape
-from models.tagger.weights import load_weights, read_settings
+from models.tagger.network import NO_SOURCE, TaggerNetwork, TaggerSettings, TaggerShape
 
 from ..shared.checkpoints import load_average, read_checkpoint
 from .train import HALVES, build
@@ -72,9 +73,9 @@ def load_tagger(path: Path, cache: Path) -> LoadedTagger:
         ModelUnavailable: The body cannot be prepared, or the weight file is broken.
     """
     if path.suffix == ".safetensors":
-        settings = read_settings(path)
+        settings = read_settings(path, TaggerSettings)
         network, reader, tokenizer = build(cache, settings.shape, simplified=True)
-        load_weights(path, network)
+        add_weights(path, network.named_parameters(), component=settings.component)
         return LoadedTagger(network.eval(), reader, tokenizer.pad_id, settings.sources, dict(settings.thresholds))
     sources = tuple(json.loads((path.parent / "sources.json").read_text(encoding="utf-8")))
     state = read_checkpoint(path)

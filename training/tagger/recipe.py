@@ -22,9 +22,9 @@ def main() -> None:
     shared: list[Any] = ["--cache", arguments.cache, "--chat-names", arguments.chat_names]
     given = [*shared, "--out", arguments.out, "--sets", arguments.sets, *_OPTIONS, "--resume"]
     given += device_options(arguments.device, batch_rows=256)
-    run_module("tagger", arguments.data, *given)
+    run_module("tagger.train", arguments.data, *given)
     checkpoint = arguments.out / "checkpoint.pt"
-    run_module("export_tagger", arguments.data, *shared, "--checkpoint", checkpoint, "--out", arguments.weights)
+    run_module("tagger.export", arguments.data, *shared, "--checkpoint", checkpoint, "--out", arguments.weights)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from memory.values.mentions import EntitySubtype
-from models.tagger.decoding import TaggedSpan
+from memory.values.tagging import TaggedSpan
 from models.tagger.labels import SUBTYPES
 
 from .ner_metrics import Key, SpanScores

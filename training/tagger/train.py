@@ -16,11 +16,8 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from models.assets.catalog import DEFAULT_MODEL
 from models.assets.compact_vocabulary import open_vocabulary
-from models.assets.e5_body import load_body
-from models.assets.prepare import prepare_model
-from models.body.edit_units import UnitTokenizer
+from models.body.edit_units import EditUnitTokenizer
 from models.tagger.decoding import decode_labels, decode_names
 from models.tagger.features import WindowReader
 from models.tagger.inference import tag_all
@@ -28,6 +25,7 @@ from models.tagger.labels import LABELS, SUBTYPES
 from models.tagger.network import TaggerNetwork, TaggerShape
 
 from ..rewriter.data import Part
+from ..shared.body import trainable_body
 from ..shared.learning_curve import Curve
 from ..shared.loop import chosen_options, prepare_torch, train_all, training_parser
 from ..shared.run import RunOptions, Task, TrainingRun
@@ -114,29 +112,26 @@ def shares_of(sets: dict[NerSet, float], rows: dict[str, list[MarkedText]]) -> l
 def tagging_task(mix: TaggingMix, shape: TaggerShape, pad_id: int) -> Task[TaggerNetwork, TaggerExample]:
     """What a run learns."""
     return Task(
-        mix=mix, collate=partial(collate_tagging, pad_id=pad_id, shape=shape), loss=span_loss, shape=shape.as_dict()
+        mix=mix, collate=partial(collate_tagging, pad_id=pad_id, shape=shape), loss=span_loss, shape=shape.model_dump()
     )
 
 
 def build(
     cache: Path, shape: TaggerShape, *, attention: str = "sdpa", simplified: bool = False
-) -> tuple[TaggerNetwork, WindowReader, UnitTokenizer]:
+) -> tuple[TaggerNetwork, WindowReader, EditUnitTokenizer]:
     """An untrained network on the prepared body, and what reads text for it.
 
     Args:
         cache: Where prepared models are kept.
         shape: Of the head.
         attention: See `load_body`.
-        simplified: See `UnitTokenizer`; a training reads both scripts, what ships only this one.
+        simplified: See `EditUnitTokenizer`; a training reads both scripts, what ships only this one.
 
     Raises:
         ModelUnavailable: The body cannot be prepared.
     """
-    folder = prepare_model(DEFAULT_MODEL, cache)
-    tokenizer = UnitTokenizer(open_vocabulary(folder, cache), simplified=simplified)
-    body = load_body(str(folder), attention=attention)
-    for layer in body.encoder.layer:
-        layer.attention.self.dropout.p = 0.0  # of little use in fine-tuning, and dear on a CPU
+    body, folder = trainable_body(cache, attention=attention)
+    tokenizer = EditUnitTokenizer(open_vocabulary(folder, cache), simplified=simplified)
     return TaggerNetwork(body, shape), WindowReader(tokenizer), tokenizer
 
 

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 
 from memory.values.errors import ModelUnavailable
 from models.assets.compact_vocabulary import CompactVocabulary, open_vocabulary
-from models.body.edit_units import split_units
+from models.body.edit_units import split_edit_units
 
 TEXT = (
     "我們公司上個月買了 AI-Box，放在三樓機房。他说付款条件可以再谈。"
@@ -29,7 +29,7 @@ def both(e5_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Com
 
 def test_units_of_many_scripts_have_the_same_pieces(both: Any) -> None:
     compact, real = both
-    words = [TEXT[unit.start : unit.end] for unit in split_units(TEXT)]
+    words = [TEXT[unit.start : unit.end] for unit in split_edit_units(TEXT)]
     assert len(words) > 70
     for word in words:
         assert compact.encode(word).ids == real.encode(word, add_special_tokens=False).ids, word

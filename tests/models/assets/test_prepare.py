@@ -7,9 +7,9 @@ import pytest
 
 from memory.ports.language import TextKind
 from memory.values.errors import ModelUnavailable
+from models.assets.cache_folders import sha256_of
 from models.assets.catalog import DEFAULT_MODEL, ModelEntry, get_model
 from models.assets.prepare import prepare_bundled, prepare_model
-from models.assets.prepared_folder import sha256_of
 from models.encoder.sentence_transformer_engine import SentenceTransformerEngine
 
 

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.batching.budget import BatchBudget
+from models.batching.queue import BatchBudget
 
 
 def batches_until(budget: BatchBudget, tokens: int) -> int:

@@ -6,8 +6,7 @@ import pytest
 
 from memory.ports.language import Priority
 from memory.values.errors import ModelUnavailable
-from models.assets.model_facts import ModelFacts
-from models.batching.batched_model import BatchedModel
+from models.batching.batched_model import BatchedModel, ModelFacts
 
 
 @dataclass(frozen=True)

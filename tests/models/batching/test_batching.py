@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from memory.ports.language import FloatMatrix, Priority, TextKind
 from memory.values.errors import InvalidField, ModelUnavailable, Overloaded
-from models.batching.batcher import BatcherStats
-from models.batching.busy_time import BusyTime
 from models.batching.queue import BatchLimits
+from models.batching.stats import BatcherStats, BusyClock
 from models.encoder.batched_encoder import BatchedEncoder
 from testing.fakes.encoder import FakeEncoderEngine
 
@@ -159,9 +158,9 @@ async def test_busy_time_goes_on_while_a_batch_is_computed_and_stands_while_none
 
 def test_workers_that_are_busy_at_once_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
     read = iter([10.0, 14.0, 20.0, 21.0])
-    monkeypatch.setattr("models.batching.busy_time.time", SimpleNamespace(perf_counter=lambda: next(read)))
-    busy = BusyTime()
-    for step in (busy.begin, busy.begin, busy.end, busy.end, busy.begin):
+    monkeypatch.setattr("models.batching.stats.time", SimpleNamespace(perf_counter=lambda: next(read)))
+    busy = BusyClock()
+    for step in (busy.start, busy.start, busy.stop, busy.stop, busy.start):
         step()
     assert busy.seconds() == 5.0
 

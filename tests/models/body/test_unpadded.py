@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from models.body.attention import attend
-from models.body.packed_linear import Product
+from models.body.packed_linear import PackedLinear
 from models.body.unpadded import Unpadded
 
 LENGTHS = st.lists(st.integers(1, 70), min_size=1, max_size=12).map(lambda lengths: sorted(lengths, reverse=True))
@@ -68,7 +68,7 @@ def test_the_mean_of_a_text_is_over_its_own_rows(lengths: list[int]) -> None:
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.bfloat16, 0.03)])
 def test_packed_weights_compute_what_plain_ones_compute(dtype: torch.dtype, tolerance: float) -> None:
     torch.manual_seed(0)
-    plain, packed = Product(16, 24), Product(16, 24)
+    plain, packed = PackedLinear(16, 24), PackedLinear(16, 24)
     state = {"weight": torch.randn(24, 16).to(dtype) / 4, "bias": torch.randn(24).to(dtype)}
     states, residual = torch.randn(5, 16).to(dtype), torch.randn(5, 24).to(dtype)
     for product in (plain, packed):
@@ -82,5 +82,5 @@ def test_packed_weights_compute_what_plain_ones_compute(dtype: torch.dtype, tole
             product.gelu(states).float(), functional.gelu(expected), atol=tolerance, rtol=tolerance
         )
         torch.testing.assert_close(
-            product.plus(states, residual).float(), expected + residual.float(), atol=tolerance, rtol=tolerance
+            product.add(states, residual).float(), expected + residual.float(), atol=tolerance, rtol=tolerance
         )

@@ -12,7 +12,7 @@ from memory.ports.language import FloatMatrix, Priority, TextKind
 from models.assets.catalog import DEFAULT_MODEL, get_model
 from models.batching.queue import BatchLimits
 from models.encoder.batched_encoder import BatchedEncoder
-from models.encoder.encoder import EncoderEngine
+from models.encoder.engine import EncoderEngine
 from tests.models.conftest import tolerance
 
 SAMPLE = [

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.ports.language import TextKind
-from models.batching.length_buckets import length_buckets
-from models.encoder.encoder import EncoderEngine
+from models.batching.engine import length_buckets
+from models.encoder.engine import EncoderEngine
 from tests.models.conftest import tolerance
 
 TEXTS = [

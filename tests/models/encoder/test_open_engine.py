@@ -11,9 +11,9 @@ from structlog.testing import capture_logs
 
 from memory.ports.language import TextKind
 from memory.values.errors import ModelUnavailable
+from models.assets.cache_folders import sha256_of
 from models.assets.catalog import DEFAULT_MODEL, ModelEntry, Pooling, get_model
 from models.assets.prepare import prepare_bundled
-from models.assets.prepared_folder import sha256_of
 from models.body import gate, sentence
 from models.encoder.bert_engine import BertEngine
 from models.encoder.open_engine import open_engine

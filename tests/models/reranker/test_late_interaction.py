@@ -9,9 +9,12 @@ import pytest
 
 from memory.values.errors import ModelUnavailable
 from models.assets.catalog import DEFAULT_MODEL
+from models.assets.weight_files import add_weights, read_settings
 from models.reranker.late_interaction import LateInteraction
+from models.reranker.network import RerankerNetwork, RerankerSettings, RerankerShape
 from models.reranker.scorer import probability
-from models.reranker.weights import RerankerSettings, load_weights, read_settings, save_weights
+from training.shared.body import load_body
+from training.shared.weight_files import save_weights
 
 _LIMIT_BYTES = 15_000_000
 PAIRS = [
@@ -27,15 +30,12 @@ def weights(e5_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A weight file of an untrained network with the first nine layers."""
     import torch
 
-    from models.assets.e5_body import load_body
-    from models.reranker.network import RerankerNetwork, RerankerShape
-
     torch.manual_seed(0)
-    network = RerankerNetwork(load_body(str(e5_folder)), RerankerShape(layers=9))
+    network = RerankerNetwork(load_body(e5_folder), RerankerShape(layers=9))
     with torch.no_grad():
         network.get_parameter("body.encoder.layer.0.output.dense.weight").add_(0.001)
     path = tmp_path_factory.mktemp("weights") / "reranker.safetensors"
-    settings = RerankerSettings(network.shape, temperature=2.0, body=DEFAULT_MODEL)
+    settings = RerankerSettings(shape=network.shape, temperature=2.0, body=DEFAULT_MODEL)
     assert save_weights(path, network, settings, e5_folder) == path.stat().st_size < _LIMIT_BYTES
     return path
 
@@ -46,19 +46,16 @@ def encoder(weights: Path, e5_folder: Path) -> LateInteraction:
 
 
 def test_settings_come_back(weights: Path) -> None:
-    found = read_settings(weights)
+    found = read_settings(weights, RerankerSettings)
     assert (found.shape.layers, found.temperature, found.body) == (9, 2.0, DEFAULT_MODEL)
 
 
 def test_weights_come_back(weights: Path, e5_folder: Path) -> None:
-    from models.assets.e5_body import load_body
-    from models.reranker.network import RerankerNetwork
-
-    body = load_body(str(e5_folder))
+    body = load_body(e5_folder)
     name = "encoder.layer.0.output.dense.weight"
     before = body.get_parameter(name).detach().clone()
-    network = RerankerNetwork(body, read_settings(weights).shape)
-    load_weights(weights, network)
+    network = RerankerNetwork(body, read_settings(weights, RerankerSettings).shape)
+    add_weights(weights, network.named_parameters(), component="reranker")
     change = network.body.get_parameter(name).detach() - before
     np.testing.assert_allclose(change.numpy(), 0.001, rtol=0.01)
 

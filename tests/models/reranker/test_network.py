@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from transformers import BertConfig, BertModel
 
 from models.reranker.network import RerankerNetwork, RerankerShape, asked_tokens, pad
 from models.reranker.pairs import PairTokens
-from models.reranker.scoring import TokenVectors, score_all
+from models.reranker.scoring import score_all, token_vectors
 
 
 @pytest.fixture
@@ -67,25 +65,17 @@ def test_no_pairs_have_no_scores(network: RerankerNetwork) -> None:
 
 
 def test_a_text_that_was_read_is_not_read_again(network: RerankerNetwork, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = TokenVectors()
-    first = score_all(network, pairs(), pad_id=1, kept=kept)
+    cache = token_vectors()
+    first = score_all(network, pairs(), pad_id=1, cache=cache)
     monkeypatch.delattr(RerankerNetwork, "encode")
-    assert score_all(network, pairs(), pad_id=1, kept=kept) == first
+    assert score_all(network, pairs(), pad_id=1, cache=cache) == first
 
 
-@given(st.lists(st.integers(0, 9), max_size=40), st.integers(1, 30))
-def test_what_was_not_asked_for_longest_is_forgotten_first(reads: list[int], most: int) -> None:
-    kept, order = TokenVectors(most), list[int]()
-    for number in reads:
-        text = np.full(3, number)
-        assert (kept.get(text) is not None) == (number in order)
-        if number in order:
-            order.remove(number)
-        else:
-            kept.put(text, torch.zeros(3, 2))
-        order.append(number)
-        while len(order) > 1 and 3 * len(order) > most:
-            order.pop(0)
+def test_the_vectors_of_the_texts_that_were_read_longest_ago_are_dropped_first() -> None:
+    cache = token_vectors(max_tokens=6)
+    for key in (b"first", b"second", b"third"):
+        cache[key] = torch.zeros(3, 2)
+    assert set(cache) == {b"second", b"third"}
 
 
 def test_neither_the_prefix_nor_the_end_is_looked_for() -> None:

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from memory.values.errors import ModelUnavailable
 from memory.values.rewrites import RewriteRequest
 from models.assets.catalog import DEFAULT_MODEL
-from models.assets.four_bit import GROUP, Bits, pack, unpack
+from models.assets.weight_files import GROUP, Bits, add_weights, dequantise, read_settings
+from training.shared.body import load_body
+from training.shared.weight_files import quantise, save_weights
 
 _LIMIT_BYTES = 15_000_000
 
@@ -19,8 +21,8 @@ _LIMIT_BYTES = 15_000_000
 @settings(max_examples=20)
 def test_packed_values_come_back_close(bits: Bits, rows: int, columns: int, seed: int) -> None:
     values = np.random.default_rng(seed).normal(size=(rows, columns)).astype(np.float32)
-    packed, scales = pack(values, bits)
-    again = unpack(packed, scales, values.shape, bits)
+    packed, scales = quantise(values, bits)
+    again = dequantise(packed, scales, values.shape, bits)
     assert again.shape == values.shape
     worst = np.abs(values).max() / 2 ** (bits - 2)
     assert np.abs(again - values).max() <= worst
@@ -29,8 +31,8 @@ def test_packed_values_come_back_close(bits: Bits, rows: int, columns: int, seed
 
 @pytest.mark.parametrize("bits", [4, 8])
 def test_nothing_packs_to_nothing(bits: Bits) -> None:
-    packed, scales = pack(np.zeros((3, 50), np.float32), bits)
-    assert not unpack(packed, scales, (3, 50), bits).any()
+    packed, scales = quantise(np.zeros((3, 50), np.float32), bits)
+    assert not dequantise(packed, scales, (3, 50), bits).any()
 
 
 @pytest.fixture(scope="module")
@@ -38,54 +40,52 @@ def weights(e5_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A weight file of an untrained network."""
     import torch
 
-    from models.assets.e5_body import load_body
-    from models.rewriter.decisions import KeepRule
-    from models.rewriter.network import NetworkShape, RewriterNetwork
-    from models.rewriter.weights import RewriterSettings, save_weights
+    from models.rewriter.decisions import KeepRule, RewriterSettings
+    from models.rewriter.network import RewriterNetwork, RewriterShape
 
     torch.manual_seed(0)
     words = ("的", "of")
-    network = RewriterNetwork(load_body(str(e5_folder)), NetworkShape(words=len(words)))
+    network = RewriterNetwork(load_body(e5_folder), RewriterShape(words=len(words)))
     with torch.no_grad():
         network.get_parameter("body.encoder.layer.0.output.dense.weight").add_(0.01)
     path = tmp_path_factory.mktemp("weights") / "rewriter.safetensors"
-    size = save_weights(path, network, RewriterSettings(network.shape, words, KeepRule(0.0), DEFAULT_MODEL), e5_folder)
+    settings = RewriterSettings(shape=network.shape, words=words, rule=KeepRule(0.0), body=DEFAULT_MODEL)
+    size = save_weights(path, network, settings, e5_folder)
     assert size == path.stat().st_size < _LIMIT_BYTES
     return path
 
 
 def test_weights_come_back_with_their_settings(weights: Path, e5_folder: Path) -> None:
-    from models.assets.e5_body import load_body
+    from models.rewriter.decisions import RewriterSettings
     from models.rewriter.network import RewriterNetwork
-    from models.rewriter.weights import load_weights, read_settings
 
-    found = read_settings(weights)
+    found = read_settings(weights, RewriterSettings)
     assert found.words == ("的", "of")
     assert found.rule.threshold == 0.0
-    network = RewriterNetwork(load_body(str(e5_folder)), found.shape)
+    network = RewriterNetwork(load_body(e5_folder), found.shape)
     name = "encoder.layer.0.output.dense.weight"
     before = network.body.get_parameter(name).detach().clone()
-    load_weights(weights, network)
+    add_weights(weights, network.named_parameters(), component="rewriter")
     change = network.body.get_parameter(name).detach() - before
     np.testing.assert_allclose(change.numpy(), 0.01, rtol=0.01)
 
 
 def test_a_corrupt_or_missing_file_is_named(weights: Path, tmp_path: Path) -> None:
-    from models.rewriter.weights import read_settings
+    from models.rewriter.decisions import RewriterSettings
 
     corrupt = tmp_path / "rewriter.safetensors"
     corrupt.write_bytes(weights.read_bytes()[:-1] + b"!")
     corrupt.with_suffix(".json").write_text(weights.with_suffix(".json").read_text())
     with pytest.raises(ModelUnavailable, match=r"rewriter\.safetensors is corrupt"):
-        read_settings(corrupt)
+        read_settings(corrupt, RewriterSettings)
     with pytest.raises(ModelUnavailable, match="cannot be read"):
-        read_settings(tmp_path / "none.safetensors")
+        read_settings(tmp_path / "none.safetensors", RewriterSettings)
 
 
 def test_the_rewriter_says_what_it_copied_and_from_where(weights: Path, e5_folder: Path) -> None:
-    from models.rewriter.rewriter import Rewriter
+    from models.rewriter.rewriter import TrainedRewriter
 
-    rewriter = Rewriter(weights, e5_folder.parent, threads=1)
+    rewriter = TrainedRewriter(weights, e5_folder.parent, threads=1)
     requests = [
         RewriteRequest(query="它多少錢？", turns=("我想買 AI-Box", "好的")),
         RewriteRequest(query="what about it?", turns=("I like Frank Zappa.",), names=("AI-Box", "宏康")),
@@ -105,7 +105,7 @@ def test_the_rewriter_says_what_it_copied_and_from_where(weights: Path, e5_folde
 
 def test_copied_spans_have_offsets_into_their_turns(e5_folder: Path, tmp_path: Path) -> None:
     from models.assets.compact_vocabulary import open_vocabulary
-    from models.body.edit_units import UnitTokenizer
+    from models.body.edit_units import EditUnitTokenizer
     from models.rewriter.decisions import KeepRule
     from models.rewriter.decoding import Filling, Rewrite
     from models.rewriter.edits import Edit, Segment
@@ -114,7 +114,7 @@ def test_copied_spans_have_offsets_into_their_turns(e5_folder: Path, tmp_path: P
     from models.rewriter.rewriter import replacements_of, result_of
 
     request = RewriteRequest(query="它多少錢？", turns=("我想買 AI-Box", "", "好的"), names=("宏康",))
-    reader = FeatureReader(UnitTokenizer(open_vocabulary(e5_folder, tmp_path)), ["的"])
+    reader = FeatureReader(EditUnitTokenizer(open_vocabulary(e5_folder, tmp_path)), ["的"])
     features = reader.read(["宏康", *request.turns], request.query)
     edits = (Edit(0, 1, (Segment(0, 2), Segment(5, 8))), Edit(5, 5, (Segment(8, 10),)))
     fillings = Filling((0.9, 0.8), ((Segment(5, 8), 0.1),)), Filling((0.7,))

@@ -14,8 +14,8 @@ from memory.values.dialogue import Role, Turn
 from memory.values.entities import Entity
 from memory.values.mentions import EntitySubtype, MentionLevel
 from memory.values.resolutions import CoreferenceResult, ReferenceSource
-from models.assets.shipped_weights import weight_file
-from models.rewriter.rewriter import Rewriter
+from models.assets.weight_files import shipped_weight_file
+from models.rewriter.rewriter import TrainedRewriter
 from testing.coreference.cases import read_cases
 from tests.memory.coreference.conftest import ListedNames, entity, request
 from training.rewriter.resolvers import KnownRewrites
@@ -30,11 +30,11 @@ Outcome = tuple[str, str, str]
 
 
 @pytest.fixture(scope="module")
-def rewriter(e5_folder: Path) -> Rewriter:
-    return Rewriter(weight_file("rewriter"), e5_folder.parent, threads=1)
+def rewriter(e5_folder: Path) -> TrainedRewriter:
+    return TrainedRewriter(shipped_weight_file("rewriter"), e5_folder.parent, threads=1)
 
 
-def run(rewriter: Rewriter, work: Callable[[KnownRewrites], Awaitable[list[Outcome]]]) -> list[Outcome]:
+def run(rewriter: TrainedRewriter, work: Callable[[KnownRewrites], Awaitable[list[Outcome]]]) -> list[Outcome]:
     """Does the work twice: once to learn what the rewriter is asked, and once with its answers, computed together."""
     asked = KnownRewrites()
     asyncio.run(_collected(work, asked))
@@ -97,7 +97,7 @@ def missed(outcomes: list[Outcome]) -> list[Outcome]:
 
 
 def test_the_file_is_small_and_has_a_card() -> None:
-    file = weight_file("rewriter")
+    file = shipped_weight_file("rewriter")
     assert file.stat().st_size < _MOST_BYTES
     assert file.with_suffix(".json").exists()
     card = file.with_suffix(".md").read_text(encoding="utf-8")
@@ -105,21 +105,21 @@ def test_the_file_is_small_and_has_a_card() -> None:
 
 
 @pytest.mark.parametrize("traps", [False, True])
-def test_every_case_and_every_trap_holds(rewriter: Rewriter, traps: bool) -> None:
+def test_every_case_and_every_trap_holds(rewriter: TrainedRewriter, traps: bool) -> None:
     assert missed(run(rewriter, resolved_cases(traps=traps, extractor=ListedNames()))) == []
 
 
 @pytest.mark.parametrize("traps", [False, True])
-def test_they_hold_with_the_real_extractor_too(rewriter: Rewriter, traps: bool) -> None:
+def test_they_hold_with_the_real_extractor_too(rewriter: TrainedRewriter, traps: bool) -> None:
     outcomes = run(rewriter, resolved_cases(traps=traps, extractor=RuleExtractor()))
     assert len(missed(outcomes)) <= (1 - _REAL_SHARE) * len(outcomes), missed(outcomes)
 
 
-def test_each_line_of_the_dialogues_holds(rewriter: Rewriter) -> None:
+def test_each_line_of_the_dialogues_holds(rewriter: TrainedRewriter) -> None:
     assert missed(run(rewriter, held_dialogues("dialogues.txt"))) == []
 
 
-def test_dialogues_that_nobody_tuned_on_hold_mostly(rewriter: Rewriter) -> None:
+def test_dialogues_that_nobody_tuned_on_hold_mostly(rewriter: TrainedRewriter) -> None:
     outcomes = run(rewriter, held_dialogues("dialogues_held_out.txt"))
     assert len(missed(outcomes)) <= (1 - _HELD_OUT_SHARE) * len(outcomes), missed(outcomes)
 
@@ -132,7 +132,7 @@ def test_dialogues_that_nobody_tuned_on_hold_mostly(rewriter: Rewriter) -> None:
         ("How much is the one from last week?", "How much is AI-Box?"),
     ],
 )
-def test_last_time_reaches_what_another_session_said(rewriter: Rewriter, query: str, expected: str) -> None:
+def test_last_time_reaches_what_another_session_said(rewriter: TrainedRewriter, query: str, expected: str) -> None:
     known: tuple[Entity, ...] = (
         entity("AI-Box", EntitySubtype.PRODUCT), entity("張小姐", EntitySubtype.PERSON)
     )  # fmt: skip

@@ -10,9 +10,8 @@ from memory.extraction.extractor import RuleExtractor
 from memory.extraction.trained_extractor import TrainedExtractor
 from memory.values.mentions import EntitySubtype, Extraction, MentionLevel
 from memory.values.text import to_simplified
-from models.assets.shipped_weights import weight_file
-from models.tagger.batched_tagger import BatchedTagger
-from models.tagger.tagger import Tagger
+from models.assets.weight_files import shipped_weight_file
+from models.tagger.tagger import BatchedTagger, TrainedTagger
 from tests.memory.extraction.test_extractor import ENGLISH, NOTHING, SIMPLIFIED, TRADITIONAL
 
 Names = Sequence[tuple[str, EntitySubtype | None]]
@@ -38,7 +37,7 @@ _EXPECTED: dict[str, Names] = {
 
 def test_both_scripts_are_read_alike(e5_folder: Path) -> None:
     text = "王小明說台積電的廠房在高雄橋頭，訂了《百年孤寂》。"
-    tagger = Tagger(weight_file("tagger"), e5_folder.parent, threads=1)
+    tagger = TrainedTagger(shipped_weight_file("tagger"), e5_folder.parent, threads=1)
     traditional, simplified = tagger.tag([text, to_simplified(text)])
     assert [text[one.start : one.end] for one in traditional][:2] == ["王小明", "台積電"]
     assert [(one.start, one.end, one.label) for one in traditional] == [
@@ -49,7 +48,7 @@ def test_both_scripts_are_read_alike(e5_folder: Path) -> None:
 @pytest.fixture(scope="module")
 def found(e5_folder: Path) -> dict[str, Names]:
     async def extract() -> list[Extraction]:
-        tagger = BatchedTagger(Tagger(weight_file("tagger"), e5_folder.parent, threads=1))
+        tagger = BatchedTagger(TrainedTagger(shipped_weight_file("tagger"), e5_folder.parent, threads=1))
         extractions = await TrainedExtractor(tagger=tagger, rules=RuleExtractor()).extract(list(_EXPECTED))
         await tagger.model.close()
         return extractions

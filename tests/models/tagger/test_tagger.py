@@ -7,7 +7,8 @@ import pytest
 from memory.values.errors import ModelUnavailable
 from memory.values.mentions import EntitySubtype
 from models.assets.catalog import DEFAULT_MODEL
-from models.assets.shipped_weights import weight_file
+from models.assets.weight_files import add_weights, read_settings, shipped_weight_file
+from training.shared.body import load_body
 
 _LIMIT_BYTES = 15_000_000
 _TEXTS = [
@@ -23,12 +24,11 @@ _TEXTS = [
 def network(e5_folder: Path) -> Any:
     import torch
 
-    from models.assets.e5_body import load_body
     from models.tagger.labels import LABELS
     from models.tagger.network import TaggerNetwork, TaggerShape
 
     torch.manual_seed(0)
-    network = TaggerNetwork(load_body(str(e5_folder)), TaggerShape(labels=len(LABELS), sources=3))
+    network = TaggerNetwork(load_body(e5_folder), TaggerShape(labels=len(LABELS), sources=3))
     with torch.no_grad():
         network.get_parameter("body.encoder.layer.0.output.dense.weight").add_(0.01)
     return network.eval()
@@ -37,45 +37,49 @@ def network(e5_folder: Path) -> Any:
 @pytest.fixture(scope="module")
 def weights(network: Any, e5_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A weight file of an untrained network."""
-    from models.tagger.weights import TaggerSettings, save_weights
+    from models.tagger.network import TaggerSettings
+    from training.shared.weight_files import save_weights
 
     path = tmp_path_factory.mktemp("weights") / "tagger.safetensors"
-    settings = TaggerSettings(network.shape, ("weibo", "msra"), dict.fromkeys(EntitySubtype, 0.5), DEFAULT_MODEL)
+    settings = TaggerSettings(
+        shape=network.shape,
+        sources=("weibo", "msra"),
+        thresholds=dict.fromkeys(EntitySubtype, 0.5),
+        body=DEFAULT_MODEL,
+    )
     assert save_weights(path, network, settings, e5_folder) == path.stat().st_size < _LIMIT_BYTES
     return path
 
 
 def test_weights_come_back_with_their_settings(network: Any, weights: Path, e5_folder: Path) -> None:
-    from models.assets.e5_body import load_body
-    from models.tagger.network import TaggerNetwork
-    from models.tagger.weights import load_weights, read_settings
+    from models.tagger.network import TaggerNetwork, TaggerSettings
 
-    found = read_settings(weights)
+    found = read_settings(weights, TaggerSettings)
     assert found.sources == ("weibo", "msra")
     assert found.thresholds[EntitySubtype.CODE] == 0.5
-    again = TaggerNetwork(load_body(str(e5_folder)), found.shape)
-    load_weights(weights, again)
+    again = TaggerNetwork(load_body(e5_folder), found.shape)
+    add_weights(weights, again.named_parameters(), component="tagger")
     for name in ("body.encoder.layer.0.output.dense.weight", "first.weight", "mix.weight", "sources.weight"):
         mine, read = network.get_parameter(name).detach(), again.get_parameter(name).detach()
         np.testing.assert_allclose(mine.numpy(), read.numpy(), atol=0.02)
 
 
 def test_a_corrupt_or_missing_file_is_named(weights: Path, tmp_path: Path) -> None:
-    from models.tagger.weights import read_settings
+    from models.tagger.network import TaggerSettings
 
     corrupt = tmp_path / "tagger.safetensors"
     corrupt.write_bytes(weights.read_bytes()[:-1] + b"!")
     corrupt.with_suffix(".json").write_text(weights.with_suffix(".json").read_text())
     with pytest.raises(ModelUnavailable, match=r"tagger\.safetensors is corrupt"):
-        read_settings(corrupt)
+        read_settings(corrupt, TaggerSettings)
     with pytest.raises(ModelUnavailable, match="cannot be read"):
-        read_settings(tmp_path / "none.safetensors")
+        read_settings(tmp_path / "none.safetensors", TaggerSettings)
 
 
 def test_names_have_exact_offsets_and_do_not_overlap(e5_folder: Path) -> None:
-    from models.tagger.tagger import Tagger
+    from models.tagger.tagger import TrainedTagger
 
-    tagger = Tagger(weight_file("tagger"), e5_folder.parent, threads=1)
+    tagger = TrainedTagger(shipped_weight_file("tagger"), e5_folder.parent, threads=1)
     tagger.load()
     found = tagger.tag(_TEXTS)
     assert [_TEXTS[0][one.start : one.end] for one in found[0]] == ["AI-Box"]
@@ -95,8 +99,8 @@ def test_names_have_exact_offsets_and_do_not_overlap(e5_folder: Path) -> None:
 
 
 def test_a_missing_file_is_found_out_at_the_first_call_only(e5_folder: Path, tmp_path: Path) -> None:
-    from models.tagger.tagger import Tagger
+    from models.tagger.tagger import TrainedTagger
 
-    tagger = Tagger(tmp_path / "none.safetensors", e5_folder.parent)
+    tagger = TrainedTagger(tmp_path / "none.safetensors", e5_folder.parent)
     with pytest.raises(ModelUnavailable, match=r"none\.safetensors"):
         tagger.tag(["好"])

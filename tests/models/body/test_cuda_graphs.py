@@ -14,7 +14,7 @@ from torch import Tensor
 
 from models.assets.catalog import Pooling
 from models.body.body import BodyShape, ServingBody
-from models.body.recorded import MOST_ROWS, MOST_TEXTS, Compute, TokenIds
+from models.body.cuda_graphs import MOST_ROWS, MOST_TEXTS, Compute, TokenIds
 from models.body.sentence import SentenceNetwork
 
 SHAPE = BodyShape(vocabulary=60, positions=512, types=1, hidden=16, inner=32, heads=2, layers=2, epsilon=1e-5)

@@ -8,13 +8,16 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from memory.values.errors import ModelUnavailable
+from models.assets.cache_folders import sha256_of
 from models.assets.catalog import DEFAULT_MODEL
-from models.assets.delta_weights import load_delta, save_delta
-from models.assets.e5_body import load_body
-from models.assets.prepared_folder import sha256_of
+from models.assets.weight_files import WeightSettings, add_weights
 from models.body import gate
-from models.body import weights as serving_weights
-from models.body.weights import load_network, network_dtype
+from models.body import load_network as loading
+from models.body.load_network import load_network, network_dtype
+from training.shared.body import load_body
+from training.shared.weight_files import save_weights
+
+SETTINGS = WeightSettings(format=1, body=DEFAULT_MODEL)
 
 
 class Network(nn.Module):
@@ -32,13 +35,13 @@ class Network(nn.Module):
 def weights(e5_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """As if training had moved every matrix of the body a little."""
     torch.manual_seed(0)
-    network = Network(load_body(str(e5_folder)))
+    network = Network(load_body(e5_folder))
     with torch.no_grad():
         for name, parameter in network.body.named_parameters():
             if parameter.ndim == 2 and "word_embeddings" not in name:
                 parameter.add_(0.02 * parameter.std() * torch.randn_like(parameter))
     path = tmp_path_factory.mktemp("weights") / "network.safetensors"
-    save_delta(path, network, {}, body_folder=e5_folder)
+    save_weights(path, network, SETTINGS, e5_folder)
     return path
 
 
@@ -72,9 +75,9 @@ def test_it_computes_what_the_trained_network_computes(
     dtype: str,
     tolerance: float,
 ) -> None:
-    monkeypatch.setattr(serving_weights, "has_fast_bf16", lambda: fast)
-    trained = Network(load_body(str(e5_folder))).eval()
-    load_delta(weights, trained, component="tagger")
+    monkeypatch.setattr(loading, "has_fast_bf16", lambda: fast)
+    trained = Network(load_body(e5_folder)).eval()
+    add_weights(weights, trained.named_parameters(), component="tagger")
     network = served(weights, cache)
     assert network_dtype(network) == dtype
     ids, mask = padded_batch()
@@ -111,7 +114,7 @@ def test_what_was_worked_out_from_other_weights_goes_once_nobody_computes_with_i
 ) -> None:
     (tmp_path / e5_folder.name).symlink_to(e5_folder)
     other = tmp_path / "other.safetensors"
-    save_delta(other, Network(load_body(str(e5_folder))), {}, body_folder=e5_folder)
+    save_weights(other, Network(load_body(e5_folder)), SETTINGS, e5_folder)
 
     def folders() -> set[str]:
         return {path.name.split("-")[1] for path in (tmp_path / "trained").iterdir() if path.is_dir()}
@@ -128,7 +131,7 @@ def test_what_fails_the_gate_is_served_in_fp32(
     weights: Path, e5_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / e5_folder.name).symlink_to(e5_folder)
-    monkeypatch.setattr(serving_weights, "has_fast_bf16", lambda: True)
+    monkeypatch.setattr(loading, "has_fast_bf16", lambda: True)
     monkeypatch.setattr(gate, "LOWEST_COSINE", 1.1)
     assert network_dtype(served(weights, tmp_path)) == "fp32"
 

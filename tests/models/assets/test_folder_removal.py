@@ -9,16 +9,15 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from models.assets.folders_in_use import folder_in_use, remove_unused
-from models.assets.prepared_folder import lock_of, prepared_folder
+from models.assets.cache_folders import lock_path, open_and_lock, open_folder, remove_unused
 
 TAGGERS = re.compile(r"tagger-[0-9]+")
 
 OPENS_AND_WAITS = """
 import sys
 from pathlib import Path
-from models.assets.folders_in_use import folder_in_use
-mark = folder_in_use(Path(sys.argv[1]), origin={"source": "one"}, build=lambda folder: None)
+from models.assets.cache_folders import open_and_lock
+mark = open_and_lock(Path(sys.argv[1]), origin={"source": "one"}, build=lambda folder: None)
 print("open", flush=True)
 sys.stdin.read()
 """
@@ -29,7 +28,7 @@ def build(folder: Path) -> None:
 
 
 def prepared(folder: Path) -> Path:
-    return prepared_folder(folder, origin={"source": "one"}, build=build)
+    return open_folder(folder, origin={"source": "one"}, build=build)
 
 
 def removed(parent: Path, *, keep: tuple[str, ...] = ()) -> list[str]:
@@ -62,7 +61,7 @@ def test_a_folder_that_nobody_uses_is_removed_with_all_that_is_in_it(tmp_path: P
     folder = prepared(tmp_path / "tagger-1")
     assert removed(tmp_path) == ["tagger-1"]
     assert not folder.exists()
-    assert [path.name for path in tmp_path.iterdir()] == [lock_of(folder).name]
+    assert [path.name for path in tmp_path.iterdir()] == [lock_path(folder).name]
 
 
 def test_a_folder_to_be_kept_or_of_another_kind_stays(tmp_path: Path) -> None:
@@ -75,7 +74,7 @@ def test_a_folder_to_be_kept_or_of_another_kind_stays(tmp_path: Path) -> None:
 
 def test_a_folder_in_use_stays_until_its_mark_is_closed(tmp_path: Path) -> None:
     folder = tmp_path / "tagger-1"
-    marks = [folder_in_use(folder, origin={"source": "one"}, build=build) for _ in range(2)]
+    marks = [open_and_lock(folder, origin={"source": "one"}, build=build) for _ in range(2)]
     for mark in marks:
         assert removed(tmp_path) == []
         mark.close()
@@ -96,7 +95,7 @@ def test_a_folder_that_is_being_built_is_left_alone(tmp_path: Path) -> None:
     folder = prepared(tmp_path / "tagger-1")
     half = tmp_path / ".tagger-1.new-abc"
     half.mkdir()
-    with FileLock(lock_of(folder)):
+    with FileLock(lock_path(folder)):
         assert removed(tmp_path) == []
         assert half.exists()
         assert folder.exists()
@@ -122,8 +121,8 @@ def test_a_folder_that_is_removed_before_it_is_marked_is_built_again(
             assert removed(tmp_path) == ["tagger-1"]
         return folder
 
-    monkeypatch.setattr("models.assets.folders_in_use.prepared_folder", prepare_and_lose_the_first)
-    with folder_in_use(folder, origin={"source": "one"}, build=build):
+    monkeypatch.setattr("models.assets.cache_folders.open_folder", prepare_and_lose_the_first)
+    with open_and_lock(folder, origin={"source": "one"}, build=build):
         assert len(builds) == 2
         assert removed(tmp_path) == []
 
@@ -143,6 +142,6 @@ def test_a_cache_that_may_only_be_read_is_left_as_it_is(tmp_path: Path, monkeypa
     def refused(folder: Path) -> None:
         raise PermissionError("read-only")
 
-    monkeypatch.setattr("models.assets.folders_in_use.set_aside", refused)
+    monkeypatch.setattr("models.assets.cache_folders._set_aside", refused)
     assert removed(tmp_path) == []
     assert folder.exists()

@@ -1,11 +1,11 @@
-"""Trained networks as they are served: dequantised once into the cache, then mapped (DESIGN §5).
+"""Loads trained networks as they are served: dequantised once into the cache, then mapped (DESIGN §5).
 
-What a weight file adds to its body is worked out once and kept as one file in the cache, under the checksum of the
-weights; every process maps that file, and the word embeddings of the prepared body. So replicas, and the models that
-share a body, share the pages of both. What was worked out from other weights of the same model is removed once no
-process uses it.
+The prepared body with the changes of a weight file, and the heads, are computed once and kept as one file in the cache,
+under the checksum of the weight file; every process maps that file, and the word embeddings of the prepared body. So
+replicas, and the models on one body, share memory pages. Files of other weights of the same model are removed once no
+process uses them.
 
-This module needs torch: it is loaded by what builds a network, never by importing a package.
+This module imports torch: it is imported where a network is built, never with its package.
 """
 
 import json
@@ -22,38 +22,35 @@ from torch import Tensor, nn
 
 from memory.values.errors import ModelUnavailable
 
-from ..assets.delta_weights import add_delta
-from ..assets.folders_in_use import folder_in_use, remove_unused
+from ..assets.cache_folders import open_and_lock, remove_unused, sha256_of
 from ..assets.prepare import prepare_model
-from ..assets.prepared_folder import sha256_of
-from ..assets.shipped_weights import weight_file
+from ..assets.weight_files import BODY, add_weights, shipped_weight_file
 from .body import WORDS, BodyShape, ServingBody, layer_of, serving_state
 from .gate import has_fast_bf16, passes_gate
 
 NetworkT = TypeVar("NetworkT", bound=nn.Module)
 
-_FORMAT = 2
+_FORMAT = 3
 """Raised whenever the file is written differently, so that older ones are written again."""
 
 _FILE = "weights.safetensors"
-_BODY = "body."
 
 
 def load_network(
     weights: Path, build: Callable[[nn.Module], NetworkT], *, body: str, cache: Path, device: str, component: str
 ) -> tuple[NetworkT, Path]:
-    """A trained network, ready to compute, with its weights mapped, and the prepared folder of its body.
+    """A trained network in evaluation mode with its weights mapped, and the prepared folder of its body.
 
-    On a CPU it computes in bf16 where the CPU multiplies bf16 and the gate lets it, else in fp32; on CUDA in bf16 (that
-    path has not run on a GPU yet). The heads stay in fp32.
+    On a CPU the body computes in bf16 where the CPU multiplies bf16 and the gate passes, else in fp32; on CUDA in bf16
+    (that path has not run on a GPU yet). The heads stay in fp32.
 
     Args:
-        weights: The weight file (`delta_weights`), checked by `read_metadata` before.
-        build: Makes the network around a body; the body becomes its `body`.
+        weights: The weight file, verified by `weight_files.read_settings`.
+        build: Makes the network around a body, its submodule `body`.
         body: Catalogue id of the body.
-        cache: Where prepared models are kept.
+        cache: The folder of prepared models.
         device: `cpu`, `cuda` or `cuda:N`.
-        component: Which model it is, for errors.
+        component: The model's name in errors.
 
     Raises:
         ModelUnavailable: The body is missing, or the weights do not fit it.
@@ -64,7 +61,7 @@ def load_network(
         served = ServingBody(shape)
         network = build(served)
     shape = replace(shape, layers=len(served.encoder.layer))  # a network may leave out the last ones
-    heads = {name: value.shape for name, value in network.named_parameters() if not name.startswith(_BODY)}
+    heads = {name: value.shape for name, value in network.named_parameters() if not name.startswith(BODY)}
     is_fast = device != "cpu" or has_fast_bf16()
     checksum = sha256_of(weights)
     origin = {
@@ -77,15 +74,15 @@ def load_network(
     def write(folder: Path) -> None:
         from safetensors.torch import save_file
 
-        tensors = _trained(weights, prepared, shape, heads, component)
-        save_file(_served(tensors, prepared, shape, is_fast=is_fast, component=component), folder / _FILE)
+        tensors = _trained_tensors(weights, prepared, shape, heads, component)
+        save_file(_served_tensors(tensors, prepared, shape, is_fast=is_fast, component=component), folder / _FILE)
 
     folder = cache / "trained" / _folder_name(component, checksum, is_fast=is_fast)
     try:
-        mark = folder_in_use(folder, origin=origin, build=write)
-        weakref.finalize(network, mark.close)
+        lock = open_and_lock(folder, origin=origin, build=write)
+        weakref.finalize(network, lock.close)
         state = _mapped(folder / _FILE)
-        state[_BODY + WORDS] = _mapped(prepared / "model.safetensors")[WORDS]
+        state[BODY + WORDS] = _mapped(prepared / "model.safetensors")[WORDS]
         network.load_state_dict(state, assign=True)
     except (OSError, KeyError, ValueError, RuntimeError, SafetensorError) as error:
         raise ModelUnavailable(f"The {component} cannot be loaded: {error}.", component=component) from error
@@ -95,8 +92,8 @@ def load_network(
 
 
 def network_dtype(network: nn.Module) -> str:
-    """In what the layers of a loaded network's body compute: `bf16` or `fp32`."""
-    dtype = network.get_parameter(f"{_BODY}encoder.layer.0.qkv.bias").dtype
+    """The type in which the layers of a network's body compute: `bf16` or `fp32`."""
+    dtype = network.get_parameter(f"{BODY}encoder.layer.0.qkv.bias").dtype
     return "bf16" if dtype is torch.bfloat16 else "fp32"
 
 
@@ -105,15 +102,15 @@ def _folder_name(component: str, checksum: str, *, is_fast: bool) -> str:
 
 
 def _shipped_checksum(component: str) -> list[str]:
-    """Of the weight file that ships, if one does: trying another one must not cost the service its folder."""
-    shipped = weight_file(component)
+    """The checksum of the weight file that ships, so that loading another file does not remove its folder."""
+    shipped = shipped_weight_file(component)
     return [sha256_of(shipped)] if shipped.exists() else []
 
 
 def _remove_outdated(parent: Path, component: str, checksums: Collection[str]) -> None:
-    """Removes what was worked out from other weights of the model, where no process uses it."""
+    """Removes folders of other weights of the model that no process uses."""
     names = re.compile(rf"{re.escape(component)}-[0-9a-f]{{12}}-(bf16|fp32)")
-    keep = {_folder_name(component, one, is_fast=is_fast) for one in checksums for is_fast in (False, True)}
+    keep = {_folder_name(component, checksum, is_fast=is_fast) for checksum in checksums for is_fast in (False, True)}
     remove_unused(parent, names, keep=keep)
 
 
@@ -123,35 +120,35 @@ def _mapped(path: Path) -> dict[str, Tensor]:
     return load_file(path)  # on the CPU its tensors are views of the mapped file
 
 
-def _trained(
+def _trained_tensors(
     weights: Path, prepared: Path, shape: BodyShape, heads: Mapping[str, torch.Size], component: str
 ) -> dict[str, Tensor]:
-    """All tensors of the network in fp32, the body's by the names of `BertModel`; without word embeddings."""
+    """All tensors of the network in fp32 but the word embeddings, those of the body by the names of `BertModel`."""
     tensors = {
-        _BODY + name: value.clone()
+        BODY + name: value.clone()
         for name, value in _mapped(prepared / "model.safetensors").items()
         if name != WORDS and value.is_floating_point() and layer_of(name) < shape.layers
     }
     tensors |= {name: torch.empty(shape) for name, shape in heads.items()}
-    add_delta(weights, tensors.items(), component=component)
+    add_weights(weights, tensors.items(), component=component)
     return tensors
 
 
-def _served(
+def _served_tensors(
     tensors: Mapping[str, Tensor], prepared: Path, shape: BodyShape, *, is_fast: bool, component: str
 ) -> dict[str, Tensor]:
-    """What the file holds: the body in the type in which it will compute, and the heads."""
-    heads = {name: value for name, value in tensors.items() if not name.startswith(_BODY)}
-    mine = {name.removeprefix(_BODY): value for name, value in tensors.items() if name.startswith(_BODY)}
-    exact = serving_state(mine, shape, torch.float32)
-    served = _gated(mine, exact, prepared, shape, component=component) if is_fast else exact
-    return {**heads, **{_BODY + name: value for name, value in served.items()}}
+    """The tensors of the file: the body in the type in which it will compute, and the heads."""
+    heads = {name: value for name, value in tensors.items() if not name.startswith(BODY)}
+    body = {name.removeprefix(BODY): value for name, value in tensors.items() if name.startswith(BODY)}
+    exact = serving_state(body, shape, torch.float32)
+    served = _gated_state(body, exact, prepared, shape, component=component) if is_fast else exact
+    return {**heads, **{BODY + name: value for name, value in served.items()}}
 
 
-def _gated(
+def _gated_state(
     tensors: Mapping[str, Tensor], exact: dict[str, Tensor], prepared: Path, shape: BodyShape, *, component: str
 ) -> dict[str, Tensor]:
-    """The state in bf16, or, where the gate does not let it, the exact one."""
+    """The body's state in bf16 if the gate passes, else the one in fp32."""
     from tokenizers import Tokenizer
 
     fast = serving_state(tensors, shape, torch.bfloat16)
@@ -165,8 +162,8 @@ def _gated(
 
         def states(text: str) -> Tensor:  # (tokens, hidden)
             ids = torch.tensor([tokenizer.encode(text).ids])
-            found: Tensor = body(ids, attention_mask=torch.ones_like(ids)).last_hidden_state[0]
-            return found
+            output: Tensor = body(ids, attention_mask=torch.ones_like(ids)).last_hidden_state[0]
+            return output
 
         return states
 

@@ -1,17 +1,19 @@
-"""The synchronous encoder engine: texts to token ids, token ids to unit vectors. `batching` runs it in threads."""
+"""Encoder engines: texts to token ids, token ids to unit vectors. `batching` runs them in threads."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
 from memory.ports.language import FloatMatrix, TextKind
+from memory.values.errors import ModelUnavailable
 
-from ..batching.engine import BatchEngine
-from ..batching.length_buckets import length_buckets
-from .text_tokenizer import TokenizedText
+from ..assets.catalog import ModelEntry
+from ..batching.engine import BatchEngine, length_buckets
+from .text_tokenizer import TextTokenizer, TokenizedText
 
 FloatVector = npt.NDArray[np.float32]
 """One embedding: shape (dimension,), float32."""
@@ -24,7 +26,7 @@ class EncoderEngine(BatchEngine[TokenizedText, FloatVector]):
     """
 
     dtype: str = "fp32"
-    """In what the layers compute: `fp32` or `bf16`."""
+    """The type in which the layers compute: `fp32` or `bf16`."""
 
     @property
     @override
@@ -59,14 +61,14 @@ class EncoderEngine(BatchEngine[TokenizedText, FloatVector]):
         """
 
     def encode(self, texts: Sequence[str], kind: TextKind) -> FloatMatrix:
-        """Both steps at once, for scripts and tests; shape (len(texts), dimension)."""
+        """`prepare` and `forward` in one call, for scripts and tests; shape (len(texts), dimension)."""
         return self.forward(self.prepare(texts, kind))
 
     def checked(self, vectors: FloatMatrix) -> FloatMatrix:
-        """The vectors.
+        """The vectors, unchanged.
 
         Raises:
-            FloatingPointError: One is not a number.
+            FloatingPointError: A vector is not a number.
         """
         if not np.isfinite(vectors).all():
             raise FloatingPointError(f"{self.model_id} gave a vector that is not a number.")
@@ -77,7 +79,7 @@ class PaddedEncoderEngine(EncoderEngine):
     """An engine whose model reads texts padded to one length: a batch is split by length where that saves padding."""
 
     pass_overhead_tokens: int = 32
-    """What one forward pass costs beyond its tokens, in tokens."""
+    """Cost of a forward pass beyond its tokens, in tokens."""
 
     @abstractmethod
     def forward_padded(self, batch: Sequence[TokenizedText]) -> FloatMatrix:
@@ -105,3 +107,40 @@ class PaddedEncoderEngine(EncoderEngine):
     def buckets(self, batch: Sequence[TokenizedText]) -> list[list[int]]:
         """The passes that `forward` makes: positions in the batch, longest first."""
         return length_buckets([text.token_count for text in batch], self.pass_overhead_tokens)
+
+
+class PreparedEngine(EncoderEngine):
+    """An engine of a prepared model: it has the model's id in the catalogue and its tokenizer.
+
+    Args:
+        entry: The catalogue entry.
+        folder: The prepared model, for errors.
+        tokenizer: Of the model.
+        dimension: Length of the vectors of the loaded weights.
+
+    Raises:
+        ModelUnavailable: The entry has vectors of another length.
+    """
+
+    def __init__(self, entry: ModelEntry, folder: Path, *, tokenizer: TextTokenizer, dimension: int) -> None:
+        if entry.dimension not in (None, dimension):
+            raise ModelUnavailable(
+                f"{folder} holds vectors of {dimension}, and {entry.id} has {entry.dimension}.", component="encoder"
+            )
+        self._entry = entry
+        self._tokenizer = tokenizer
+        self._dimension = dimension
+
+    @property
+    @override
+    def model_id(self) -> str:
+        return self._entry.id
+
+    @property
+    @override
+    def dimension(self) -> int:
+        return self._dimension
+
+    @override
+    def prepare(self, texts: Sequence[str], kind: TextKind) -> list[TokenizedText]:
+        return self._tokenizer.prepare(texts, kind)

@@ -3,7 +3,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from models.assets.lazy import Once
+from models.body.trained_network import Lazy
 
 
 def test_it_is_loaded_once_for_all_threads() -> None:
@@ -13,7 +13,7 @@ def test_it_is_loaded_once_for_all_threads() -> None:
         calls.append(1)
         return object()
 
-    ready = Once(load)
+    ready = Lazy(load)
     with ThreadPoolExecutor(8) as pool:
         assert len({id(loaded) for loaded in pool.map(lambda _: ready(), range(64))}) == 1
     assert len(calls) == 1
@@ -28,7 +28,7 @@ def test_what_failed_is_tried_again() -> None:
             raise outcome
         return outcome
 
-    ready = Once(load)
+    ready = Lazy(load)
     with pytest.raises(OSError, match="no file"):
         ready()
     assert ready() == "weights"

@@ -5,7 +5,7 @@ from typing import Any, Never
 
 import pytest
 
-from models.assets.prepared_folder import prepared_folder
+from models.assets.cache_folders import open_folder
 
 ORIGIN = {"source": "one"}
 
@@ -31,8 +31,8 @@ def leftovers(folder: Path) -> list[str]:
 
 
 def test_it_is_built_once_and_then_found(tmp_path: Path, build: Any) -> None:
-    first = prepared_folder(tmp_path / "a" / "model", origin=ORIGIN, build=build)
-    assert prepared_folder(first, origin=ORIGIN, build=build) == first
+    first = open_folder(tmp_path / "a" / "model", origin=ORIGIN, build=build)
+    assert open_folder(first, origin=ORIGIN, build=build) == first
     assert build.calls == 1
     assert (first / "sub" / "weights.bin").read_bytes() == b"weights"
     assert leftovers(first) == []
@@ -52,17 +52,17 @@ def test_it_is_built_once_and_then_found(tmp_path: Path, build: Any) -> None:
     ids=["changed", "cut", "file gone", "manifest gone", "manifest broken", "manifest of another kind", "file added"],
 )
 def test_a_corrupt_or_partial_folder_is_built_again(tmp_path: Path, build: Any, damage: Any) -> None:
-    folder = prepared_folder(tmp_path / "model", origin=ORIGIN, build=build)
+    folder = open_folder(tmp_path / "model", origin=ORIGIN, build=build)
     damage(folder)
-    prepared_folder(folder, origin=ORIGIN, build=build)
+    open_folder(folder, origin=ORIGIN, build=build)
     assert build.calls == 2
     assert sorted(path.name for path in folder.iterdir()) == ["config.json", "manifest.json", "sub"]
     assert leftovers(folder) == []
 
 
 def test_a_folder_of_another_origin_is_built_again(tmp_path: Path, build: Any) -> None:
-    prepared_folder(tmp_path / "model", origin=ORIGIN, build=build)
-    prepared_folder(tmp_path / "model", origin={"source": "two"}, build=build)
+    open_folder(tmp_path / "model", origin=ORIGIN, build=build)
+    open_folder(tmp_path / "model", origin={"source": "two"}, build=build)
     assert build.calls == 2
 
 
@@ -72,10 +72,10 @@ def test_an_interrupted_build_leaves_nothing_that_looks_whole(tmp_path: Path, bu
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        prepared_folder(tmp_path / "model", origin=ORIGIN, build=interrupted)
+        open_folder(tmp_path / "model", origin=ORIGIN, build=interrupted)
     assert not (tmp_path / "model").exists()
     assert leftovers(tmp_path / "model") == []
-    prepared_folder(tmp_path / "model", origin=ORIGIN, build=build)
+    open_folder(tmp_path / "model", origin=ORIGIN, build=build)
     assert build.calls == 1
 
 
@@ -83,7 +83,7 @@ def test_what_a_killed_build_left_is_removed_by_the_next_one(tmp_path: Path, bui
     killed = tmp_path / ".model.new-killed"
     killed.mkdir()
     (killed / "half").write_bytes(b"h")
-    folder = prepared_folder(tmp_path / "model", origin=ORIGIN, build=build)
+    folder = open_folder(tmp_path / "model", origin=ORIGIN, build=build)
     assert leftovers(folder) == []
 
 
@@ -92,7 +92,7 @@ def test_of_many_that_ask_at_once_one_builds_and_all_get_it(tmp_path: Path, buil
 
     def ask() -> Path:
         together.wait()
-        return prepared_folder(tmp_path / "model", origin=ORIGIN, build=build)
+        return open_folder(tmp_path / "model", origin=ORIGIN, build=build)
 
     with ThreadPoolExecutor(8) as pool:
         folders = {future.result() for future in [pool.submit(ask) for _ in range(8)]}
@@ -102,6 +102,6 @@ def test_of_many_that_ask_at_once_one_builds_and_all_get_it(tmp_path: Path, buil
 
 def test_without_its_source_a_sound_folder_is_found_and_a_missing_one_is_not(tmp_path: Path, build: Any) -> None:
     with pytest.raises(FileNotFoundError):
-        prepared_folder(tmp_path / "model", origin=ORIGIN, build=build, rebuild=False)
-    folder = prepared_folder(tmp_path / "model", origin=ORIGIN, build=build)
-    assert prepared_folder(folder, origin=ORIGIN, build=build, rebuild=False) == folder
+        open_folder(tmp_path / "model", origin=ORIGIN, build=build, rebuild=False)
+    folder = open_folder(tmp_path / "model", origin=ORIGIN, build=build)
+    assert open_folder(folder, origin=ORIGIN, build=build, rebuild=False) == folder

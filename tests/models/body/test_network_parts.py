@@ -2,7 +2,7 @@ import torch
 from torch import Tensor, nn
 
 from models.body.edit_units import Place
-from models.body.word_embedding import WordEmbedding
+from models.body.network_parts import WordEmbedding
 
 WORDS = torch.tensor([[0.0, 0.0], [1.0, 2.0], [10.0, 20.0], [100.0, 200.0]])
 

@@ -6,17 +6,17 @@ from typing import Any
 import pytest
 
 from memory.values.errors import ModelUnavailable
-from models.body.weight_file_model import WeightFileModel
+from models.body.trained_network import TrainedNetwork
 from models.reranker.late_interaction import LateInteraction
-from models.rewriter.rewriter import Rewriter
-from models.tagger.tagger import Tagger
+from models.rewriter.rewriter import TrainedRewriter
+from models.tagger.tagger import TrainedTagger
 
-MODELS: list[type[WeightFileModel[Any]]] = [Tagger, Rewriter, LateInteraction]
+MODELS: list[type[TrainedNetwork[Any]]] = [TrainedTagger, TrainedRewriter, LateInteraction]
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_missing_file_is_told_with_the_name_of_the_model_each_time(
-    model: type[WeightFileModel[Any]], tmp_path: Path
+    model: type[TrainedNetwork[Any]], tmp_path: Path
 ) -> None:
     missing = model(tmp_path / "none.safetensors", tmp_path)
     for ask in (missing.load, missing.parts, missing.load):
@@ -26,7 +26,7 @@ def test_a_missing_file_is_told_with_the_name_of_the_model_each_time(
 
 
 def test_the_weights_are_read_once(tmp_path: Path) -> None:
-    class Counting(WeightFileModel[Any]):
+    class Counting(TrainedNetwork[Any]):
         component = "counting"
         reads = 0
 

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.body.edit_units import ALONE, Cover, Place, UnitTokenizer, split_units
+from models.body.edit_units import ALONE, Cover, EditUnitTokenizer, Place, split_edit_units
 from models.rewriter.edits import Edit, Segment, Source, apply_edits, joined, written
 
 TEXTS = st.text(alphabet="他喜欢蘋果 abcXYZ12.,'’s？!　é\t〒", max_size=30)
 
 
 def surfaces(text: str) -> list[str]:
-    return [text[unit.start : unit.end] for unit in split_units(text)]
+    return [text[unit.start : unit.end] for unit in split_edit_units(text)]
 
 
 def test_a_han_character_is_a_unit_and_so_is_a_latin_word() -> None:
@@ -25,14 +25,14 @@ def test_numbers_contractions_and_marks_are_units_of_their_own() -> None:
 
 
 def test_keys_fold_case_width_and_script() -> None:
-    assert [unit.key for unit in split_units("ＨＣＩ 寶")] == [unit.key for unit in split_units("hci 宝")]
+    assert [unit.key for unit in split_edit_units("ＨＣＩ 寶")] == [unit.key for unit in split_edit_units("hci 宝")]
 
 
 @given(TEXTS)
 def test_units_cover_everything_but_white_space_in_order(text: str) -> None:
     assert "".join(surfaces(text)) == "".join(text.split())
     ends = [0]
-    for unit in split_units(text):
+    for unit in split_edit_units(text):
         assert ends[-1] <= unit.start < unit.end
         ends.append(unit.end)
 
@@ -61,7 +61,7 @@ class LetterVocabulary:
 
 
 def ids(text: str) -> Sequence[tuple[int, ...]]:
-    return UnitTokenizer(LetterVocabulary()).ids(text, split_units(text))
+    return EditUnitTokenizer(LetterVocabulary()).ids(text, split_edit_units(text))
 
 
 def test_every_unit_has_token_ids_and_a_long_word_has_its_head() -> None:
@@ -74,14 +74,16 @@ def test_a_traditional_character_that_the_vocabulary_lacks_is_read_as_its_simpli
 
 
 def test_traditional_characters_can_be_read_as_simplified_ones() -> None:
-    read = UnitTokenizer(LetterVocabulary(), simplified=True)
-    assert read.ids("氣a", split_units("氣a")) == ids("气a")
-    assert read.covers("天氣預報", split_units("天氣預報"))[0].place is Place.ALONE  # the vocabulary has 天氣預報 only
+    read = EditUnitTokenizer(LetterVocabulary(), simplified=True)
+    assert read.ids("氣a", split_edit_units("氣a")) == ids("气a")
+    assert (
+        read.covers("天氣預報", split_edit_units("天氣預報"))[0].place is Place.ALONE
+    )  # the vocabulary has 天氣預報 only
 
 
 def test_a_han_character_is_covered_by_the_piece_that_it_is_part_of() -> None:
     text = "西安天氣預報 a天"
-    covers = UnitTokenizer(LetterVocabulary()).covers(text, split_units(text))
+    covers = EditUnitTokenizer(LetterVocabulary()).covers(text, split_edit_units(text))
     inside = Cover(7, Place.INSIDE)
     assert covers == [ALONE, ALONE, Cover(7, Place.FIRST), inside, inside, Cover(7, Place.LAST), ALONE, ALONE]
 
@@ -98,7 +100,7 @@ def test_texts_are_joined_as_their_script_writes_them() -> None:
 def test_edits_delete_insert_and_copy() -> None:
     source = Source.of(["I like Frank Zappa", "ok"], words=["of"])
     query = "What is his  address?"
-    units = split_units(query)
+    units = split_edit_units(query)
     replaced = Edit(2, 3, (Segment(2, 4),))
     assert apply_edits(query, units, source, [replaced]) == "What is Frank Zappa address?"
     inserted = Edit(4, 4, (Segment(5, 6), Segment(2, 4)))
@@ -108,7 +110,7 @@ def test_edits_delete_insert_and_copy() -> None:
 
 def test_no_edit_leaves_the_query_as_it_is_written() -> None:
     query = "what  about   it ?"
-    assert apply_edits(query, split_units(query), Source.of(["a"]), []) == query
+    assert apply_edits(query, split_edit_units(query), Source.of(["a"]), []) == query
 
 
 def test_a_span_is_written_as_its_turn_writes_it() -> None:

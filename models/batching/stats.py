@@ -1,0 +1,60 @@
+"""The figures of a batcher, for metrics and autoscaling."""
+
+import time
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatcherStats:
+    """What a batcher has done and has to do.
+
+    Attributes:
+        queued_tokens: Tokens that wait (of inputs that are tokenised already).
+        running_tokens: Tokens that are being computed.
+        batches: Batches taken so far.
+        items: Inputs computed so far.
+        tokens: Tokens of these.
+        padded_tokens: The same with padding: `tokens / padded_tokens` is the share of useful work.
+        rejected: Requests refused because the queue was full.
+        poisoned: Inputs on which the engine failed.
+        tokens_per_s: Moving average over batches; 0 before the first.
+        busy_s: Seconds so far in which something was computed.
+        batch_tokens: The padded-token budget of a batch now (`batch_budget`).
+    """
+
+    queued_tokens: int
+    running_tokens: int
+    batches: int
+    items: int
+    tokens: int
+    padded_tokens: int
+    rejected: int
+    poisoned: int
+    tokens_per_s: float
+    busy_s: float
+    batch_tokens: int
+
+
+class BusyClock:
+    """Measures the time in which at least one worker computes. Not thread-safe: the batcher holds a lock."""
+
+    def __init__(self) -> None:
+        self._workers = 0
+        self._since = 0.0
+        self._seconds = 0.0
+
+    def start(self) -> None:
+        """A worker begins to compute."""
+        if not self._workers:
+            self._since = time.perf_counter()
+        self._workers += 1
+
+    def stop(self) -> None:
+        """A worker has finished."""
+        self._workers -= 1
+        if not self._workers:
+            self._seconds += time.perf_counter() - self._since
+
+    def seconds(self) -> float:
+        """Seconds so far, those of work in progress included."""
+        return self._seconds + (time.perf_counter() - self._since if self._workers else 0.0)

@@ -1,0 +1,69 @@
+"""Parts of networks on the body: the input embedding of the tagger and the rewriter, and what their heads share.
+
+This module imports torch: it is imported where a network is built, never with its package.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from typing_extensions import override
+
+from .edit_units import Place
+
+_FIRST_SHARE = 0.5
+
+
+class WordEmbedding(nn.Module):
+    """Embeds each token with a share of the piece of the vocabulary that covers it.
+
+    The body was trained on the pieces of its vocabulary, and in Chinese most of these are words. Where each character
+    is a token, so that spans can begin and end at any of them, the body sees input that it seldom saw. The embedding of
+    the piece is added through a gate that is learned for each place in a piece ("lexicon-enhanced" input, as in Ma et
+    al. 2020, "Simplify the Usage of Lexicon in Chinese NER", and Liu et al. 2021, "LEBERT").
+
+    Args:
+        hidden: Width of the body.
+    """
+
+    def __init__(self, hidden: int) -> None:
+        super().__init__()
+        self.gate = nn.Embedding(len(Place), hidden)
+        nn.init.constant_(self.gate.weight, _FIRST_SHARE)
+
+    @override
+    def forward(self, body: nn.Module, input_ids: Tensor, covers: Tensor) -> Tensor:
+        """Embeds a batch.
+
+        Args:
+            body: Provides the word embeddings.
+            input_ids: Shape (batch, tokens).
+            covers: Shape (batch, tokens, 2): pieces and places (`edit_units.Cover`).
+
+        Returns:
+            Shape (batch, tokens, hidden), in the type of the body's word embeddings.
+        """
+        words = body.get_parameter("embeddings.word_embeddings.weight")
+        pieces, places = covers.unbind(-1)
+        gate = self.gate(places) * (places != Place.ALONE)[..., None]  # (batch, tokens, hidden)
+        embedded: Tensor = functional.embedding(input_ids, words) + functional.embedding(pieces, words) * gate.to(words)
+        return embedded
+
+
+def gather_states(states: Tensor, positions: Tensor) -> Tensor:
+    """States at positions: (batch, tokens, hidden) and (batch, …) give (batch, …, hidden)."""
+    flat = positions.flatten(1)
+    gathered = states.gather(1, flat[..., None].expand(-1, -1, states.shape[-1]))
+    return gathered.view(*positions.shape, states.shape[-1])
+
+
+@contextmanager
+def evaluating(network: nn.Module) -> Iterator[torch.device]:
+    """Runs a network in evaluation mode and without gradients; gives its device, and restores its mode afterwards."""
+    was_training = network.training
+    network.eval()
+    with torch.inference_mode():
+        yield next(network.parameters()).device
+    network.train(was_training)
