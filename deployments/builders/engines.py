@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from memory.answering.cosine_bounds import CosineBounds
+from memory.answering.answers import CosineBounds
 from memory.answering.extractive import ExtractiveAnswerer
 from memory.coreference.long_term import LongTermResolver
 from memory.coreference.resolver import RuleResolver

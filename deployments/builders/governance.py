@@ -1,16 +1,16 @@
-"""Memory protection as the service runs it: its parts from the settings, and the review behind a handle (001)."""
+"""Typed memories and the review, built from the settings (001)."""
 
 from collections.abc import Mapping
 
 from memory.governance.accesses import AccessTally
+from memory.governance.review import ReviewRules
 from memory.governance.review_job import ReviewJob
-from memory.governance.rules import ReviewRules
 from memory.jobs.cron import NEVER, Schedule
 from memory.language.keywords import KeywordAnalyzer
 from memory.ports.coordination import Locks
 from memory.ports.generations import VectorSpace
 from memory.ports.record import SystemOfRecord
-from memory.typed_memories.conflicts import Bands, FixedBand
+from memory.typed_memories.bands import Bands, FixedBand
 from memory.typed_memories.manager import TypedMemoryManager
 from memory.typed_memories.rechecking import ConflictRecheck
 from models.assets.catalog import get_model
@@ -18,7 +18,7 @@ from models.assets.catalog import get_model
 from ..config.settings import AppArgs, ReviewArgs
 
 
-def make_protection(
+def make_typed_memory_manager(
     args: AppArgs, *, record: SystemOfRecord, space: VectorSpace, tally: AccessTally
 ) -> TypedMemoryManager:
     """001's manager over the stores and the encoder of this process."""
@@ -68,4 +68,4 @@ def review_rules(settings: ReviewArgs) -> ReviewRules:
 
 def tally_figures(tally: AccessTally) -> Mapping[str, float | str]:
     """For `/health/detailed`."""
-    return {"accesses_waiting": tally.waiting, "accesses_dropped": tally.dropped}
+    return {"accesses_waiting": tally.pending, "accesses_dropped": tally.dropped}

@@ -13,11 +13,11 @@ from memory.governance.accesses import AccessTally
 from memory.indexing.spaces import PerSpace
 from memory.ports.generations import VectorModel, VectorSpace
 from memory.ports.vectors import Collection
-from memory.retrieval.counting import CountingRetriever
+from memory.retrieval.retriever import CountingRetriever
 from models.assets.catalog import get_model
 
 from ..config.settings import AppArgs
-from ..http.support.services import Embedding, Governance, Probe, Services
+from ..http.support.services import Embedding, Probe, Services
 from ..remote.embedder import RemoteEmbedder, RemoteEncoder
 from ..remote.handles import (
     Handle,
@@ -34,7 +34,7 @@ from ..telemetry.metrics import MeteredExtractor, MeteredResolver, MeteredRetrie
 from ..telemetry.replicas import Figures
 from .engines import make_answerer
 from .generations import open_generations, open_spaces
-from .governance import make_protection, tally_figures
+from .governance import make_typed_memory_manager, tally_figures
 from .live_model import LiveAnswerer
 from .store_probes import store_probes
 from .stores import open_log, open_short_lived
@@ -76,9 +76,11 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
     tally = AccessTally(record, interval_s=args.aam.access_flush_s)
     retriever = MeteredRetriever(CountingRetriever(RemoteRetriever(remotes["retriever"]), tally), metrics)
     learning = RemoteLearning(remotes["learner"])
-    protections = PerSpace(
+    typed_memories = PerSpace(
         spaces,
-        lambda space: make_protection(args, record=record, space=space.part(Collection.TYPED_MEMORIES), tally=tally),
+        lambda space: make_typed_memory_manager(
+            args, record=record, space=space.part(Collection.TYPED_MEMORIES), tally=tally
+        ),
     )
 
     yield Services(
@@ -102,10 +104,8 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
         resolver=resolver,
         retriever=retriever,
         index=RemoteMaintenance(remotes["learner"]),
-        governance=Governance(
-            protections=protections,
-            reviews=RemoteReviews(remotes["learner"]),
-        ),
+        typed_memories=typed_memories,
+        reviews=RemoteReviews(remotes["learner"]),
         reembedding=RemoteReembedding(remotes["learner"]),
         embeddings=PerSpace(spaces, partial(_embedding, RemoteEmbedder(remotes["embedder"]))),
         metrics=metrics,

@@ -179,7 +179,7 @@ class TypedMemoryArgs(_Section):
 
 
 class ReviewArgs(_Section):
-    """The review of what is remembered (001 §4); the thresholds are explained in `memory.governance.rules`.
+    """The review of what is remembered (001 §4); the thresholds are explained in `memory.governance.review`.
 
     Args:
         schedule: When everybody's memory is reviewed, as cron has it; `never`: by command alone.

@@ -1,4 +1,4 @@
-"""The FastAPI app: all routes over one set of services; knows neither Ray nor any store."""
+"""The FastAPI app: all routes over one set of services, without Ray or a store."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -7,31 +7,18 @@ from importlib.metadata import version
 from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 
-from .routes import (
-    chat,
-    embeddings,
-    entities,
-    governance,
-    hooks,
-    index,
-    language,
-    memories,
-    operations,
-    relations,
-    sessions,
-)
-from .support.limits import BodyLimit
-from .support.problems import install
+from .routes import chat, embeddings, entities, governance, hooks, index, memories, operations, sessions
+from .support.problems import BodyLimit, install_error_handlers
 from .support.services import Services
 
 _DESCRIPTION = """\
 Memory for chat agents in Chinese and English. Send each user message to `POST /chat`: references are resolved, memory
-is searched, the reply quotes its sources, and what was said is learned. Every example on this page runs as it stands.
+is searched, the reply quotes its sources, and the message is learned. Every example on this page runs as it is.
 """
 
 
 def build_http(open_services: Callable[[], AbstractAsyncContextManager[Services]]) -> FastAPI:
-    """The app; its services are opened when it starts and closed when it ends."""
+    """Builds the app; it opens its services when it starts and closes them when it stops."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -41,19 +28,7 @@ def build_http(open_services: Callable[[], AbstractAsyncContextManager[Services]
 
     app = FastAPIOffline(title="Jiyi", description=_DESCRIPTION, version=version("jiyi"), lifespan=lifespan)
     app.add_middleware(BodyLimit)
-    install(app)
-    for part in (
-        chat,
-        hooks,
-        sessions,
-        language,
-        entities,
-        relations,
-        memories,
-        governance,
-        embeddings,
-        index,
-        operations,
-    ):
-        app.include_router(part.router)
+    install_error_handlers(app)
+    for module in (chat, hooks, sessions, entities, memories, governance, embeddings, index, operations):
+        app.include_router(module.router)
     return app

@@ -1,26 +1,34 @@
-"""What an answer is, and the role that gives one."""
+"""The answerer's role, its request and its answer, and the bounds from which a cosine counts as evidence."""
 
 from abc import ABC, abstractmethod
 from enum import StrEnum
+
+from pydantic import Field
 
 from ..values.base import Timestamp, Value
 from ..values.dialogue import Turn
 from ..values.hits import Hit
 from ..values.mentions import Extraction
 from ..values.resolutions import Clarification
+from ..values.text import has_han
 
 
 class AnsweredBy(StrEnum):
-    """How an answer came about."""
+    """The kind of answerer that made an answer."""
 
     EXTRACTIVE = "extractive"
 
 
 class AnswerRequest(Value):
-    """A message with its references resolved, what was found in it, and what memory found for it, best first.
+    """A message to answer, and what is known about it.
 
-    `turns` is the conversation before the message, oldest first; `clarification` is what to ask where a reference of
-    the message is open. A message that revises an earlier one is that one, as it was meant.
+    Args:
+        message: The message; one that revises an earlier message is replaced by that one, as it was meant.
+        resolved: The message with its references resolved.
+        clarification: The question to ask where a reference is ambiguous.
+        extraction: The entities and requests to remember in the message.
+        hits: What retrieval found, best first.
+        turns: The conversation before the message, oldest first.
     """
 
     message: str
@@ -33,7 +41,7 @@ class AnswerRequest(Value):
 
 
 class Answer(Value):
-    """A reply and the hits that it rests on."""
+    """A reply and the hits that support it."""
 
     text: str
     answered_by: AnsweredBy
@@ -41,8 +49,24 @@ class Answer(Value):
 
 
 class Answerer(ABC):
-    """Answers a message from what memory found."""
+    """Answers a message from retrieved memories."""
 
     @abstractmethod
     async def answer(self, request: AnswerRequest) -> Answer:
-        """Answers in the language of the message; claims nothing that no source says."""
+        """Answers in the language of the message; states nothing that no source states."""
+
+
+class CosineBounds(Value):
+    """The cosines from which a memory counts as evidence for a question, for one encoder (DESIGN §6).
+
+    `chinese` is for texts with Han characters, `other` for the rest; None where the encoder does not support the
+    language or the bound was not measured, so that no cosine counts.
+    """
+
+    chinese: float | None = Field(default=None, ge=-1.0, le=1.0)
+    other: float | None = Field(default=None, ge=-1.0, le=1.0)
+
+    def are_met(self, cosine: float, *texts: str) -> bool:
+        """Whether a cosine of these texts reaches the bound."""
+        bound = self.chinese if any(map(has_han, texts)) else self.other
+        return bound is not None and cosine >= bound

@@ -1,6 +1,8 @@
-"""The extractive answerer: quotes what memory holds, with who said it and when; makes nothing up."""
+"""The extractive answerer: quotes memories with their speaker and date, and generates nothing."""
 
 import re
+
+from typing_extensions import override
 
 from ..extraction.rules.junk import Junk, junk_kind
 from ..language.keywords import KeywordAnalyzer
@@ -10,28 +12,27 @@ from ..values.dialogue import Role
 from ..values.hits import Hit, HitKind
 from ..values.resolutions import Clarification
 from ..values.text import normalise
-from .answers import Answer, AnsweredBy, Answerer, AnswerRequest
-from .corrected import as_meant, still_said
-from .cosine_bounds import CosineBounds
+from .answers import Answer, AnsweredBy, Answerer, AnswerRequest, CosineBounds
+from .corrections import corrected_text, drop_corrected
 
 _SENTENCE = re.compile(r"[^。！？!?\n]*[。！？!?\n]?")
 _MAX_QUOTES = 3
 _MAX_QUOTE_CHARACTERS = 200
-_SAYING_NOTHING = frozenset({Junk.EMPTY, Junk.PRONOUN, Junk.GREETING})
-"""What may have been a whole turn and answers no question: 前者, "yes"."""
+_NO_ANSWER = frozenset({Junk.EMPTY, Junk.PRONOUN, Junk.GREETING})
+"""Kinds of texts that can be a whole turn but answer no question: 前者, "yes"."""
 
 
 class ExtractiveAnswerer(Answerer):
-    """Answers a question with the best quotations, a request to remember by confirming it, the rest in a word.
+    """Answers a question with the best quotations, confirms a request to remember, and acknowledges anything else.
 
-    A question with an open reference is answered by asking which thing is meant, unless memory has an answer that names
-    none of those that it could be: to quote what was said of one of them would be to guess.
+    A question with an ambiguous reference is answered by its clarification, unless the evidence names none of the
+    candidates: to quote a memory about one of them would be a guess.
 
     Args:
         analyzer: Splits texts into terms.
-        min_cosine: From which cosine on a memory counts as being about the question, for the model that found it.
-        min_overlap: From which share of the question's content terms on it counts as well, whatever the cosine.
-        min_share: From which share of the best score on a further memory is worth quoting too.
+        min_cosine: The cosines from which a memory counts as evidence, for the model that found it.
+        min_overlap: The share of the question's content terms from which it counts whatever its cosine.
+        min_share: The share of the best score from which a further memory is quoted as well.
     """
 
     def __init__(
@@ -42,10 +43,10 @@ class ExtractiveAnswerer(Answerer):
         self._min_overlap = min_overlap
         self._min_share = min_share
 
+    @override
     async def answer(self, request: AnswerRequest) -> Answer:
-        """See `Answerer.answer`."""
-        said = [turn.content for turn in reversed(request.turns) if turn.role is Role.USER]
-        phrases = phrases_for([request.message, *said])
+        earlier = [turn.content for turn in reversed(request.turns) if turn.role is Role.USER]
+        phrases = phrases_for([request.message, *earlier])
         if request.extraction.remember:
             return self._confirm(request, phrases)
         if not is_question(request.message):
@@ -61,13 +62,14 @@ class ExtractiveAnswerer(Answerer):
 
     def _quote(self, request: AnswerRequest, phrases: Phrases) -> Answer:
         terms = self._analyzer.content_terms(request.resolved)
-        stated = [(hit, as_meant(hit)) for hit in still_said(request.hits) if hit.kind is HitKind.MEMORY]
+        memories = [hit for hit in drop_corrected(request.hits) if hit.kind is HitKind.MEMORY]
+        statements = [(hit, corrected_text(hit)) for hit in memories]
         relevant = [
             (hit, text)
-            for hit, text in stated
+            for hit, text in statements
             if text is not None and self._is_evidence(hit, text, request.resolved, terms)
         ]
-        if request.clarification and all(_speaks_of(hit.text, request.clarification) for hit, _ in relevant):
+        if request.clarification and all(_names_option(hit.text, request.clarification) for hit, _ in relevant):
             return Answer(text=request.clarification.question, answered_by=AnsweredBy.EXTRACTIVE)
         if not relevant:
             return Answer(text=phrases.nothing_found, answered_by=AnsweredBy.EXTRACTIVE)
@@ -77,16 +79,16 @@ class ExtractiveAnswerer(Answerer):
         sources = tuple(hit for hit, _ in quoted)
         return Answer(text="\n".join(dict.fromkeys(lines)), answered_by=AnsweredBy.EXTRACTIVE, sources=sources)
 
-    def _is_evidence(self, hit: Hit, stated: str, question: str, terms: set[str]) -> bool:
-        """Whether a memory states something, which is what was meant by it, and has to do with the question."""
-        if is_question(stated) or junk_kind(stated) in _SAYING_NOTHING:
+    def _is_evidence(self, hit: Hit, statement: str, question: str, terms: set[str]) -> bool:
+        """Whether a memory with this statement states something, and is about the question."""
+        if is_question(statement) or junk_kind(statement) in _NO_ANSWER:
             return False
-        shared = len(terms & self._analyzer.content_terms(stated))
-        near = self._min_cosine.are_met(hit.parts.get("cosine", 0.0), question, stated)
+        shared = len(terms & self._analyzer.content_terms(statement))
+        near = self._min_cosine.are_met(hit.parts.get("cosine", 0.0), question, statement)
         return near or shared >= max(1, self._min_overlap * len(terms))
 
     def _best_sentences(self, text: str, terms: set[str]) -> str:
-        """All of a short text; of a long one, the sentence that shares most terms with the question."""
+        """A short text as it is; of a long one, the sentence that shares most terms with the question."""
         if len(text) <= _MAX_QUOTE_CHARACTERS:
             return text.strip()
         sentences: list[str] = [sentence.strip() for sentence in _SENTENCE.findall(text) if sentence.strip()]
@@ -94,12 +96,12 @@ class ExtractiveAnswerer(Answerer):
         return best if len(best) <= _MAX_QUOTE_CHARACTERS else best[:_MAX_QUOTE_CHARACTERS] + "…"
 
 
-def _speaks_of(text: str, clarification: Clarification) -> bool:
-    said = normalise(text)
-    return any(normalise(option.text) in said for option in clarification.options)
+def _names_option(text: str, clarification: Clarification) -> bool:
+    normalised = normalise(text)
+    return any(normalise(option.text) in normalised for option in clarification.options)
 
 
 def _attribute(hit: Hit, quote: str, phrases: Phrases) -> str:
-    said_by = {Role.USER: phrases.user, Role.ASSISTANT: phrases.assistant}
-    speaker = hit.speaker or (said_by[hit.role] if hit.role else phrases.anonymous)
+    by_role = {Role.USER: phrases.user, Role.ASSISTANT: phrases.assistant}
+    speaker = hit.speaker or (by_role[hit.role] if hit.role else phrases.anonymous)
     return phrases.said.format(speaker=speaker, date=hit.created_at.date().isoformat(), quote=quote)

@@ -23,8 +23,8 @@ from ..values.ids import derive_id, entity_id
 from ..values.mentions import EntitySubtype, Extraction
 from ..values.resolutions import CoreferenceResult, ResolutionRequest
 from ..values.text import has_han, is_traditional, normalise, to_traditional
-from .names import checked_name, is_named, living, owner_of
-from .storage import EntityStorage
+from .entity_storage import EntityStorage
+from .lookup import find_by_name, follow_merges, is_named, validate_name
 
 _log = structlog.get_logger(__name__)
 EVERYTHING = ""
@@ -115,7 +115,7 @@ class EntityMemoryService:
     async def get_entity(self, entity_value: str, user_id: str) -> Entity | None:
         """The entity with this name or alias (000 §7.1)."""
         async with self._record.reading(user_id=user_id) as unit:
-            return await owner_of(unit, entity_value)
+            return await find_by_name(unit, entity_value)
 
     async def search_entities(self, query: str, user_id: str, limit: int = 10) -> list[Entity]:
         """Active entities, best first (000 §7.1); all of them, latest mentioned first, where the query is empty (§8.2).
@@ -145,12 +145,12 @@ class EntityMemoryService:
             InvalidField: The value names nothing: a stop word, a number, a pronoun, a greeting or a date.
             StoreUnavailable: It is not kept.
         """
-        name = checked_name(entity_value, "entity_value")
+        name = validate_name(entity_value, "entity_value")
         if (junk := junk_kind(name)) is not None:
             raise InvalidField(f"{name!r} names nothing: {junk}", field="entity_value", allowed="a name")
         async with self._record.writing(user_id=user_id) as unit:
             found = await unit.entities.get_by_value(name)
-            known = await living(unit, found) if found else None
+            known = await follow_merges(unit, found) if found else None
             again = known is not None and is_named(known, name)
             entity = self._again(known) if known and again else await self._new(unit, user_id, name)
             entity = entity.model_copy(
@@ -183,7 +183,7 @@ class EntityMemoryService:
         async with self._record.reading(user_id=user_id) as unit:
             known = await unit.entities.get([one.entity_id for one in found if one.entity_id])
             by_id = {entity.entity_id: entity for entity in known}
-            owners = [by_id.get(one.entity_id or "") or await owner_of(unit, one.text) for one in found]
+            owners = [by_id.get(one.entity_id or "") or await find_by_name(unit, one.text) for one in found]
         current = {entity.entity_id: entity for entity in owners if entity and entity.is_current}
         return list(current.values())[:limit]
 

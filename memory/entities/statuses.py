@@ -1,5 +1,6 @@
-"""Archiving, reviewing and restoring what is remembered: each is a change in the log (001 §4, DESIGN §6)."""
+"""Archiving, marking for review and restoring entities and typed memories (001 §4, DESIGN §6)."""
 
+from collections.abc import AsyncIterator
 from datetime import datetime
 from enum import StrEnum
 
@@ -7,85 +8,104 @@ from ..ports.record import UnitOfWork
 from ..values.changes import Change, ChangeActor, ChangedItem, ChangeKind, ItemKind, new_change
 from ..values.entities import Entity, EntityStatus
 from ..values.errors import Conflict, NotFound
-from ..values.typed_memories import TypedMemory
+from ..values.typed_memories import MemoryStatus, TypedMemory
 
-Keepable = Entity | TypedMemory
-"""What has a status and is reviewed."""
-
-
-class KeepableKind(StrEnum):
-    """The kinds of it."""
-
-    ENTITY = ItemKind.ENTITY.value
-    TYPED_MEMORY = ItemKind.TYPED_MEMORY.value
-
-
-_BECOMES = {
+_PAGE = 256
+_NEW_STATUS = {
     ChangeKind.ARCHIVE: EntityStatus.ARCHIVED,
     ChangeKind.REVIEW: EntityStatus.REVIEW,
     ChangeKind.RESTORE: EntityStatus.ACTIVE,
 }
 
+Reviewable = Entity | TypedMemory
+"""An item that has a status and is reviewed."""
 
-def id_of(item: Keepable) -> str:
-    """Its id."""
+
+class ReviewableKind(StrEnum):
+    """The kind of a reviewable item."""
+
+    ENTITY = ItemKind.ENTITY.value
+    TYPED_MEMORY = ItemKind.TYPED_MEMORY.value
+
+
+def id_of(item: Reviewable) -> str:
+    """The item's id."""
     return item.entity_id if isinstance(item, Entity) else item.memory_id
 
 
-def kind_of(item: Keepable) -> KeepableKind:
-    """Its kind."""
-    return KeepableKind.ENTITY if isinstance(item, Entity) else KeepableKind.TYPED_MEMORY
+def kind_of(item: Reviewable) -> ReviewableKind:
+    """The item's kind."""
+    return ReviewableKind.ENTITY if isinstance(item, Entity) else ReviewableKind.TYPED_MEMORY
 
 
-async def keepable(unit: UnitOfWork, kind: KeepableKind, item_id: str) -> Keepable:
-    """The thing with this id.
+async def get_reviewable(unit: UnitOfWork, kind: ReviewableKind, item_id: str) -> Reviewable:
+    """The item with this id.
 
     Raises:
-        NotFound: There is none.
+        NotFound: The user has no such item.
     """
-    found: list[Entity] | list[TypedMemory] = (
-        await unit.entities.get([item_id]) if kind is KeepableKind.ENTITY else await unit.typed_memories.get([item_id])
+    items: list[Entity] | list[TypedMemory] = (
+        await unit.entities.get([item_id])
+        if kind is ReviewableKind.ENTITY
+        else await unit.typed_memories.get([item_id])
     )
-    if not found:
+    if not items:
         raise NotFound(f"id: there is no {kind} {item_id!r}.")
-    return found[0]
+    return items[0]
 
 
-async def named_or_keepable(unit: UnitOfWork, kind: KeepableKind, item_id: str) -> Keepable:
-    """The thing with this id, or the entity with this name or alias.
+async def find_reviewable(unit: UnitOfWork, kind: ReviewableKind, id_or_name: str) -> Reviewable:
+    """The item with this id, or the entity with this name or alias.
 
     Raises:
-        NotFound: There is none.
+        NotFound: The user has no such item.
     """
     try:
-        return await keepable(unit, kind, item_id)
+        return await get_reviewable(unit, kind, id_or_name)
     except NotFound:
-        named = await unit.entities.get_by_value(item_id) if kind is KeepableKind.ENTITY else None
-        if named is None:
+        entity = await unit.entities.get_by_value(id_or_name) if kind is ReviewableKind.ENTITY else None
+        if entity is None:
             raise
-        return named
+        return entity
 
 
-async def save(unit: UnitOfWork, item: Keepable) -> None:
-    """Keeps it, in place of what has its id."""
-    if isinstance(item, Entity):
-        await unit.entities.save([item])
-    else:
-        await unit.typed_memories.save([item])
+async def page_of(unit: UnitOfWork, kind: ReviewableKind, *, after: str | None, limit: int) -> list[Reviewable]:
+    """Items of a kind in the order of their ids, from the first id greater than `after`."""
+    if kind is ReviewableKind.ENTITY:
+        return [*await unit.entities.page(after=after, limit=limit)]
+    return [*await unit.typed_memories.page(after=after, limit=limit)]
+
+
+async def list_by_status(
+    unit: UnitOfWork, kind: ReviewableKind, status: MemoryStatus, *, after: str | None, limit: int
+) -> list[Reviewable]:
+    """Items of a kind and status in the order of their ids, from the first id greater than `after`."""
+    if kind is ReviewableKind.TYPED_MEMORY:
+        return [*await unit.typed_memories.page(after=after, limit=limit, status=status)]
+    items: list[Reviewable] = []
+    async for entity in _walk_entities(unit, after):
+        if entity.status.value == status.value:
+            items.append(entity)
+        if len(items) == limit:
+            break
+    return items
 
 
 async def set_status(
-    unit: UnitOfWork, item: Keepable, kind: ChangeKind, *, at: datetime, actor: ChangeActor, reason: str
-) -> tuple[Keepable, Change | None]:
-    """Archives, marks for review or restores; no change where it is so already.
+    unit: UnitOfWork, item: Reviewable, kind: ChangeKind, *, at: datetime, actor: ChangeActor, reason: str
+) -> tuple[Reviewable, Change | None]:
+    """Archives, marks for review or restores an item; the change is None where it has that status already.
 
     Raises:
-        Conflict: It was merged into another entity, which must be undone first.
+        Conflict: The entity was merged into another one, which must be undone first.
     """
     changed = with_status(item, kind, at=at, reason=reason)
     if changed is item:
         return item, None
-    await save(unit, changed)
+    if isinstance(changed, Entity):
+        await unit.entities.save([changed])
+    else:
+        await unit.typed_memories.save([changed])
     change = new_change(
         kind, user_id=item.user_id, at=at, actor=actor, reason=reason, items=[ChangedItem.of(item, changed)]
     )
@@ -93,23 +113,23 @@ async def set_status(
     return changed, change
 
 
-def with_status(item: Keepable, kind: ChangeKind, *, at: datetime, reason: str) -> Keepable:
-    """The thing after the change; the same object where nothing changes.
+def with_status(item: Reviewable, kind: ChangeKind, *, at: datetime, reason: str) -> Reviewable:
+    """The item after a change of status; the same object where nothing changes.
 
-    Restoring counts as an access, so that the next review does not archive it again.
+    Restoring counts as an access, so that the next review does not archive the item again.
 
     Raises:
-        Conflict: It was merged into another entity.
+        Conflict: The entity was merged into another one.
     """
-    status = _BECOMES[kind]
-    review = reason if kind is ChangeKind.REVIEW else None
-    if item.status.value == status.value and item.review_reason == review:
+    status = _NEW_STATUS[kind]
+    review_reason = reason if kind is ChangeKind.REVIEW else None
+    if item.status.value == status.value and item.review_reason == review_reason:
         return item
     if isinstance(item, Entity) and item.merged_into is not None:
         raise Conflict(f"The entity {item.entity_id} was merged into {item.merged_into}: undo that first.")
     fields: dict[str, object] = {
         "status": type(item.status)(status.value),
-        "review_reason": review,
+        "review_reason": review_reason,
         "version": item.version + 1,
     }
     if kind is ChangeKind.RESTORE:
@@ -119,8 +139,8 @@ def with_status(item: Keepable, kind: ChangeKind, *, at: datetime, reason: str) 
     return item.model_copy(update=fields)
 
 
-async def log_restored(unit: UnitOfWork, before: Keepable, after: Keepable, *, at: datetime) -> None:
-    """Logs that something archived or in review is active again, as somebody spoke of it; where it is so."""
+async def log_restoration(unit: UnitOfWork, before: Reviewable, after: Reviewable, *, at: datetime) -> None:
+    """Logs a change where an archived item, or one in review, became active because it was mentioned again."""
     if before.status is after.status or after.status.value != EntityStatus.ACTIVE.value:
         return
     change = new_change(
@@ -128,7 +148,14 @@ async def log_restored(unit: UnitOfWork, before: Keepable, after: Keepable, *, a
         user_id=before.user_id,
         at=at,
         actor=ChangeActor.SYSTEM,
-        reason="was said again",
+        reason="mentioned again",
         items=[ChangedItem.of(before, after)],
     )
     await unit.changes.append([change])
+
+
+async def _walk_entities(unit: UnitOfWork, after: str | None) -> AsyncIterator[Entity]:
+    while page := await unit.entities.page(after=after, limit=_PAGE):
+        for entity in page:
+            yield entity
+        after = page[-1].entity_id

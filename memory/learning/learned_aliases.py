@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import structlog
 
-from ..entities.identity import ChangeContext, add_alias, merge
-from ..entities.names import owner_of
+from ..entities.edits import ChangeContext, add_alias
+from ..entities.lookup import find_by_name
+from ..entities.merging import merge
 from ..extraction.rules.alias_patterns import AliasClaim
 from ..ports.record import UnitOfWork
 from ..values.changes import ChangeActor
@@ -34,29 +35,29 @@ async def learn_aliases(
             found = await unit.entities.get([named]) if named else []
             if not found:
                 continue
-            deed = ChangeContext(
+            context = ChangeContext(
                 user_id=user_id,
                 at=lesson.resource.created_at,
                 actor=ChangeActor.SYSTEM,
                 reason=f"said: {' '.join(lesson.resource.content.split())[:120]}",
                 about=(lesson.resource.resource_id,),
             )
-            entity = await _learn(unit, found[0], claim, deed)
+            entity = await _learn(unit, found[0], claim, context)
             if entity is not None:
                 changed[entity.entity_id] = entity
     return list(changed.values())
 
 
-async def _learn(unit: UnitOfWork, entity: Entity, claim: AliasClaim, deed: ChangeContext) -> Entity | None:
-    other = await owner_of(unit, claim.alias)
+async def _learn(unit: UnitOfWork, entity: Entity, claim: AliasClaim, context: ChangeContext) -> Entity | None:
+    other = await find_by_name(unit, claim.alias)
     try:
         if other is None:
-            named, change = await add_alias(unit, entity.entity_id, claim.alias, deed)
+            named, change = await add_alias(unit, entity.entity_id, claim.alias, context)
             return named if change else None
         if other.entity_id == entity.entity_id:
             return None
         if other.normalised_value == normalise(claim.alias) and _may_be_one(entity, other):
-            return (await merge(unit, entity.entity_id, other.entity_id, deed))[0]
+            return (await merge(unit, entity.entity_id, other.entity_id, context))[0]
     except BadRequest as error:
         _log.warning("alias_not_learned", entity=entity.entity_value, alias=claim.alias, reason=error.message)
         return None

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..entities.statuses import log_restored
+from ..entities.statuses import log_restoration
 from ..extraction.rules.alias_patterns import AliasClaim, find_aliases
 from ..extraction.rules.assertions import Assertions, assertions_of
 from ..extraction.rules.junk import is_junk
@@ -103,7 +103,7 @@ async def save_entities(unit: UnitOfWork, user_id: str, lessons: Sequence[Lesson
             else:
                 known = entity
                 entity = mention_again(known, mention, at=at, remembered=remembered)
-                await log_restored(unit, known, entity, at=at)
+                await log_restoration(unit, known, entity, at=at)
             owners.put(entity)
             touched[entity.entity_id] = entity
     await unit.entities.save([*(seed for seed in seeds if seed.entity_id not in touched), *touched.values()])

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..entities.names import is_named, living
+from ..entities.lookup import follow_merges, is_named
 from ..ports.record import UnitOfWork
 from ..values.entities import Entity
 from ..values.ids import derive_id
@@ -58,5 +58,5 @@ async def _by_name(unit: UnitOfWork, mention: Mention) -> Entity | None:
     named = await unit.entities.get_by_value(mention.text)
     if named is None:
         return None
-    entity = await living(unit, named)
+    entity = await follow_merges(unit, named)
     return entity if is_named(entity, mention.text) else None

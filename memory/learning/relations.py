@@ -6,7 +6,7 @@ from datetime import datetime
 from ..extraction.rules.assertions import assertions_of
 from ..ports.record import UnitOfWork
 from ..relations.patterns import RelationType, find_relations
-from ..relations.weights import observed
+from ..relations.strength import add_observation
 from ..values.entities import EntityRelation
 from ..values.ids import relation_id
 from ..values.mentions import Mention
@@ -36,13 +36,13 @@ async def save_relations(unit: UnitOfWork, user_id: str, lessons: Sequence[Lesso
         speaker = await _speaker(unit, lesson.resource)
         for one in (*_stated(lesson, owners, speaker), *_together(lesson, owners)):
             known = seen.get(one.relation_id)
-            seen[one.relation_id] = one if known is None else observed(known, one)
+            seen[one.relation_id] = one if known is None else add_observation(known, one)
     ends = {end for one in seen.values() for end in (one.source_entity_id, one.target_entity_id)}
     there = {entity.entity_id for entity in await unit.entities.get(sorted(ends))}
     stored = {one.relation_id: one for one in await unit.relations.get(list(seen))}
     wanted = [one for one in seen.values() if {one.source_entity_id, one.target_entity_id} <= there]
     await unit.relations.store(
-        [observed(stored[one.relation_id], one) if one.relation_id in stored else one for one in wanted]
+        [add_observation(stored[one.relation_id], one) if one.relation_id in stored else one for one in wanted]
     )
     return len(wanted) - len(stored)
 

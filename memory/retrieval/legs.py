@@ -1,25 +1,37 @@
-"""The search legs: each one scores candidates in its own way, on its own (DESIGN §6)."""
+"""The search legs: each scores candidates by one kind of evidence, independently of the others (DESIGN §6)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import NamedTuple, TypedDict
 
 from ..language.keywords import KeywordAnalyzer
 from ..ports.language import Encoder, Priority, TextKind
-from ..ports.record import SystemOfRecord
+from ..ports.record import SystemOfRecord, UnitOfWork
 from ..ports.vectors import Collection, FloatVector, IndexQuery, VectorIndex
-from ..values.entities import EntityStatus
+from ..relations.strength import saturated_strength
+from ..values.entities import Entity, EntityRelation, EntityStatus
 from ..values.hits import HitKind, SearchFilter, SearchRequest
+from ..values.ids import memory_id
 from ..values.records import Memory
 from ..values.vectors import SparseVector
 
+SECOND_HOP_FACTOR = 0.5
+"""Factor for the score of what is two relations away."""
+
 _COLLECTIONS = {HitKind.ENTITY: Collection.ENTITIES, HitKind.MEMORY: Collection.MEMORIES}
-_WHERE = {HitKind.ENTITY: {"status": EntityStatus.ACTIVE.value}}
-_UNINDEXED = 64
-_RECENT = 200
+_PAYLOAD_FILTERS = {HitKind.ENTITY: {"status": EntityStatus.ACTIVE.value}}
+_MAX_UNINDEXED = 64
+_MAX_RECENT = 200
+_MAX_NAMED = 8
+"""Entities of a query whose relations are followed; the longest names first."""
+_MAX_RELATIONS = 64
+"""Relations of one entity that are followed, most confident first."""
+_MAX_LINK_TERMS = 64
+"""Terms of one hit that are searched for, in the order of its text; a long note has more."""
 
 
 class Key(NamedTuple):
-    """What a candidate is, whatever leg found it."""
+    """Identifies a candidate in the scores of all legs."""
 
     kind: HitKind
     id: str
@@ -31,86 +43,181 @@ Scores = dict[Key, float]
 async def dense_leg(
     request: SearchRequest, questions: Sequence[str], encoder: Encoder, index: VectorIndex, *, limit: int
 ) -> list[Scores]:
-    """Cosine of each question's embedding with each candidate's."""
+    """For each question, the cosines of its embedding with those of the nearest candidates."""
     vectors = await encoder.encode(questions, kind=TextKind.QUERY, priority=Priority.INTERACTIVE)
-    return await _search(request, index, limit, [{"dense": vector} for vector in vectors])
+    return await _search_index(request, index, limit, [{"dense": vector} for vector in vectors])
 
 
 async def keyword_leg(
     request: SearchRequest, questions: Sequence[str], analyzer: KeywordAnalyzer, index: VectorIndex, *, limit: int
 ) -> list[Scores]:
-    """BM25 of each question over words and character bigrams."""
+    """For each question, the BM25 scores over words and character bigrams."""
     vectors = [analyzer.query_vector(question) for question in questions]
-    found = iter(await _search(request, index, limit, [{"sparse": vector} for vector in vectors if vector.indices]))
-    return [next(found) if vector.indices else {} for vector in vectors]
+    queries: list[_QueryVector] = [{"sparse": vector} for vector in vectors if vector.indices]
+    results = iter(await _search_index(request, index, limit, queries))
+    return [next(results) if vector.indices else {} for vector in vectors]
 
 
-class _Asked(TypedDict, total=False):
+class _QueryVector(TypedDict, total=False):
     dense: FloatVector
     sparse: SparseVector
 
 
-async def _search(request: SearchRequest, index: VectorIndex, limit: int, asked: Sequence[_Asked]) -> list[Scores]:
-    """What each question finds, of all kinds together."""
+async def _search_index(
+    request: SearchRequest, index: VectorIndex, limit: int, vectors: Sequence[_QueryVector]
+) -> list[Scores]:
+    """The scores for each vector, candidates of all requested kinds together."""
     queries = [
-        IndexQuery(_COLLECTIONS[kind], limit, filters=request.filters, where=_WHERE.get(kind, {}), **one)
-        for one in asked
+        IndexQuery(_COLLECTIONS[kind], limit, filters=request.filters, where=_PAYLOAD_FILTERS.get(kind, {}), **vector)
+        for vector in vectors
         for kind in request.kinds
     ]
     results = iter(await index.search(queries, user_id=request.user_id) if queries else [])
     return [
-        {Key(kind, point.point_id): point.score for kind in request.kinds for point in next(results)} for _ in asked
+        {Key(kind, point.point_id): point.score for kind in request.kinds for point in next(results)} for _ in vectors
     ]
 
 
 async def exact_leg(request: SearchRequest, record: SystemOfRecord) -> Scores:
-    """1 for each entity whose name or alias stands in the query."""
+    """1 for each entity whose name or alias occurs in the query."""
     if HitKind.ENTITY not in request.kinds:
         return {}
     async with record.reading(user_id=request.user_id) as unit:
-        found = await unit.entities.found_in(request.query)
-    return {Key(HitKind.ENTITY, entity.entity_id): 1.0 for entity in found}
+        entities = await unit.entities.found_in(request.query)
+    return {Key(HitKind.ENTITY, entity.entity_id): 1.0 for entity in entities}
+
+
+async def graph_leg(request: SearchRequest, record: SystemOfRecord, *, hops: int = 2) -> Scores:
+    """Scores the neighbours of the entities named in the query, and the memories that are evidence of the relations.
+
+    A relation scores `confidence · saturated strength` (`memory.relations.strength`), so that frequent and recent
+    relations count most; two hops score their product, halved. A candidate gets the score of the best path to it. The
+    entities named in the query are not candidates themselves.
+    """
+    async with record.reading(user_id=request.user_id) as unit:
+        named = await unit.entities.found_in(request.query)
+        return await _score_neighbours(unit, named[:_MAX_NAMED], now=request.now, kinds=request.kinds, hops=hops)
+
+
+async def _score_neighbours(
+    unit: UnitOfWork, named: Iterable[Entity], *, now: datetime, kinds: Iterable[HitKind], hops: int
+) -> Scores:
+    starts = {entity.entity_id: 1.0 for entity in named}
+    scores: Scores = {}
+    frontier = dict(starts)
+    for hop in range(hops):
+        reached: dict[str, float] = {}
+        for start, start_score in frontier.items():
+            for relation in await unit.relations.of(start, limit=_MAX_RELATIONS):
+                score = start_score * relation.confidence * saturated_strength(relation, now)
+                score *= SECOND_HOP_FACTOR if hop else 1.0
+                neighbour = _other_end(relation, start)
+                if neighbour not in starts:
+                    reached[neighbour] = max(score, reached.get(neighbour, 0.0))
+                    _raise_score(scores, Key(HitKind.ENTITY, neighbour), score)
+                if relation.evidence:
+                    evidence = memory_id(relation.user_id, relation.evidence)
+                    _raise_score(scores, Key(HitKind.MEMORY, evidence), score)
+        frontier = reached
+    return {key: score for key, score in scores.items() if key.kind in kinds and score > 0}
+
+
+def _other_end(relation: EntityRelation, end: str) -> str:
+    return relation.target_entity_id if relation.source_entity_id == end else relation.source_entity_id
+
+
+async def link_leg(
+    request: SearchRequest,
+    hit_scores: Mapping[str, float],
+    hits: Sequence[Memory],
+    analyzer: KeywordAnalyzer,
+    index: VectorIndex,
+    *,
+    limit: int,
+) -> Scores:
+    """Second step of a search: memories that share with the best hits what the query does not hold, often a name.
+
+    "Which bank is my boss with?" finds "My boss is Wang"; other memories about Wang share no word with the question.
+    A memory's score is its BM25 score over the hit's own, at most 1, times the hit's score.
+
+    Args:
+        request: The user and the filters.
+        hit_scores: Scores by memory id, those of `hits` among them.
+        hits: The best hits.
+        analyzer: Splits hits and query into terms.
+        index: Searched once for all hits.
+        limit: Memories found for each hit.
+    """
+    query_terms = frozenset(analyzer.query_vector(request.query).indices)
+    new_terms = {hit.memory_id: _without(analyzer.query_vector(hit.text), query_terms) for hit in hits}
+    new_terms = {id_: terms for id_, terms in new_terms.items() if terms.indices}
+    if not new_terms:
+        return {}
+    queries = [
+        IndexQuery(Collection.MEMORIES, limit, sparse=terms, filters=request.filters) for terms in new_terms.values()
+    ]
+    scores: Scores = {}
+    for hit_id, points in zip(new_terms, await index.search(queries, user_id=request.user_id), strict=True):
+        bm25 = {point.point_id: point.score for point in points}
+        own = bm25.pop(hit_id, max(bm25.values(), default=0.0))
+        for id_, score in bm25.items():
+            if score > 0:
+                _raise_score(scores, Key(HitKind.MEMORY, id_), hit_scores[hit_id] * min(1.0, score / own))
+    return scores
+
+
+def _without(vector: SparseVector, excluded: frozenset[int]) -> SparseVector:
+    terms = tuple(term for term in vector.indices if term not in excluded)[:_MAX_LINK_TERMS]
+    return SparseVector(terms, (1.0,) * len(terms))
+
+
+def _raise_score(scores: Scores, key: Key, score: float) -> None:
+    scores[key] = max(score, scores.get(key, 0.0))
 
 
 async def unindexed_memories(request: SearchRequest, record: SystemOfRecord) -> list[Memory]:
-    """What is acknowledged but not in the index yet: so that a user can read what was just written.
+    """Memories that are acknowledged but not indexed yet, so that users can read what they have just written.
 
-    Where more waits than is looked at (a lost index is coming back), the newest memories are among it.
+    Where there are more than are read (a lost index is being rebuilt), the newest memories are among them.
     """
     if HitKind.MEMORY not in request.kinds:
         return []
     user_id = request.user_id
-    unlearned = await record.backlog.unlearned(limit=_UNINDEXED, user_id=user_id)
-    waiting = await record.backlog.outbox(limit=_UNINDEXED, user_id=user_id)
+    unlearned = await record.backlog.unlearned(limit=_MAX_UNINDEXED, user_id=user_id)
+    outbox = await record.backlog.outbox(limit=_MAX_UNINDEXED, user_id=user_id)
     memories = [Memory.from_resource(resource) for resource in unlearned]
-    if ids := [entry.item_id for entry in waiting if entry.collection is Collection.MEMORIES]:
+    if ids := [entry.item_id for entry in outbox if entry.collection is Collection.MEMORIES]:
         async with record.reading(user_id=user_id) as unit:
             memories += await unit.memories.get(ids)
-    if len(waiting) == _UNINDEXED:
+    if len(outbox) == _MAX_UNINDEXED:
         memories += await recent_memories(request, record)
     return memories
 
 
 async def recent_memories(request: SearchRequest, record: SystemOfRecord) -> list[Memory]:
-    """The newest memories: what stays findable while the index is down (DESIGN §7)."""
+    """The newest memories, which stay searchable while the index is down (DESIGN §7)."""
     if HitKind.MEMORY not in request.kinds:
         return []
     async with record.reading(user_id=request.user_id) as unit:
-        return await unit.memories.recent(limit=_RECENT, session_id=request.filters.session_id)
+        return await unit.memories.recent(limit=_MAX_RECENT, session_id=request.filters.session_id)
 
 
-def overlap(request: SearchRequest, memories: Iterable[Memory], analyzer: KeywordAnalyzer) -> Scores:
-    """The share of the query's distinct terms that each memory holds as it was meant, where it holds any."""
+def overlap_leg(request: SearchRequest, memories: Iterable[Memory], analyzer: KeywordAnalyzer) -> Scores:
+    """The share of the query's distinct terms that occur in each memory (its resolved text, if any); without zeros."""
     terms = set(analyzer.terms(request.query))
     if not terms:
         return {}
-    wanted = [memory for memory in memories if matches(memory, request.filters)]
-    held = {memory.memory_id: terms & set(analyzer.terms(memory.resolved or memory.text)) for memory in wanted}
-    return {Key(HitKind.MEMORY, id_): len(found) / len(terms) for id_, found in held.items() if found}
+    scores = {}
+    for memory in memories:
+        if matches_filter(memory, request.filters):
+            shared = terms.intersection(analyzer.terms(memory.resolved or memory.text))
+            if shared:
+                scores[Key(HitKind.MEMORY, memory.memory_id)] = len(shared) / len(terms)
+    return scores
 
 
-def matches(memory: Memory, wanted: SearchFilter) -> bool:
-    """Whether a memory meets a filter: the rule that every index must agree with."""
+def matches_filter(memory: Memory, wanted: SearchFilter) -> bool:
+    """Whether a memory meets a filter; every index must agree with this rule."""
     return (
         (wanted.session_id is None or memory.session_id == wanted.session_id)
         and (wanted.role is None or memory.role == wanted.role)

@@ -1,4 +1,4 @@
-"""The candidates of one search: what each leg says of them, put together into scores and hits (000 §6.3, DESIGN §6)."""
+"""Ranking the candidates of one search: the scores of all legs become hits (000 §6.3, DESIGN §6)."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 from ..values.entities import Entity
 from ..values.hits import Hit, HitKind, SearchRequest
 from ..values.records import Memory
-from .conversation import beside, spoken_by_named, unlike
-from .fusion import FusionRecipe, freshness, fused_score, lifted_score, min_max, share_of_best
+from .conversation import diversify, neighbour_scores, with_named_speaker
+from .fusion import FusionRecipe, boosted_score, freshness, fused_score, min_max, share_of_best
 from .legs import Key, Scores
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the legs found.
+    """The scores of all search legs.
 
     Args:
-        vector: Cosines, for each question that stands in the query; the first one is the query itself.
-        keyword: BM25, likewise.
+        vector: Cosines for each question of the query; the first question is the whole query.
+        keyword: BM25 scores for the same questions.
         others: Scores in 0–1 of the legs `exact`, `graph` and `overlap`.
     """
 
@@ -27,9 +27,9 @@ class Evidence:
     others: Mapping[str, Scores] = field(default_factory=dict)
 
     def parts(self) -> dict[Key, dict[str, float]]:
-        """Each candidate's parts: the normalised scores that enter the formula, and the raw ones beside them.
+        """Each candidate's parts: the normalised scores of the formula, and the raw scores `cosine` and `bm25`.
 
-        A candidate counts for the question that it answers best.
+        A candidate gets its best score over all questions.
         """
         parts: dict[Key, dict[str, float]] = defaultdict(dict)
         for name, raw_name, scale, questions in (
@@ -37,29 +37,29 @@ class Evidence:
             ("keyword", "bm25", share_of_best, self.keyword),
         ):
             for scores in questions:
-                _raise(parts, raw_name, scores)
-                _raise(parts, name, scale(scores))
+                _raise_parts(parts, raw_name, scores)
+                _raise_parts(parts, name, scale(scores))
         for name, scores in self.others.items():
-            _raise(parts, "keyword" if name == "overlap" else name, scores)
+            _raise_parts(parts, "keyword" if name == "overlap" else name, scores)
         return parts
 
     def best_memories(self, recipe: FusionRecipe) -> list[str]:
-        """The best memory for each question that the query is made of; none where it is one question."""
+        """The best memory for each question of the query; empty where the query is a single question."""
         best = []
         for vector, keyword in list(zip(self.vector, self.keyword, strict=False))[1:]:
             parts = Evidence([vector], [keyword]).parts()
-            scores = {key.id: fused_score(own, recipe) for key, own in parts.items() if key.kind is HitKind.MEMORY}
+            scores = {key.id: fused_score(part, recipe) for key, part in parts.items() if key.kind is HitKind.MEMORY}
             best += sorted(scores, key=lambda id_: (-scores[id_], id_))[:1]
         return best
 
 
 class Ranking:
-    """Candidates with their parts.
+    """Candidates with the parts of their scores.
 
     Args:
-        request: What is searched for.
+        request: The search.
         recipe: How parts become a score.
-        evidence: What the legs found.
+        evidence: The scores of the legs.
     """
 
     def __init__(self, request: SearchRequest, recipe: FusionRecipe, evidence: Evidence) -> None:
@@ -71,48 +71,46 @@ class Ranking:
         self._previous: dict[str, str] = {}
 
     def add(self, entities: Iterable[Entity], memories: Iterable[Memory], previous: Mapping[str, str]) -> None:
-        """Takes up candidates as the record has them; `previous` is the memory before each in its session."""
+        """Adds candidates from the record; `previous` maps each memory to the one before it in its session."""
         self._entities += entities
         self._memories |= {memory.memory_id: memory for memory in memories}
         self._previous |= previous
 
-    def link(self, linked: Scores) -> list[Key]:
-        """Takes up the second step's scores; the candidates that are new by it."""
+    def add_links(self, linked: Scores) -> list[Key]:
+        """Adds the scores of the second step; returns the candidates that are new."""
         new = [key for key in linked if key not in self.parts]
-        _raise(self.parts, "linked", linked)
+        _raise_parts(self.parts, "linked", linked)
         return new
 
-    def memories(self, ids: Iterable[str]) -> list[Memory]:
-        """Those of these memories that are there."""
+    def get_memories(self, ids: Iterable[str]) -> list[Memory]:
+        """The memories with these ids that are candidates."""
         return [self._memories[id_] for id_ in ids if id_ in self._memories]
 
     def memory_scores(self) -> dict[str, float]:
-        """The score of each memory, by id; its parts are completed on the way."""
+        """The score of each memory by id; completes the memories' parts."""
         recipe, request = self._recipe, self._request
-        own = {id_: self.parts[Key(HitKind.MEMORY, id_)] for id_ in self._memories}
-        for id_, parts in own.items():
-            at = self._memories[id_].created_at
-            parts["freshness"] = freshness(at, request.now, horizon_hours=recipe.freshness_hours)
-        fused = {id_: fused_score(parts, recipe) for id_, parts in own.items()}
+        parts_by_id = {id_: self.parts[Key(HitKind.MEMORY, id_)] for id_ in self._memories}
+        for id_, parts in parts_by_id.items():
+            created_at = self._memories[id_].created_at
+            parts["freshness"] = freshness(created_at, request.now, horizon_hours=recipe.freshness_hours)
+        fused = {id_: fused_score(parts, recipe) for id_, parts in parts_by_id.items()}
         if recipe.beside:
-            for id_, score in beside(fused, self._previous).items():
-                own[id_]["beside"] = score
+            for id_, score in neighbour_scores(fused, self._previous).items():
+                parts_by_id[id_]["beside"] = score
         if recipe.speaker:
-            for id_ in spoken_by_named(request.query, self._memories.values()):
-                own[id_]["speaker"] = 1.0
-        return {id_: lifted_score(score, own[id_], recipe) for id_, score in fused.items()}
+            for id_ in with_named_speaker(request.query, self._memories.values()):
+                parts_by_id[id_]["speaker"] = 1.0
+        return {id_: boosted_score(score, parts_by_id[id_], recipe) for id_, score in fused.items()}
 
     def hits(self) -> list[Hit]:
-        """The best hits, as many as were asked for."""
+        """The `top_k` best hits."""
         scores = self.memory_scores()
-        hits = [self._entity_hit(entity) for entity in self._entities if self._may_surface(entity)]
+        hits = [self._entity_hit(entity) for entity in self._entities if self._is_visible(entity)]
         hits += [self._memory_hit(memory, scores[id_]) for id_, memory in self._memories.items()]
-        return unlike(hits, top_k=self._request.top_k, weight=self._recipe.alike)
+        return diversify(hits, top_k=self._request.top_k, weight=self._recipe.alike)
 
-    def _may_surface(self, entity: Entity) -> bool:
-        """Active ones, even where the index has not heard of it yet; preloaded ones that this user never mentioned are
-        found by name only.
-        """
+    def _is_visible(self, entity: Entity) -> bool:
+        """False for archived entities, and for never mentioned, preloaded ones, unless the query names them."""
         if not entity.is_current:
             return False
         return entity.mention_count > 0 or "exact" in self.parts[Key(HitKind.ENTITY, entity.entity_id)]
@@ -147,6 +145,6 @@ class Ranking:
         )
 
 
-def _raise(parts: dict[Key, dict[str, float]], name: str, scores: Mapping[Key, float]) -> None:
+def _raise_parts(parts: dict[Key, dict[str, float]], name: str, scores: Mapping[Key, float]) -> None:
     for key, score in scores.items():
         parts[key][name] = max(score, parts[key].get(name, score))

@@ -1,4 +1,4 @@
-"""Hybrid retrieval: all legs at once, one ranking, and the reasons for it (000 §6, DESIGN §6)."""
+"""Hybrid retrieval: all search legs in parallel, fused into one ranking (000 §6, DESIGN §6)."""
 
 import asyncio
 from collections import defaultdict
@@ -6,39 +6,52 @@ from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import structlog
+from typing_extensions import override
 
+from ..governance.accesses import AccessTally
 from ..language.keywords import KeywordAnalyzer
 from ..language.questions import questions_of
 from ..ports.language import Encoder
 from ..ports.record import SystemOfRecord
 from ..ports.services import Retriever
 from ..ports.vectors import VectorIndex
+from ..values.changes import ItemKind
 from ..values.entities import Entity
 from ..values.errors import Unavailable
 from ..values.hits import HitKind, SearchRequest, SearchResult
 from ..values.records import Memory
 from .fusion import CONVERSATION, FusionRecipe
-from .graph import graph_leg
-from .legs import Key, Scores, dense_leg, exact_leg, keyword_leg, overlap, recent_memories, unindexed_memories
-from .linked import linked_leg
+from .legs import (
+    Key,
+    Scores,
+    dense_leg,
+    exact_leg,
+    graph_leg,
+    keyword_leg,
+    link_leg,
+    overlap_leg,
+    recent_memories,
+    unindexed_memories,
+)
 from .ranking import Evidence, Ranking
 
 T = TypeVar("T")
 _log = structlog.get_logger(__name__)
 _MIN_CANDIDATES = 30
 _INDEX_LEGS = ("vector", "keyword")
+_ITEM_KINDS = {HitKind.ENTITY: ItemKind.ENTITY, HitKind.MEMORY: ItemKind.MEMORY}
 
 
 class HybridRetriever(Retriever):
-    """Dense, keyword and exact legs in parallel, fused by one recipe; then a second step from what they found best.
+    """Runs the dense, keyword and exact legs in parallel and fuses them; a second step starts from the best hits.
 
-    A memory is lifted by its neighbours in the conversation that were found too, by what it shares with the best hit,
-    and where the query names who said it; it falls behind where a better hit says the same. A query of several
-    sentences is searched for as a whole and by its sentences.
+    A memory scores higher if its neighbours in the conversation were found too, if it shares terms with the best hit,
+    or if the query names its speaker; it scores lower if a better hit says the same. A query of several sentences is
+    searched as a whole and sentence by sentence.
 
-    A leg whose store or model cannot answer is named in the result's `degraded` and the others still answer; while
-    the index is down, recent memories are searched in memory (000 §9.1, DESIGN §7). While the record is down there is
-    nothing to show: the result is empty, with `record` among what is degraded.
+    A leg whose store or model is unavailable is named in the result's `degraded`, and the others still count; while the
+    index is down, recent memories are searched in memory (000 §9.1, DESIGN §7). While the record is down the result is
+    empty, with `record` in `degraded`.
     """
 
     def __init__(
@@ -56,10 +69,12 @@ class HybridRetriever(Retriever):
         self._analyzer = analyzer
         self._recipe = recipe
 
+    @override
     async def search(self, request: SearchRequest) -> SearchResult:
-        """See `Retriever.search`."""
         if not request.filters.is_empty:  # entities carry none of the filtered fields
-            request = request.model_copy(update={"kinds": tuple(k for k in request.kinds if k is HitKind.MEMORY)})
+            request = request.model_copy(
+                update={"kinds": tuple(kind for kind in request.kinds if kind is HitKind.MEMORY)}
+            )
         unindexed, evidence, degraded = await self._gather(request, questions_of(request.query, self._analyzer))
         ranking = Ranking(request, self._recipe, evidence)
         try:
@@ -67,92 +82,112 @@ class HybridRetriever(Retriever):
             if self._recipe.linked and not any(name in degraded for name in _INDEX_LEGS):
                 degraded += await self._link(request, ranking, evidence)
         except Unavailable as error:
-            return SearchResult(degraded=tuple(dict.fromkeys((*degraded, _failed("record", error)))))
+            return SearchResult(degraded=tuple(dict.fromkeys((*degraded, _log_degraded("record", error)))))
         return SearchResult(hits=tuple(ranking.hits()), degraded=tuple(dict.fromkeys(degraded)))
 
     async def _gather(
         self, request: SearchRequest, questions: Sequence[str]
     ) -> tuple[list[Memory], Evidence, list[str]]:
-        """What the index does not hold yet, what the legs say, and which parts could not answer."""
-        (unindexed, lost), (by_index, others, degraded) = await asyncio.gather(
-            _or_nothing(unindexed_memories(request, self._record)), self._run_legs(request, questions)
+        """The memories that are not indexed yet, the evidence of all legs, and the components that were unavailable."""
+        (unindexed, failed_reads), (index_legs, other_legs, degraded) = await asyncio.gather(
+            _read_or_empty(unindexed_memories(request, self._record)), self._run_legs(request, questions)
         )
+        degraded += failed_reads
         if any(name in degraded for name in _INDEX_LEGS):
-            recent, also_lost = await _or_nothing(recent_memories(request, self._record))
-            unindexed, lost = [*unindexed, *recent], [*lost, *also_lost]
-        others["overlap"] = overlap(request, unindexed, self._analyzer)
-        evidence = Evidence(by_index.get("vector", ()), by_index.get("keyword", ()), others)
-        return unindexed, evidence, [*degraded, *lost]
+            recent, failed_reads = await _read_or_empty(recent_memories(request, self._record))
+            unindexed = [*unindexed, *recent]
+            degraded += failed_reads
+        other_legs["overlap"] = overlap_leg(request, unindexed, self._analyzer)
+        return unindexed, Evidence(index_legs.get("vector", ()), index_legs.get("keyword", ()), other_legs), degraded
 
     async def _run_legs(
         self, request: SearchRequest, questions: Sequence[str]
     ) -> tuple[dict[str, list[Scores]], dict[str, Scores], list[str]]:
-        """What the legs of the index say of each question, what the others say, and which could not answer."""
-        limit = _limit(request)
-        by_index = {
+        """The scores of the index legs for each question, those of the other legs, and the legs that failed."""
+        limit = _candidate_limit(request)
+        index_legs = {
             "vector": dense_leg(request, questions, self._encoder, self._index, limit=limit),
             "keyword": keyword_leg(request, questions, self._analyzer, self._index, limit=limit),
         }
-        others = {"exact": exact_leg(request, self._record)}
+        other_legs = {"exact": exact_leg(request, self._record)}
         if self._recipe.graph:
-            others["graph"] = graph_leg(request, self._record)
-        (found, lost), (also_found, also_lost) = await asyncio.gather(_answers(by_index), _answers(others))
-        return found, also_found, [*lost, *also_lost]
+            other_legs["graph"] = graph_leg(request, self._record)
+        (index_scores, failed_index), (other_scores, failed_others) = await asyncio.gather(
+            _gather_available(index_legs), _gather_available(other_legs)
+        )
+        return index_scores, other_scores, [*failed_index, *failed_others]
 
     async def _link(self, request: SearchRequest, ranking: Ranking, evidence: Evidence) -> list[str]:
-        """Adds what memory says of the things that the best hits name; the name of the step where it could not."""
+        """Adds the memories that are linked to the best hits; returns the step's name where it failed."""
         scores = ranking.memory_scores()
         best = evidence.best_memories(self._recipe) or sorted(scores, key=lambda id_: (-scores[id_], id_))[:1]
-        starts = ranking.memories(dict.fromkeys(best))
-        step = linked_leg(request, scores, starts, self._analyzer, self._index, limit=_limit(request))
-        found, degraded = await _answers({"linked": step})
-        if new := ranking.link(found.get("linked", {})):
+        hits = ranking.get_memories(dict.fromkeys(best))
+        leg = link_leg(request, scores, hits, self._analyzer, self._index, limit=_candidate_limit(request))
+        results, degraded = await _gather_available({"linked": leg})
+        if new := ranking.add_links(results.get("linked", {})):
             ranking.add(*await self._load(request.user_id, new, ()))
         return degraded
 
     async def _load(
         self, user_id: str, keys: Iterable[Key], unindexed: Iterable[Memory]
     ) -> tuple[list[Entity], list[Memory], Mapping[str, str]]:
-        """The candidates, and for each memory the one before it in its session."""
-        wanted = defaultdict(list)
+        """The candidates, and the id of the memory before each memory in its session."""
+        ids = defaultdict(list)
         for key in keys:
-            wanted[key.kind].append(key.id)
+            ids[key.kind].append(key.id)
         async with self._record.reading(user_id=user_id) as unit:
-            entities = await unit.entities.get(wanted[HitKind.ENTITY])
-            stored = await unit.memories.get(wanted[HitKind.MEMORY])
-            previous = await unit.memories.previous(wanted[HitKind.MEMORY]) if self._recipe.beside else {}
+            entities = await unit.entities.get(ids[HitKind.ENTITY])
+            stored = await unit.memories.get(ids[HitKind.MEMORY])
+            previous = await unit.memories.previous(ids[HitKind.MEMORY]) if self._recipe.beside else {}
         memories = {memory.memory_id: memory for memory in (*unindexed, *stored)}
-        return entities, [memories[id_] for id_ in wanted[HitKind.MEMORY] if id_ in memories], previous
+        return entities, [memories[id_] for id_ in ids[HitKind.MEMORY] if id_ in memories], previous
 
 
-def _limit(request: SearchRequest) -> int:
+class CountingRetriever(Retriever):
+    """Wraps a retriever and counts every hit as an access (001 §3.4), without a write per search."""
+
+    def __init__(self, retriever: Retriever, tally: AccessTally) -> None:
+        self._retriever = retriever
+        self._tally = tally
+
+    @override
+    async def search(self, request: SearchRequest) -> SearchResult:
+        result = await self._retriever.search(request)
+        for hit_kind, item_kind in _ITEM_KINDS.items():
+            ids = [hit.id for hit in result.hits if hit.kind is hit_kind]
+            if ids:
+                self._tally.add(item_kind, ids, user_id=request.user_id, at=request.now)
+        return result
+
+
+def _candidate_limit(request: SearchRequest) -> int:
     return max(_MIN_CANDIDATES, 3 * request.top_k)
 
 
-async def _answers(running: Mapping[str, Awaitable[T]]) -> tuple[dict[str, T], list[str]]:
-    """What answered, by name, and the names of those that could not."""
-    outcomes = await asyncio.gather(*running.values(), return_exceptions=True)
-    found: dict[str, T] = {}
-    lost: list[str] = []
-    for name, outcome in zip(running, outcomes, strict=True):
+async def _gather_available(legs: Mapping[str, Awaitable[T]]) -> tuple[dict[str, T], list[str]]:
+    """The results by name, and the names of the legs that were unavailable."""
+    outcomes = await asyncio.gather(*legs.values(), return_exceptions=True)
+    results: dict[str, T] = {}
+    failed: list[str] = []
+    for name, outcome in zip(legs, outcomes, strict=True):
         if isinstance(outcome, Unavailable):
-            lost.append(_failed(name, outcome))
+            failed.append(_log_degraded(name, outcome))
         elif isinstance(outcome, BaseException):
             raise outcome
         else:
-            found[name] = outcome
-    return found, lost
+            results[name] = outcome
+    return results, failed
 
 
-def _failed(part: str, error: Unavailable) -> str:
-    """Logs that a part could not answer; returns its name."""
+def _log_degraded(part: str, error: Unavailable) -> str:
+    """Logs that a component was unavailable; returns its name."""
     _log.warning("retrieval_degraded", part=part, component=error.component, error=error.message)
     return part
 
 
-async def _or_nothing(reading: Awaitable[list[Memory]]) -> tuple[list[Memory], list[str]]:
-    """What was read from the record; nothing, and the record's name, while it is down."""
+async def _read_or_empty(reading: Awaitable[list[Memory]]) -> tuple[list[Memory], list[str]]:
+    """The memories; an empty list and the record's name while the record is down."""
     try:
         return await reading, []
     except Unavailable as error:
-        return [], [_failed("record", error)]
+        return [], [_log_degraded("record", error)]

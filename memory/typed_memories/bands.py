@@ -1,6 +1,6 @@
-"""Which cosines mean that two memories speak of the same thing, for one encoder (001 §3.3, DESIGN §6)."""
+"""Similarity bands: which cosines mean that two memories speak of the same thing (001 §3.3, DESIGN §6)."""
 
-from typing import Self
+from typing import Protocol, Self
 
 from pydantic import Field, model_validator
 
@@ -8,13 +8,47 @@ from ..values.base import Value
 from ..values.text import has_han
 
 
+class Band(Protocol):
+    """The range of cosines in which two memories may give different values for one thing."""
+
+    def may_conflict(self, cosine: float) -> bool:
+        """Whether the cosine lies in the range."""
+        ...
+
+
+class Bands(Protocol):
+    """Chooses the band for a pair of texts: `SimilarityBands` of a calibrated model, or a `FixedBand`."""
+
+    def of(self, left: str, right: str) -> Band:
+        """The band for this pair."""
+        ...
+
+
+class FixedBand(Value):
+    """001 §3.3's band, `lower < cosine < upper`, for every pair of texts.
+
+    It was set for all-mpnet-base-v2; a model without calibrated bands uses it.
+    """
+
+    lower: float = Field(default=0.85, ge=-1.0, le=1.0)
+    upper: float = Field(default=1.0, ge=-1.0, le=1.0)
+
+    def may_conflict(self, cosine: float) -> bool:
+        """Whether the cosine lies between the bounds, both excluded."""
+        return self.lower < cosine < self.upper
+
+    def of(self, left: str, right: str) -> "FixedBand":
+        """This band, whatever the texts."""
+        return self
+
+
 class BandQuality(Value):
-    """What a threshold was worth on labelled pairs that it was not chosen on.
+    """Quality of a threshold, measured on labelled pairs that it was not chosen on.
 
     Attributes:
-        precision: Of the pairs above it, the share that is meant; 0 to 1.
-        recall: Of the pairs that are meant, the share above it; 0 to 1.
-        pairs: How many pairs were looked at.
+        precision: Share of the pairs above the threshold that are positive, 0 to 1.
+        recall: Share of the positive pairs that lie above the threshold, 0 to 1.
+        pairs: Number of pairs evaluated.
     """
 
     precision: float = Field(ge=0.0, le=1.0)
@@ -23,18 +57,18 @@ class BandQuality(Value):
 
 
 class SimilarityBand(Value):
-    """Cosines of two memories of one user, each encoded alone, as a passage.
+    """Thresholds for the cosine of two memories of one user, each encoded alone as a passage.
 
-    A cosine never says *that* two memories contradict each other: "my dog is called Biscuit" is as close to "my dog is
-    called Pepper" as to the same in other words. So the bands overlap: between `duplicate` and `upper` both are
-    possible, and whoever overwrites compares the values first. Values that look like codes merge only on equality.
+    A cosine cannot show that two memories contradict each other: "my dog is called Biscuit" is as close to "my dog is
+    called Pepper" as to a paraphrase of itself. The bands therefore overlap: between `duplicate` and `upper` both are
+    possible, and code that overwrites must compare the values first.
 
     Attributes:
-        lower: From here up, two memories speak of the same matter: the conflict band begins (001: 0.85).
-        upper: Where the conflict band ends (001: 1.0).
-        duplicate: From here up, nine of ten pairs say the same.
-        candidates: What `lower` is worth: pairs of the same matter against all others.
-        duplicates: What `duplicate` is worth: pairs that say the same against all others.
+        lower: Lower end of the conflict band (001: 0.85).
+        upper: Upper end of the conflict band (001: 1.0).
+        duplicate: From this cosine on, nine of ten pairs are paraphrases.
+        candidates: Quality of `lower`: pairs about the same matter against all others.
+        duplicates: Quality of `duplicate`: paraphrases against all others.
     """
 
     lower: float = Field(ge=-1.0, le=1.0)
@@ -44,7 +78,7 @@ class SimilarityBand(Value):
     duplicates: BandQuality
 
     @model_validator(mode="after")
-    def _in_order(self) -> Self:
+    def _check_order(self) -> Self:
         if not self.lower <= self.duplicate <= self.upper:
             raise ValueError("A band needs lower ≤ duplicate ≤ upper.")
         return self
@@ -54,12 +88,12 @@ class SimilarityBand(Value):
         return self.lower <= cosine < self.upper
 
     def may_repeat(self, cosine: float) -> bool:
-        """Whether two memories may say the same."""
+        """Whether two memories may be paraphrases."""
         return cosine >= self.duplicate
 
 
 class SimilarityBands(Value):
-    """The bands of one encoder: cosines of two Chinese texts lie higher than those of two English ones.
+    """The bands of one encoder: cosines of two Chinese texts are higher than those of two English ones.
 
     Attributes:
         chinese: For two texts that both hold Han characters.

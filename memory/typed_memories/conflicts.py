@@ -1,66 +1,29 @@
-"""Two values for one thing: finding them and what comes of it (001 §3.3, DESIGN §6, §11)."""
+"""Conflicts: two typed memories that give different values for one thing (001 §3.3, DESIGN §6, §11)."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
 
-from pydantic import Field
-
+from ..ports.record import UnitOfWork
 from ..values.base import Value
+from ..values.changes import Change, ChangeKind
 from ..values.text import normalise
 from ..values.typed_memories import MemoryStatus, TypedMemory
-from .identifiers import tell_apart
+from .bands import Bands
+from .identifiers import are_distinct
 
-
-class Band(Protocol):
-    """The cosines at which two memories may give different values for one thing."""
-
-    def may_conflict(self, cosine: float) -> bool:
-        """Whether this cosine is one of them."""
-        ...
-
-
-class Bands(Protocol):
-    """The band for a pair of texts: `memory.typed_memories.bands.SimilarityBands` of a calibrated model, or a fixed
-    one.
-    """
-
-    def of(self, left: str, right: str) -> Band:
-        """The band for this pair."""
-        ...
-
-
-class FixedBand(Value):
-    """001 §3.3's band, `lower < cosine < upper`, for every pair: set for all-mpnet-base-v2, for use until a model's own
-    bands are calibrated.
-    """
-
-    lower: float = Field(default=0.85, ge=-1.0, le=1.0)
-    upper: float = Field(default=1.0, ge=-1.0, le=1.0)
-
-    def may_conflict(self, cosine: float) -> bool:
-        """Whether the cosine lies between the two."""
-        return self.lower < cosine < self.upper
-
-    def of(self, left: str, right: str) -> "FixedBand":
-        """The same for all."""
-        return self
+_PAGE = 256
 
 
 class Resolution(StrEnum):
-    """What comes of a conflict: the surer new value takes the place of the old one, or a person decides."""
+    """What follows from a conflict: the more confident new value replaces the old one, or a person decides."""
 
     OVERWRITE = "overwrite"
     REVIEW = "review"
 
 
 class MemoryConflict(Value):
-    """An active memory that a new value of its type contradicts (001 §3.3).
-
-    Args:
-        similarity: Cosine of the two.
-    """
+    """A stored memory that a new value of its type contradicts (001 §3.3). `similarity` is the cosine of the two."""
 
     existing: TypedMemory
     new_value: str
@@ -69,7 +32,26 @@ class MemoryConflict(Value):
     resolution: Resolution
 
 
-def conflicts_among(
+class OpenConflict(Value):
+    """A memory in review and what it contradicts; restoring or archiving either one closes the conflict."""
+
+    memory: TypedMemory
+    contradicts: tuple[TypedMemory, ...]
+
+
+class Conflicts(Value):
+    """Conflicts of one user.
+
+    Args:
+        open: Those that a person should decide.
+        overwritten: Those where the more confident value replaced the other; `change_id` undoes each.
+    """
+
+    open: tuple[OpenConflict, ...]
+    overwritten: tuple[Change, ...]
+
+
+def find_conflicts(
     new: TypedMemory,
     others: Sequence[TypedMemory],
     cosines: Mapping[str, float],
@@ -77,58 +59,65 @@ def conflicts_among(
     *,
     many_valued: frozenset[str] = frozenset(),
 ) -> list[MemoryConflict]:
-    """The conflicts of a new value with others, most similar first.
+    """The conflicts of a new value with other memories, most similar first.
 
     Args:
         new: The new value.
         others: Memories of the same user.
-        cosines: Their cosines with `new`, by id; those without one are left out.
-        bands: Which cosines count, for the encoder that the cosines are of.
-        many_valued: Types of which several values hold at once (allergies): never overwritten, only put in review.
+        cosines: Their cosines with `new`, by id; memories without one are skipped.
+        bands: Which cosines may mean a conflict, for the encoder that the cosines come from.
+        many_valued: Types that hold several values at once (allergies): never overwritten, only put in review.
     """
-    overwrites = Resolution.REVIEW if new.entity_type in many_valued else Resolution.OVERWRITE
-    found = [
+    if_surer = Resolution.REVIEW if new.entity_type in many_valued else Resolution.OVERWRITE
+    conflicts = [
         MemoryConflict(
             existing=old,
             new_value=new.entity_value,
             new_confidence=new.confidence,
             similarity=cosines[old.memory_id],
-            resolution=overwrites if new.confidence > old.confidence else Resolution.REVIEW,
+            resolution=if_surer if new.confidence > old.confidence else Resolution.REVIEW,
         )
         for old in others
         if old.memory_id in cosines
-        and _rivals(new, old)
+        and _are_rivals(new, old)
         and bands.of(new.content, old.content).may_conflict(cosines[old.memory_id])
     ]
-    return sorted(found, key=lambda conflict: (-conflict.similarity, conflict.existing.memory_id))
+    return sorted(conflicts, key=lambda conflict: (-conflict.similarity, conflict.existing.memory_id))
 
 
-def _rivals(new: TypedMemory, old: TypedMemory) -> bool:
-    return (
-        old.memory_id != new.memory_id
-        and old.entity_type == new.entity_type
-        and old.status is not MemoryStatus.ARCHIVED
-        and normalise(old.entity_value) != normalise(new.entity_value)
-        and not tell_apart(old.entity_value, new.entity_value)
-    )
+async def list_conflicts(unit: UnitOfWork, *, limit: int) -> Conflicts:
+    """The user's conflicts: open ones in the order of their ids, overwritten ones latest first."""
+    open_conflicts: list[OpenConflict] = []
+    after = None
+    while len(open_conflicts) < limit:
+        page = await unit.typed_memories.page(after=after, limit=_PAGE, status=MemoryStatus.REVIEW)
+        if not page:
+            break
+        after = page[-1].memory_id
+        for memory in page:
+            if memory.conflicts_with:
+                contradicted = await unit.typed_memories.get(memory.conflicts_with)
+                open_conflicts.append(OpenConflict(memory=memory, contradicts=tuple(contradicted)))
+    overwritten = await unit.changes.list(kind=ChangeKind.OVERWRITE, limit=limit)
+    return Conflicts(open=tuple(open_conflicts[:limit]), overwritten=tuple(overwritten))
 
 
-def in_conflict(memory: TypedMemory, conflicts: Sequence[MemoryConflict]) -> TypedMemory:
-    """The memory in review, for as long as nobody has decided between it and what it contradicts."""
+def put_in_review(memory: TypedMemory, conflicts: Sequence[MemoryConflict]) -> TypedMemory:
+    """The memory in review, with the memories that it contradicts as the reason."""
     rivals = [conflict.existing for conflict in conflicts]
-    named = "、".join(f"「{rival.entity_value}」" for rival in rivals)
+    quoted = "、".join(f"「{rival.entity_value}」" for rival in rivals)
     return memory.model_copy(
         update={
             "status": MemoryStatus.REVIEW,
             "superseded_by": None,
             "conflicts_with": tuple(rival.memory_id for rival in rivals),
-            "review_reason": f"與 {named} 衝突 / contradicts {named}",
+            "review_reason": f"與 {quoted} 衝突 / contradicts {quoted}",
         }
     )
 
 
-def superseded(old: TypedMemory, by: TypedMemory, *, at: datetime) -> TypedMemory:
-    """An old value after a surer one took its place: kept and linked, found by an exact match alone."""
+def archive_superseded(old: TypedMemory, by: TypedMemory, *, at: datetime) -> TypedMemory:
+    """The old value after a more confident one replaced it: archived, linked, found by an exact match only."""
     return old.model_copy(
         update={
             "status": MemoryStatus.ARCHIVED,
@@ -139,9 +128,20 @@ def superseded(old: TypedMemory, by: TypedMemory, *, at: datetime) -> TypedMemor
     )
 
 
-def superseding(new: TypedMemory, conflicts: Sequence[MemoryConflict]) -> TypedMemory:
-    """A new value after it took the place of others."""
-    ids = [conflict.existing.memory_id for conflict in conflicts]
+def link_superseded(new: TypedMemory, conflicts: Sequence[MemoryConflict]) -> TypedMemory:
+    """The new value with links to the memories that it replaced."""
+    replaced = [conflict.existing.memory_id for conflict in conflicts]
     return new.model_copy(
-        update={"supersedes": tuple(dict.fromkeys([*new.supersedes, *ids])), "version": new.version + 1}
+        update={"supersedes": tuple(dict.fromkeys([*new.supersedes, *replaced])), "version": new.version + 1}
+    )
+
+
+def _are_rivals(new: TypedMemory, old: TypedMemory) -> bool:
+    """Whether two memories can contradict each other at all, whatever their cosine."""
+    return (
+        old.memory_id != new.memory_id
+        and old.entity_type == new.entity_type
+        and old.status is not MemoryStatus.ARCHIVED
+        and normalise(old.entity_value) != normalise(new.entity_value)
+        and not are_distinct(old.entity_value, new.entity_value)
     )

@@ -1,4 +1,4 @@
-"""Conflicts that could not be looked for when a typed memory was stored, looked for when index and encoder are back."""
+"""Late conflict detection for typed memories that were stored while the index or the encoder was down."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -11,25 +11,26 @@ from ..ports.record import SystemOfRecord
 from ..ports.vectors import VectorIndex
 from ..values.base import utc_now
 from ..values.typed_memories import MemoryStatus, TypedMemory
-from .conflicts import Bands, MemoryConflict, conflicts_among
-from .similar import SimilarMemories
-from .storing import settle
+from .bands import Bands
+from .conflicts import MemoryConflict, find_conflicts
+from .retrieval import NeighbourSearch
+from .storing import save_and_resolve
 
 _log = structlog.get_logger(__name__)
 
 
 class ConflictRecheck:
-    """Does for memories that are `unchecked` what storing them would have done (001 §3.2, DESIGN §7).
+    """Detects and resolves the conflicts of `unchecked` memories (001 §3.2, DESIGN §7).
 
-    Each is the new value beside those that had been said before it. What was said later and is unchecked, too, is left
-    to its own turn; so the outcome is the one that would have come about without the outage.
+    Each memory is compared with those that were stored before it; an unchecked memory that was stored later is skipped
+    until its own check. The result is therefore the one that an uninterrupted service would have reached.
 
     Args:
-        record: Keeps the memories.
-        encoder: The one whose vectors the index holds.
+        record: Stores the memories.
+        encoder: The encoder of the index's vectors.
         index: Holds `Collection.TYPED_MEMORIES`.
-        bands: Which cosines mean a conflict, for this encoder.
-        many_valued: Types whose values are never overwritten by themselves.
+        bands: Which cosines may mean a conflict, for this encoder.
+        many_valued: Types whose values are never overwritten automatically.
         now: The clock.
     """
 
@@ -44,59 +45,63 @@ class ConflictRecheck:
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         self._record = record
-        self._similar = SimilarMemories(record=record, encoder=encoder, index=index)
+        self._neighbours = NeighbourSearch(record=record, encoder=encoder, index=index)
         self._bands = bands
         self._many_valued = many_valued
         self._now = now
 
     async def check(self, memory_ids: Sequence[str], *, user_id: str) -> int:
-        """Checks those of these memories that wait for it; returns how many that were.
+        """Checks those of the memories that are unchecked; returns their number.
 
-        One that is archived or in review waits until it is restored or said again.
+        An archived memory, or one in review, stays unchecked until it is restored or stored again.
 
         Raises:
-            Unavailable: The encoder or a store is down; what was not done can be repeated.
+            Unavailable: The encoder or a store is down; calling again does the rest.
         """
         async with self._record.reading(user_id=user_id) as unit:
-            found = [one for one in await unit.typed_memories.get(memory_ids) if _waits(one)]
-        for memory in sorted(found, key=_said):
+            memories = await unit.typed_memories.get(memory_ids)
+        unchecked = [memory for memory in memories if _is_pending(memory)]
+        for memory in sorted(unchecked, key=_storing_order):
             conflicts = await self._check(memory)
-            _log.info("conflicts_looked_for_late", memory_id=memory.memory_id, conflicts=len(conflicts))
-        return len(found)
+            _log.info("conflicts_rechecked", memory_id=memory.memory_id, conflicts=len(conflicts))
+        return len(unchecked)
 
     async def _check(self, memory: TypedMemory) -> Sequence[MemoryConflict]:
-        others, cosines = await self._similar.near(memory)
+        others, cosines = await self._neighbours.find(memory)
         async with self._record.writing(user_id=memory.user_id) as unit:
             known = next(iter(await unit.typed_memories.get([memory.memory_id])), None)
-            if known is None or not _waits(known):
+            if known is None or not _is_pending(known):
                 return ()
-            fresh = await unit.typed_memories.get([one.memory_id for one in others])
+            current = await unit.typed_memories.get([other.memory_id for other in others])
             checked = known.model_copy(update={"unchecked": False, "version": known.version + 1})
-            find = partial(self._conflicts, others=fresh, cosines=cosines)
-            _, conflicts = await settle(unit, checked, known, find, at=self._now())
+            find = partial(self._find_conflicts, others=current, cosines=cosines)
+            _, conflicts = await save_and_resolve(unit, checked, known, find, at=self._now())
             await unit.commit()
         return conflicts
 
-    def _conflicts(
+    def _find_conflicts(
         self, memory: TypedMemory, others: Sequence[TypedMemory], cosines: Mapping[str, float]
     ) -> list[MemoryConflict]:
-        rivals = [
-            one for one in others if not _has_met(memory, one) and not (_waits(one) and _said(one) > _said(memory))
+        earlier = [
+            other
+            for other in others
+            if not _is_decided(memory, other)
+            and not (_is_pending(other) and _storing_order(other) > _storing_order(memory))
         ]
-        return conflicts_among(memory, rivals, cosines, self._bands, many_valued=self._many_valued)
+        return find_conflicts(memory, earlier, cosines, self._bands, many_valued=self._many_valued)
 
 
-def _waits(memory: TypedMemory) -> bool:
+def _is_pending(memory: TypedMemory) -> bool:
     return memory.unchecked and memory.status is MemoryStatus.ACTIVE
 
 
-def _said(memory: TypedMemory) -> tuple[datetime, str]:
-    """When it was last said, for an order that has no ties."""
+def _storing_order(memory: TypedMemory) -> tuple[datetime, str]:
+    """A sort key by the time when the value was last given, without ties."""
     return memory.updated_at, memory.memory_id
 
 
-def _has_met(memory: TypedMemory, other: TypedMemory) -> bool:
-    """Whether it is known already how the two stand: a conflict that waits for a person, or one that was undone."""
+def _is_decided(memory: TypedMemory, other: TypedMemory) -> bool:
+    """Whether the two were compared before: one replaced the other, or a person has to decide or has decided."""
     return other.memory_id in (*memory.conflicts_with, *memory.supersedes) or memory.memory_id in (
         *other.conflicts_with,
         *other.supersedes,

@@ -1,79 +1,60 @@
-"""Writing a typed value down in one transaction: said again, added, disputed or taking the place of others (001 §3)."""
+"""Writing a typed memory in one transaction: repeated, added, disputed or replacing others (001 §3)."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from ..entities.statuses import log_restored
+from ..entities.statuses import log_restoration
 from ..ports.record import UnitOfWork
 from ..values.changes import ChangeActor, ChangedItem, ChangeKind, new_change
 from ..values.confidence import agreed
 from ..values.typed_memories import MemoryStatus, TypedMemory
-from .conflicts import MemoryConflict, Resolution, in_conflict, superseded, superseding
+from .conflicts import MemoryConflict, Resolution, archive_superseded, link_superseded, put_in_review
 
-FindConflicts = Callable[[TypedMemory], Sequence[MemoryConflict]]
-"""What a memory, as it is to be kept, contradicts."""
+ConflictFinder = Callable[[TypedMemory], Sequence[MemoryConflict]]
+"""Finds the conflicts of a memory, in the form in which it is about to be stored."""
 
 
-async def store(
-    unit: UnitOfWork, said: TypedMemory, known: TypedMemory | None, find: FindConflicts, *, at: datetime
+async def save_and_resolve(
+    unit: UnitOfWork, memory: TypedMemory, known: TypedMemory | None, find: ConflictFinder, *, at: datetime
 ) -> tuple[TypedMemory, Sequence[MemoryConflict]]:
-    """Keeps a value and deals with its conflicts; the caller commits.
+    """Saves a memory and resolves its conflicts; the caller commits.
 
     Args:
         unit: The transaction.
-        said: The value as a new memory.
-        known: The memory that has the value already.
-        find: Finds what it contradicts.
-        at: The time.
+        memory: The memory to store.
+        known: Its stored version; None for a new memory.
+        find: Finds the conflicts.
+        at: The time of the change.
 
     Returns:
-        The memory as it is kept, and its conflicts.
-    """
-    memory = said if known is None else said_again(known, said, at=at)
-    return await settle(unit, memory, known, find, at=at)
-
-
-async def settle(
-    unit: UnitOfWork, memory: TypedMemory, known: TypedMemory | None, find: FindConflicts, *, at: datetime
-) -> tuple[TypedMemory, Sequence[MemoryConflict]]:
-    """Keeps a memory as it is to be and deals with its conflicts; the caller commits.
-
-    Args:
-        unit: The transaction.
-        memory: What is to be kept.
-        known: What is kept of it until now.
-        find: Finds what it contradicts.
-        at: The time.
-
-    Returns:
-        The memory as it is kept, and its conflicts.
+        The memory as it is stored, and its conflicts.
     """
     conflicts = find(memory)
-    open_ = [conflict for conflict in conflicts if conflict.resolution is Resolution.REVIEW]
+    undecided = [conflict for conflict in conflicts if conflict.resolution is Resolution.REVIEW]
     overwritten = [conflict for conflict in conflicts if conflict.resolution is Resolution.OVERWRITE]
-    if known is not None and await _is_outdone(unit, known, overwritten):
+    if known is not None and await _successor_stands(unit, known, overwritten):
         await unit.typed_memories.save([memory])
         return memory, conflicts
-    memory = in_conflict(memory, open_) if open_ else _settled(memory)
+    memory = put_in_review(memory, undecided) if undecided else _activate(memory)
     if known is not None:
-        await log_restored(unit, known, memory, at=at)
+        await log_restoration(unit, known, memory, at=at)
     if overwritten:
-        memory = await _overwrite(unit, memory, overwritten, disputed=in_conflict(memory, conflicts), at=at)
+        memory = await _overwrite(unit, memory, overwritten, disputed=put_in_review(memory, conflicts), at=at)
     await unit.typed_memories.save([memory])
     return memory, conflicts
 
 
-def said_again(known: TypedMemory, said: TypedMemory, *, at: datetime) -> TypedMemory:
-    """A memory after its value was said again: surer, in use, with the new metadata beside the old (001 §3.2)."""
+def repeat(known: TypedMemory, new: TypedMemory, *, at: datetime) -> TypedMemory:
+    """A stored memory after its value was given again: more confident, with the metadata of both (001 §3.2)."""
     return known.model_copy(
         update={
-            "confidence": agreed(known.confidence, said.confidence),
-            "metadata": {**known.metadata, **said.metadata},
-            "content": known.content if said.content == said.entity_value else said.content,
+            "confidence": agreed(known.confidence, new.confidence),
+            "metadata": {**known.metadata, **new.metadata},
+            "content": known.content if new.content == new.entity_value else new.content,
             "updated_at": max(known.updated_at, at),
             "accessed_at": max(known.accessed_at or at, at),
             "access_count": known.access_count + 1,
-            "unchecked": said.unchecked,
+            "unchecked": new.unchecked,
             "version": known.version + 1,
         }
     )
@@ -87,33 +68,33 @@ async def _overwrite(
     disputed: TypedMemory,
     at: datetime,
 ) -> TypedMemory:
-    """Lets a memory take the place of others; undoing that leaves it in review, as if it had not been the surer one."""
-    winner = superseding(memory, conflicts)
-    losers = [(conflict.existing, superseded(conflict.existing, winner, at=at)) for conflict in conflicts]
+    """Replaces the conflicting memories; an undo leaves the new one `disputed`, as if it were not more confident."""
+    winner = link_superseded(memory, conflicts)
+    losers = [(conflict.existing, archive_superseded(conflict.existing, winner, at=at)) for conflict in conflicts]
     await unit.typed_memories.save([after for _, after in losers])
-    cosines = ", ".join(f"「{one.existing.entity_value}」 {one.similarity:.3f}" for one in conflicts)
+    replaced = ", ".join(f"「{conflict.existing.entity_value}」 {conflict.similarity:.3f}" for conflict in conflicts)
     change = new_change(
         ChangeKind.OVERWRITE,
         user_id=memory.user_id,
         at=at,
         actor=ChangeActor.SYSTEM,
-        reason=f"「{memory.entity_value}」 ({memory.confidence:.2f}) is surer than {cosines}",
+        reason=f"「{memory.entity_value}」 ({memory.confidence:.2f}) is more confident than {replaced}",
         items=[ChangedItem.of(disputed, winner), *(ChangedItem.of(before, after) for before, after in losers)],
     )
     await unit.changes.append([change])
     return winner
 
 
-async def _is_outdone(unit: UnitOfWork, known: TypedMemory, overwritten: Sequence[MemoryConflict]) -> bool:
-    """Whether what took the place of a memory is there and still the surer one."""
-    if known.superseded_by is None or known.superseded_by in [one.existing.memory_id for one in overwritten]:
+async def _successor_stands(unit: UnitOfWork, known: TypedMemory, overwritten: Sequence[MemoryConflict]) -> bool:
+    """Whether the memory that replaced a known one is still active and is not overwritten in turn."""
+    if known.superseded_by is None or known.superseded_by in [conflict.existing.memory_id for conflict in overwritten]:
         return False
     successors = await unit.typed_memories.get([known.superseded_by])
-    return any(one.status is not MemoryStatus.ARCHIVED for one in successors)
+    return any(successor.status is not MemoryStatus.ARCHIVED for successor in successors)
 
 
-def _settled(memory: TypedMemory) -> TypedMemory:
-    """The memory as one that nothing is wrong with: to say something again brings it back."""
+def _activate(memory: TypedMemory) -> TypedMemory:
+    """The memory as active and undisputed: giving a value again brings it back."""
     return memory.model_copy(
         update={"status": MemoryStatus.ACTIVE, "superseded_by": None, "conflicts_with": (), "review_reason": None}
     )

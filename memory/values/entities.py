@@ -72,7 +72,7 @@ class EntityRelation(Value):
     """An edge between two entities of one user, with the log entry that is its evidence.
 
     `evidence_start` and `evidence_end` are code-point offsets into that entry: the words that say so. `weight` is how
-    much has been said of it as of `updated_at`; it decays from there on (`memory.relations.weights`).
+    much has been said of it as of `updated_at`; it decays from there on (`memory.relations.strength`).
     """
 
     relation_id: str

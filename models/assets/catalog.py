@@ -6,7 +6,7 @@ Entries are data (DESIGN §5). Vectors are stored with the entry's id; vectors o
 import re
 from enum import StrEnum
 
-from memory.answering.cosine_bounds import CosineBounds
+from memory.answering.answers import CosineBounds
 from memory.ports.language import TextKind
 from memory.typed_memories.bands import BandQuality, SimilarityBand, SimilarityBands
 from memory.values.base import Value

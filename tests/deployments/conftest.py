@@ -8,10 +8,10 @@ import pytest
 
 from deployments.builders.live_model import LiveRetriever
 from deployments.http.app import build_http
-from deployments.http.support.services import Embedding, Governance, Services
+from deployments.http.support.services import Embedding, Services
 from deployments.telemetry.metrics import MeteredExtractor, MeteredResolver, MeteredRetriever, ServiceMetrics
 from deployments.telemetry.replicas import ReplicaReport
-from memory.answering.cosine_bounds import CosineBounds
+from memory.answering.answers import CosineBounds
 from memory.answering.extractive import ExtractiveAnswerer
 from memory.chat.additions import MemoryAdditions
 from memory.chat.turn import ChatTurn
@@ -19,8 +19,8 @@ from memory.coreference.long_term import LongTermResolver
 from memory.coreference.resolver import RuleResolver
 from memory.extraction.extractor import RuleExtractor
 from memory.governance.accesses import AccessTally
+from memory.governance.review import ReviewRules
 from memory.governance.review_job import ReviewJob
-from memory.governance.rules import ReviewRules
 from memory.indexing.indexer import Indexer
 from memory.indexing.maintenance import BackgroundMaintenance
 from memory.indexing.reembedding import Reembedding
@@ -68,7 +68,7 @@ async def services() -> AsyncIterator[Services]:
     def retriever_in(space: VectorSpace) -> HybridRetriever:
         return HybridRetriever(encoder=space.encoder, index=space.index, record=record, analyzer=analyzer)
 
-    def protection_in(space: VectorSpace) -> TypedMemoryManager:
+    def typed_memories_in(space: VectorSpace) -> TypedMemoryManager:
         return TypedMemoryManager(
             record=record, encoder=space.encoder, index=space.index, analyzer=analyzer, tally=tally
         )
@@ -118,10 +118,8 @@ async def services() -> AsyncIterator[Services]:
         resolver=resolver,
         retriever=retriever,
         index=BackgroundMaintenance(verifiers=verifiers, embedder=bulk, locks=InMemoryLocks()),
-        governance=Governance(
-            protections=PerSpace(spaces, protection_in),
-            reviews=ReviewJob(record=record, locks=InMemoryLocks(), rules=ReviewRules(), schedule=None),
-        ),
+        typed_memories=PerSpace(spaces, typed_memories_in),
+        reviews=ReviewJob(record=record, locks=InMemoryLocks(), rules=ReviewRules(), schedule=None),
         reembedding=reembedding,
         embeddings=PerSpace(spaces, embedding_in),
         metrics=metrics,

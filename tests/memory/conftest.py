@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memory.answering.cosine_bounds import CosineBounds
+from memory.answering.answers import CosineBounds
 from memory.answering.extractive import ExtractiveAnswerer
 from memory.chat.additions import MemoryAdditions, NewMemory
 from memory.chat.turn import Acknowledged, ChatMessage, ChatTurn, Replied, Understood
@@ -28,7 +28,7 @@ from storage.inmemory.sessions import InMemorySessions
 from storage.inmemory.vectors import InMemoryVectors
 from testing.fakes.encoder import FakeEncoderEngine
 from tests.memory.index_bench import DIMENSION, Bench, ListeningEncoder
-from tests.memory.typed_memories.typed_memories import TypedMemories
+from tests.memory.typed_memories.harness import TypedMemories
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 _DIMENSION = 64

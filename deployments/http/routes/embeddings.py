@@ -13,7 +13,7 @@ from pydantic import Field
 from memory.ports.language import Priority, TextKind
 from memory.values.errors import InvalidField
 
-from ..schemas.fields import Count, Identifier, RequestModel, Text, example
+from ..schemas.fields import Count, Identifier, RequestModel, Text, examples
 from ..support.services import Embedding, ServicesDep
 
 router = APIRouter(tags=["embeddings"])
@@ -21,16 +21,16 @@ MAX_INPUTS = 512  # a handle call carries at most 4 MiB (DESIGN §10)
 
 
 class EncodingFormat(StrEnum):
-    """How vectors are written: JSON numbers, or base64 of little-endian float32."""
+    """The encoding of vectors: JSON numbers, or base64 of little-endian float32."""
 
     FLOAT = "float"
     BASE64 = "base64"
 
 
 class EmbeddingsBody(RequestModel):
-    """Texts to encode, as OpenAI's clients send them; `input_type` is Jiyi's own."""
+    """Texts to encode, in the format of OpenAI's clients; `input_type` is an extension of Jiyi."""
 
-    model_config = example(
+    model_config = examples(
         {"input": ["記憶是什麼？", "What is memory?"], "model": "multilingual-e5-small", "input_type": "query"}
     )
 
@@ -46,17 +46,17 @@ class EmbeddingsBody(RequestModel):
 async def embeddings(body: EmbeddingsBody, services: ServicesDep) -> Response:
     """Encodes one text or a list; the vectors have length 1.
 
-    A list of more than one text goes at batch priority, so that single queries overtake it.
+    A list of several texts is encoded at batch priority, after single queries.
     """
     model = await services.embeddings.current()
-    _check(body, model)
+    _validate(body, model)
     texts = [body.input] if isinstance(body.input, str) else list(body.input)
     priority = Priority.INTERACTIVE if len(texts) == 1 else Priority.BATCH
     matrix, tokens = await model.embed(texts, kind=body.input_type, priority=priority)
     content = {
         "object": "list",
         "data": [
-            {"object": "embedding", "index": index, "embedding": _written(vector, body.encoding_format)}
+            {"object": "embedding", "index": index, "embedding": _encode_vector(vector, body.encoding_format)}
             for index, vector in enumerate(matrix)
         ],
         "model": model.model_ids[0],
@@ -65,16 +65,16 @@ async def embeddings(body: EmbeddingsBody, services: ServicesDep) -> Response:
     return Response(orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY), media_type="application/json")
 
 
-def _check(body: EmbeddingsBody, model: Embedding) -> None:
+def _validate(body: EmbeddingsBody, model: Embedding) -> None:
     if body.model is not None and body.model not in model.model_ids:
         raise InvalidField(f"model {body.model!r} is not served", field="model", allowed=", ".join(model.model_ids))
     if body.dimensions is not None and body.dimensions != model.dimension:
         raise InvalidField(
-            f"this model has {model.dimension} dimensions", field="dimensions", allowed=str(model.dimension)
+            f"{model.model_ids[0]} has {model.dimension} dimensions", field="dimensions", allowed=str(model.dimension)
         )
 
 
-def _written(vector: Any, encoding: EncodingFormat) -> Any:
+def _encode_vector(vector: Any, encoding: EncodingFormat) -> Any:
     if encoding is EncodingFormat.BASE64:
         return base64.b64encode(vector.astype("<f4").tobytes()).decode("ascii")
     return np.ascontiguousarray(vector)

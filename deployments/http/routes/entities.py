@@ -1,15 +1,21 @@
-"""`/entities…`: remember, find, name, merge, split and forget entities (000 §7.1, DESIGN §9)."""
+"""`/entities…` and `/relations`: entities by hand and their relations (000 §4.2, §5.4, §7.1, DESIGN §9)."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from memory.entities.identity_service import EntityIdentityService
-from memory.entities.names import referred
-from memory.entities.service import EntityMemoryService, context_lines
+from memory.chat.additions import NewMemory
+from memory.entities.lookup import get_entity
+from memory.entities.service import context_lines
+from memory.extraction.recognition import recognise
+from memory.values.base import utc_now
 from memory.values.changes import Change
+from memory.values.entities import Entity
 from memory.values.errors import NotFound
+from memory.values.mentions import Extraction
+from memory.values.records import ResourceKind
 
+from ..schemas.chat import DEFAULT_SESSION
 from ..schemas.entities import (
     AliasBody,
     ChangedReply,
@@ -19,10 +25,15 @@ from ..schemas.entities import (
     EntitiesReply,
     EntityReply,
     EntitySearchBody,
+    ExtractBody,
+    ExtractReply,
     LongTermReply,
     MergeBody,
     ReferenceSearchBody,
     RelatedReply,
+    RelationBody,
+    RelationReply,
+    RelationsReply,
     RememberBody,
     SplitBody,
 )
@@ -32,30 +43,42 @@ from ..support.services import Services, ServicesDep
 router = APIRouter(tags=["entities"])
 
 
-def entity_memory(services: Services) -> EntityMemoryService:
-    """000 §7.1's service over this replica's parts."""
-    return EntityMemoryService(
-        record=services.record,
-        sessions=services.sessions,
-        extractor=services.extractor,
-        resolver=services.resolver,
-        retriever=services.retriever,
-        additions=services.additions,
+@router.get("/entities")
+async def list_recent(
+    user_id: Identifier, services: ServicesDep, limit: Annotated[int, Query(ge=1, le=100)] = 20
+) -> EntitiesReply:
+    """The entities that were mentioned last, latest first."""
+    await services.admit(user_id)
+    async with services.record.reading(user_id=user_id) as unit:
+        recent = await unit.entities.recent(limit=limit)
+    return EntitiesReply(results=tuple(entity for entity in recent if entity.mention_count > 0))
+
+
+@router.post("/entities/extract")
+async def extract(body: ExtractBody, services: ServicesDep) -> ExtractReply:
+    """Finds entities and requests to remember in a text; learns them only where `store` is true."""
+    await services.admit(body.user_id)
+    [extraction] = await recognise(
+        [body.text], user_id=body.user_id, record=services.record, extractor=services.extractor
+    )
+    services.count_degraded(extraction.degraded)
+    stored = await _learn_text(body, extraction, services) if body.store else ()
+    return ExtractReply(
+        mentions=extraction.mentions, remember=extraction.remember, stored=stored, degraded=extraction.degraded
     )
 
 
-def entity_identity(services: Services) -> EntityIdentityService:
-    """The service that names, merges and splits, over this replica's parts."""
-    return EntityIdentityService(
-        record=services.record, changed=lambda user_id: services.additions.notify(user_id=user_id)
-    )
+async def _learn_text(body: ExtractBody, extraction: Extraction, services: Services) -> tuple[Entity, ...]:
+    note = NewMemory(content=body.text, kind=ResourceKind.NOTE, created_at=utc_now(), understanding=extraction)
+    _, learned = await services.additions.add([note], user_id=body.user_id, session_id=DEFAULT_SESSION, wait=True)
+    return learned.entities if learned else ()
 
 
 @router.post("/entities")
 async def remember(body: RememberBody, services: ServicesDep) -> EntityReply:
-    """Keeps a name for good (000 `remember_entity`); what names nothing (a number, a greeting, a date) is refused."""
+    """Stores a name as an entity (000 `remember_entity`); a number, a greeting or a date is refused."""
     await services.admit(body.user_id)
-    entity = await entity_memory(services).remember_entity(
+    entity = await services.entities.remember_entity(
         body.entity_value, body.user_id, body.attributes, subtype=body.subtype
     )
     return EntityReply(entity=entity)
@@ -63,76 +86,76 @@ async def remember(body: RememberBody, services: ServicesDep) -> EntityReply:
 
 @router.post("/entities/search")
 async def search(body: EntitySearchBody, services: ServicesDep) -> EntitiesReply:
-    """Entities by vector, keyword and exact name (000 `search_entities`); all of them for an empty query."""
+    """Searches entities by vector, keyword and exact name (000 `search_entities`); an empty query returns all."""
     await services.admit(body.user_id)
-    found = await entity_memory(services).search_entities(body.query, body.user_id, body.limit)
-    return EntitiesReply(results=tuple(found))
+    entities = await services.entities.search_entities(body.query, body.user_id, body.limit)
+    return EntitiesReply(results=tuple(entities))
 
 
 @router.post("/entities/by-reference")
-async def by_reference(body: ReferenceSearchBody, services: ServicesDep) -> EntitiesReply:
-    """Entities that a referring expression may stand for in its session (000 `search_by_coreference`), best first."""
+async def search_by_reference(body: ReferenceSearchBody, services: ServicesDep) -> EntitiesReply:
+    """Entities that a referring expression may mean in its session, best first (000 `search_by_coreference`)."""
     await services.admit(body.user_id)
-    found = await entity_memory(services).search_by_coreference(body.word, body.session_id, body.user_id, body.limit)
-    return EntitiesReply(results=tuple(found))
+    entities = await services.entities.search_by_coreference(body.word, body.session_id, body.user_id, body.limit)
+    return EntitiesReply(results=tuple(entities))
 
 
 @router.get("/entities/by-name")
-async def by_name(user_id: Identifier, name: str, services: ServicesDep) -> EntityReply:
-    """The entity with this name or alias, whatever its width, case or script (000 `get_entity`)."""
+async def get_by_name(user_id: Identifier, name: str, services: ServicesDep) -> EntityReply:
+    """The entity with this name or alias; width, case and script are ignored (000 `get_entity`)."""
     await services.admit(user_id)
-    entity = await entity_memory(services).get_entity(name, user_id)
+    entity = await services.entities.get_entity(name, user_id)
     if entity is None:
         raise NotFound(f"name: there is no entity {name!r}.")
     return EntityReply(entity=entity)
 
 
 @router.get("/entities/long-term")
-async def long_term(
+async def list_long_term(
     user_id: Identifier, services: ServicesDep, limit: Annotated[int, Query(ge=1, le=1000)] = 100
 ) -> LongTermReply:
     """All entities by name, for an agent's own conversation context (000 §8.2 `load_long_term_entities`)."""
     await services.admit(user_id)
-    return LongTermReply(entities=await entity_memory(services).load_long_term_entities(user_id, limit))
+    return LongTermReply(entities=await services.entities.load_long_term_entities(user_id, limit))
 
 
 @router.post("/entities/context")
 async def context(body: ContextBody, services: ServicesDep) -> ContextReply:
-    """The block about related entities for a router's system prompt (000 §8.4)."""
+    """Lines about related entities for the system prompt of a router (000 §8.4)."""
     await services.admit(body.user_id)
-    found = await entity_memory(services).search_entities(body.query, body.user_id, body.limit)
-    return ContextReply(context=context_lines(found, body.query), entities=tuple(found))
+    entities = await services.entities.search_entities(body.query, body.user_id, body.limit)
+    return ContextReply(context=context_lines(entities, body.query), entities=tuple(entities))
 
 
 @router.post("/entities/aliases")
 async def add_alias(body: AliasBody, services: ServicesDep) -> EntityReply:
-    """Gives an entity one more name. A name that is another entity's is refused with 409."""
+    """Adds an alias to an entity. 409 where the name belongs to another entity."""
     await services.admit(body.user_id)
-    entity, change = await entity_identity(services).add_alias(body.entity, body.alias, user_id=body.user_id)
+    entity, change = await services.editor.add_alias(body.entity, body.alias, user_id=body.user_id)
     return EntityReply(entity=entity, change_ids=_ids(change))
 
 
 @router.delete("/entities/{entity_id}/aliases")
 async def remove_alias(entity_id: str, user_id: Identifier, alias: str, services: ServicesDep) -> EntityReply:
-    """Takes an alias off an entity."""
+    """Removes an alias from an entity."""
     await services.admit(user_id)
-    entity, change = await entity_identity(services).remove_alias(entity_id, alias, user_id=user_id)
+    entity, change = await services.editor.remove_alias(entity_id, alias, user_id=user_id)
     return EntityReply(entity=entity, change_ids=_ids(change))
 
 
 @router.post("/entities/merge")
 async def merge(body: MergeBody, services: ServicesDep) -> EntityReply:
-    """Makes two entities one: names, mentions, memories and relations of `from` become those of `into`."""
+    """Merges two entities: names, mentions, memories and relations of `from` go to `into`."""
     await services.admit(body.user_id)
-    entity, change = await entity_identity(services).merge(body.into, body.merged, user_id=body.user_id)
+    entity, change = await services.editor.merge(body.into, body.merged, user_id=body.user_id)
     return EntityReply(entity=entity, change_ids=_ids(change))
 
 
 @router.post("/entities/split")
 async def split(body: SplitBody, services: ServicesDep) -> EntityReply:
-    """Takes names or memories out of an entity into one of its own; returns the new one."""
+    """Splits names or memories off an entity into a new one; returns the new entity."""
     await services.admit(body.user_id)
-    entity, change = await entity_identity(services).split(
+    entity, change = await services.editor.split(
         body.entity, user_id=body.user_id, names=body.names, memory_ids=body.memory_ids, name=body.name or ""
     )
     return EntityReply(entity=entity, change_ids=_ids(change))
@@ -140,32 +163,32 @@ async def split(body: SplitBody, services: ServicesDep) -> EntityReply:
 
 @router.get("/entities/{entity_id}")
 async def get(entity_id: str, user_id: Identifier, services: ServicesDep) -> EntityReply:
-    """An entity by its id, its name or an alias. One that was merged names the other in `merged_into`."""
+    """An entity by its id, its name or an alias; `merged_into` names the entity that it was merged into."""
     await services.admit(user_id)
     async with services.record.reading(user_id=user_id) as unit:
-        return EntityReply(entity=await referred(unit, entity_id))
+        return EntityReply(entity=await get_entity(unit, entity_id))
 
 
 @router.patch("/entities/{entity_id}")
 async def edit(entity_id: str, body: EditBody, services: ServicesDep) -> EntityReply:
-    """Renames an entity (the old name stays as an alias) or describes it."""
+    """Renames an entity (the old name stays as an alias) or sets its subtype and attributes."""
     await services.admit(body.user_id)
-    entity, changes = await entity_identity(services).edit(
+    entity, changes = await services.editor.edit(
         entity_id, user_id=body.user_id, name=body.name, subtype=body.subtype, attributes=body.attributes
     )
     return EntityReply(entity=entity, change_ids=_ids(*changes))
 
 
 @router.delete("/entities/{entity_id}")
-async def forget(entity_id: str, user_id: Identifier, services: ServicesDep) -> ChangedReply:
+async def delete(entity_id: str, user_id: Identifier, services: ServicesDep) -> ChangedReply:
     """Deletes an entity with its names and relations; the memories that mention it stay. Can be undone."""
     await services.admit(user_id)
-    change = await entity_identity(services).forget(entity_id, user_id=user_id)
+    change = await services.editor.delete(entity_id, user_id=user_id)
     return ChangedReply(change_id=change.change_id)
 
 
 @router.get("/entities/{entity_id}/related")
-async def related(
+async def list_related(
     entity_id: str,
     user_id: Identifier,
     services: ServicesDep,
@@ -173,12 +196,45 @@ async def related(
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
     min_confidence: Annotated[float, Query(ge=0, le=1)] = 0.0,
 ) -> RelatedReply:
-    """Entities that hang together with one (000 `get_related_entities`), with the relations and what they weigh now."""
+    """Entities that are related to one (000 `get_related_entities`), with the relations and their strength."""
     await services.admit(user_id)
-    found = await entity_identity(services).get_related(
+    related = await services.editor.get_related(
         entity_id, user_id=user_id, depth=depth, limit=limit, min_confidence=min_confidence
     )
-    return RelatedReply(results=tuple(found))
+    return RelatedReply(results=tuple(related))
+
+
+@router.post("/relations")
+async def add_relation(body: RelationBody, services: ServicesDep) -> RelationReply:
+    """Adds a relation from one entity to another (000 `store_relation`)."""
+    await services.admit(body.user_id)
+    relation, change = await services.editor.add_relation(
+        body.source,
+        body.relation_type,
+        body.target,
+        user_id=body.user_id,
+        description=body.description,
+        confidence=body.confidence,
+    )
+    return RelationReply(relation=relation, change_id=change.change_id)
+
+
+@router.get("/relations")
+async def list_relations(
+    user_id: Identifier, entity: str, services: ServicesDep, limit: Annotated[int, Query(ge=1, le=100)] = 20
+) -> RelationsReply:
+    """The relations of an entity, strongest first, with their evidence: a log entry and offsets into its text."""
+    await services.admit(user_id)
+    relations = await services.editor.list_relations(entity, user_id=user_id, limit=limit)
+    return RelationsReply(results=tuple(relations))
+
+
+@router.delete("/relations/{relation_id}")
+async def delete_relation(relation_id: str, user_id: Identifier, services: ServicesDep) -> ChangedReply:
+    """Deletes a relation. Can be undone."""
+    await services.admit(user_id)
+    change = await services.editor.delete_relation(relation_id, user_id=user_id)
+    return ChangedReply(change_id=change.change_id)
 
 
 def _ids(*changes: Change | None) -> tuple[str, ...]:

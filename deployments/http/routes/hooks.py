@@ -4,7 +4,6 @@ from fastapi import APIRouter
 
 from ..schemas.entities import AfterBody, BeforeBody, BeforeReply, EntitiesReply
 from ..support.services import ServicesDep
-from .entities import entity_memory
 
 router = APIRouter(tags=["chat"])
 
@@ -16,7 +15,7 @@ async def before(body: BeforeBody, services: ServicesDep) -> BeforeReply:
     Stores nothing. Where resolving fails the query comes back as it was.
     """
     await services.admit(body.user_id)
-    found = await entity_memory(services).before_reply(body.message, body.session_id, body.user_id)
+    found = await services.entities.before_reply(body.message, body.session_id, body.user_id)
     services.count_degraded(found.resolution.degraded)
     return BeforeReply(
         resolved_query=found.resolved_query,
@@ -34,7 +33,7 @@ async def after(body: AfterBody, services: ServicesDep) -> EntitiesReply:
     With `auto_learn` false nothing is written; what comes back are the known entities that the message mentions.
     """
     await services.admit(body.user_id)
-    memory = entity_memory(services)
+    memory = services.entities
     if not body.auto_learn:
         found = await memory.extract_and_store(body.message, body.session_id, body.user_id, auto_learn=False)
     else:

@@ -21,7 +21,7 @@ _REPORTS_S = 3.0
 
 @router.get("/health/live")
 async def live() -> dict[str, str]:
-    """The process answers; no store is touched."""
+    """200 while the process runs; checks no component."""
     return {"status": "alive"}
 
 
@@ -45,10 +45,10 @@ async def detailed(services: ServicesDep) -> JSONResponse:
         else {"status": "ok", **figures}
         for name, figures in answers.items()
     }
-    bad = sorted(name for name, part in parts.items() if part["status"] != "ok")
+    not_ok = sorted(name for name, part in parts.items() if part["status"] != "ok")
     body = {
-        "status": "degraded" if bad else "ok",
-        "not_ok": bad,
+        "status": "degraded" if not_ok else "ok",
+        "not_ok": not_ok,
         "version": version("jiyi"),
         "model": await _live_model(services),
         "parts": parts,
@@ -69,7 +69,7 @@ async def metrics(services: ServicesDep) -> Response:
 
 
 async def _live_model(services: Services) -> str | None:
-    """The name of the model that is searched with; None where the record cannot say it."""
+    """The name of the live embedding model; None where the record is down."""
     try:
         return (await services.embeddings.current()).model_ids[0]
     except Unavailable:

@@ -1,20 +1,49 @@
-"""`/sessions/{id}`: what a conversation remembers for a while (000 §4.3, DESIGN §9)."""
+"""`/resolve` and `/sessions/{id}`: references in a conversation, and its short-term memory (000 §4.3, DESIGN §9)."""
 
 from fastapi import APIRouter
 
-from ..schemas.chat import SessionReply
+from memory.values.base import utc_now
+from memory.values.dialogue import Turn
+from memory.values.resolutions import CoreferenceResult, ResolutionRequest
+
+from ..schemas.chat import DEFAULT_SESSION, ResolveBody, SessionReply
 from ..schemas.fields import Identifier
 from ..support.services import ServicesDep
 
-router = APIRouter(tags=["chat"])
+router = APIRouter()
 
 
-@router.get("/sessions/{session_id}")
-async def session(session_id: Identifier, user_id: Identifier, services: ServicesDep) -> SessionReply:
-    """A session as it is now: entities mentioned, what references meant and which of them were corrected, turns.
+@router.post("/resolve", tags=["language"])
+async def resolve(body: ResolveBody, services: ServicesDep) -> CoreferenceResult:
+    """Resolves the references of a query and rewrites it so that it is self-contained; stores nothing.
 
-    One that nobody has spoken in is empty.
+    An ambiguous reference is left as it is, and `clarification` holds the question to ask. A query that answers such a
+    question, or corrects an earlier resolution, resolves the earlier query again (`revision`).
+
+    The context is the stored session `session_id`, or `history`: turns given in the request, oldest first.
+    """
+    await services.admit(body.user_id)
+    now = utc_now()
+    if body.history is not None:
+        turns = tuple(
+            Turn(role=turn.role, content=turn.content, speaker=turn.speaker, created_at=turn.created_at or now)
+            for turn in body.history
+        )
+        request = ResolutionRequest(query=body.query, user_id=body.user_id, turns=turns, now=now)
+    else:
+        session = await services.sessions.load(body.session_id or DEFAULT_SESSION, user_id=body.user_id)
+        request = ResolutionRequest.in_session(session, body.query, now=now)
+    result = await services.resolver.resolve(request)
+    services.count_degraded(result.degraded)
+    return result
+
+
+@router.get("/sessions/{session_id}", tags=["chat"])
+async def get_session(session_id: Identifier, user_id: Identifier, services: ServicesDep) -> SessionReply:
+    """A session: the entities mentioned, the resolved references with their corrections, and the turns.
+
+    An unknown session is returned empty.
     """
     await services.admit(user_id)
-    found = await services.sessions.load(session_id, user_id=user_id)
-    return SessionReply(context=found.context, turns=found.turns)
+    session = await services.sessions.load(session_id, user_id=user_id)
+    return SessionReply(context=session.context, turns=session.turns)

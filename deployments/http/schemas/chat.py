@@ -1,4 +1,4 @@
-"""Request and reply bodies of the memory endpoints (DESIGN §9)."""
+"""Request and reply bodies of chat, resolution, memories and sessions (DESIGN §9)."""
 
 from typing import Annotated
 
@@ -7,13 +7,12 @@ from pydantic import AwareDatetime, Field, model_validator
 from memory.answering.answers import AnsweredBy
 from memory.ports.services import LearnReport
 from memory.values.dialogue import Role, SessionContext, Turn
-from memory.values.entities import Entity
 from memory.values.hits import Hit, HitKind
-from memory.values.mentions import Mention, RememberIntent
+from memory.values.mentions import Mention
 from memory.values.records import ResourceKind
 from memory.values.resolutions import Clarification, CoreferenceResult
 
-from .fields import Count, Flag, Identifier, Metadata, MetadataValue, RequestModel, Text, example
+from .fields import Count, Flag, Identifier, Metadata, MetadataValue, RequestModel, Text, examples
 
 TopK = Annotated[Count, Field(ge=1, le=100)]
 DEFAULT_SESSION = "default"
@@ -22,7 +21,7 @@ DEFAULT_SESSION = "default"
 class ChatBody(RequestModel):
     """A user's message."""
 
-    model_config = example({"user_id": "ada", "session_id": "s1", "message": "幫我記住，宏康 HCI 的機房在三樓"})
+    model_config = examples({"user_id": "ada", "session_id": "s1", "message": "幫我記住，宏康 HCI 的機房在三樓"})
 
     user_id: Identifier
     session_id: Identifier = DEFAULT_SESSION
@@ -30,15 +29,15 @@ class ChatBody(RequestModel):
     top_k: TopK = 8
     stream: Flag = False
     wait: Flag = False
-    turn_id: Identifier | None = Field(default=None, description="Your own id of the message: makes a retry harmless.")
+    turn_id: Identifier | None = Field(default=None, description="Your own id of the message; makes retries safe.")
     metadata: Metadata = {}
 
 
 class ChatReply(RequestModel):
-    """The reply to a message. `answered_by` says how it came about: `extractive` means no language model was asked.
+    """The reply to a message. `answered_by` is `extractive` where the reply quotes memory and used no language model.
 
-    `clarification` is there where a reference could mean several things: nothing was guessed, and the reply asks the
-    question unless memory has an answer that does not depend on it. The user's answer to it resolves the message.
+    `clarification` is set where a reference is ambiguous: the reference stays unresolved, and the reply asks the
+    question unless memory has an answer that does not depend on it. The user's answer then resolves the message.
     """
 
     reply: str
@@ -56,7 +55,7 @@ class ChatReply(RequestModel):
 
 
 class HistoryTurn(RequestModel):
-    """One turn that was said before the query."""
+    """A turn before the query."""
 
     role: Role = Role.USER
     content: Text
@@ -65,9 +64,9 @@ class HistoryTurn(RequestModel):
 
 
 class ResolveBody(RequestModel):
-    """A query whose references are to be resolved: in a stored session, or in a history given here."""
+    """A query to resolve, in the context of a stored session or of a history given here."""
 
-    model_config = example(
+    model_config = examples(
         {
             "user_id": "ada",
             "query": "它支援哪些作業系統？",
@@ -87,30 +86,8 @@ class ResolveBody(RequestModel):
         return self
 
 
-class ExtractBody(RequestModel):
-    """A text to find entities in; nothing is stored unless `store` is true."""
-
-    model_config = example({"user_id": "ada", "text": "王小明在台北用 AI-Box 測試 RM05-008。"})
-
-    user_id: Identifier
-    text: Text
-    store: Flag = False
-
-
-class ExtractReply(RequestModel):
-    """What was found; `start` and `end` are code-point offsets into the text. `stored` lists what was learned.
-
-    `degraded` names the parts without which it was found.
-    """
-
-    mentions: tuple[Mention, ...]
-    remember: tuple[RememberIntent, ...]
-    stored: tuple[Entity, ...]
-    degraded: tuple[str, ...] = ()
-
-
 class MessageIn(RequestModel):
-    """One recorded turn."""
+    """A recorded turn."""
 
     role: Role = Role.USER
     content: Text
@@ -121,9 +98,9 @@ class MessageIn(RequestModel):
 
 
 class AddBody(RequestModel):
-    """Things to remember: recorded turns (`messages`) or one `text`."""
+    """What to store: recorded turns (`messages`) or one `text`."""
 
-    model_config = example(
+    model_config = examples(
         {"user_id": "ada", "text": "The spare key is in the blue drawer.", "metadata": {"room": "kitchen"}}
     )
 
@@ -134,7 +111,7 @@ class AddBody(RequestModel):
     turn_id: Identifier | None = None
     created_at: AwareDatetime | None = None
     metadata: Metadata = {}
-    wait: Flag = Field(default=True, description="Answer only when the memories can be found.")
+    wait: Flag = Field(default=True, description="Reply only when search finds the memories.")
 
     @model_validator(mode="after")
     def _one_content(self) -> "AddBody":
@@ -143,7 +120,7 @@ class AddBody(RequestModel):
         return self
 
     def parts(self) -> list[tuple[MessageIn, ResourceKind]]:
-        """The messages, or the text as a note; metadata of the body applies to each."""
+        """The messages, or the text as a note; the metadata of the body applies to each."""
         if self.messages is not None:
             return [
                 (message.model_copy(update={"metadata": {**self.metadata, **message.metadata}}), ResourceKind.TURN)
@@ -156,7 +133,7 @@ class AddBody(RequestModel):
 
 
 class AddedMemory(RequestModel):
-    """A memory that was added."""
+    """An added memory."""
 
     id: str
     resource_id: str
@@ -165,14 +142,14 @@ class AddedMemory(RequestModel):
 
 
 class AddReply(RequestModel):
-    """The ids of what was added, in order, and what was learned where the call waited for it."""
+    """The ids of the added memories, in order, and what was learned, if the call waited for it."""
 
     results: tuple[AddedMemory, ...]
     learned: LearnReport | None
 
 
 class FilterIn(RequestModel):
-    """Conditions that must all hold; a list of values means: any of these."""
+    """Conditions that must all hold; a list of values matches any of them."""
 
     session_id: Identifier | None = None
     role: Role | None = None
@@ -186,7 +163,7 @@ class FilterIn(RequestModel):
 class SearchBody(RequestModel):
     """A search in one user's memory."""
 
-    model_config = example({"user_id": "ada", "query": "Where is the spare key?", "top_k": 3})
+    model_config = examples({"user_id": "ada", "query": "Where is the spare key?", "top_k": 3})
 
     user_id: Identifier
     query: Text
@@ -196,20 +173,14 @@ class SearchBody(RequestModel):
 
 
 class SearchReply(RequestModel):
-    """Hits, best first, with the parts of their scores; `degraded` names legs that could not answer."""
+    """Hits, best first, with the parts of their scores; `degraded` names the search legs that were unavailable."""
 
     results: tuple[Hit, ...]
     degraded: tuple[str, ...]
 
 
 class SessionReply(RequestModel):
-    """What a session remembers: its context for 24 hours, its turns (oldest first) for one (000 §4.3, §5.3)."""
+    """A session: its context, kept for 24 hours, and its turns, oldest first, kept for one (000 §4.3, §5.3)."""
 
     context: SessionContext
     turns: tuple[Turn, ...]
-
-
-class EntityList(RequestModel):
-    """Entities, latest mentioned first."""
-
-    results: tuple[Entity, ...]

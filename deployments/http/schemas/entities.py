@@ -4,15 +4,15 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field, StringConstraints
 
-from memory.entities.identity_service import MAX_RELATED, RelatedEntity
-from memory.entities.names import MAX_NAME
+from memory.entities.editor import MAX_RELATED, RelatedEntity
+from memory.entities.lookup import MAX_NAME
 from memory.entities.service import REFERENTS
 from memory.values.entities import Entity, EntityRelation
-from memory.values.mentions import EntitySubtype
+from memory.values.mentions import EntitySubtype, Mention, RememberIntent
 from memory.values.resolutions import Clarification, CoreferenceResult
 
 from .chat import DEFAULT_SESSION
-from .fields import Count, Flag, Identifier, Metadata, RequestModel, Text, example
+from .fields import Count, Flag, Identifier, Metadata, RequestModel, Text, examples
 
 Name = Annotated[Text, StringConstraints(max_length=MAX_NAME)]
 Reference = Annotated[Name, Field(description="An entity: its id, its name or an alias.")]
@@ -20,17 +20,11 @@ Limit = Annotated[Count, Field(ge=1, le=MAX_RELATED)]
 
 
 class RememberBody(RequestModel):
-    """A name to keep because the user says so; one that is known is mentioned once more."""
+    """A name to store as an entity; if the entity exists, this counts as a mention."""
 
-    model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {"user_id": "ada", "entity_value": "宏康 HCI", "attributes": {"floor": 3}},
-                {"user_id": "ada", "entity_value": "Hongkang Group", "subtype": "organisation"},
-            ]
-        },
+    model_config = examples(
+        {"user_id": "ada", "entity_value": "宏康 HCI", "attributes": {"floor": 3}},
+        {"user_id": "ada", "entity_value": "Hongkang Group", "subtype": "organisation"},
     )
 
     user_id: Identifier
@@ -39,10 +33,20 @@ class RememberBody(RequestModel):
     attributes: Metadata = {}
 
 
-class EntitySearchBody(RequestModel):
-    """A search among the entities; an empty query means all of them, latest mentioned first."""
+class ExtractBody(RequestModel):
+    """A text to find entities in; nothing is stored unless `store` is true."""
 
-    model_config = example({"user_id": "ada", "query": "宏康", "limit": 5})
+    model_config = examples({"user_id": "ada", "text": "王小明在台北用 AI-Box 測試 RM05-008。"})
+
+    user_id: Identifier
+    text: Text
+    store: Flag = False
+
+
+class EntitySearchBody(RequestModel):
+    """A search among the entities; an empty query returns all of them, latest mentioned first."""
+
+    model_config = examples({"user_id": "ada", "query": "宏康", "limit": 5})
 
     user_id: Identifier
     query: Annotated[str, StringConstraints(max_length=4096)] = ""
@@ -52,7 +56,7 @@ class EntitySearchBody(RequestModel):
 class ReferenceSearchBody(RequestModel):
     """A referring expression (它, 這個系統, 上週提到的, "the latter") in a stored session."""
 
-    model_config = example({"user_id": "ada", "session_id": "s1", "word": "它"})
+    model_config = examples({"user_id": "ada", "session_id": "s1", "word": "它"})
 
     user_id: Identifier
     session_id: Identifier = DEFAULT_SESSION
@@ -61,9 +65,9 @@ class ReferenceSearchBody(RequestModel):
 
 
 class AliasBody(RequestModel):
-    """One more name of an entity."""
+    """An alias to add to an entity."""
 
-    model_config = example({"user_id": "ada", "entity": "宏康 HCI", "alias": "Hongkang HCI"})
+    model_config = examples({"user_id": "ada", "entity": "宏康 HCI", "alias": "Hongkang HCI"})
 
     user_id: Identifier
     entity: Reference
@@ -71,7 +75,7 @@ class AliasBody(RequestModel):
 
 
 class EditBody(RequestModel):
-    """What is to be changed of an entity; what is left out stays. An attribute that is null is taken away."""
+    """Changes to an entity; omitted fields stay as they are, and an attribute that is null is removed."""
 
     user_id: Identifier
     name: Name | None = None
@@ -80,14 +84,12 @@ class EditBody(RequestModel):
 
 
 class MergeBody(RequestModel):
-    """Two entities that are one: `into` stays and takes over what belongs to `from`."""
+    """Two entities to merge: `into` stays and gets what belongs to `from`."""
 
     model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
+        **examples({"user_id": "ada", "into": "宏康 HCI", "from": "Hongkang Group"}),
         validate_by_name=True,
         validate_by_alias=True,
-        json_schema_extra={"examples": [{"user_id": "ada", "into": "宏康 HCI", "from": "Hongkang Group"}]},
     )
 
     user_id: Identifier
@@ -96,21 +98,21 @@ class MergeBody(RequestModel):
 
 
 class SplitBody(RequestModel):
-    """What is to leave an entity for one of its own: aliases, or memories that mention it (with a `name`), or both."""
+    """What to split off an entity: aliases, or memories that mention it (with a `name`), or both."""
 
-    model_config = example({"user_id": "ada", "entity": "宏康 HCI", "names": ["Hongkang Group"]})
+    model_config = examples({"user_id": "ada", "entity": "宏康 HCI", "names": ["Hongkang Group"]})
 
     user_id: Identifier
     entity: Reference
     names: Annotated[tuple[Name, ...], Field(max_length=64)] = ()
     memory_ids: Annotated[tuple[Identifier, ...], Field(max_length=1024)] = ()
-    name: Name | None = Field(default=None, description="Of the new entity; the first of `names` where it is left out.")
+    name: Name | None = Field(default=None, description="Name of the new entity; default: the first of `names`.")
 
 
 class RelationBody(RequestModel):
     """A relation from one entity to another."""
 
-    model_config = example(
+    model_config = examples(
         {"user_id": "ada", "source": "Hongkang Group", "relation_type": "part_of", "target": "宏康 HCI"}
     )
 
@@ -123,9 +125,9 @@ class RelationBody(RequestModel):
 
 
 class ContextBody(RequestModel):
-    """A query for whose prompt the related entities are wanted."""
+    """A query, to find the related entities for its prompt."""
 
-    model_config = example({"user_id": "ada", "query": "宏康 HCI 的保固多久？"})
+    model_config = examples({"user_id": "ada", "query": "宏康 HCI 的保固多久？"})
 
     user_id: Identifier
     query: Annotated[str, StringConstraints(max_length=4096)] = ""
@@ -135,7 +137,7 @@ class ContextBody(RequestModel):
 class BeforeBody(RequestModel):
     """A message that a chat backend has just received."""
 
-    model_config = example({"user_id": "ada", "session_id": "s1", "message": "它放在哪裡？"})
+    model_config = examples({"user_id": "ada", "session_id": "s1", "message": "它放在哪裡？"})
 
     user_id: Identifier
     session_id: Identifier = DEFAULT_SESSION
@@ -145,7 +147,7 @@ class BeforeBody(RequestModel):
 class AfterBody(RequestModel):
     """A message and the reply that a chat backend is about to send."""
 
-    model_config = example(
+    model_config = examples(
         {"user_id": "ada", "session_id": "s1", "message": "AI-Box 放在哪裡？", "reply": "在三樓。", "turn_id": "t-1"}
     )
 
@@ -153,38 +155,52 @@ class AfterBody(RequestModel):
     session_id: Identifier = DEFAULT_SESSION
     message: Text
     reply: Text | None = None
-    turn_id: Identifier | None = Field(default=None, description="Your own id of the message: makes a retry harmless.")
-    auto_learn: Flag = Field(default=True, description="False: only say which known entities the message mentions.")
+    turn_id: Identifier | None = Field(default=None, description="Your own id of the message; makes retries safe.")
+    auto_learn: Flag = Field(
+        default=True, description="False: return the known entities that the message mentions, and store nothing."
+    )
 
 
 class EntityReply(RequestModel):
-    """An entity as it is now, and the ids of the changes that made it so; none where nothing changed."""
+    """An entity as it is now, and the ids of the changes; none where nothing changed."""
 
     entity: Entity
     change_ids: tuple[str, ...] = ()
 
 
+class ExtractReply(RequestModel):
+    """The entities found; `start` and `end` are code-point offsets into the text. `stored` lists what was learned.
+
+    `degraded` names the components that were unavailable.
+    """
+
+    mentions: tuple[Mention, ...]
+    remember: tuple[RememberIntent, ...]
+    stored: tuple[Entity, ...]
+    degraded: tuple[str, ...] = ()
+
+
 class EntitiesReply(RequestModel):
-    """Entities, best first."""
+    """Entities, best match or latest mentioned first."""
 
     results: tuple[Entity, ...]
 
 
 class RelationReply(RequestModel):
-    """A relation as it is now, and the id of the change that made it so."""
+    """A relation as it is now, and the id of the change."""
 
     relation: EntityRelation
     change_id: str
 
 
 class RelationsReply(RequestModel):
-    """Relations of an entity, those that weigh most now first."""
+    """Relations of an entity, strongest first."""
 
     results: tuple[EntityRelation, ...]
 
 
 class RelatedReply(RequestModel):
-    """Entities that hang together with one: nearest first, of those the strongest."""
+    """Related entities: those with the fewest hops first, of these the strongest."""
 
     results: tuple[RelatedEntity, ...]
 
@@ -196,22 +212,21 @@ class ChangedReply(RequestModel):
 
 
 class ContextReply(RequestModel):
-    """Lines for a system prompt, and the entities they speak of."""
+    """Lines for a system prompt, and the entities that they describe."""
 
     context: str
     entities: tuple[Entity, ...]
 
 
 class LongTermReply(RequestModel):
-    """Entities by name, as 000 §8.2 adds them to a conversation's own."""
+    """Entities by name, in the form of 000 §8.2."""
 
     entities: dict[str, dict[str, str]]
 
 
 class BeforeReply(RequestModel):
-    """The query to go on with, why, and what to tell the model.
-
-    `clarification` is what to ask the user where a reference could mean several things.
+    """The resolved query and the context for the prompt; `clarification` is the question to ask where a reference is
+    ambiguous.
     """
 
     resolved_query: str

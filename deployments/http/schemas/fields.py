@@ -1,9 +1,9 @@
-"""Field types of requests: what a text, an id and a metadata object may be."""
+"""Field types of requests: texts, ids, metadata."""
 
 import re
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictInt, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StrictBool, StrictInt, StringConstraints
 
 MAX_TEXT_CHARACTERS = 32_768
 MAX_METADATA_ENTRIES = 32
@@ -15,14 +15,14 @@ def _no_control_characters(text: str) -> str:
     if match := _CONTROL.search(text):
         raise ValueError(
             f"character U+{ord(match.group()):04X} at position {match.start()} is not allowed; "
-            "of the control characters only tab, line feed and carriage return are"
+            "the only control characters allowed are tab, line feed and carriage return"
         )
     return text
 
 
 def _not_blank(text: str) -> str:
     if not text.strip():
-        raise ValueError("must hold something besides white space")
+        raise ValueError("must not be blank")
     return text
 
 
@@ -32,14 +32,14 @@ Text = Annotated[
     AfterValidator(_no_control_characters),
     AfterValidator(_not_blank),
 ]
-"""What people say: 1 to 32,768 characters, not blank, no control characters but white space."""
+"""Text: 1 to 32,768 characters, not blank, without control characters other than white space."""
 
 Identifier = Annotated[
     str,
     StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]*$"),
     AfterValidator(_not_blank),
 ]
-"""An id that the caller chose: 1 to 128 characters, no control characters."""
+"""An id chosen by the caller: 1 to 128 characters, not blank, without control characters."""
 
 Flag = StrictBool
 Count = StrictInt
@@ -52,15 +52,15 @@ MetadataValue = (
     | None
 )
 Metadata = Annotated[dict[Identifier, MetadataValue], Field(max_length=MAX_METADATA_ENTRIES)]
-"""Up to 32 entries; values are texts, numbers, booleans or null, so that a filter can compare them."""
+"""Up to 32 entries; values are strings, numbers, booleans or null, which filters can compare."""
 
 
 class RequestModel(BaseModel):
-    """A request body: unknown fields are refused by name."""
+    """Base of request bodies: an unknown field is an error that names it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-def example(value: dict[str, Any]) -> ConfigDict:
-    """A model configuration with the example that the OpenAPI page shows; a test sends each of them."""
-    return ConfigDict(frozen=True, extra="forbid", json_schema_extra={"examples": [value]})
+def examples(*bodies: dict[str, JsonValue]) -> ConfigDict:
+    """A model configuration with examples for the OpenAPI page; a test sends each of them."""
+    return ConfigDict(frozen=True, extra="forbid", json_schema_extra={"examples": [*bodies]})

@@ -1,17 +1,16 @@
-"""Request and reply bodies of memory protection and review (001)."""
+"""Request and reply bodies of typed memories, changes and the review (001)."""
 
 from typing import Annotated
 
 from pydantic import Field
 
-from memory.entities.statuses import Keepable, KeepableKind
-from memory.retrieval.fusion import TYPED_MEMORY_HOTNESS
+from memory.entities.statuses import Reviewable, ReviewableKind
 from memory.typed_memories.conflicts import MemoryConflict
-from memory.typed_memories.hot_retrieval import MAX_LIMIT
+from memory.typed_memories.retrieval import MAX_LIMIT, TYPED_MEMORY_HOTNESS
 from memory.values.changes import Change
 from memory.values.typed_memories import MemoryPriority, MemoryType, TypedMemory
 
-from .fields import Count, Flag, Identifier, Metadata, RequestModel, Text, example
+from .fields import Count, Flag, Identifier, Metadata, RequestModel, Text, examples
 
 EntityTypeIn = Annotated[Identifier, Field(max_length=64)]
 ValueIn = Annotated[Text, Field(max_length=1_024)]
@@ -21,16 +20,16 @@ Limit = Annotated[Count, Field(ge=1, le=MAX_LIMIT)]
 
 
 class StoreEntityBody(RequestModel):
-    """A typed value to keep (001 §3.2 `store_entity`)."""
+    """A typed value to store (001 §3.2 `store_entity`)."""
 
-    model_config = example(
+    model_config = examples(
         {"user_id": "ada", "entity_type": "part_number", "entity_value": "RM05-008", "confidence": 0.8}
     )
 
     user_id: Identifier
     entity_type: EntityTypeIn = Field(description="part_number, tlf19, intent, preference, …")
     entity_value: ValueIn
-    content: Text | None = Field(default=None, description="What is embedded, where it says more than the value.")
+    content: Text | None = Field(default=None, description="The text to embed, if it says more than the value.")
     memory_type: MemoryType = MemoryType.LONG_TERM
     priority: MemoryPriority = MemoryPriority.MEDIUM
     metadata: Metadata = {}
@@ -38,9 +37,9 @@ class StoreEntityBody(RequestModel):
 
 
 class RetrieveBody(RequestModel):
-    """A question to typed memories (001 §3.4 `retrieve_entities`)."""
+    """A search among typed memories (001 §3.4 `retrieve_entities`)."""
 
-    model_config = example({"user_id": "ada", "query": "RM05-008 還有庫存嗎？"})
+    model_config = examples({"user_id": "ada", "query": "RM05-008 還有庫存嗎？"})
 
     user_id: Identifier
     query: Text
@@ -50,9 +49,9 @@ class RetrieveBody(RequestModel):
 
 
 class DetectBody(RequestModel):
-    """A value that is not stored yet (001 §3.3 `detect_conflicts`)."""
+    """A value to check before storing it (001 §3.3 `detect_conflicts`)."""
 
-    model_config = example(
+    model_config = examples(
         {"user_id": "ada", "entity_type": "preference", "new_value": "平常愛喝拿鐵", "new_confidence": 0.9}
     )
 
@@ -63,13 +62,13 @@ class DetectBody(RequestModel):
 
 
 class DetectReply(RequestModel):
-    """What the value would contradict, most similar first, and what would come of it."""
+    """The memories that the value contradicts, most similar first, and how each conflict would be resolved."""
 
     conflicts: tuple[MemoryConflict, ...]
 
 
 class TypedMemoryList(RequestModel):
-    """Typed memories in the order of their ids; `next` is where the next page begins."""
+    """Typed memories in the order of their ids; `next` is the `after` of the next page."""
 
     results: tuple[TypedMemory, ...]
     next: str | None
@@ -83,44 +82,44 @@ class ChangeList(RequestModel):
 
 
 class UndoBody(RequestModel):
-    """Which change to undo, and why."""
+    """The change to undo, and why."""
 
-    model_config = example({"user_id": "ada", "reason": "two companies after all"})
+    model_config = examples({"user_id": "ada", "reason": "two companies after all"})
 
     user_id: Identifier
-    change_id: Identifier | None = Field(default=None, description="The latest that is not undone, where not given.")
+    change_id: Identifier | None = Field(default=None, description="Default: the latest change that is not undone.")
     reason: ReasonIn = ""
 
 
 class ReviewList(RequestModel):
-    """Entities or typed memories of a status, in the order of their ids; `next` is where the next page begins."""
+    """Entities or typed memories of a status in the order of their ids; `next` is the `after` of the next page."""
 
-    results: tuple[Keepable, ...]
+    results: tuple[Reviewable, ...]
     next: str | None
 
 
 class StatusBody(RequestModel):
-    """What to archive, restore or mark for review."""
+    """The item to archive, restore or mark for review."""
 
-    model_config = example({"user_id": "ada", "kind": "entity", "id": "宏康 HCI", "reason": "not used any more"})
+    model_config = examples({"user_id": "ada", "kind": "entity", "id": "宏康 HCI", "reason": "not used any more"})
 
     user_id: Identifier
-    kind: KeepableKind = KeepableKind.ENTITY
-    id: Identifier = Field(description="Its id; for an entity also one of its names.")
+    kind: ReviewableKind = ReviewableKind.ENTITY
+    id: Identifier = Field(description="The id of the item; for an entity also one of its names.")
     reason: ReasonIn = ""
 
 
 class StatusReply(RequestModel):
-    """The thing as it is now, and the change that made it so; null where it was so already."""
+    """The item as it is now, and the change; null where it had that status already."""
 
-    item: Keepable
+    item: Reviewable
     change: Change | None
 
 
 class ReviewRunBody(RequestModel):
-    """Whose memory to review; everybody's where no user is given."""
+    """The user whose memory to review; all users where none is given."""
 
-    model_config = example({"user_id": "ada", "dry_run": True})
+    model_config = examples({"user_id": "ada", "dry_run": True})
 
     user_id: Identifier | None = None
-    dry_run: Flag = Field(default=False, description="Say what would be archived or marked, and change nothing.")
+    dry_run: Flag = Field(default=False, description="Report what would be archived or marked, and change nothing.")

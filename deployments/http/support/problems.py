@@ -1,4 +1,4 @@
-"""Errors as `application/problem+json`; one table maps the error tree to status codes (DESIGN §9)."""
+"""Errors as `application/problem+json` (DESIGN §9), and the limit on the size of request bodies."""
 
 import math
 import re
@@ -11,6 +11,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memory.values.errors import (
     BadRequest,
@@ -24,8 +25,6 @@ from memory.values.errors import (
     Unavailable,
 )
 
-from .limits import BodyTooLarge
-
 STATUS: dict[type[JiyiError], int] = {
     InvalidField: 422,
     NotFound: 404,
@@ -37,15 +36,17 @@ STATUS: dict[type[JiyiError], int] = {
     Unavailable: 503,
     JiyiError: 500,
 }
-"""Looked up along the class's ancestors, nearest first."""
+"""The status code of an error class; a class without an entry has that of its nearest ancestor with one."""
+
+MAX_BODY_BYTES = 32 * 1024 * 1024
 
 _log = structlog.get_logger(__name__)
 _MAX_SHOWN = 20
-_NO_FIELD = re.compile(r"[\[(]|^constrained-")
-"""Parts of an error's path that name an alternative of a union, not a field."""
+_UNION_MEMBER = re.compile(r"[\[(]|^constrained-")
+"""Parts of a validation error's path that name a member of a union, not a field."""
 _ALLOWED = {
     "missing": "this field is required",
-    "extra_forbidden": "only the fields that the API page names",
+    "extra_forbidden": "only the fields listed in /docs",
     "json_invalid": "valid JSON",
     "string_type": "a string",
     "int_type": "an integer",
@@ -53,12 +54,42 @@ _ALLOWED = {
     "tuple_type": "a list",
     "dict_type": "an object",
     "model_attributes_type": "an object",
-    "timezone_aware": "a time with its zone, as in 2026-01-31T12:00:00Z",
+    "timezone_aware": "a time with a time zone, such as 2026-01-31T12:00:00Z",
 }
 
 
+class BodyTooLarge(HTTPException):
+    """The body of a request is larger than `max_bytes`: 413."""
+
+    def __init__(self, max_bytes: int) -> None:
+        super().__init__(413, f"body: larger than {max_bytes} bytes")
+        self.max_bytes = max_bytes
+
+
+class BodyLimit:
+    """ASGI middleware that limits the size of request bodies, whether they declare their length or not."""
+
+    def __init__(self, app: ASGIApp, max_bytes: int = MAX_BODY_BYTES) -> None:
+        self._app = app
+        self._max_bytes = max_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Counts the bytes received; `BodyTooLarge` is raised in the route that reads the body."""
+        received = 0
+
+        async def receive_counted() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > self._max_bytes:
+                raise BodyTooLarge(self._max_bytes)
+            return message
+
+        await self._app(scope, receive_counted if scope["type"] == "http" else receive, send)
+
+
 def problem(error: JiyiError) -> tuple[int, dict[str, Any], dict[str, str]]:
-    """Status, body and headers for an error."""
+    """The status code, body and headers of the reply to an error."""
     status = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
     body: dict[str, Any] = {"type": "about:blank", "title": type(error).__name__, "status": status}
     body["detail"] = error.message
@@ -73,19 +104,19 @@ def problem(error: JiyiError) -> tuple[int, dict[str, Any], dict[str, str]]:
     return status, body, headers
 
 
-def install(app: FastAPI) -> None:
-    """Makes an app answer every error in this form."""
+def install_error_handlers(app: FastAPI) -> None:
+    """Makes an app reply to every error with `application/problem+json`."""
 
     @app.exception_handler(JiyiError)
-    async def _jiyi(request: Request, error: JiyiError) -> JSONResponse:
+    async def _handle_jiyi_error(request: Request, error: JiyiError) -> JSONResponse:
         status, body, headers = problem(error)
         if status >= 500:
             _log.error("request_failed", path=request.url.path, status=status, error=error.message)
         return _reply(status, body, headers)
 
     @app.exception_handler(RequestValidationError)
-    async def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:
-        fields = _fields(error.errors())
+    async def _handle_invalid_request(_: Request, error: RequestValidationError) -> JSONResponse:
+        fields = _field_errors(error.errors())
         body = {
             "type": "about:blank",
             "title": "InvalidField",
@@ -96,7 +127,7 @@ def install(app: FastAPI) -> None:
         return _reply(422, body, {})
 
     @app.exception_handler(HTTPException)
-    async def _http(_: Request, error: HTTPException) -> JSONResponse:
+    async def _handle_http_error(_: Request, error: HTTPException) -> JSONResponse:
         body: dict[str, Any] = {"type": "about:blank", "title": HTTPStatus(error.status_code).phrase}
         body["status"] = error.status_code
         body["detail"] = str(error.detail)
@@ -110,21 +141,21 @@ def _reply(status: int, body: dict[str, Any], headers: dict[str, str]) -> JSONRe
     return JSONResponse(body, status_code=status, headers=headers, media_type="application/problem+json")
 
 
-def _fields(errors: Sequence[Any]) -> list[dict[str, str]]:
-    """One entry a field that is wrong: its path, what is wrong with it, what is allowed."""
+def _field_errors(errors: Sequence[Any]) -> list[dict[str, str]]:
+    """One entry for each invalid field: its path, the problem, what is allowed."""
     entries: dict[str, dict[str, str]] = {}
     for error in errors:
-        path = [str(part) for part in error["loc"][1:]]  # the first says whether it is of the body or the query
-        path = [part for part in path if not _NO_FIELD.search(part)]
+        path = [str(part) for part in error["loc"][1:]]  # without "body" or "query"
+        path = [part for part in path if not _UNION_MEMBER.search(part)]
         field = "body" if error["type"] == "json_invalid" or not path else ".".join(path)
         message = str(error["msg"]).removeprefix("Value error, ")
         entry = {"field": field, "problem": message, "allowed": _allowed(error)}
-        entries.setdefault(field, entry)  # the alternatives of a union each complain of the same field
+        entries.setdefault(field, entry)  # each member of a union reports the same field
     return list(entries.values())[:_MAX_SHOWN]
 
 
 def _allowed(error: Any) -> str:
-    """What the rule that was broken lets through, in words."""
+    """What the violated rule allows, in words."""
     if error["type"] in _ALLOWED:
         return _ALLOWED[error["type"]]
     limits = {name: value for name, value in error.get("ctx", {}).items() if isinstance(value, (str, int, float))}

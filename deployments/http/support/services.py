@@ -1,13 +1,16 @@
-"""What the routes need, in one place: the use cases of the domain and the parts that operations look at."""
+"""What the routes call: the services of the domain, and the components that the operations routes check."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Annotated, Protocol
 
 from fastapi import Depends, Request
 
 from memory.chat.additions import MemoryAdditions
 from memory.chat.turn import ChatTurn
+from memory.entities.editor import EntityEditor
+from memory.entities.service import EntityMemoryService
 from memory.indexing.spaces import PerSpace
 from memory.ports.coordination import RateLimiter
 from memory.ports.generations import ReembeddingService
@@ -27,18 +30,18 @@ class Embed(Protocol):
     """Encodes texts and counts their tokens."""
 
     async def __call__(self, texts: Sequence[str], *, kind: TextKind, priority: Priority) -> tuple[FloatMatrix, int]:
-        """Returns an array of shape (texts, dimension) and the number of tokens read."""
+        """Returns an array of shape (texts, dimension) and the number of tokens."""
         ...
 
 
 @dataclass(frozen=True)
 class Embedding:
-    """The model that `/v1/embeddings` offers: the one that is live.
+    """The live model, as `/v1/embeddings` serves it.
 
     Args:
-        model_ids: Names under which it is known; the first is the one it answers with.
+        model_ids: Names that a request may use; the first one is returned in replies.
         dimension: Length of a vector.
-        embed: Encodes.
+        embed: Encodes texts.
     """
 
     model_ids: tuple[str, ...]
@@ -47,40 +50,20 @@ class Embedding:
 
 
 Probe = Callable[[], Awaitable[Figures]]
-"""Asks a store how it is: returns its figures, or raises `Unavailable`."""
-
-
-@dataclass(frozen=True)
-class Governance:
-    """What the routes of protection and review call.
-
-    Args:
-        protections: One a model, with that model's bands: its encoder and its index are never another's.
-        reviews: The review.
-    """
-
-    protections: PerSpace[TypedMemoryManager]
-    reviews: ReviewService
-
-    async def protection(self) -> TypedMemoryManager:
-        """That of the live model.
-
-        Raises:
-            StoreUnavailable: Which one is live cannot be told.
-        """
-        return await self.protections.current()
+"""A health check: returns the figures of a store, or raises `Unavailable`."""
 
 
 @dataclass(frozen=True)
 class Services:
-    """All that the HTTP surface calls.
+    """Everything that the routes call: built when the app starts, shared by all requests.
 
     Args:
-        embeddings: One a model.
-        probes: One a store.
-        parts: The deployments behind the ingress: each gives a report of every replica, or raises `Unavailable`.
-        ingress_reports: Gives a report of every ingress replica; None where there is only this one.
-        required: Parts without which the service is not ready.
+        typed_memories: A manager for each embedding model, with that model's encoder, index and bands.
+        embeddings: The `/v1/embeddings` model for each embedding model.
+        probes: A health check for each store.
+        parts: The deployments behind the ingress: each returns a report of every replica, or raises `Unavailable`.
+        ingress_reports: Returns a report of every ingress replica; None where there is only this one.
+        required: Stores and deployments without which the service is not ready.
     """
 
     chat: ChatTurn
@@ -92,7 +75,8 @@ class Services:
     resolver: Resolver
     retriever: Retriever
     index: IndexMaintenance
-    governance: Governance
+    typed_memories: PerSpace[TypedMemoryManager]
+    reviews: ReviewService
     reembedding: ReembeddingService
     embeddings: PerSpace[Embedding]
     metrics: ServiceMetrics
@@ -101,11 +85,28 @@ class Services:
     ingress_reports: Callable[[], Awaitable[Sequence[IngressReport]]] | None = None
     required: frozenset[str] = frozenset()
 
+    @cached_property
+    def entities(self) -> EntityMemoryService:
+        """000 §7.1's service over these parts."""
+        return EntityMemoryService(
+            record=self.record,
+            sessions=self.sessions,
+            extractor=self.extractor,
+            resolver=self.resolver,
+            retriever=self.retriever,
+            additions=self.additions,
+        )
+
+    @cached_property
+    def editor(self) -> EntityEditor:
+        """Edits entities and relations; the learner is notified of each change."""
+        return EntityEditor(record=self.record, on_change=lambda user_id: self.additions.notify(user_id=user_id))
+
     async def admit(self, user_id: str) -> None:
-        """Counts a request against what this user may ask for.
+        """Counts a request against the user's rate limit.
 
         Raises:
-            Overloaded: The user has sent too many; says when to come back.
+            Overloaded: The user has sent too many requests; `retry_after_s` says when to try again.
         """
         if self.limiter is not None:
             await self.limiter.take(user_id=user_id)
@@ -125,7 +126,7 @@ class Services:
         return [await self.report()] if self.ingress_reports is None else await self.ingress_reports()
 
     def count_degraded(self, parts: Sequence[str]) -> None:
-        """Counts a reply that had to do without these parts."""
+        """Counts a reply that was made without these components."""
         for part in parts:
             self.metrics.degraded.labels(part).inc()
 
@@ -136,4 +137,4 @@ def _services(request: Request) -> Services:
 
 
 ServicesDep = Annotated[Services, Depends(_services)]
-"""Route parameter: the services of this app."""
+"""Route parameter: the app's services."""

@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from deployments.http.support.limits import MAX_BODY_BYTES
+from deployments.http.support.problems import MAX_BODY_BYTES
 from deployments.http.support.services import Services
 
 CHAT = {"user_id": "ann", "message": "hello"}

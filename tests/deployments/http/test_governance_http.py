@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from deployments.builders.governance import conflict_bands, make_review_job, review_rules
 from deployments.config.settings import AppArgs
 from deployments.http.support.services import Services
-from memory.governance.rules import ReviewRules
-from memory.typed_memories.conflicts import FixedBand
+from memory.governance.review import ReviewRules
+from memory.typed_memories.bands import FixedBand
 from memory.values.base import utc_now
 from memory.values.entities import Entity
 from memory.values.ids import entity_id
@@ -65,7 +65,7 @@ async def reviewed(http: httpx.AsyncClient, **body: Any) -> dict[str, Any]:
 @pytest.fixture
 async def everything_conflicts(services: Services) -> None:
     """A fake encoder knows no meaning: any two values are in the band."""
-    (await services.governance.protection())._bands = FixedBand(lower=-1.0, upper=0.9999)
+    (await services.typed_memories.current())._bands = FixedBand(lower=-1.0, upper=0.9999)
 
 
 async def test_a_value_is_stored_once_found_and_listed(http: httpx.AsyncClient) -> None:

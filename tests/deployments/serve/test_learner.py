@@ -6,8 +6,8 @@ import pytest
 
 from deployments.serve.learner import LearnerDeployment, LearnerParts
 from memory.extraction.extractor import RuleExtractor
+from memory.governance.review import ReviewRules
 from memory.governance.review_job import ReviewJob
-from memory.governance.rules import ReviewRules
 from memory.indexing.bulk import BulkIndexing
 from memory.indexing.indexer import Indexer
 from memory.indexing.maintenance import BackgroundMaintenance

@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memory.answering.answers import AnswerRequest
-from memory.answering.cosine_bounds import CosineBounds
+from memory.answering.answers import AnswerRequest, CosineBounds
 from memory.answering.extractive import ExtractiveAnswerer
 from memory.language.keywords import KeywordAnalyzer
 from memory.values.hits import Hit, HitKind

@@ -7,8 +7,7 @@ import pytest
 from typing_extensions import override
 
 from deployments.builders.live_model import LiveAnswerer
-from memory.answering.answers import Answerer, AnswerRequest
-from memory.answering.cosine_bounds import CosineBounds
+from memory.answering.answers import Answerer, AnswerRequest, CosineBounds
 from memory.answering.extractive import ExtractiveAnswerer
 from memory.indexing.spaces import PerSpace
 from memory.language.keywords import KeywordAnalyzer

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from memory.entities.storage import EntityStorage
+from memory.entities.entity_storage import EntityStorage
 from memory.values.dialogue import Role, SessionContext, Turn
 from memory.values.entities import Entity, EntityRelation
 from memory.values.errors import InvalidField, StoreUnavailable

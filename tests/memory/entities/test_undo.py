@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.entities.snapshots import reverted
-from memory.entities.undo import undo
+from memory.entities.undo import revert_fields, undo
 from memory.values.changes import Change, ChangeActor, ChangedItem, ChangeKind, new_change
 from memory.values.entities import Entity, EntityRelation, EntityStatus
 from memory.values.errors import Conflict, NotFound
@@ -245,7 +244,7 @@ fields = st.fixed_dictionaries(
 def test_a_thing_left_alone_is_afterwards_as_it_was_before(before: Any, after: Any) -> None:
     old, new = entity("宏康", **before), entity("宏康", **after)
     snapshot = old.model_dump(mode="json")
-    result, moved = reverted(snapshot, new.model_dump(mode="json"), new.model_dump(mode="json"))
+    result, moved = revert_fields(snapshot, new.model_dump(mode="json"), new.model_dump(mode="json"))
     assert moved == []
     assert Entity.model_validate(result) == anew(old, version=2)
 
@@ -253,6 +252,6 @@ def test_a_thing_left_alone_is_afterwards_as_it_was_before(before: Any, after: A
 @given(before=fields, after=fields, now=fields)
 def test_nothing_that_was_counted_since_is_lost_and_no_count_is_negative(before: Any, after: Any, now: Any) -> None:
     dumps = [entity("宏康", **one).model_dump(mode="json") for one in (before, after, now)]
-    result, _ = reverted(*dumps)
+    result, _ = revert_fields(*dumps)
     for name in ("mention_count", "access_count"):
         assert result[name] == max(0, before[name] + now[name] - after[name])

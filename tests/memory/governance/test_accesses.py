@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from memory.governance import accesses
 from memory.governance.accesses import AccessTally
 from memory.ports.services import Retriever
-from memory.retrieval.counting import CountingRetriever
+from memory.retrieval.retriever import CountingRetriever
 from memory.values.changes import ItemKind
 from memory.values.entities import Entity
 from memory.values.errors import StoreUnavailable
 from memory.values.hits import Hit, HitKind, SearchRequest, SearchResult
 from storage.inmemory.record import InMemoryRecord
-from tests.memory.typed_memories.typed_memories import NOW
+from tests.memory.typed_memories.harness import NOW
 
 IDS = ("a", "b", "c")
 
@@ -65,7 +65,7 @@ def test_every_access_is_counted_once_whenever_it_is_written(taken: Any) -> None
         for step in taken:
             if step is None:
                 await tally.flush()
-                assert tally.waiting == 0
+                assert tally.pending == 0
             else:
                 user, ids = step
                 tally.add(ItemKind.ENTITY, ids, user_id=user, at=NOW)
@@ -90,9 +90,9 @@ async def test_what_cannot_be_written_waits_and_is_written_later(monkeypatch: py
     with pytest.raises(StoreUnavailable):
         await tally.flush()
     tally.add(ItemKind.ENTITY, ["a", "b"], user_id="ann", at=NOW + timedelta(hours=1))
-    assert tally.waiting == 2
+    assert tally.pending == 2
     monkeypatch.setattr(record, "writing", writing)
-    while tally.waiting:
+    while tally.pending:
         await asyncio.sleep(0.001)
     await tally.close()
     assert await counts(record, "ann") == {"a": 2, "b": 1, "c": 0}
@@ -101,10 +101,10 @@ async def test_what_cannot_be_written_waits_and_is_written_later(monkeypatch: py
 
 
 async def test_no_more_than_so_many_items_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(accesses, "MAX_WAITING", 2)
+    monkeypatch.setattr(accesses, "MAX_PENDING", 2)
     tally = AccessTally(await filled(), interval_s=3600)
     tally.add(ItemKind.ENTITY, ["a", "b", "c", "a"], user_id="ann", at=NOW)
-    assert (tally.waiting, tally.dropped) == (2, 1)
+    assert (tally.pending, tally.dropped) == (2, 1)
     await tally.close()
 
 

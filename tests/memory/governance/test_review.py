@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from memory.entities.statuses import KeepableKind, keepable, set_status
+from memory.entities.statuses import ReviewableKind, get_reviewable, set_status
 from memory.entities.undo import undo
-from memory.governance.review import review_user
+from memory.governance.review import ReviewRules, Verdict, review_user
 from memory.governance.review_job import LOCK, PIPELINE, ReviewJob
-from memory.governance.rules import ReviewRules, Verdict
 from memory.jobs.cron import Schedule
 from memory.ports.jobs import PipelineRun, RunState
 from memory.values.changes import ChangeActor, ChangeKind
@@ -21,7 +20,7 @@ from memory.values.text import normalise
 from memory.values.typed_memories import MemoryStatus
 from storage.inmemory.coordination import InMemoryLocks
 from storage.inmemory.record import InMemoryRecord
-from tests.memory.typed_memories.typed_memories import NOW, TypedMemories
+from tests.memory.typed_memories.harness import NOW, TypedMemories
 
 RULES = ReviewRules()
 WEEKLY = Schedule.parse("0 2 * * 0", timezone="UTC")
@@ -141,7 +140,7 @@ class TestReview:
         await save(record, entity("a", said=91), entity("b", said=91))
         await review_user(record, "ann", rules=RULES, now=NOW)
         async with record.writing(user_id="ann") as unit:
-            item = await keepable(unit, KeepableKind.ENTITY, entity_id("ann", "a"))
+            item = await get_reviewable(unit, ReviewableKind.ENTITY, entity_id("ann", "a"))
             await set_status(unit, item, ChangeKind.RESTORE, at=NOW, actor=ChangeActor.USER, reason="")
             await unit.commit()
         async with record.reading(user_id="ann") as unit:
@@ -155,7 +154,7 @@ class TestReview:
     async def test_a_merged_entity_is_not_restored_by_itself(self, typed_memories: TypedMemories) -> None:
         await save(typed_memories.record, entity("a", status=EntityStatus.ARCHIVED, merged_into="b"))
         async with typed_memories.record.writing(user_id="ann") as unit:
-            item = await keepable(unit, KeepableKind.ENTITY, entity_id("ann", "a"))
+            item = await get_reviewable(unit, ReviewableKind.ENTITY, entity_id("ann", "a"))
             with pytest.raises(Conflict, match="merged"):
                 await set_status(unit, item, ChangeKind.RESTORE, at=NOW, actor=ChangeActor.USER, reason="")
 
@@ -291,7 +290,7 @@ class TestJob:
                 await review.start()
         async with record.writing(user_id="somebody who writes"):
             await review.start()
-            with pytest.raises(Conflict, match="under way"):
+            with pytest.raises(Conflict, match="running already"):
                 await review.start()
         await ended(review)
         await review.close()
@@ -311,4 +310,4 @@ class TestJob:
         while (run := await review.last_run()) is None or run.state is RunState.RUNNING:
             await asyncio.sleep(0.001)
         await review.close()
-        assert (run.run_id, run.state, run.error) == ("r", RunState.FAILED, "it was broken off")
+        assert (run.run_id, run.state, run.error) == ("r", RunState.FAILED, "it was interrupted")

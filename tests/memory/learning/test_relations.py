@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.relations.weights import HALF_LIFE, MOST_SURE, observed, share, strength
+from memory.relations.strength import HALF_LIFE, MAX_CONFIDENCE, add_observation, current_strength, saturated_strength
 from memory.values.dialogue import Role
 from memory.values.entities import EntityRelation
 from memory.values.ids import entity_id
@@ -34,13 +34,13 @@ def relation(days: float = 0.0, *, weight: float = 1.0, confidence: float = 0.5)
 
 
 def test_a_relation_weighs_half_after_its_half_life() -> None:
-    assert strength(relation(), AT) == 1
-    assert strength(relation(), AT + HALF_LIFE) == pytest.approx(0.5)
-    assert share(relation(weight=3), AT) == pytest.approx(0.75)
+    assert current_strength(relation(), AT) == 1
+    assert current_strength(relation(), AT + HALF_LIFE) == pytest.approx(0.5)
+    assert saturated_strength(relation(weight=3), AT) == pytest.approx(0.75)
 
 
 def test_what_is_said_again_adds_to_what_is_left() -> None:
-    twice = observed(relation(), relation(90))
+    twice = add_observation(relation(), relation(90))
     assert twice.weight == pytest.approx(1.5)
     assert twice.confidence == pytest.approx(0.75)
     assert (twice.created_at, twice.updated_at) == (AT, AT + HALF_LIFE)
@@ -60,13 +60,13 @@ def test_the_order_in_which_observations_arrive_does_not_matter(said: list[tuple
     for order in permutations(said):
         one = relation(order[0][0], weight=order[0][1], confidence=order[0][2])
         for days, weight, confidence in order[1:]:
-            one = observed(one, relation(days, weight=weight, confidence=confidence))
+            one = add_observation(one, relation(days, weight=weight, confidence=confidence))
         results.append(one)
     for one in results[1:]:
         assert one.weight == pytest.approx(results[0].weight)
         assert one.confidence == pytest.approx(results[0].confidence)
         assert one.evidence == results[0].evidence
-    assert all(one.confidence <= max(MOST_SURE, *(c for _, _, c in said)) for one in results)
+    assert all(one.confidence <= max(MAX_CONFIDENCE, *(c for _, _, c in said)) for one in results)
 
 
 async def _say(world: World, *texts: str, role: Role = Role.USER, speaker: str | None = None, days: float = 0) -> None:

@@ -10,8 +10,8 @@ from memory.indexing.indexer import requeue_lost
 from memory.language.keywords import KeywordAnalyzer
 from memory.ports.generations import VectorSpace
 from memory.ports.vectors import Collection, IndexQuery, ScoredPoint
-from memory.retrieval import graph
-from memory.retrieval.fusion import CONVERSATION, ENTITY_MEMORY, fused_score, lifted_score
+from memory.retrieval import legs
+from memory.retrieval.fusion import CONVERSATION, ENTITY_MEMORY, boosted_score, fused_score
 from memory.retrieval.retriever import HybridRetriever
 from memory.values.entities import EntityStatus
 from memory.values.errors import StoreUnavailable
@@ -28,7 +28,7 @@ async def test_a_note_is_found_by_its_words_with_the_parts_of_its_score(world: W
     assert {"vector", "keyword", "freshness", "cosine", "bm25"} <= set(parts)
     plain = 0.4 * parts["vector"] + 0.4 * max(parts["keyword"], parts.get("exact", 0)) + 0.2 * parts["freshness"]
     assert fused_score(parts, ENTITY_MEMORY) == pytest.approx(plain)
-    assert result.hits[0].score == pytest.approx(lifted_score(plain, parts, CONVERSATION))
+    assert result.hits[0].score == pytest.approx(boosted_score(plain, parts, CONVERSATION))
 
 
 @pytest.mark.parametrize("query", ["台灣的倉庫在哪", "台湾的仓库在哪", "臺灣的倉庫在哪"])
@@ -218,7 +218,7 @@ async def test_a_graph_leg_that_cannot_answer_is_named_and_the_others_answer(
     async def down(*_: Any, **__: Any) -> None:
         raise StoreUnavailable("gone", component="record")
 
-    monkeypatch.setattr(graph, "neighbours", down)
+    monkeypatch.setattr(legs, "_score_neighbours", down)
     retriever = HybridRetriever(
         encoder=world.encoder,
         index=world.index,

@@ -4,11 +4,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from memory.typed_memories.conflicts import FixedBand, conflicts_among
-from memory.typed_memories.identifiers import tell_apart
+from memory.typed_memories.bands import FixedBand
+from memory.typed_memories.conflicts import find_conflicts
+from memory.typed_memories.identifiers import are_distinct
 from memory.values.text import normalise, to_traditional
 from memory.values.typed_memories import NewTypedMemory
-from tests.memory.typed_memories.typed_memories import NOW
+from tests.memory.typed_memories.harness import NOW
 
 
 @pytest.mark.parametrize(
@@ -52,8 +53,8 @@ from tests.memory.typed_memories.typed_memories import NOW
     ],
 )
 def test_these_are_two_things(left: str, right: str) -> None:
-    assert tell_apart(left, right)
-    assert tell_apart(right, left)
+    assert are_distinct(left, right)
+    assert are_distinct(right, left)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +74,7 @@ def test_these_are_two_things(left: str, right: str) -> None:
     ],
 )
 def test_these_may_be_one(left: str, right: str) -> None:
-    assert not tell_apart(left, right)
+    assert not are_distinct(left, right)
 
 
 def _codes() -> st.SearchStrategy[str]:
@@ -97,7 +98,7 @@ def test_no_two_identifiers_ever_conflict_however_close_their_vectors(left: str,
         NewTypedMemory(entity_type=kind, entity_value=value, confidence=confidence).memory(user_id="ann", at=NOW)
         for value, confidence in ((left, 0.9), (right, 0.1))
     )
-    assert conflicts_among(new, [old], {old.memory_id: 0.999}, FixedBand()) == []
+    assert find_conflicts(new, [old], {old.memory_id: 0.999}, FixedBand()) == []
     assert new.memory_id != old.memory_id
 
 
@@ -109,4 +110,4 @@ def test_an_identifier_in_another_width_case_or_script_is_the_same_memory(value:
         for spelling in (value, wide, value.lower(), value.upper(), to_traditional(value), f" {value}  ")
     }
     assert len(ids) == 1
-    assert not tell_apart(value, wide)
+    assert not are_distinct(value, wide)

@@ -8,13 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.entities.undo import undo
-from memory.typed_memories.conflicts import FixedBand, Resolution
+from memory.typed_memories.bands import FixedBand
+from memory.typed_memories.conflicts import Resolution
 from memory.typed_memories.manager import StoreEvent
 from memory.values.changes import ChangeActor, ChangeKind
 from memory.values.confidence import agreed
 from memory.values.errors import InvalidField, NotFound
 from memory.values.typed_memories import MemoryPriority, MemoryStatus, MemoryType, TypedMemory
-from tests.memory.typed_memories.typed_memories import NOW, TypedMemories
+from tests.memory.typed_memories.harness import NOW, TypedMemories
 
 confidences = st.floats(0, 1)
 

@@ -11,7 +11,7 @@ from memory.learning.learner import Learner
 from memory.values.changes import ChangeKind
 from memory.values.errors import StoreUnavailable
 from memory.values.typed_memories import MemoryStatus
-from tests.memory.typed_memories.typed_memories import TypedMemories
+from tests.memory.typed_memories.harness import TypedMemories
 
 TEA, COFFEE, COCOA = "likes tea", "likes coffee", "likes cocoa"
 Said = Sequence[tuple[str, float]]

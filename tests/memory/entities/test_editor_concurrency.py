@@ -5,7 +5,7 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from memory.entities.identity_service import EntityIdentityService
+from memory.entities.editor import EntityEditor
 from memory.entities.undo import undo
 from memory.extraction.extractor import RuleExtractor
 from memory.indexing.indexer import Indexer
@@ -36,7 +36,7 @@ async def test_64_turns_and_merges_at_once_count_every_mention_once(tmp_path: Pa
         )
         for _ in range(2)
     ]
-    service = EntityIdentityService(record=record, changed=lambda _: None, now=lambda: AT)
+    service = EntityEditor(record=record, on_change=lambda _: None, now=lambda: AT)
     said: Counter[str] = Counter()
 
     async def say(number: int) -> None:

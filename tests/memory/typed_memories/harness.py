@@ -14,7 +14,7 @@ from memory.language.keywords import KeywordAnalyzer
 from memory.ports.generations import VectorSpace
 from memory.ports.language import Encoder, FloatMatrix, Priority, TextKind
 from memory.ports.vectors import Collection, IndexPoint, IndexQuery, ScoredPoint
-from memory.typed_memories.conflicts import FixedBand
+from memory.typed_memories.bands import FixedBand
 from memory.typed_memories.manager import StoredMemory, TypedMemoryManager
 from memory.typed_memories.rechecking import ConflictRecheck
 from memory.values.errors import StoreUnavailable

@@ -2,9 +2,8 @@
 
 from datetime import timedelta
 
-from memory.relations.weights import HALF_LIFE
-from memory.retrieval.graph import FAR, graph_leg
-from memory.retrieval.legs import Key
+from memory.relations.strength import HALF_LIFE
+from memory.retrieval.legs import SECOND_HOP_FACTOR, Key, graph_leg
 from memory.values.hits import HitKind, SearchRequest
 from memory.values.ids import entity_id, memory_id
 from tests.memory.conftest import World
@@ -20,7 +19,7 @@ async def test_neighbours_and_the_memories_that_say_so_are_found(world: World) -
     scores = await graph_leg(request(world, "王小明在哪裡？"), world.record)
     chips, media = (Key(HitKind.ENTITY, entity_id("ann", name)) for name in ("台積電", "聯發科"))
     assert scores[chips] > scores[media] > 0
-    assert scores[media] <= FAR * scores[chips]
+    assert scores[media] <= SECOND_HOP_FACTOR * scores[chips]
     assert Key(HitKind.ENTITY, entity_id("ann", "王小明")) not in scores
     assert Key(HitKind.MEMORY, memory_id("ann", said.turn_id)) in scores
 

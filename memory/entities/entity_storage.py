@@ -1,4 +1,4 @@
-"""000 §5.4's storage interface, method by method, over the ports that keep what it names."""
+"""000 §5.4's storage interface, method by method, over the record, the sessions and the retriever."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -18,14 +18,14 @@ _log = structlog.get_logger(__name__)
 
 
 class EntityStorage:
-    """Entities, their relations and the context of sessions (000 §5.4); every method is bound to one user.
+    """Entities, their relations and session contexts (000 §5.4); every method acts for one user.
 
-    What 000 calls a failed write raises `StoreUnavailable`, so that nobody takes silence for success; only relations
-    are skipped with a warning instead, as 000 §9.1 says.
+    Where 000 returns False for a failed write, `StoreUnavailable` is raised instead, so that no failure goes unnoticed;
+    only `store_relation` returns False, as 000 §9.1 asks.
 
     Args:
-        record: Keeps entities and relations.
-        sessions: Keeps the context of sessions.
+        record: Stores entities and relations.
+        sessions: Stores session contexts.
         retriever: Searches.
         now: The clock.
     """
@@ -44,11 +44,11 @@ class EntityStorage:
         self._now = now
 
     async def store_entity(self, entity: Entity, *, user_id: str) -> bool:
-        """Keeps an entity, in place of the one with its id; the index follows (000 §5.4).
+        """Stores an entity or replaces the one with its id; the index follows (000 §5.4).
 
         Raises:
-            InvalidField: It is another user's.
-            StoreUnavailable: It is not kept.
+            InvalidField: The entity belongs to another user.
+            StoreUnavailable: It was not stored.
         """
         async with self._record.writing(user_id=user_id) as unit:
             await unit.entities.save([entity])
@@ -61,7 +61,7 @@ class EntityStorage:
             return next(iter(await unit.entities.get([entity_id])), None)
 
     async def search_entities(self, query: str, *, user_id: str, limit: int = 10) -> list[Entity]:
-        """Active entities, best first: vector search, keywords and exact names in one ranking (000 §5.4, §6.3).
+        """Active entities, best first, by vector, keywords and exact name (000 §5.4, §6.3).
 
         Raises:
             InvalidField: `limit` is out of bounds.
@@ -75,22 +75,22 @@ class EntityStorage:
             return await unit.entities.get([hit.id for hit in result.hits])
 
     async def get_entity_by_value(self, entity_value: str, *, user_id: str) -> Entity | None:
-        """The entity with this name or alias, whatever its width, case or script (000 §5.4)."""
+        """The entity with this name or alias; width, case and script are ignored (000 §5.4)."""
         async with self._record.reading(user_id=user_id) as unit:
             return await unit.entities.get_by_value(entity_value)
 
     async def update_entity_mention(self, entity_id: str, *, user_id: str) -> bool:
-        """Counts one more mention, now; whether there is such an entity (000 §5.4)."""
+        """Counts a mention at the present time; False where there is no such entity (000 §5.4)."""
         async with self._record.writing(user_id=user_id) as unit:
-            known = await unit.entities.update_mention(entity_id, at=self._now())
+            exists = await unit.entities.update_mention(entity_id, at=self._now())
             await unit.commit()
-        return known
+        return exists
 
     async def store_relation(self, relation: EntityRelation, *, user_id: str) -> bool:
-        """Keeps a relation; False, with a warning in the log, where the store is down (000 §5.4, §9.1).
+        """Stores a relation; False, with a warning in the log, where the store is down (000 §5.4, §9.1).
 
         Raises:
-            InvalidField: It is another user's, or one of its ends is not an entity of this user.
+            InvalidField: It belongs to another user, or one of its ends is not an entity of this user.
         """
         try:
             async with self._record.writing(user_id=user_id) as unit:
@@ -102,37 +102,37 @@ class EntityStorage:
         return True
 
     async def get_related_entities(self, entity_id: str, *, user_id: str) -> list[str]:
-        """Ids of the entities that share a relation with this one, whichever its direction (000 §5.4)."""
+        """Ids of the entities that have a relation with this one, in either direction (000 §5.4)."""
         async with self._record.reading(user_id=user_id) as unit:
             return [*await unit.relations.related(entity_id)]
 
     async def store_session_context(self, session_id: str, context: SessionContext, *, user_id: str) -> bool:
-        """Replaces what a session remembers besides its turns (000 §5.4).
+        """Replaces the context of a session; its turns stay (000 §5.4).
 
         Raises:
-            InvalidField: It is another session's or another user's context.
+            InvalidField: It is the context of another session or user.
         """
         if context.session_id != session_id:
             raise InvalidField(
-                f"the context is that of session {context.session_id}", field="context.session_id", allowed=session_id
+                f"the context belongs to session {context.session_id}", field="context.session_id", allowed=session_id
             )
         await self._sessions.store_context(context, user_id=user_id)
         return True
 
     async def get_session_context(self, session_id: str, *, user_id: str) -> SessionContext | None:
-        """What a session remembers; None where nothing was ever said in it, or it is over (000 §5.4)."""
+        """The context of a session; None where the session is unknown or has expired (000 §5.4)."""
         session = await self._sessions.load(session_id, user_id=user_id)
         context = session.context
-        fresh = SessionContext(
+        empty = SessionContext(
             session_id=session_id,
             user_id=user_id,
             started_at=context.started_at,
             last_activity=context.started_at,
         )
-        return None if context == fresh and not session.turns else context
+        return None if context == empty and not session.turns else context
 
     async def add_entity_to_session(self, session_id: str, entity_id: str, *, user_id: str) -> bool:
-        """Makes an entity the latest that the session mentioned (000 §5.4)."""
+        """Makes an entity the one that the session mentioned last (000 §5.4)."""
         await self._sessions.append(session_id, user_id=user_id, turns=(), mentioned=[entity_id])
         return True
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.entities.identity_service import EntityIdentityService
+from memory.entities.editor import EntityEditor
 from memory.entities.undo import undo
 from memory.extraction.extractor import RuleExtractor
 from memory.indexing.indexer import Indexer
@@ -44,7 +44,7 @@ class House:
         self.record = InMemoryRecord()
         self.said = 0
         self.clock = AT
-        self.service = EntityIdentityService(record=self.record, changed=lambda _: None, now=lambda: self.clock)
+        self.service = EntityEditor(record=self.record, on_change=lambda _: None, now=lambda: self.clock)
 
     async def say(self, *texts: str) -> None:
         encoder = BatchedEncoder(FakeEncoderEngine(dimension=8))
@@ -292,7 +292,7 @@ async def test_forgetting_an_entity_leaves_the_memories_and_can_be_undone() -> N
     house = House()
     await house.say("王小明在台積電工作。")
     before = await house.state()
-    change = await house.service.forget((await house.entity("王小明")).entity_id, user_id=USER)
+    change = await house.service.delete((await house.entity("王小明")).entity_id, user_id=USER)
     entities, memories, relations = await house.rows()
     assert "王小明" not in {one.entity_value for one in entities}
     assert (len(memories), relations) == (1, [])
@@ -305,16 +305,18 @@ async def test_relations_can_be_stated_and_taken_back() -> None:
     house = House()
     await house.say("AI-Box 到了。", "Qdrant 壞了。")
     box, qdrant = (await house.entity("AI-Box")).entity_id, (await house.entity("Qdrant")).entity_id
-    relation, _ = await house.service.relate(box, "runs on", qdrant, user_id=USER, description="從一開始")
-    assert [one.relation_id for one in await house.service.relations(qdrant, user_id=USER)] == [relation.relation_id]
+    relation, _ = await house.service.add_relation(box, "runs on", qdrant, user_id=USER, description="從一開始")
+    assert [one.relation_id for one in await house.service.list_relations(qdrant, user_id=USER)] == [
+        relation.relation_id
+    ]
     with pytest.raises(InvalidField):
-        await house.service.relate(box, "runs on", box, user_id=USER)
-    change = await house.service.unrelate(relation.relation_id, user_id=USER)
-    assert await house.service.relations(box, user_id=USER) == []
+        await house.service.add_relation(box, "runs on", box, user_id=USER)
+    change = await house.service.delete_relation(relation.relation_id, user_id=USER)
+    assert await house.service.list_relations(box, user_id=USER) == []
     await house.undo(change.change_id)
-    assert await house.service.relations(box, user_id=USER) == [relation]
+    assert await house.service.list_relations(box, user_id=USER) == [relation]
     with pytest.raises(NotFound):
-        await house.service.unrelate("nothing", user_id=USER)
+        await house.service.delete_relation("nothing", user_id=USER)
 
 
 _sentence = st.tuples(st.sampled_from(SENTENCES), st.permutations(NAMES)).map(lambda one: one[0].format(*one[1]))
@@ -345,7 +347,7 @@ async def _do(house: House, what: str, names: Sequence[str]) -> str | None:
             case "split":
                 _, change = await house.service.split(first.entity_id, names=first.aliases[:1], user_id=USER)
             case _:
-                change = await house.service.forget(first.entity_id, user_id=USER)
+                change = await house.service.delete(first.entity_id, user_id=USER)
     except BadRequest:
         return None
     return change.change_id if change else None
