@@ -25,10 +25,13 @@ _DEPTH = 4
 """How deep an example of a reply goes."""
 
 _EXAMPLES: Mapping[str, Any] = {
+    "alias": "AI Box",
     "answered_by": "extractive",
     "confidence": 0.81,
     "end": 1,
+    "entity": "AI-Box",
     "entity_value": "AI-Box",
+    "name": "AI-Box",
     "normalised_value": "ai-box",
     "memory": "我們公司上個月買了 AI-Box，放在三樓機房。",
     "original_query": "它放在哪裡？",
@@ -59,7 +62,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 def http_reference() -> str:
-    """Every endpoint by tag, with its parameters and examples of a request and a reply."""
+    """Every endpoint by tag, with its parameters, a call and an example of the reply."""
     # FastAPI asks for the services only when the app starts.
     document = build_http(nullcontext).openapi()  # type: ignore[arg-type]
     sections: dict[str, list[str]] = {}
@@ -97,14 +100,29 @@ def _endpoint(method: str, path: str, operation: Schema, document: Schema) -> st
             text = _cell(parameter.get("description", ""))
             lines.append(f"| `{parameter['name']}` | {parameter['in']} | {_type(schema)} | {default} | {text} |")
         lines.append("")
-    body = _content_schema(operation.get("requestBody", {}))
-    if body is not None:
-        lines += _block("Request", _request_example(body, document))
+    lines += ["```sh", _curl(method, path, operation, document), "```", ""]
     for status, response in operation.get("responses", {}).items():
         schema = _content_schema(response)
         if status.startswith("2") and schema:
             lines += _block(f"Reply {status}", _example(schema, document, _DEPTH))
     return "\n".join(lines)
+
+
+def _curl(method: str, path: str, operation: Schema, document: Schema) -> str:
+    """The call as a shell command: required parameters and the example of the body."""
+    query = []
+    for parameter in operation.get("parameters", []):
+        value = str(_example(parameter.get("schema", {}), document, _DEPTH, parameter["name"]))
+        path = path.replace(f"{{{parameter['name']}}}", value)
+        if parameter["in"] == "query" and parameter.get("required"):
+            query.append(f"{parameter['name']}={value}")
+    url = f"localhost:8000{path}" + ("?" + "&".join(query) if query else "")
+    command = f"curl -s{'' if method in ('GET', 'POST') else ' -X ' + method} '{url}'"
+    body = _content_schema(operation.get("requestBody", {}))
+    if body is None:
+        return command + (" -X POST" if method == "POST" else "")
+    content = json.dumps(_request_example(body, document), ensure_ascii=False)
+    return f"{command} -H 'content-type: application/json' \\\n  -d '{content}'"
 
 
 def _content_schema(content: Schema) -> Schema | None:
