@@ -16,6 +16,7 @@ from .builders.models import runs
 from .builders.placement import cluster_machines, place_embedder
 from .builders.scaling import TokenBacklogPolicy
 from .builders.stores import local_redis
+from .config.deployment_options import merge_options
 from .config.settings import AppArgs
 from .serve.embedder import Embedder
 from .serve.ingress import Ingress
@@ -105,11 +106,14 @@ def _bind(
 ) -> Any:
     """A deployment of one replica that waits for others more than it works, unless the options say otherwise.
 
+    The setting `deployments` goes before both.
+
     Returns:
         An `Application`; where it is given to another deployment, Serve puts a handle in its place.
     """
     name = kind.__name__.removesuffix("Deployment")
-    decorate: Any = serve.deployment(**_LIGHT | {"name": name} | (options or {}))
+    merged = merge_options(_LIGHT | (options or {}), args.deployments.get(name, {}))
+    decorate: Any = serve.deployment(name=name, **merged)
     process = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
     return decorate(kind).bind(
         **{keyword: partial(open_in_replica, args, process, make) for keyword, make in engine.items()}

@@ -1,6 +1,8 @@
-"""The command line: `jiyi up`, `down`, `status`, `chat`, `replay`, `review`, `index`, `reembed`."""
+"""The command line: `jiyi up`, `down`, `status`, `config`, `chat`, `replay`, `review`, `index`, `reembed`."""
 
+import json
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -29,18 +31,23 @@ _FETCHING_S = 900.0
 """So long a service on another machine may take to fetch a model's weights."""
 
 Home = Annotated[Path | None, typer.Option(help="Data folder; JIYI_HOME, else ~/.jiyi.")]
+Config = Annotated[
+    Path | None, typer.Option("--config", exists=True, dir_okay=False, help="Settings in a config file of Ray Serve.")
+]
 Url = Annotated[str | None, typer.Option(help="Base URL; the service of the data folder where not given.")]
 
 
 @app.command()
 def up(
     home: Home = None,
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(envvar="JIYI_PORT", help="Port to listen on.")] = 8000,
+    config: Config = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on; the file's, else 127.0.0.1.")] = None,
+    port: Annotated[int | None, typer.Option(envvar="JIYI_PORT", help="Port; the file's, else 8000.")] = None,
     timeout: Annotated[float, typer.Option(help="Seconds to wait until it is ready.")] = 300,
 ) -> None:
     """Starts the service in the background and waits until it is ready."""
-    settings = service.load_settings(home)
+    file = service.read_config(config) if config else None
+    settings = service.load_settings(home, file.args if file else None)
     if endpoint := service.find(settings):
         _console.print(f"Already running: {endpoint.url}")
         return
@@ -49,8 +56,8 @@ def up(
         with _console.status("Starting …") as status:
             endpoint = service.start(
                 settings,
-                host=host,
-                port=port,
+                host=host or (file.host if file else service.DEFAULT_HOST),
+                port=port or (file.port if file else service.DEFAULT_PORT),
                 timeout_s=timeout,
                 on_wait=lambda seconds: status.update(f"Starting … {seconds:.0f} s"),
             )
@@ -84,6 +91,21 @@ def status(home: Home = None, memory: Annotated[bool, typer.Option(help="Show ea
             _console.print(f"Supervised by process {endpoint.pid}, but {endpoint.url} does not answer: {error}")
     if memory:
         _console.print(show.memory(service.processes(settings, endpoint)))
+
+
+@app.command("config")
+def show_config(
+    home: Home = None,
+    config: Config = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Shows every setting: its variable, value and where that comes from, default, bounds and meaning."""
+    given = {**(service.read_config(config).args if config else {}), **({"home": home} if home else {})}
+    described = service.describe(service.load_settings(None, given), given)
+    if as_json:
+        typer.echo(json.dumps([asdict(setting) for setting in described], ensure_ascii=False, indent=2))
+    else:
+        _console.print(show.settings(described))
 
 
 @app.command()
@@ -236,6 +258,9 @@ def main() -> None:
     except (JiyiRefused, httpx.TransportError) as error:
         _console.print(f"{type(error).__name__}: {error}", style="red", markup=False, highlight=False)
         raise SystemExit(1) from None
+    except service.BadSettings as error:
+        _console.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
+        raise SystemExit(2) from None
 
 
 def _run_over_index(url: str, begin: Callable[[JiyiClient], dict[str, Any] | None]) -> None:

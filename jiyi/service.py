@@ -6,9 +6,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psutil
 
@@ -16,22 +16,60 @@ from .client import JiyiClient
 from .processes import ProcessMemory, memory_of
 
 if TYPE_CHECKING:
+    from deployments.config.described import Setting
+    from deployments.config.serve_file import ServeFile
     from deployments.config.settings import AppArgs
     from deployments.host.supervisor import Endpoint
 
 _POLL_S = 0.3
+DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8000
 _TAIL_LINES = 20
+
+
+class BadSettings(Exception):
+    """A setting is wrong; the message says which, and what is allowed."""
 
 
 class ServiceFailed(Exception):
     """The service did not come up or go down; the message says where to look."""
 
 
-def load_settings(home: Path | None) -> "AppArgs":
-    """The settings from the environment, with another home where one is given."""
+def load_settings(home: Path | None, args: Mapping[str, Any] | None = None) -> "AppArgs":
+    """The settings: from `home`, else `args`, else the environment.
+
+    Raises:
+        BadSettings: A setting is unknown or has a value that is not allowed; the message names each.
+    """
+    from pydantic import ValidationError
+
+    from deployments.config.described import explain
     from deployments.config.settings import AppArgs
 
-    return AppArgs(home=home) if home else AppArgs()
+    try:
+        return AppArgs.model_validate({**(args or {}), **({"home": home} if home else {})})
+    except ValidationError as error:
+        raise BadSettings(explain(error)) from error
+
+
+def read_config(path: Path) -> "ServeFile":
+    """What a config file of Ray Serve says of our application.
+
+    Raises:
+        BadSettings: It is none, or not for this application.
+    """
+    from deployments.config.serve_file import read_serve_file
+
+    try:
+        return read_serve_file(path)
+    except ValueError as error:
+        raise BadSettings(str(error)) from error
+
+
+def describe(settings: "AppArgs", given: Mapping[str, Any]) -> "list[Setting]":
+    """Every setting with its value, and where that comes from."""
+    from deployments.config.described import describe_settings
+
+    return describe_settings(settings, given=given)
 
 
 def find(settings: "AppArgs") -> "Endpoint | None":
@@ -134,7 +172,7 @@ def _configure_logs(settings: "AppArgs") -> None:
     from deployments.telemetry.logs import configure_logs
 
     settings.data_home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    configure_logs(settings.data_home / "logs", "cli", settings.log_level)
+    configure_logs(settings.log_folder, "cli", settings.log_level)
 
 
 def _tail(logs: Path) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -11,6 +11,9 @@ from rich.text import Text
 from .conversations import Question
 from .processes import ProcessMemory
 from .replay import Replayed
+
+if TYPE_CHECKING:
+    from deployments.config.described import Setting
 
 _SOURCES_SHOWN = 3
 
@@ -33,6 +36,24 @@ def health(report: Mapping[str, Any], url: str) -> RenderableType:
         figures = ", ".join(f"{key} {value:g}" for key, value in part.items() if isinstance(value, int | float))
         status = part["status"]
         table.add_row(name, Text(status, style="green" if status == "ok" else "red"), part.get("error", figures))
+    return table
+
+
+def settings(described: "Sequence[Setting]") -> RenderableType:
+    """All settings; what does not have its default is marked."""
+    table = Table(title="Settings", title_justify="left", show_lines=True)
+    for column in ("setting, variable", "value", "default", "allowed", "meaning"):
+        table.add_column(column, overflow="fold")
+    for setting in described:
+        changed = setting.source != "default"
+        value = f"{setting.value}\n({setting.source})" if changed else setting.value
+        table.add_row(
+            Text(f"{setting.name}\n{setting.variable}"),
+            Text(value, style="yellow" if changed else ""),
+            Text(setting.default),
+            Text(setting.allowed),
+            Text(setting.description),
+        )
     return table
 
 

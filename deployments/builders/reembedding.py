@@ -65,7 +65,7 @@ class EmbedActor:
     """
 
     def __init__(self, args: AppArgs, model_id: str) -> None:
-        configure_logs(args.data_home / "logs", _PROCESS, args.log_level)
+        configure_logs(args.log_folder, _PROCESS, args.log_level)
         settings = args.reembedding
         os.nice(settings.niceness)
         threads = settings.threads or max(1, (os.cpu_count() or 1) // 2)
@@ -84,7 +84,7 @@ class EmbedActor:
 
 def read_texts(begin: Batch, args: AppArgs, model_id: str, selection: Selection) -> Iterator[Batch]:
     """Reads what is selected of the record behind a cursor, page by page, in a process of its own."""
-    configure_logs(args.data_home / "logs", _PROCESS, args.log_level)
+    configure_logs(args.log_folder, _PROCESS, args.log_level)
     [cursor] = begin["cursor"]
     with asyncio.Runner() as runner:
         record = open_record(args, durable=False)

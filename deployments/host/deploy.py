@@ -35,7 +35,7 @@ def main() -> None:
     """`python -m deployments.host.deploy up|down`, with `{args, address, host, port}` as JSON on standard input."""
     request = json.load(sys.stdin)
     args = AppArgs.model_validate(request["args"])
-    configure_logs(args.data_home / "logs", "deploy", args.log_level)
+    configure_logs(args.log_folder, "deploy", args.log_level)
     if sys.argv[1] == "down":
         drain(address=request["address"])
     else:

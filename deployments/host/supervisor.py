@@ -88,7 +88,7 @@ class Supervisor:
     def __init__(self, args: AppArgs, *, host: str, port: int) -> None:
         self._args = args
         self._endpoint = Endpoint(host, port, os.getpid())
-        self._logs = args.data_home / "logs"
+        self._logs = args.log_folder
         self._head = RayHead(args.data_home, self._logs / "ray.log")
         self._stopping = False
         self._was_up = False
@@ -184,7 +184,7 @@ def main() -> None:
     request = json.load(sys.stdin)
     args = AppArgs.model_validate(request["args"])
     args.data_home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    configure_logs(args.data_home / "logs", "supervisor", args.log_level)
+    configure_logs(args.log_folder, "supervisor", args.log_level)
     Supervisor(args, host=request["host"], port=request["port"]).run()
 
 

@@ -90,7 +90,7 @@ def open_in_replica(args: AppArgs, process: str, make: Callable[[], T]) -> T:
     from ray import serve
 
     replica = serve.get_replica_context().replica_id.unique_id
-    configure_logs(args.data_home / "logs", process, args.log_level, replica=replica)
+    configure_logs(args.log_folder, process, args.log_level, replica=replica)
     return make()
 
 

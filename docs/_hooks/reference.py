@@ -2,21 +2,18 @@
 
 import inspect
 import json
-import re
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from typing import get_args
-
 import typer.main
-from pydantic import BaseModel
-from pydantic_core import PydanticUndefined
 
+from deployments.config.described import describe_settings, sections
 from deployments.config.settings import AppArgs
 from deployments.http.app import build_http
 from jiyi.cli import app as command_line
@@ -74,8 +71,18 @@ def http_reference() -> str:
 
 
 def settings_reference() -> str:
-    """Every setting with its variable, type, default and description."""
-    return "\n".join(_settings_table(AppArgs, "JIYI_", "Top level"))
+    """Every setting with its variable, default, bounds and description."""
+    lines: list[str] = []
+    models = sections()
+    for section, settings in groupby(describe_settings(AppArgs()), lambda setting: setting.name.rpartition(".")[0]):
+        title = f"`{section}`" if section else "Top level"
+        lines += [f"## {title}", "", inspect.cleandoc(models[section].__doc__ or ""), ""]
+        lines += ["| variable | default | allowed | |", "|---|---|---|---|"]
+        for setting in settings:
+            cells = (f"`{setting.variable}`", _code(setting.default or None), setting.allowed, setting.description)
+            lines.append(f"| {' | '.join(map(_cell, cells))} |")
+        lines.append("")
+    return "\n".join(lines)
 
 
 def command_reference() -> str:
@@ -182,44 +189,6 @@ def _example(schema: Schema, document: Schema, depth: int, name: str = "") -> An
                 return "2026-11-23T03:31:23Z"
             return _ID if name.endswith("_id") or name in ("id", "") else name
     return None
-
-
-def _settings_table(model: type[BaseModel], prefix: str, title: str) -> list[str]:
-    described = _described_arguments(model)
-    introduction = inspect.cleandoc(model.__doc__ or "").split("\n\nArgs:")[0].split("\n\nAttributes:")[0]
-    lines = [f"## {title}", "", introduction, "", "| variable | type | default | |", "|---|---|---|---|"]
-    nested = []
-    for name, field in model.model_fields.items():
-        section = next((kind for kind in (field.annotation, *get_args(field.annotation)) if _is_section(kind)), None)
-        variable = f"{prefix}{name.upper()}"
-        if section is not None:
-            nested.append((section, variable + "__", name))
-            continue
-        default = None if field.default is PydanticUndefined else field.default
-        kind = (
-            re.sub(r"<class '([\w.]+)'>", r"\1", str(field.annotation)).replace("typing.", "").replace("pathlib.", "")
-        )
-        text = field.description or described.get(name, "")
-        lines.append(f"| `{variable}` | {_cell(f'`{kind}`')} | {_code(default)} | {_cell(text)} |")
-    lines.append("")
-    for section, nested_prefix, name in nested:
-        lines += _settings_table(section, nested_prefix, f"`{name}`")
-    return lines
-
-
-def _is_section(kind: Any) -> bool:
-    return inspect.isclass(kind) and issubclass(kind, BaseModel)
-
-
-def _described_arguments(model: type[BaseModel]) -> dict[str, str]:
-    """Descriptions of the `Args:` of a docstring, by name; several names may share one."""
-    block = inspect.cleandoc(model.__doc__ or "").partition("Args:\n")[2].split("\n\n")[0]
-    found = {}
-    for entry in re.split(r"\n(?=    \S)", block):
-        names, separator, text = entry.strip().partition(": ")
-        if separator:
-            found |= {name.strip(): " ".join(text.split()) for name in names.split(",")}
-    return found
 
 
 def _command(command: Any, path: str) -> list[str]:

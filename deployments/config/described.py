@@ -1,0 +1,123 @@
+"""The settings described: each with its variable, default, value and bounds, and what is wrong with a bad value."""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from .settings import AppArgs
+
+_MASK = "********"
+_BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<", "pattern": "matches"}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting.
+
+    Attributes:
+        name: As in `args:` of serve_config.yaml, with dots between levels.
+        variable: The environment variable.
+        default: What holds where it is not given; empty where the description says what holds then.
+        value: What holds now, a secret masked.
+        source: Where the value comes from: `args`, `environment` or `default`.
+        allowed: Type and bounds, or the values.
+        description: What it means, and its unit.
+    """
+
+    name: str
+    variable: str
+    default: str
+    value: str
+    source: str
+    allowed: str
+    description: str
+
+
+def describe_settings(args: AppArgs, *, given: Mapping[str, Any] | None = None) -> list[Setting]:
+    """All settings in order, section by section.
+
+    Args:
+        args: The settings as they hold.
+        given: What was given as arguments, not by the environment.
+    """
+    return list(_describe(args, "", given or {}))
+
+
+def sections() -> dict[str, type[BaseModel]]:
+    """The model of each section by its name; the empty name has the settings of no section."""
+    defaults = {name: field.default for name, field in AppArgs.model_fields.items()}
+    return {"": AppArgs} | {name: type(value) for name, value in defaults.items() if isinstance(value, BaseModel)}
+
+
+def explain(error: ValidationError) -> str:
+    """What is wrong with which setting and what is allowed, a line each."""
+    lines = []
+    for problem in error.errors():
+        name = ".".join(map(str, problem["loc"]))
+        if problem["type"] == "value_error":  # our own checks name the setting themselves
+            lines.append(problem["msg"].removeprefix("Value error, "))
+        elif problem["type"] == "extra_forbidden":
+            section = sections().get(".".join(map(str, problem["loc"][:-1])))
+            known = ", ".join(section.model_fields) if section else "none"
+            lines.append(f"{name} ({_variable(name)}): there is no such setting; allowed: {known}")
+        else:
+            lines.append(f"{name} ({_variable(name)}): {problem['msg']}; given: {problem['input']!r}")
+    return "\n".join(lines)
+
+
+def _describe(model: BaseModel, prefix: str, given: Mapping[str, Any]) -> Iterator[Setting]:
+    properties = type(model).model_json_schema()["properties"]
+    for name, value in _fields(model):
+        full_name, here = f"{prefix}{name}", given.get(name)
+        if isinstance(value, BaseModel):
+            yield from _describe(value, f"{full_name}.", here if isinstance(here, Mapping) else {})
+            continue
+        field = type(model).model_fields[name]
+        yield Setting(
+            name=full_name,
+            variable=_variable(full_name),
+            default=_text(field.default),
+            value=_text(value) if field.repr or not value else _MASK,
+            source="args" if name in given else "environment" if _in_environment(full_name) else "default",
+            allowed=_allowed(properties[name]),
+            description=field.description or "",
+        )
+
+
+def _fields(model: BaseModel) -> Iterator[tuple[str, Any]]:
+    """The fields of no section first."""
+    values = [(name, getattr(model, name)) for name in type(model).model_fields]
+    return iter(sorted(values, key=lambda item: isinstance(item[1], BaseModel)))
+
+
+def _variable(name: str) -> str:
+    return "JIYI_" + name.replace(".", "__").upper()
+
+
+def _in_environment(name: str) -> bool:
+    """Whether a variable gives the setting, or the JSON of a section that it is in."""
+    given = {variable.upper() for variable, value in os.environ.items() if value}
+    parts = name.split(".")
+    return any(_variable(".".join(parts[: depth + 1])) in given for depth in range(len(parts)))
+
+
+def _allowed(schema: Mapping[str, Any]) -> str:
+    """Type and bounds of a JSON schema in words."""
+    if "anyOf" in schema:
+        return " or ".join(_allowed(option) for option in schema["anyOf"] if option.get("type") != "null")
+    if "enum" in schema:
+        return ", ".join(schema["enum"])
+    if "const" in schema:
+        return str(schema["const"])
+    bounds = [f"{sign} {schema[key]}" for key, sign in _BOUNDS.items() if key in schema]
+    kind = {"array": "list", "object": "map"}.get(schema["type"], schema["type"])
+    return " ".join([schema.get("format", kind), ", ".join(bounds)]).strip()
+
+
+def _text(value: Any) -> str:
+    if value is None or value == () or value == {}:
+        return ""
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
