@@ -98,13 +98,7 @@ class EntityEditor:
             return await merging.merge(unit, into, merged, context)
 
     async def split(
-        self,
-        entity_id: str,
-        *,
-        user_id: str,
-        names: Sequence[str] = (),
-        memory_ids: Sequence[str] = (),
-        name: str = "",
+        self, entity_id: str, *, user_id: str, names: Sequence[str] = (), memory_ids: Sequence[str] = (), name: str = ""
     ) -> tuple[Entity, Change]:
         """Splits names or memories off into a new entity; raises what `splitting.split` raises."""
         async with self._transaction(user_id) as (unit, context):

@@ -124,10 +124,7 @@ class EntityStorage:
         session = await self._sessions.load(session_id, user_id=user_id)
         context = session.context
         empty = SessionContext(
-            session_id=session_id,
-            user_id=user_id,
-            started_at=context.started_at,
-            last_activity=context.started_at,
+            session_id=session_id, user_id=user_id, started_at=context.started_at, last_activity=context.started_at
         )
         return None if context == empty and not session.turns else context
 

@@ -32,11 +32,7 @@ async def merge(unit: UnitOfWork, into: str, merged: str, context: ChangeContext
         raise InvalidField("an entity cannot be merged into itself", field="from", allowed="another entity")
     combined = _combine(winner, loser)
     archived = loser.model_copy(
-        update={
-            "status": EntityStatus.ARCHIVED,
-            "merged_into": winner.entity_id,
-            "version": loser.version + 1,
-        }
+        update={"status": EntityStatus.ARCHIVED, "merged_into": winner.entity_id, "version": loser.version + 1}
     )
     memories = await unit.memories.mentioning(loser.entity_id)
     items = [ChangedItem.of(winner, combined), ChangedItem.of(loser, archived)]

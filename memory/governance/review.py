@@ -177,11 +177,7 @@ async def review_user(
 
 
 async def _apply(
-    record: SystemOfRecord,
-    user_id: str,
-    pending: list[tuple[Reviewable, Verdict]],
-    rules: ReviewRules,
-    now: datetime,
+    record: SystemOfRecord, user_id: str, pending: list[tuple[Reviewable, Verdict]], rules: ReviewRules, now: datetime
 ) -> list[tuple[Reviewable, Verdict]]:
     """Carries out the verdicts that still hold: an item may have been used since its page was read."""
     done: list[tuple[Reviewable, Verdict]] = []

@@ -1,7 +1,7 @@
-"""Relations that a text states in so many words: 王小明在台積電工作, "Alice works at Acme" (000 §4.2).
+"""Relations that a text states explicitly: 王小明在台積電工作, "Alice works at Acme" (000 §4.2).
 
-A pattern stands over the text in which every name is one placeholder, so that it says what may stand between two names
-and nothing about the names themselves. What is asked, denied, supposed, past or quoted states nothing.
+Patterns match a text in which every name is replaced by a placeholder character, so that they describe only the words
+between two names. Questions, denials, suppositions, past states and quotations state no relation.
 """
 
 import re
@@ -15,10 +15,10 @@ from ..values.text import fold
 
 
 class RelationType(StrEnum):
-    """What a learned relation says; read from source to target."""
+    """The type of a learned relation, read from source to target."""
 
     MENTIONED_WITH = "mentioned_with"
-    """They were spoken of together; the one type without a direction."""
+    """Mentioned in one message; the only type without a direction."""
     WORKS_AT = "works_at"
     RESPONSIBLE_FOR = "responsible_for"
     LOCATED_IN = "located_in"
@@ -32,9 +32,9 @@ class RelationType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RelationClaim:
-    """A relation that a text states: half-open offsets of the words that say so, confidence in 0–1.
+    """A relation that a text states, with its confidence in 0–1 and the half-open offsets of the words that state it.
 
-    `source` is None where the speaker speaks of himself (我在台積電工作).
+    `source` is None where the speaker is the source (我在台積電工作).
     """
 
     source: Mention | None
@@ -47,11 +47,19 @@ class RelationClaim:
 
 @dataclass(frozen=True, slots=True)
 class _Pattern:
-    """`source` and `target` are lists of placeholders; `base` is the confidence with sure names."""
+    """A regular expression whose groups `source` and `target` match lists of placeholders.
+
+    Attributes:
+        relation_type: The type that it states.
+        regex: Matches the text with placeholders.
+        base_confidence: The confidence for names that are certain.
+        targets: Allowed subtypes of the target; None for any.
+        not_sources: Forbidden subtypes of the source.
+    """
 
     relation_type: RelationType
     regex: re.Pattern[str]
-    base: float
+    base_confidence: float
     targets: frozenset[EntitySubtype | None] | None = None
     not_sources: frozenset[EntitySubtype | None] = frozenset()
 
@@ -97,12 +105,12 @@ _EMPLOYERS = frozenset({None, EntitySubtype.ORGANISATION, EntitySubtype.PLACE, E
 def _pattern(
     relation_type: RelationType,
     regex: str,
-    base: float = 0.85,
+    base_confidence: float = 0.85,
     *,
     targets: frozenset[EntitySubtype | None] | None = None,
     not_sources: frozenset[EntitySubtype | None] = frozenset(),
 ) -> _Pattern:
-    return _Pattern(relation_type, re.compile(regex), base, targets, not_sources)
+    return _Pattern(relation_type, re.compile(regex), base_confidence, targets, not_sources)
 
 
 _PATTERNS: tuple[_Pattern, ...] = (
@@ -239,20 +247,20 @@ _PATTERNS: tuple[_Pattern, ...] = (
 
 
 def find_relations(text: str, mentions: Sequence[Mention]) -> list[RelationClaim]:
-    """The relations that a text states between what it names, or between its speaker and what it names.
+    """The relations that a text states between the entities it mentions, or between its speaker and one of them.
 
     Args:
-        text: As it was given; the offsets of the mentions are into it.
-        mentions: In text order, without overlaps.
+        text: The original text, into which the mentions' offsets point.
+        mentions: Mentions in text order, without overlaps.
     """
     named = [mention for mention in mentions if mention.level is MentionLevel.LONG_TERM and mention.entity_id]
-    masked = _Masked(text, named[: _LAST - _FIRST])
     if not named:
         return []
+    masked = _MaskedText(text, named[: _LAST - _FIRST])
     claims: dict[tuple[str, str, RelationType], RelationClaim] = {}
     for pattern in _PATTERNS:
         for match in pattern.regex.finditer(masked.text):
-            for claim in _claims(text, pattern, match, masked):
+            for claim in _claims_of(text, pattern, match, masked):
                 key = (
                     claim.source.entity_id or "" if claim.source else "",
                     claim.target.entity_id or "",
@@ -263,8 +271,8 @@ def find_relations(text: str, mentions: Sequence[Mention]) -> list[RelationClaim
     return list(claims.values())
 
 
-class _Masked:
-    """A folded text with one placeholder for each name."""
+class _MaskedText:
+    """A folded text in which a placeholder character stands for each mention."""
 
     def __init__(self, text: str, named: Sequence[Mention]) -> None:
         folded = "".join(" " if _FIRST <= ord(character) <= _LAST else character for character in fold(text))
@@ -272,10 +280,10 @@ class _Masked:
         parts: list[str] = []
         self._origins: list[int] = []
         position = 0
-        for place, mention in enumerate(named):
+        for number, mention in enumerate(named):
             parts.append(folded[position : mention.start])
             self._origins += range(position, mention.start)
-            parts.append(chr(_FIRST + place))
+            parts.append(chr(_FIRST + number))
             self._origins.append(mention.start)
             position = mention.end
         parts.append(folded[position:])
@@ -283,19 +291,19 @@ class _Masked:
         self.text = "".join(parts)
 
     def mentions(self, span: str) -> list[Mention]:
-        """The names whose placeholders stand in a part of the masked text."""
-        return [self.named[ord(one) - _FIRST] for one in span if _FIRST <= ord(one) <= _LAST]
+        """The mentions whose placeholders are in a part of the masked text."""
+        return [self.named[ord(character) - _FIRST] for character in span if _FIRST <= ord(character) <= _LAST]
 
     def origin(self, offset: int) -> int:
-        """The offset in the text of a character of the masked text."""
+        """The offset in the original text of a character of the masked text."""
         return self._origins[offset]
 
 
-def _claims(text: str, pattern: _Pattern, match: re.Match[str], masked: _Masked) -> Iterator[RelationClaim]:
+def _claims_of(text: str, pattern: _Pattern, match: re.Match[str], masked: _MaskedText) -> Iterator[RelationClaim]:
     sources: list[Mention] | list[None] = masked.mentions(match["source"]) or [None]
     targets = masked.mentions(match["target"])
-    named = sorted(one.end for one in (*sources, *targets) if one is not None)
-    start, end = masked.origin(match.start()), max(named[-1], masked.origin(match.end() - 1) + 1)
+    last_mention_end = max(mention.end for mention in (*sources, *targets) if mention is not None)
+    start, end = masked.origin(match.start()), max(last_mention_end, masked.origin(match.end() - 1) + 1)
     if not assertions_of(text).asserts(start, end):
         return
     for source in sources:
@@ -304,5 +312,6 @@ def _claims(text: str, pattern: _Pattern, match: re.Match[str], masked: _Masked)
                 continue
             if pattern.targets is not None and target.subtype not in pattern.targets:
                 continue
-            sure = min(one.confidence for one in (source, target) if one is not None)
-            yield RelationClaim(source, target, pattern.relation_type, round(pattern.base * sure, 3), start, end)
+            certainty = target.confidence if source is None else min(source.confidence, target.confidence)
+            confidence = round(pattern.base_confidence * certainty, 3)
+            yield RelationClaim(source, target, pattern.relation_type, confidence, start, end)

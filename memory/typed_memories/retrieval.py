@@ -65,11 +65,7 @@ TYPED_MEMORY_HOTNESS = HotnessRecipe(
 
 
 def hotness_parts(
-    relevance: float,
-    access_count: int,
-    updated: datetime,
-    now: datetime,
-    recipe: HotnessRecipe = TYPED_MEMORY_HOTNESS,
+    relevance: float, access_count: int, updated: datetime, now: datetime, recipe: HotnessRecipe = TYPED_MEMORY_HOTNESS
 ) -> dict[str, float]:
     """The terms of 001 §3.4's score, each clipped to 0–1 (DESIGN §11: the document leaves them unbounded)."""
     return {

@@ -61,12 +61,7 @@ def repeat(known: TypedMemory, new: TypedMemory, *, at: datetime) -> TypedMemory
 
 
 async def _overwrite(
-    unit: UnitOfWork,
-    memory: TypedMemory,
-    conflicts: Sequence[MemoryConflict],
-    *,
-    disputed: TypedMemory,
-    at: datetime,
+    unit: UnitOfWork, memory: TypedMemory, conflicts: Sequence[MemoryConflict], *, disputed: TypedMemory, at: datetime
 ) -> TypedMemory:
     """Replaces the conflicting memories; an undo leaves the new one `disputed`, as if it were not more confident."""
     winner = link_superseded(memory, conflicts)

@@ -35,9 +35,7 @@ Text = Annotated[
 """Text: 1 to 32,768 characters, not blank, without control characters other than white space."""
 
 Identifier = Annotated[
-    str,
-    StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]*$"),
-    AfterValidator(_not_blank),
+    str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]*$"), AfterValidator(_not_blank)
 ]
 """An id chosen by the caller: 1 to 128 characters, not blank, without control characters."""
 

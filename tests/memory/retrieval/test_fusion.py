@@ -6,13 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.retrieval.fusion import (
-    ENTITY_MEMORY,
-    freshness,
-    fused_score,
-    min_max,
-    share_of_best,
-)
+from memory.retrieval.fusion import ENTITY_MEMORY, freshness, fused_score, min_max, share_of_best
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 PART = st.floats(0, 1)

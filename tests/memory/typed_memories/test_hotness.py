@@ -16,11 +16,7 @@ def test_the_recipe_is_that_of_001() -> None:
     assert (recipe.min_confidence, recipe.limit, recipe.candidates) == (0.7, 5, 2)
 
 
-@given(
-    relevance=st.floats(-2, 2),
-    accesses=st.integers(0, 10_000),
-    days=st.floats(-10, 5_000),
-)
+@given(relevance=st.floats(-2, 2), accesses=st.integers(0, 10_000), days=st.floats(-10, 5_000))
 def test_the_score_is_the_formula_and_stays_in_0_to_1(relevance: float, accesses: int, days: float) -> None:
     now = datetime(2026, 3, 2, tzinfo=UTC)
     parts = hotness_parts(relevance, accesses, now - timedelta(days=days), now)
