@@ -1,15 +1,20 @@
 """What the system of record in memory holds, and how a unit of work sees it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, TypeVar
 
+from memory.ports.repositories import Access
 from memory.ports.vectors import Collection
 from memory.values.changes import Change
 from memory.values.entities import Entity, EntityRelation
 from memory.values.facts import Category, CategoryAccess, Fact, GraphEdge
 from memory.values.records import Memory, Resource
 from memory.values.typed_memories import TypedMemory
+
+from ..shared.stored_values import AccessedT, with_access
+
+ValueT = TypeVar("ValueT")
 
 
 @dataclass
@@ -31,12 +36,14 @@ class UserData:
 
     def copy(self) -> "UserData":
         """Dictionaries of its own, of the same values."""
-        return UserData(**{one.name: dict(getattr(self, one.name)) for one in fields(self)})
+        return UserData(**{attribute.name: dict(getattr(self, attribute.name)) for attribute in fields(self)})
 
     @property
     def any(self) -> bool:
         """Whether there is anything, besides what waits for the vector index."""
-        kept: list[dict[str, Any]] = [getattr(self, one.name) for one in fields(self) if one.name != "outbox"]
+        kept: list[dict[str, Any]] = [
+            getattr(self, attribute.name) for attribute in fields(self) if attribute.name != "outbox"
+        ]
         return any(kept)
 
     def queue(self, collection: Collection, item_ids: Iterable[str], numbers: Iterator[int]) -> None:
@@ -87,3 +94,39 @@ class State:
     def queue(self, collection: Collection, item_ids: Iterable[str]) -> None:
         """Queues items that the unit of work changes."""
         self.writable.queue(collection, item_ids, self.numbers)
+
+
+class InMemoryRepository:
+    """A repository of one user.
+
+    Args:
+        state: The data that its unit of work sees.
+    """
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+
+def existing(items: Mapping[str, ValueT], ids: Iterable[str]) -> list[ValueT]:
+    """The items that exist, in the order of the ids."""
+    return [items[id_] for id_ in ids if id_ in items]
+
+
+def page_of(items: Mapping[str, ValueT], after: str | None, limit: int) -> list[ValueT]:
+    """Items in the order of their ids, from the first id greater than `after`."""
+    return [items[id_] for id_ in sorted(items) if after is None or id_ > after][: max(limit, 0)]
+
+
+def delete_by_id(items: MutableMapping[str, ValueT], ids: Iterable[str]) -> list[str]:
+    """Deletes items and returns the ids of those that existed."""
+    deleted = [id_ for id_ in dict.fromkeys(ids) if id_ in items]
+    for id_ in deleted:
+        del items[id_]
+    return deleted
+
+
+def count_accesses(items: MutableMapping[str, AccessedT], accesses: Iterable[Access]) -> None:
+    """Adds accesses to the items that exist."""
+    for access in accesses:
+        if access.item_id in items:
+            items[access.item_id] = with_access(items[access.item_id], access)

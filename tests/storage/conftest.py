@@ -34,7 +34,7 @@ from storage.redis.server import LocalRedisServer
 from storage.sqlite.record import SqliteRecord
 from testing.arango_standin import ArangoStandIn
 from testing.qdrant_standin import QdrantStandIn
-from tests.storage.contracts.vector_backends import BACKENDS, Backends
+from tests.storage.contracts.vectors.backends import BACKENDS, Backends
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DIMENSION = 4

@@ -13,7 +13,7 @@ from storage.arango.engine.client import ArangoSettings
 from storage.arango.record import ArangoRecord
 from storage.inmemory.record import InMemoryRecord
 from testing.arango_standin import ArangoStandIn
-from tests.storage.contracts.record_steps import BACKLOG_ACTIONS, UNIT_ACTIONS, Step, take, view
+from tests.storage.contracts.record.record_steps import BACKLOG_ACTIONS, UNIT_ACTIONS, Step, take, view
 
 USERS = ("Zoé", "Zoe\u0301", 'ann"} OR true')
 # Equal or ignorable to a collation, sorted otherwise than by code point, syntax of AQL, nothing.

@@ -23,8 +23,16 @@ from storage.inmemory.sessions import InMemorySessions
 from storage.inmemory.vectors import InMemoryVectors
 from storage.redis.sessions import RedisSessions
 from storage.sqlite.record import SqliteRecord
-from tests.storage.contracts import record_steps as record_steps_module
-from tests.storage.contracts.record_steps import BACKLOG_ACTIONS, CREATING, REPOSITORIES, UNIT_ACTIONS, Step, take, view
+from tests.storage.contracts.record import record_steps as record_steps_module
+from tests.storage.contracts.record.record_steps import (
+    BACKLOG_ACTIONS,
+    CREATING,
+    REPOSITORIES,
+    UNIT_ACTIONS,
+    Step,
+    take,
+    view,
+)
 
 USERS = ("ann", "bob", 'ann"} OR *')
 users = st.sampled_from(USERS)

@@ -14,7 +14,7 @@ from memory.ports.vectors import Collection, IndexPoint, IndexQuery, VectorIndex
 from memory.values.hits import SearchFilter
 from memory.values.vectors import SparseVector
 from storage.inmemory.vectors import InMemoryVectors
-from tests.storage.contracts.vector_backends import BACKENDS, Backends
+from tests.storage.contracts.vectors.backends import BACKENDS, Backends
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant")
 

@@ -8,15 +8,12 @@ from typing_extensions import override
 from memory.ports.repositories import ChangeLog, Changes
 from memory.values.changes import Change, ChangeKind
 
-from ..shared.checks import check_aware, check_owner
-from .state import State
+from ...shared.checks import check_aware, check_owner
+from ..state import InMemoryRepository, existing
 
 
-class InMemoryChanges(ChangeLog):
+class InMemoryChanges(InMemoryRepository, ChangeLog):
     """The changes to one user's memory."""
-
-    def __init__(self, state: State) -> None:
-        self._state = state
 
     @override
     async def append(self, changes: Sequence[Change]) -> None:
@@ -28,8 +25,7 @@ class InMemoryChanges(ChangeLog):
 
     @override
     async def get(self, change_ids: Sequence[str]) -> Changes:
-        changes = self._state.readable.changes
-        return [changes[change_id] for change_id in change_ids if change_id in changes]
+        return existing(self._state.readable.changes, change_ids)
 
     @override
     async def list(

@@ -1,0 +1,1 @@
+"""The repositories of one unit of work, a file for each kind of value."""

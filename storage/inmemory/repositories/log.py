@@ -1,0 +1,83 @@
+"""The raw log in memory."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from typing_extensions import override
+
+from memory.ports.repositories import RawLog, Resources, Strings
+from memory.values.records import Resource, ResourceKind
+
+from ...shared.checks import check_aware, check_owner
+from ..state import InMemoryRepository, existing
+
+
+class InMemoryLog(InMemoryRepository, RawLog):
+    """The raw log of one user."""
+
+    @override
+    async def append(self, resources: Sequence[Resource]) -> None:
+        check_owner(resources, self._state.user_id)
+        data = self._state.writable
+        for resource in resources:
+            if resource.resource_id not in data.resources:
+                sequence = next(self._state.numbers)
+                data.resources[resource.resource_id] = resource.model_copy(update={"sequence": sequence})
+                if resource.learn:
+                    data.unlearned[resource.resource_id] = None
+
+    @override
+    async def get(self, resource_ids: Sequence[str]) -> Resources:
+        return existing(self._state.readable.resources, resource_ids)
+
+    @override
+    async def session(self, session_id: str, *, limit: int, before: int | None = None) -> Resources:
+        found = [
+            resource
+            for resource in self._state.readable.resources.values()
+            if resource.session_id == session_id and (before is None or resource.sequence < before)
+        ]
+        return found[-limit:] if limit > 0 else []
+
+    @override
+    async def list(
+        self, *, kind: ResourceKind | None = None, since: datetime | None = None, limit: int = 100
+    ) -> Resources:
+        first = None if since is None else check_aware(since, "since")
+        found = [
+            resource
+            for resource in self._state.readable.resources.values()
+            if kind in (None, resource.kind) and (first is None or resource.created_at >= first)
+        ]
+        return found[::-1][: max(limit, 0)]
+
+    @override
+    async def count(self) -> int:
+        return len(self._state.readable.resources)
+
+    @override
+    async def list_unextracted(self, *, limit: int = 100) -> Resources:
+        data = self._state.readable
+        return [data.resources[resource_id] for resource_id in data.unlearned][: max(limit, 0)]
+
+    @override
+    async def mark_learned(self, resource_ids: Sequence[str]) -> Strings:
+        unlearned = self._state.writable.unlearned
+        taken = [resource_id for resource_id in dict.fromkeys(resource_ids) if resource_id in unlearned]
+        for resource_id in taken:
+            del unlearned[resource_id]
+        return taken
+
+    @override
+    async def delete_orphaned(self, *, created_before: datetime) -> int:
+        check_aware(created_before, "created_before")
+        data = self._state.writable
+        used = {one.resource_id for kept in (data.memories, data.facts) for one in kept.values()} | set(data.unlearned)
+        orphaned = [
+            resource_id
+            for resource_id, resource in data.resources.items()
+            if resource.created_at < created_before and resource_id not in used
+        ]
+        for resource_id in orphaned:
+            del data.resources[resource_id]
+        return len(orphaned)
