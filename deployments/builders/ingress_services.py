@@ -8,6 +8,7 @@ from ray import serve
 from ray.serve.handle import DeploymentHandle
 
 from memory.chat.additions import MemoryAdditions
+from memory.chat.reader import MessageReader
 from memory.chat.turn import ChatTurn
 from memory.governance.accesses import AccessTally
 from memory.indexing.spaces import PerSpace
@@ -83,20 +84,19 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
         ),
     )
 
+    additions = MemoryAdditions(record=record, sessions=sessions, learning=learning)
+
     yield Services(
         chat=ChatTurn(
-            sessions=sessions,
-            record=record,
-            extractor=extractor,
-            resolver=resolver,
+            reader=MessageReader(sessions=sessions, record=record, extractor=extractor, resolver=resolver),
             retriever=retriever,
             answerer=LiveAnswerer(
                 PerSpace(spaces, lambda space: make_answerer(args, model_id=space.encoder.model_id)),
                 otherwise=spaces.of(model),
             ),
-            learning=learning,
+            additions=additions,
         ),
-        additions=MemoryAdditions(record=record, sessions=sessions, learning=learning),
+        additions=additions,
         record=record,
         sessions=sessions,
         limiter=short_lived.limiter,

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 
-from .routes import chat, embeddings, entities, governance, hooks, index, memories, operations, sessions
+from .routes import chat, embeddings, entities, governance, index, memories, operations, sessions
 from .support.problems import BodyLimit, install_error_handlers
 from .support.services import Services
 
@@ -29,6 +29,6 @@ def build_http(open_services: Callable[[], AbstractAsyncContextManager[Services]
     app = FastAPIOffline(title="Jiyi", description=_DESCRIPTION, version=version("jiyi"), lifespan=lifespan)
     app.add_middleware(BodyLimit)
     install_error_handlers(app)
-    for module in (chat, hooks, sessions, entities, memories, governance, embeddings, index, operations):
+    for module in (chat, sessions, entities, memories, governance, embeddings, index, operations):
         app.include_router(module.router)
     return app

@@ -1,22 +1,20 @@
 """000 §7.1's service, method by method, and its integrations (§8): one entrance to all that concerns entities."""
 
-import asyncio
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
 import structlog
 
-from ..chat.additions import MemoryAdditions, NewMemory
+from ..chat.additions import MemoryAdditions
+from ..chat.messages import Acknowledged, ChatMessage, Reply, Understood
+from ..chat.reader import MessageReader
 from ..coreference.detect.pointing import referents
-from ..coreference.session_memory import meant_in, remember
-from ..extraction.recognition import recognise
 from ..extraction.rules.junk import junk_kind
 from ..ports.language import Extractor, Resolver
 from ..ports.record import SystemOfRecord, UnitOfWork
 from ..ports.services import Retriever
 from ..ports.sessions import SessionStore
 from ..values.base import Scalar, Value, utc_now
-from ..values.dialogue import Role
 from ..values.entities import Entity, EntitySource, EntityStatus
 from ..values.errors import InvalidField, Unavailable
 from ..values.ids import derive_id, entity_id
@@ -42,6 +40,7 @@ class ChatContext(Value):
     resolved_query: str
     entities: tuple[Entity, ...]
     context: str
+    degraded: tuple[str, ...] = ()
 
 
 class EntityMemoryService:
@@ -74,17 +73,20 @@ class EntityMemoryService:
         self.storage = EntityStorage(record=record, sessions=sessions, retriever=retriever, now=now)
         self._record = record
         self._sessions = sessions
-        self._extractor = extractor
+        self._reader = MessageReader(sessions=sessions, record=record, extractor=extractor, resolver=resolver)
         self._resolver = resolver
         self._additions = additions
         self._now = now
 
     async def resolve_coreference(self, query: str, session_id: str, user_id: str) -> CoreferenceResult:
         """Resolves the references of a query in its session (000 §7.1); the query as it was where that fails (§9.1)."""
-        result = await self._resolve(query, session_id, user_id)
-        for one in result.resolutions:
+        result = await self._reader.resolve(query, session_id=session_id, user_id=user_id, now=self._now())
+        for resolution in result.resolutions:
             _log.info(
-                "entity_resolved", query=query[:200], resolved=result.resolved_query[:200], source=one.source.value
+                "entity_resolved",
+                query=query[:200],
+                resolved=result.resolved_query[:200],
+                source=resolution.source.value,
             )
         return result
 
@@ -102,15 +104,15 @@ class EntityMemoryService:
         Raises:
             StoreUnavailable: It could not be written down.
         """
-        extraction = await self._extract(text, user_id)
-        mentioned = [one.entity_id for one in extraction.mentions if one.entity_id]
+        extraction = await self._reader.extract(text, user_id=user_id)
+        mentioned = [mention.entity_id for mention in extraction.mentions if mention.entity_id]
         if not auto_learn:
             async with self._record.reading(user_id=user_id) as unit:
                 return await unit.entities.get(list(dict.fromkeys(mentioned)))
-        said = NewMemory(content=text, created_at=self._now())
-        _, report = await self._additions.add([said], user_id=user_id, session_id=session_id, wait=True)
-        await self._note(session_id, user_id, extraction, CoreferenceResult(original_query=text, resolved_query=text))
-        return list(report.entities) if report else []
+        message = ChatMessage(user_id=user_id, session_id=session_id, message=text, wait=True, now=self._now())
+        unresolved = CoreferenceResult(original_query=text, resolved_query=text)
+        kept = await self._additions.add_turn(message, Understood(resolution=unresolved, extraction=extraction), None)
+        return list(kept.learned.entities) if kept.learned else []
 
     async def get_entity(self, entity_value: str, user_id: str) -> Entity | None:
         """The entity with this name or alias (000 §7.1)."""
@@ -178,7 +180,8 @@ class EntityMemoryService:
         """
         if not 1 <= limit <= LOADED:
             raise InvalidField(f"limit {limit} is out of bounds", field="limit", allowed=f"1 to {LOADED}")
-        request = await self._request(coreference_word, session_id, user_id)
+        session = await self._sessions.load(session_id, user_id=user_id)
+        request = ResolutionRequest.in_session(session, coreference_word, now=self._now())
         found = await referents(coreference_word, request, resolver=self._resolver)
         async with self._record.reading(user_id=user_id) as unit:
             known = await unit.entities.get([one.entity_id for one in found if one.entity_id])
@@ -197,7 +200,7 @@ class EntityMemoryService:
 
     async def extract(self, text: str, user_id: str) -> Extraction:
         """What a text mentions and asks to remember (000 §2.2); nothing is kept."""
-        return await self._extract(text, user_id)
+        return await self._reader.extract(text, user_id=user_id)
 
     async def load_long_term_entities(self, user_id: str, limit: int = LOADED) -> dict[str, dict[str, str]]:
         """All entities by name, as an agent's own conversation context takes them (000 §8.2)."""
@@ -211,63 +214,32 @@ class EntityMemoryService:
     async def before_reply(self, message: str, session_id: str, user_id: str) -> ChatContext:
         """For a chat backend that has just received a message: resolves it and says what it is about (000 §8.1)."""
         resolution = await self.resolve_coreference(message, session_id, user_id)
+        degraded = resolution.degraded
         try:
             entities = await self.search_entities(resolution.resolved_query, user_id, IN_A_PROMPT)
         except Unavailable as error:
             _log.warning("context_skipped", component=error.component, error=error.message)
-            entities = []
+            entities, degraded = [], tuple(dict.fromkeys((*degraded, error.component)))
         return ChatContext(
             resolution=resolution,
             resolved_query=resolution.resolved_query,
             entities=tuple(entities),
             context=context_lines(entities, message),
+            degraded=degraded,
         )
 
     async def after_reply(
         self, message: str, session_id: str, user_id: str, *, reply: str = "", turn_id: str | None = None
-    ) -> list[Entity]:
+    ) -> Acknowledged:
         """For a chat backend that is about to answer: writes the message and the reply down and learns (000 §8.1).
-
-        The session keeps what the message mentions, what it refers to, and what it corrects (§4.3).
 
         Raises:
             StoreUnavailable: Neither is written down.
         """
-        extraction, resolution = await asyncio.gather(
-            self._extract(message, user_id), self._resolve(message, session_id, user_id)
-        )
         now = self._now()
-        said = [NewMemory(content=message, turn_id=turn_id, created_at=now)]
-        if reply:
-            answer_id = f"reply to {turn_id}" if turn_id else None
-            said.append(NewMemory(content=reply, role=Role.ASSISTANT, turn_id=answer_id, created_at=now))
-        _, report = await self._additions.add(said, user_id=user_id, session_id=session_id, wait=True)
-        await self._note(session_id, user_id, extraction, meant_in(resolution, extraction))
-        return list(report.entities) if report else []
-
-    async def _request(self, query: str, session_id: str, user_id: str) -> ResolutionRequest:
-        session = await self._sessions.load(session_id, user_id=user_id)
-        return ResolutionRequest.in_session(session, query, now=self._now())
-
-    async def _resolve(self, query: str, session_id: str, user_id: str) -> CoreferenceResult:
-        try:
-            return await self._resolver.resolve(await self._request(query, session_id, user_id))
-        except Unavailable as error:
-            _log.warning("resolution_failed", component=error.component, error=error.message)
-            return CoreferenceResult(original_query=query, resolved_query=query, degraded=("resolver",))
-
-    async def _extract(self, text: str, user_id: str) -> Extraction:
-        try:
-            [extraction] = await recognise([text], user_id=user_id, record=self._record, extractor=self._extractor)
-        except Unavailable as error:
-            _log.error("entity_extraction_failed", component=error.component, error=error.message, exc_info=True)
-            return Extraction()
-        return extraction
-
-    async def _note(self, session_id: str, user_id: str, extraction: Extraction, resolution: CoreferenceResult) -> None:
-        await remember(
-            self._sessions, session_id, user_id=user_id, turns=(), extraction=extraction, resolution=resolution
-        )
+        said = ChatMessage(user_id=user_id, session_id=session_id, message=message, turn_id=turn_id, wait=True, now=now)
+        understood = await self._reader.read(message, session_id=session_id, user_id=user_id, now=now)
+        return await self._additions.add_turn(said, understood, Reply(text=reply) if reply else None)
 
     def _again(self, entity: Entity) -> Entity:
         at = self._now()

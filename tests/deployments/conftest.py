@@ -14,6 +14,7 @@ from deployments.telemetry.replicas import ReplicaReport
 from memory.answering.answers import CosineBounds
 from memory.answering.extractive import ExtractiveAnswerer
 from memory.chat.additions import MemoryAdditions
+from memory.chat.reader import MessageReader
 from memory.chat.turn import ChatTurn
 from memory.coreference.long_term import LongTermResolver
 from memory.coreference.resolver import RuleResolver
@@ -100,17 +101,15 @@ async def services() -> AsyncIterator[Services]:
         configured=model,
         notice_s=0,
     )
+    additions = MemoryAdditions(record=record, sessions=sessions, learning=learning)
     yield Services(
         chat=ChatTurn(
-            sessions=sessions,
-            record=record,
-            extractor=extractor,
-            resolver=resolver,
+            reader=MessageReader(sessions=sessions, record=record, extractor=extractor, resolver=resolver),
             retriever=retriever,
             answerer=ExtractiveAnswerer(analyzer=analyzer, min_cosine=CosineBounds(chinese=0.99, other=0.99)),
-            learning=learning,
+            additions=additions,
         ),
-        additions=MemoryAdditions(record=record, sessions=sessions, learning=learning),
+        additions=additions,
         record=record,
         sessions=sessions,
         limiter=None,

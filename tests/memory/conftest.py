@@ -8,8 +8,10 @@ import pytest
 
 from memory.answering.answers import CosineBounds
 from memory.answering.extractive import ExtractiveAnswerer
-from memory.chat.additions import MemoryAdditions, NewMemory
-from memory.chat.turn import Acknowledged, ChatMessage, ChatTurn, Replied, Understood
+from memory.chat.additions import MemoryAdditions
+from memory.chat.messages import Acknowledged, ChatMessage, NewMemory, Replied, Understood
+from memory.chat.reader import MessageReader
+from memory.chat.turn import ChatTurn
 from memory.coreference.long_term import LongTermResolver
 from memory.coreference.resolver import RuleResolver
 from memory.extraction.extractor import RuleExtractor
@@ -45,6 +47,7 @@ class World:
     learner: Learner
     worker: LearningWorker
     retriever: HybridRetriever
+    reader: MessageReader
     chat_turn: ChatTurn
     additions: MemoryAdditions
     now: datetime = NOW
@@ -93,17 +96,16 @@ async def world() -> AsyncIterator[World]:
     )
     worker = LearningWorker(learner=learner, record=record)
     retriever = HybridRetriever(encoder=encoder, index=index, record=record, analyzer=analyzer)
+    resolver = LongTermResolver(RuleResolver(extractor=extractor), record=record)
+    reader = MessageReader(sessions=sessions, record=record, extractor=extractor, resolver=resolver)
+    additions = MemoryAdditions(record=record, sessions=sessions, learning=worker)
     chat_turn = ChatTurn(
-        sessions=sessions,
-        record=record,
-        extractor=extractor,
-        resolver=LongTermResolver(RuleResolver(extractor=extractor), record=record),
+        reader=reader,
         retriever=retriever,
         answerer=ExtractiveAnswerer(analyzer=analyzer, min_cosine=CosineBounds(chinese=0.99, other=0.99)),
-        learning=worker,
+        additions=additions,
     )
-    additions = MemoryAdditions(record=record, sessions=sessions, learning=worker)
-    yield World(record, index, sessions, encoder, learner, worker, retriever, chat_turn, additions)
+    yield World(record, index, sessions, encoder, learner, worker, retriever, reader, chat_turn, additions)
     await encoder.close()
 
 

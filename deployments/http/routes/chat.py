@@ -1,4 +1,7 @@
-"""`POST /chat`: a message in, the reply out, as one JSON object or as server-sent events (DESIGN §3)."""
+"""`POST /chat`: a message in, the reply out, as one JSON object or as server-sent events (DESIGN §3).
+
+`/chat/before` and `/chat/after` are the same turn for a chat backend that answers by itself (000 §7.2, §8.1).
+"""
 
 import json
 from collections.abc import AsyncIterator
@@ -9,11 +12,12 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
-from memory.chat.turn import Acknowledged, ChatEvent, ChatMessage, Found, Replied, Understood
+from memory.chat.messages import Acknowledged, ChatEvent, ChatMessage, Found, Replied, Understood
 from memory.values.base import utc_now
 from memory.values.errors import JiyiError
 
 from ..schemas.chat import ChatBody, ChatReply
+from ..schemas.entities import AfterBody, AfterReply, BeforeBody, BeforeReply
 from ..support.problems import problem
 from ..support.services import Services, ServicesDep
 
@@ -52,6 +56,43 @@ async def chat(body: ChatBody, request: Request, services: ServicesDep) -> Any:
     async for event in events:
         reply.take(event)
     return Response(reply.finished().model_dump_json(), media_type="application/json")
+
+
+@router.post("/chat/before")
+async def before_reply(body: BeforeBody, services: ServicesDep) -> BeforeReply:
+    """On receiving a message: what it refers to, rewritten to stand alone, and what the prompt should know.
+
+    Stores nothing. Where resolving fails the query comes back as it was.
+    """
+    await services.admit(body.user_id)
+    found = await services.entities.before_reply(body.message, body.session_id, body.user_id)
+    services.count_degraded(found.degraded)
+    return BeforeReply(
+        resolved_query=found.resolved_query,
+        resolution=found.resolution,
+        clarification=found.resolution.clarification,
+        context=found.context,
+        entities=found.entities,
+        degraded=found.degraded,
+    )
+
+
+@router.post("/chat/after")
+async def after_reply(body: AfterBody, services: ServicesDep) -> AfterReply:
+    """Before sending the reply: writes message and reply down and learns the entities; returns those.
+
+    With `auto_learn` false nothing is written; what comes back are the known entities that the message mentions.
+    """
+    await services.admit(body.user_id)
+    memory = services.entities
+    if not body.auto_learn:
+        known = await memory.extract_and_store(body.message, body.session_id, body.user_id, auto_learn=False)
+        return AfterReply(results=tuple(known))
+    kept = await memory.after_reply(
+        body.message, body.session_id, body.user_id, reply=body.reply or "", turn_id=body.turn_id
+    )
+    services.count_degraded(kept.degraded)
+    return AfterReply(results=kept.learned.entities if kept.learned else (), degraded=kept.degraded)
 
 
 class ReplyInProgress:

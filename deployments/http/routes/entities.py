@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from memory.chat.additions import NewMemory
+from memory.chat.messages import NewMemory
 from memory.entities.lookup import get_entity
 from memory.entities.service import context_lines
 from memory.extraction.recognition import recognise

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from memory.chat.additions import NewMemory
+from memory.chat.messages import NewMemory
 from memory.values.base import utc_now
 from memory.values.hits import SearchFilter, SearchRequest
 

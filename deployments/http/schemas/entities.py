@@ -234,3 +234,11 @@ class BeforeReply(RequestModel):
     clarification: Clarification | None
     context: str
     entities: tuple[Entity, ...]
+    degraded: tuple[str, ...] = ()
+
+
+class AfterReply(RequestModel):
+    """The learned entities, or with `auto_learn` false the known ones; `degraded` names the parts that were down."""
+
+    results: tuple[Entity, ...]
+    degraded: tuple[str, ...] = ()

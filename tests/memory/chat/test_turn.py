@@ -114,11 +114,9 @@ async def test_a_turn_goes_on_without_the_parts_that_only_improve_it(
     async def down(*_: object, **__: object) -> None:
         raise Unavailable("gone", component="x")
 
-    for part in ("_extractor", "_resolver", "_retriever"):
-        target = getattr(world.chat_turn, part)
-        monkeypatch.setattr(
-            target, {"_extractor": "extract", "_resolver": "resolve", "_retriever": "search"}[part], down
-        )
+    monkeypatch.setattr(world.reader._extractor, "extract", down)
+    monkeypatch.setattr(world.reader._resolver, "resolve", down)
+    monkeypatch.setattr(world.retriever, "search", down)
     with capture_logs() as logs:
         understood, replied, acknowledged = await world.say("它放在哪裡？")
     assert understood.resolution.resolved_query == "它放在哪裡？"
@@ -308,7 +306,7 @@ class CountingExtractor(RuleExtractor):
 def counting(world: World) -> CountingExtractor:
     """Takes the place of the extractor that turns and the learner use."""
     extractor = CountingExtractor()
-    world.chat_turn._extractor = extractor
+    world.reader._extractor = extractor
     world.learner._extractor = extractor
     return extractor
 
@@ -330,7 +328,7 @@ async def test_a_message_is_extracted_from_once_and_learned_from_that(
 
 
 async def test_what_another_version_understood_is_extracted_anew(world: World, counting: CountingExtractor) -> None:
-    world.chat_turn._extractor = RuleExtractor()
+    world.reader._extractor = RuleExtractor()
     _, _, acknowledged = await world.say("我們用 RM05-008 測試。")
     assert counting.calls == [["我們用 RM05-008 測試。"]]
     assert acknowledged.learned

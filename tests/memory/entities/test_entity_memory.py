@@ -17,7 +17,7 @@ def service(world: World) -> EntityMemoryService:
         record=world.record,
         sessions=world.sessions,
         extractor=RuleExtractor(),
-        resolver=world.chat_turn._resolver,
+        resolver=world.reader._resolver,
         retriever=world.retriever,
         additions=world.additions,
         now=lambda: world.now,
@@ -98,7 +98,7 @@ async def test_a_resolver_that_fails_gives_the_query_back(
     async def down(*_: object, **__: object) -> None:
         raise Unavailable("gone", component="resolver")
 
-    monkeypatch.setattr(world.chat_turn._resolver, "resolve", down)
+    monkeypatch.setattr(world.reader._resolver, "resolve", down)
     result = await service.resolve_coreference("它呢？", "s", "ann")
     assert (result.resolved_query, result.degraded) == ("它呢？", ("resolver",))
 
@@ -109,7 +109,7 @@ async def test_an_extractor_that_fails_is_an_error_in_the_log_and_nothing_else(
     async def down(*_: object, **__: object) -> None:
         raise Unavailable("gone", component="extractor")
 
-    monkeypatch.setattr(service._extractor, "extract", down)
+    monkeypatch.setattr(service._reader._extractor, "extract", down)
     with structlog.testing.capture_logs() as logs:
         assert (await service.extract("AI-Box", "ann")).mentions == ()
     assert [(one["event"], one["log_level"]) for one in logs] == [("entity_extraction_failed", "error")]

@@ -65,7 +65,7 @@ async def test_a_filter_leaves_memories_that_meet_it_and_no_entities(world: Worl
 
 async def test_what_was_just_written_is_found_before_it_is_learned(world: World) -> None:
     world.worker.notify = lambda *, user_id: None  # type: ignore[method-assign]
-    from memory.chat.additions import NewMemory
+    from memory.chat.messages import NewMemory
 
     note = NewMemory(content="車位是 B2-17", created_at=world.now)
     [added], _ = await world.additions.add([note], user_id="ann", session_id="s", wait=False)

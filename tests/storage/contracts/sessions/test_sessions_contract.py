@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from memory.coreference.session_memory import remember
 from memory.ports.sessions import (
     CONTEXT_TTL,
     COREFERENCE_HISTORY,
@@ -18,8 +17,8 @@ from memory.ports.sessions import (
 )
 from memory.values.dialogue import Role, SessionContext
 from memory.values.errors import InvalidField
-from memory.values.mentions import Extraction, Mention
-from memory.values.resolutions import Alternative, CoreferenceResolution, CoreferenceResult, ReferenceSource, Revision
+from memory.values.mentions import Mention
+from memory.values.resolutions import Alternative, CoreferenceResolution, ReferenceSource, Revision
 from storage.inmemory.sessions import InMemorySessions
 from storage.redis.sessions import RedisSessions
 from storage.resilience.fallbacks import ResilientSessions
@@ -342,13 +341,13 @@ async def test_simultaneous_turns_lose_no_mark_of_a_correction(sessions: Session
     said = [resolution(thing) for thing in things]
     await sessions.append("s", user_id="ann", turns=[make.turn("a")], resolutions=said)
 
-    async def turn(n: int, result: CoreferenceResult) -> None:
+    async def turn(n: int, correction: Revision | None) -> None:
         turns = [make.turn(f"turn {n}", f"turn {n}")]
-        await remember(sessions, "s", user_id="ann", turns=turns, extraction=Extraction(), resolution=result)
+        resolutions = [correction.resolution] if correction else []
+        await sessions.append("s", user_id="ann", turns=turns, resolutions=resolutions, revision=correction)
 
-    plain = CoreferenceResult(original_query="hm", resolved_query="hm")
-    corrections = [plain.model_copy(update={"revision": revision(wrong=one, meant=f"not {one}")}) for one in things]
-    await asyncio.gather(*(turn(n, result) for n, result in enumerate([*corrections, *[plain] * 8])))
+    corrections = [revision(wrong=thing, meant=f"not {thing}") for thing in things]
+    await asyncio.gather(*(turn(n, correction) for n, correction in enumerate([*corrections, *[None] * 8])))
     session = await sessions.load("s", user_id="ann")
     marks = {entry["resolved_text"]: entry.get("corrected") for entry in session.context.coreference_history}
     assert marks == {one: f"not {one}" for one in things} | {f"not {one}": None for one in things}

@@ -1,0 +1,99 @@
+"""A turn while the record is away: `/chat` and `/chat/after` degrade alike, and the journal keeps both."""
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from datetime import timedelta
+
+import pytest
+from typing_extensions import override
+
+from memory.chat.additions import MemoryAdditions
+from memory.chat.messages import Acknowledged, ChatMessage
+from memory.chat.reader import MessageReader
+from memory.chat.turn import ChatTurn
+from memory.coreference.long_term import LongTermResolver
+from memory.coreference.resolver import RuleResolver
+from memory.entities.service import EntityMemoryService
+from memory.extraction.extractor import RuleExtractor
+from memory.ports.record import UnitOfWork
+from storage.inmemory.record import InMemoryRecord
+from storage.resilience.journaled_record import JournaledRecord
+from tests.memory.conftest import NOW, World
+from tests.storage.resilience.breakable import Breakable
+
+
+class Unreadable(Breakable):
+    """Cannot be read either."""
+
+    @override
+    def reading(self, *, user_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
+        self.check(self.away)
+        return super().reading(user_id=user_id)
+
+
+class Away:
+    """The world's parts over a record that is away and has a journal."""
+
+    def __init__(self, world: World) -> None:
+        inner = Unreadable(world.record)
+        inner.away = True
+        self.world = world
+        self.journal = InMemoryRecord()
+        self.record = JournaledRecord(inner, self.journal, probe_interval_s=60)
+        extractor = RuleExtractor()
+        resolver = LongTermResolver(RuleResolver(extractor=extractor), record=self.record)
+        self.additions = MemoryAdditions(record=self.record, sessions=world.sessions, learning=world.worker)
+        self.reader = MessageReader(sessions=world.sessions, record=self.record, extractor=extractor, resolver=resolver)
+        self.turn = ChatTurn(
+            reader=self.reader,
+            retriever=world.retriever,
+            answerer=world.chat_turn._answerer,
+            additions=self.additions,
+        )
+        self.service = EntityMemoryService(
+            record=self.record,
+            sessions=world.sessions,
+            extractor=extractor,
+            resolver=resolver,
+            retriever=world.retriever,
+            additions=self.additions,
+            now=lambda: NOW,
+        )
+
+    async def chat(self, text: str, session: str) -> Acknowledged:
+        message = ChatMessage(user_id="ann", session_id=session, message=text, wait=True, now=NOW)
+        *_, last = [event async for event in self.turn.run(message)]
+        assert isinstance(last, Acknowledged)
+        return last
+
+    async def held(self) -> int:
+        return int((await self.journal.backlog.counts())["unlearned"])
+
+
+@pytest.fixture
+async def away(world: World) -> AsyncIterator[Away]:
+    made = Away(world)
+    yield made
+    await made.record.close()
+
+
+async def test_both_degrade_alike_and_are_acknowledged_into_the_journal(away: Away) -> None:
+    ours = await away.chat("我們公司買了 AI-Box。", "ours")
+    assert await away.held() == 2
+    theirs = await away.service.after_reply("我們公司買了 AI-Box。", "theirs", "ann", reply="好。")
+    assert await away.held() == 4
+    assert ours.degraded == theirs.degraded == ("record",)
+    assert (ours.learned is None) == (theirs.learned is None)
+    sessions = [await away.world.sessions.load(name, user_id="ann") for name in ("ours", "theirs")]
+    first, second = ([turn.mentions for turn in session.turns if turn.role == "user"] for session in sessions)
+    assert first == second
+    assert first[0] is not None
+
+
+async def test_a_message_in_a_backend_s_session_is_read_as_in_our_own(away: Away) -> None:
+    for session in ("ours", "theirs"):
+        await away.service.after_reply("我們公司買了 AI-Box。", session, "ann", reply="好。")
+    understood = await away.reader.read("它多少錢？", session_id="ours", user_id="ann", now=NOW + timedelta(minutes=1))
+    before = await away.service.before_reply("它多少錢？", "theirs", "ann")
+    assert before.resolved_query == understood.resolution.resolved_query == "AI-Box 多少錢？"
+    assert before.degraded == ("record",)
