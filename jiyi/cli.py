@@ -1,34 +1,30 @@
 """The command line: `jiyi up`, `down`, `status`, `config`, `chat`, `replay`, `review`, `index`, `reembed`."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import httpx
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from . import index as index_runs
-from . import reembed as reembedding
-from . import review as reviews
-from . import service, show
+from . import runs, service, show
 from .client import JiyiClient, JiyiRefused
 from .conversations import read_conversations
 from .replay import replay as replay_all
-from .runs import RunLost
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Memory for chat agents."
 )
-index = typer.Typer(no_args_is_help=True, help="Looks after the vector index: it can always be made again.")
+index = typer.Typer(no_args_is_help=True, help="Checks, repairs and rebuilds the vector index.")
 app.add_typer(index, name="index")
 _console = Console()
 _PATIENCE_S = 60.0
-_FETCHING_S = 900.0
-"""So long a service on another machine may take to fetch a model's weights."""
+_DOWNLOAD_S = 900.0
+"""How long a service on another machine may take to download a model's weights."""
 
 Home = Annotated[Path | None, typer.Option(help="Data folder; JIYI_HOME, else ~/.jiyi.")]
 Config = Annotated[
@@ -68,7 +64,7 @@ def up(
 
 @app.command()
 def down(home: Home = None, timeout: float = 120) -> None:
-    """Ends the service: requests under way finish, everything is kept."""
+    """Stops the service: current requests finish, all data are kept."""
     try:
         stopped = service.stop(service.load_settings(home), timeout_s=timeout)
     except service.ServiceFailed as error:
@@ -77,8 +73,10 @@ def down(home: Home = None, timeout: float = 120) -> None:
 
 
 @app.command()
-def status(home: Home = None, memory: Annotated[bool, typer.Option(help="Show each process.")] = False) -> None:
-    """Shows how the service and its parts are."""
+def status(
+    home: Home = None, memory: Annotated[bool, typer.Option(help="Show the memory of each process.")] = False
+) -> None:
+    """Shows the state of the service and of its parts."""
     settings = service.load_settings(home)
     endpoint = service.find(settings)
     if endpoint is None:
@@ -110,8 +108,8 @@ def show_config(
 
 @app.command()
 def chat(
-    user: Annotated[str, typer.Option(help="Who speaks.")] = "me",
-    session: Annotated[str, typer.Option(help="Which conversation.")] = "cli",
+    user: Annotated[str, typer.Option(help="User id.")] = "me",
+    session: Annotated[str, typer.Option(help="Session id.")] = "cli",
     home: Home = None,
     url: Url = None,
 ) -> None:
@@ -137,7 +135,7 @@ def replay(
     user: Annotated[str | None, typer.Option(help="User to replay as; the file's own where not given.")] = None,
     only: Annotated[str | None, typer.Option(help="Only this conversation of the file.")] = None,
     batch: Annotated[int, typer.Option(min=1, max=256, help="Turns a call.")] = 1,
-    ask: Annotated[int, typer.Option(min=0, help="Ask so many of the recording's questions afterwards.")] = 0,
+    ask: Annotated[int, typer.Option(min=0, help="Number of the recording's questions to ask afterwards.")] = 0,
     patience: Annotated[float, typer.Option(help="Seconds to repeat a call while the service is away.")] = 120,
     home: Home = None,
     url: Url = None,
@@ -171,14 +169,14 @@ def replay(
 @app.command()
 def review(
     user: Annotated[str | None, typer.Option(help="Only this user's memory; everybody's where not given.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, change nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, change nothing.")] = False,
     home: Home = None,
     url: Url = None,
 ) -> None:
     """Reviews what is remembered: archives what is rarely used, marks what may be out of date."""
     with JiyiClient(url or _url(home), patience_s=_PATIENCE_S) as client:
-        run = _followed(reviews.follow, client, client.review(user_id=user, dry_run=dry_run))
-    _console.print(reviews.show(run))
+        run = _follow(runs.follow_review, client, client.review(user_id=user, dry_run=dry_run))
+    _console.print(runs.show_review(run))
     if run["state"] != "done":
         raise typer.Exit(1)
 
@@ -186,19 +184,19 @@ def review(
 @app.command()
 def reembed(
     to: Annotated[str | None, typer.Option(help="Embed everything with this model, then switch to it.")] = None,
-    rollback: Annotated[bool, typer.Option("--rollback", help="Go back to the model before.")] = False,
-    finish: Annotated[bool, typer.Option("--finish", help="Drop the vectors of the model before.")] = False,
-    status: Annotated[bool, typer.Option("--status", help="Follow the run under way, or show the last one.")] = False,
+    rollback: Annotated[bool, typer.Option("--rollback", help="Go back to the previous model.")] = False,
+    finish: Annotated[bool, typer.Option("--finish", help="Drop the vectors of the previous model.")] = False,
+    status: Annotated[bool, typer.Option("--status", help="Follow the current run, or show the last one.")] = False,
     home: Home = None,
     url: Url = None,
 ) -> None:
-    """Changes the model of all vectors while the service is up; it goes on by itself, whoever watches."""
+    """Changes the model of all vectors while the service runs; the run continues when this command is interrupted."""
     if [to is not None, rollback, finish, status].count(True) != 1:
-        _fail("Say one of --to MODEL, --rollback, --finish, --status.")
+        _fail("Give one of --to MODEL, --rollback, --finish, --status.")
     if to is not None and url is None:
         service.prepare(service.load_settings(home), to)
-    with JiyiClient(url or _url(home), patience_s=_PATIENCE_S, timeout_s=_FETCHING_S) as client:
-        run: Mapping[str, Any] | None
+    with JiyiClient(url or _url(home), patience_s=_PATIENCE_S, timeout_s=_DOWNLOAD_S) as client:
+        run: runs.Run | None
         if to is not None:
             run = client.reembed(to)
         elif status:
@@ -208,19 +206,19 @@ def reembed(
         if run is None:
             _console.print("The model was never changed.")
             return
-        run = _followed(reembedding.follow, client, run)
-    _console.print(reembedding.show(run))
+        run = _follow(runs.follow_reembedding, client, run)
+    _console.print(runs.show_reembedding(run))
     if run["state"] != "done":
         raise typer.Exit(1)
 
 
 @index.command()
 def verify(
-    mend: Annotated[bool, typer.Option("--mend", help="Put right what is missing, stale or orphaned.")] = False,
+    mend: Annotated[bool, typer.Option("--mend", help="Repair what is missing, stale or orphaned.")] = False,
     home: Home = None,
     url: Url = None,
 ) -> None:
-    """Compares the index with the system of record; exit code 1 where they differ and nothing was mended."""
+    """Compares the index with the system of record; exit code 1 where they differ and nothing was repaired."""
     _run_over_index(url or _url(home), lambda client: client.verify_index(mend=mend))
 
 
@@ -232,7 +230,7 @@ def rebuild(
     home: Home = None,
     url: Url = None,
 ) -> None:
-    """Makes every point of the index again from the system of record; searches are answered meanwhile."""
+    """Rebuilds every point of the index from the system of record; searches are answered meanwhile."""
     if not discard:
         _run_over_index(url or _url(home), lambda client: client.rebuild_index())
         return
@@ -242,17 +240,17 @@ def rebuild(
         _fail(str(error))
     for folder in folders:
         _console.print(f"Set aside: {folder}", soft_wrap=True, highlight=False)
-    _console.print("The index is empty. It comes back by itself after: jiyi up")
+    _console.print("The index is empty. It is rebuilt after: jiyi up")
 
 
 @index.command("status")
 def index_status(home: Home = None, url: Url = None) -> None:
-    """Shows the run under way, to its end, or the last one."""
+    """Follows the current run over the index to its end, or shows the last one."""
     _run_over_index(url or _url(home), lambda client: client.index_status())
 
 
 def main() -> None:
-    """Runs the command line; what the service refuses or its absence is a message, not a traceback."""
+    """Runs the command line; what the service refuses, its absence and a bad setting are messages, not tracebacks."""
     try:
         app()
     except (JiyiRefused, httpx.TransportError) as error:
@@ -263,30 +261,28 @@ def main() -> None:
         raise SystemExit(2) from None
 
 
-def _run_over_index(url: str, begin: Callable[[JiyiClient], dict[str, Any] | None]) -> None:
-    """Follows a run to its end and shows what it found."""
+def _run_over_index(url: str, begin: Callable[[JiyiClient], runs.Run | None]) -> None:
+    """Starts a run, or gets the last one, follows it to its end and shows what it found."""
     with JiyiClient(url, patience_s=_PATIENCE_S) as client:
-        run: Mapping[str, Any] | None = begin(client)
+        run: runs.Run | None = begin(client)
         if run is None:
-            _console.print("Nothing was done to the index since the learner started.")
+            _console.print("There was no run over the index since the learner started.")
             return
-        run = _followed(index_runs.follow, client, run)
-    _console.print(index_runs.show(run))
-    if not index_runs.is_sound(run):
+        run = _follow(runs.follow_index_run, client, run)
+    _console.print(runs.show_index_run(run))
+    if not runs.index_is_sound(run):
         raise typer.Exit(1)
 
 
-def _followed(
-    follow: Callable[[JiyiClient, Mapping[str, Any], Progress], Mapping[str, Any]],
-    client: JiyiClient,
-    run: Mapping[str, Any],
-) -> Mapping[str, Any]:
-    """Shows how far a run is and returns its last state."""
+def _follow(
+    follow: Callable[[JiyiClient, runs.Run, Progress], runs.Run], client: JiyiClient, run: runs.Run
+) -> runs.Run:
+    """Shows the progress of a run and returns its last state."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     try:
         with Progress(*columns, console=_console) as progress:
             return follow(client, run, progress)
-    except RunLost as error:
+    except runs.RunLost as error:
         _fail(str(error))
 
 

@@ -1,4 +1,4 @@
-"""The Python client: one method an endpoint, plain dicts out."""
+"""The Python client: one method an endpoint; replies are the JSON of the API as dicts."""
 
 import json
 import time
@@ -12,7 +12,12 @@ _RETRY_PAUSE_S = 0.25
 
 
 class JiyiRefused(Exception):
-    """The service answered with a problem; `status` and `problem` hold what it said."""
+    """The service refused a request.
+
+    Attributes:
+        status: HTTP status.
+        problem: The body, `application/problem+json`.
+    """
 
     def __init__(self, message: str, *, status: int = 0, problem: Mapping[str, Any] | None = None) -> None:
         super().__init__(message)
@@ -25,9 +30,9 @@ class JiyiClient:
 
     Args:
         url: Base URL.
-        patience_s: How long calls are repeated while the service cannot be reached or is unavailable (503, 429).
-            Repeating is harmless for what carries a `turn_id`.
-        timeout_s: How long one try may take.
+        patience_s: Seconds for which calls are repeated while the service cannot be reached or is unavailable (503,
+            429). Repeating is harmless for what carries a `turn_id`.
+        timeout_s: Seconds that one attempt may take.
     """
 
     def __init__(self, url: str, *, patience_s: float = 0.0, timeout_s: float = 120.0) -> None:
@@ -82,20 +87,20 @@ class JiyiClient:
         return self._post("/index/rebuild")
 
     def index_status(self) -> dict[str, Any] | None:
-        """`GET /index/status`: the run under way or the last one; None where the learner knows of none."""
+        """`GET /index/status`: the current run or the last one; None where the learner knows of none."""
         run: dict[str, Any] | None = self._request("GET", "/index/status").json()
         return run
 
     def reembed(self, model: str) -> dict[str, Any]:
-        """`POST /index/reembed`: the run that was started or is gone on with."""
+        """`POST /index/reembed`: the run that was started or continued."""
         return self._post("/index/reembed", model=model)
 
     def end_reembedding(self, how: str) -> dict[str, Any]:
-        """`POST /index/reembed/rollback` or `/finish`: the run, which may take some seconds to rest."""
+        """`POST /index/reembed/rollback` or `/finish`: the run, which may take some seconds to end."""
         return self._post(f"/index/reembed/{how}")
 
     def reembedding(self) -> dict[str, Any] | None:
-        """`GET /index/reembed`: the run under way or the last one; None where the model was never changed."""
+        """`GET /index/reembed`: the current run or the last one; None where the model was never changed."""
         run: dict[str, Any] | None = self._request("GET", "/index/reembed").json()
         return run
 
@@ -104,7 +109,7 @@ class JiyiClient:
         return self._post("/review/run", user_id=user_id, dry_run=dry_run)
 
     def review_status(self) -> dict[str, Any] | None:
-        """`GET /review/status`: the run under way or the last one; None where there was none."""
+        """`GET /review/status`: the current run or the last one; None where there was none."""
         run: dict[str, Any] | None = self._request("GET", "/review/status").json()
         return run
 
@@ -127,7 +132,7 @@ class JiyiClient:
         while True:
             try:
                 response = self._http.request(method, path, **content)
-                if not _is_away(response) or time.monotonic() >= end:
+                if not _is_unavailable(response) or time.monotonic() >= end:
                     return _check(response)
             except httpx.TransportError:
                 if time.monotonic() >= end:
@@ -135,8 +140,8 @@ class JiyiClient:
             time.sleep(_RETRY_PAUSE_S)
 
 
-def _is_away(response: httpx.Response) -> bool:
-    """Whether this answer means: try again. A service that is starting knows no path yet: a 404 that is no problem."""
+def _is_unavailable(response: httpx.Response) -> bool:
+    """Whether to try again. A service that is starting has no routes yet: its 404 is no `application/problem+json`."""
     if response.status_code == 404:
         return not response.headers.get("content-type", "").startswith("application/problem+json")
     return response.status_code in (429, 500, 502, 503, 504)

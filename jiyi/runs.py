@@ -1,24 +1,38 @@
-"""Watching a run of the service: it goes on by itself, whoever watches."""
+"""Runs of the service on a terminal: how far each is, what it found, and what to do next.
+
+A run (of the index, of a change of the model, of the review) goes on by itself, whoever watches.
+"""
 
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from rich.console import Group, RenderableType
+from rich.progress import Progress
+from rich.table import Table
+from rich.text import Text
+
+from .client import JiyiClient
+
+Run = Mapping[str, Any]
 _POLL_S = 0.3
+_COLLECTION_COUNTS = ("checked", "missing", "stale", "orphaned", "pending", "mended")
+_FAULTS = ("missing", "stale", "orphaned")
+_REVIEW_COUNTS = ("users", "checked", "archived", "marked", "kept")
+_CONTINUE = "Continue: jiyi reembed --to {to}; give it up: jiyi reembed --rollback"
+_REEMBEDDING_ADVICE = {
+    "switched": "The vectors before are kept up to date. Next: jiyi reembed --finish, or back: jiyi reembed --rollback",
+    "verifying": _CONTINUE,
+    "filling": _CONTINUE,
+}
 
 
 class RunLost(Exception):
     """The run is not the last one any more; what it had done stays done."""
 
 
-def watched(
-    run: Mapping[str, Any],
-    ask: Callable[[], Mapping[str, Any] | None],
-    show: Callable[[Mapping[str, Any]], object],
-    *,
-    lost: str,
-) -> Mapping[str, Any]:
-    """Shows every state of a run after the one given, until it is under way no more; returns the last.
+def watch(run: Run, ask: Callable[[], Run | None], show: Callable[[Run], object], *, lost: str) -> Run:
+    """Shows every state of a run after the one given, until it has ended; returns the last.
 
     Args:
         run: Its state now.
@@ -31,9 +45,134 @@ def watched(
     """
     while run["state"] == "running":
         time.sleep(_POLL_S)
-        now = ask()
-        if now is None or now["run_id"] != run["run_id"]:
+        last = ask()
+        if last is None or last["run_id"] != run["run_id"]:
             raise RunLost(lost)
-        run = now
+        run = last
         show(run)
     return run
+
+
+def follow_index_run(client: JiyiClient, run: Run, progress: Progress) -> Run:
+    """Shows how far a run over the vector index is until it ends; returns its last state.
+
+    Raises:
+        RunLost: The service knows nothing of the run any more.
+    """
+    task = progress.add_task(run["operation"], total=run["total"])
+
+    def show(state: Run) -> None:
+        progress.update(task, total=state["total"], completed=min(_sum(state, "checked"), state["total"]))
+
+    lost = "The service was restarted meanwhile; what was done stays done. Start the run again."
+    run = watch(run, client.index_status, show, lost=lost)
+    if run["state"] == "done":
+        progress.update(task, total=run["total"] or 1, completed=run["total"] or 1)
+    return run
+
+
+def index_is_sound(run: Run) -> bool:
+    """Whether a run ended well, with an index that agrees with the record."""
+    faults = sum(_sum(run, name) for name in _FAULTS)
+    return run["state"] == "done" and (faults == 0 or run["operation"] != "verify")
+
+
+def show_index_run(run: Run) -> RenderableType:
+    """What a run over the vector index found, by collection."""
+    report = run["report"]
+    advice = None if index_is_sound(run) else "Repair it with: jiyi index verify --mend"
+    caption = str(run["error"]) if run["state"] == "failed" else advice
+    table = _table(f"{run['operation']} {run['state']}, {report['users']} users", caption=caption)
+    table.add_column("collection", overflow="fold")
+    for name in _COLLECTION_COUNTS:
+        table.add_column(name, justify="right")
+    for collection, counts in report["collections"].items():
+        cells = (
+            Text(str(counts[name]), style="red" if counts[name] and name in _FAULTS else "")
+            for name in _COLLECTION_COUNTS
+        )
+        table.add_row(collection, *cells)
+    return table
+
+
+def follow_reembedding(client: JiyiClient, run: Run, progress: Progress) -> Run:
+    """Shows how far a change of the model is until it pauses or ends; returns its last state.
+
+    Raises:
+        RunLost: Another run is the last one now.
+    """
+    task = progress.add_task(_phase(run), total=run["total"] or 1)
+
+    def show(state: Run) -> None:
+        waits = f" (waits: {state['error']})" if state["error"] and state["state"] == "running" else ""
+        progress.update(task, description=f"{_phase(state)}{waits}", completed=min(state["done"], state["total"]))
+
+    run = watch(run, client.reembedding, show, lost="Another change of the model has begun meanwhile.")
+    if run["state"] == "done":
+        progress.update(task, description=_phase(run), completed=run["total"] or 1)
+    return run
+
+
+def show_reembedding(run: Run) -> RenderableType:
+    """Where a change of the model stands, and what can be done next."""
+    output, models = run["output"], run["input"]
+    target = models["to"]["model_id"]
+    error = run["error"] if run["state"] == "failed" else ""
+    advice = _REEMBEDDING_ADVICE.get(output["phase"], "").format(to=target)
+    title = f"{models['from']['model_id']} → {target}: {_phase(run)}, {run['state']}"
+    table = _table(title, caption="\n".join(filter(None, (error, advice))) or None)
+    for name in ("done", "total", "checked", "wrong", "sampled", "found"):
+        table.add_column(name, justify="right")
+    checks = [str(output.get(name, "")) for name in ("checked", "wrong", "sampled", "found")]
+    table.add_row(str(run["done"]), str(run["total"]), *checks)
+    return table
+
+
+def follow_review(client: JiyiClient, run: Run, progress: Progress) -> Run:
+    """Shows how far a review is until it ends; returns its last state.
+
+    Raises:
+        RunLost: Another run is the last one now.
+    """
+    task = progress.add_task("review", total=run["total"])
+
+    def show(state: Run) -> None:
+        progress.update(task, total=max(state["total"], state["done"]), completed=state["done"])
+
+    lost = "Another review has begun meanwhile; what this one did stays done."
+    run = watch(run, client.review_status, show, lost=lost)
+    if run["state"] == "done":
+        progress.update(task, total=max(run["done"], 1), completed=max(run["done"], 1))
+    return run
+
+
+def show_review(run: Run) -> RenderableType:
+    """What a review did, or would have done, in figures and one by one."""
+    did, output = "would have done" if run["input"].get("dry_run") else "did", run["output"]
+    title = f"review {run['state']}, {run['done']} of {run['total']} users, begun {run['started_at']}"
+    counts = _table(title, caption=run["error"])
+    for name in _REVIEW_COUNTS:
+        counts.add_column(name, justify="right")
+    counts.add_row(*(str(output.get(name, 0)) for name in _REVIEW_COUNTS))
+    items = output.get("items", [])
+    if not items:
+        return counts
+    table = _table(f"what it {did}")
+    for name in ("user", "what", "value", "verdict", "reason", "id"):
+        table.add_column(name, overflow="fold")
+    for item in items:
+        verdict = Text(item["verdict"], style="yellow" if item["verdict"] == "review" else "")
+        table.add_row(item["user_id"], item["kind"], Text(item["value"]), verdict, item["reason"], item["item_id"])
+    return Group(counts, table)
+
+
+def _table(title: str, *, caption: str | None = None) -> Table:
+    return Table(title=title, title_justify="left", caption=caption, caption_justify="left", pad_edge=False)
+
+
+def _phase(run: Run) -> str:
+    return str(run["output"]["phase"]).replace("_", " ")
+
+
+def _sum(run: Run, name: str) -> int:
+    return sum(counts[name] for counts in run["report"]["collections"].values())

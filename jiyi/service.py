@@ -7,13 +7,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psutil
 
 from .client import JiyiClient
-from .processes import ProcessMemory, memory_of
 
 if TYPE_CHECKING:
     from deployments.config.described import Setting
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _POLL_S = 0.3
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8000
 _TAIL_LINES = 20
+_MIB = 1024 * 1024
 
 
 class BadSettings(Exception):
@@ -31,7 +32,17 @@ class BadSettings(Exception):
 
 
 class ServiceFailed(Exception):
-    """The service did not come up or go down; the message says where to look."""
+    """The service did not start or stop; the message says where to look."""
+
+
+@dataclass(frozen=True)
+class ProcessMemory:
+    """One process: what it is, and its memory in MiB: resident, and its proportional share of shared pages."""
+
+    pid: int
+    name: str
+    rss_mib: float
+    pss_mib: float
 
 
 def load_settings(home: Path | None, args: Mapping[str, Any] | None = None) -> "AppArgs":
@@ -80,20 +91,27 @@ def find(settings: "AppArgs") -> "Endpoint | None":
 
 
 def processes(settings: "AppArgs", endpoint: "Endpoint") -> list[ProcessMemory]:
-    """The supervisor and every process of its cluster, with their memory."""
+    """The supervisor and every process of its cluster that still lives, with their memory."""
     from deployments.host.cluster import members
 
-    return memory_of([psutil.Process(endpoint.pid), *members(settings.data_home)])
+    found = []
+    for process in (psutil.Process(endpoint.pid), *members(settings.data_home)):
+        try:
+            memory = process.memory_full_info()
+            found.append(ProcessMemory(process.pid, _name(process), memory.rss / _MIB, memory.pss / _MIB))
+        except (psutil.NoSuchProcess, psutil.ZombieProcess):
+            continue  # ended meanwhile
+    return found
 
 
 def prepare(settings: "AppArgs", model: str | None = None) -> None:
-    """Gets a model's weights ready, those that the service begins with where none is given; shows a progress bar."""
+    """Downloads and prepares a model's weights, by default those that the service starts with; shows a progress bar."""
     from deployments.builders.generations import settled
     from models.assets.prepare import prepare_model
 
     _configure_logs(settings)
-    for one in [model] if model else filter(None, (settled(settings).model, settings.aam.model)):
-        prepare_model(one, settings.model_cache)
+    for name in [model] if model else filter(None, (settled(settings).model, settings.aam.model)):
+        prepare_model(name, settings.model_cache)
 
 
 def start(
@@ -104,8 +122,7 @@ def start(
     Raises:
         ServiceFailed: It ended, or was not ready in time; the message ends with the last lines of its log.
     """
-    home = settings.data_home
-    logs = home / "logs"
+    logs = settings.log_folder
     logs.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (logs / "supervisor.log").open("ab") as log:
         process = subprocess.Popen(
@@ -173,6 +190,19 @@ def _configure_logs(settings: "AppArgs") -> None:
 
     settings.data_home.mkdir(parents=True, exist_ok=True, mode=0o700)
     configure_logs(settings.log_folder, "cli", settings.log_level)
+
+
+def _name(process: psutil.Process) -> str:
+    """What a person would call a process: Ray names its workers in their command line."""
+    command = process.cmdline()
+    if not command:
+        return process.name()
+    if command[0].startswith("ray::"):
+        return command[0].removeprefix("ray::")
+    for argument in command[1:4]:
+        if argument.startswith("deployments.") or argument.endswith(".py"):
+            return argument.rsplit("/", 1)[-1]
+    return process.name()
 
 
 def _tail(logs: Path) -> str:

@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from .conversations import Question
-from .processes import ProcessMemory
 from .replay import Replayed
+from .service import ProcessMemory
 
 if TYPE_CHECKING:
     from deployments.config.described import Setting

@@ -13,8 +13,7 @@ import pytest
 
 from deployments.host.cluster import free_ports
 from jiyi.client import JiyiClient
-from jiyi.processes import ProcessMemory
-from jiyi.service import find, load_settings, processes
+from jiyi.service import ProcessMemory, find, load_settings, processes
 
 _UP_S = 240
 

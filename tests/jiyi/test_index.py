@@ -135,7 +135,7 @@ def test_a_service_that_was_started_again_meanwhile_is_noticed(service: Service,
 
 def test_status_shows_the_last_run_or_that_there_was_none(service: Service) -> None:
     service.states = [None]
-    assert "Nothing was done" in _jiyi("status", "--url", service.url).output
+    assert "There was no run" in _jiyi("status", "--url", service.url).output
     service.states = [_run("rebuild", checked=4, mended=4)]
     assert MEMORIES in _jiyi("status", "--url", service.url).output
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import Progress
 from typer.testing import CliRunner, Result
 
-from jiyi import cli, reembed, runs
+from jiyi import cli, runs
 from jiyi.runs import RunLost
 
 
@@ -45,7 +45,7 @@ def _shown(run: Any) -> str:
     console = Console(width=200, record=True, quiet=True)
     console.quiet = False
     with console.capture() as capture:
-        console.print(reembed.show(run))
+        console.print(runs.show_reembedding(run))
     return capture.get()
 
 
@@ -54,14 +54,14 @@ def test_a_run_is_followed_through_its_phases_until_it_rests() -> None:
         _run("filling", "running", error="the store is away"), _run("verifying", "running"), _run("switched")
     )
     with Progress(disable=True) as progress:
-        ended = reembed.follow(client, _run("filling", "running"), progress)  # type: ignore[arg-type]
+        ended = runs.follow_reembedding(client, _run("filling", "running"), progress)  # type: ignore[arg-type]
         [task] = progress.tasks
     assert (ended["output"]["phase"], task.description, task.completed) == ("switched", "switched", 4)
 
 
 def test_another_run_in_its_place_is_said() -> None:
     with Progress(disable=True) as progress, pytest.raises(RunLost):
-        reembed.follow(Client(_run("filling", run_id="r2")), _run("filling", "running"), progress)  # type: ignore[arg-type]
+        runs.follow_reembedding(Client(_run("filling", run_id="r2")), _run("filling", "running"), progress)  # type: ignore[arg-type]
 
 
 def test_what_can_be_done_next_is_said() -> None:

@@ -111,4 +111,4 @@ def test_a_run_that_another_has_taken_the_place_of_is_exit_code_1() -> None:
     with Service(_run("running"), _run("running", run_id="other")) as service:
         result = CliRunner().invoke(cli.app, ["review", "--url", service.url])
     assert result.exit_code == 1
-    assert "another review" in result.output
+    assert "Another review" in result.output
