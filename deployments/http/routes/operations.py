@@ -15,8 +15,8 @@ from ...telemetry.replicas import Figures, add_up, ask, ask_all
 from ..support.services import Services, ServicesDep
 
 router = APIRouter(tags=["operations"])
-_REPORTS_S = 3.0
-"""For the reports of all ingress replicas, each of which gives its stores two seconds."""
+_REPORT_TIMEOUT_S = 3.0
+"""Timeout for the reports of all ingress replicas, each of which waits two seconds for its stores."""
 
 
 @router.get("/health/live")
@@ -27,7 +27,7 @@ async def live() -> dict[str, str]:
 
 @router.get("/health/ready")
 async def ready(services: ServicesDep) -> JSONResponse:
-    """200 where every part that a turn cannot do without answers, else 503 with the names of those that do not."""
+    """200 where all required stores and deployments answer, else 503 with the names of those that do not."""
     answers = await _ask_parts(services, only=services.required)
     down = sorted(name for name, figures in answers.items() if isinstance(figures, Unavailable))
     return JSONResponse({"status": "unavailable" if down else "ready", "down": down}, 503 if down else 200)
@@ -35,8 +35,9 @@ async def ready(services: ServicesDep) -> JSONResponse:
 
 @router.get("/health/detailed")
 async def detailed(services: ServicesDep) -> JSONResponse:
-    """Every part with its figures, those of several replicas added up; `degraded` where some part is down or stands in
-    for another.
+    """All stores and deployments with their figures, summed over replicas.
+
+    `degraded` where one of them is down or replaced by a fallback.
     """
     answers = await _ask_parts(services)
     parts = {
@@ -58,8 +59,8 @@ async def detailed(services: ServicesDep) -> JSONResponse:
 
 @router.get("/metrics")
 async def metrics(services: ServicesDep) -> Response:
-    """What every replica of the service counts, in Prometheus' text format; the names of 000 §9.2 with underscores."""
-    ingress = await ask(services.ingress, within_s=_REPORTS_S)
+    """The metrics of all replicas in Prometheus text format; the names of 000 §9.2, with underscores."""
+    ingress = await ask(services.ingress, within_s=_REPORT_TIMEOUT_S)
     parts = await ask_all(services.parts)
     text = render_metrics(
         [await services.report()] if isinstance(ingress, Unavailable) else ingress,
@@ -77,7 +78,7 @@ async def _live_model(services: Services) -> str | None:
 
 
 async def _ask_parts(services: Services, *, only: frozenset[str] | None = None) -> Mapping[str, Figures | Unavailable]:
-    """The figures of all parts, stores and deployments, or of some, by name."""
+    """The figures of all stores and deployments, or of those in `only`, by name."""
     answers, reports = await asyncio.gather(
         ask_all({name: probe for name, probe in services.probes.items() if only is None or name in only}),
         ask_all({name: probe for name, probe in services.parts.items() if only is None or name in only}),

@@ -112,7 +112,7 @@ class Services:
             await self.limiter.take(user_id=user_id)
 
     async def report(self) -> IngressReport:
-        """What this ingress replica counts, and how it reaches the stores."""
+        """The metrics of this ingress replica, and the figures of the stores as it sees them."""
         stores = await ask_all(self.probes)
         answers = {name: None if isinstance(figures, Unavailable) else figures for name, figures in stores.items()}
         return IngressReport(replica_name(), self.metrics.collect(), answers)
@@ -121,7 +121,7 @@ class Services:
         """A report of every ingress replica.
 
         Raises:
-            Unavailable: They do not answer.
+            Unavailable: The replicas do not answer.
         """
         return [await self.report()] if self.ingress_reports is None else await self.ingress_reports()
 

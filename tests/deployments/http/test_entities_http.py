@@ -19,7 +19,7 @@ async def send(http: httpx.AsyncClient, method: str, path: str, status: int = 20
 
 async def remember(http: httpx.AsyncClient, *names: str) -> list[str]:
     """Keeps names; returns the ids."""
-    return [(await send(http, "POST", "/entities", entity_value=one))["entity"]["entity_id"] for one in names]
+    return [(await send(http, "POST", "/entities", entity_value=name))["entity"]["entity_id"] for name in names]
 
 
 async def test_what_is_remembered_is_got_by_id_name_and_search(http: httpx.AsyncClient, services: Services) -> None:
@@ -29,7 +29,7 @@ async def test_what_is_remembered_is_got_by_id_name_and_search(http: httpx.Async
     assert (await send(http, "GET", f"/entities/{id_}"))["entity"] == kept
     assert (await send(http, "GET", "/entities/by-name", name="宏康ＨＣＩ"))["entity"] == kept
     found = await send(http, "POST", "/entities/search", query="宏康HCI 的保固")
-    assert [one["entity_id"] for one in found["results"]] == [id_]
+    assert [entity["entity_id"] for entity in found["results"]] == [id_]
     again = (await send(http, "POST", "/entities", entity_value="宏康HCI", attributes={"rack": 1}))["entity"]
     assert (again["entity_id"], again["mention_count"], again["attributes"]) == (id_, 2, {"floor": 3, "rack": 1})
 
@@ -46,7 +46,7 @@ async def test_junk_is_never_remembered(http: httpx.AsyncClient, name: str) -> N
 async def test_an_empty_search_lists_all_latest_first(http: httpx.AsyncClient) -> None:
     await remember(http, "AI-Box", "Qdrant", "AI-Box")
     found = await send(http, "POST", "/entities/search", query="")
-    assert [one["entity_value"] for one in found["results"]] == ["AI-Box", "Qdrant"]
+    assert [entity["entity_value"] for entity in found["results"]] == ["AI-Box", "Qdrant"]
     loaded = await send(http, "GET", "/entities/long-term")
     assert loaded["entities"]["Qdrant"]["type"] == "long_term"
 
@@ -57,7 +57,7 @@ async def test_aliases_are_given_found_refused_and_taken_back(http: httpx.AsyncC
     assert (named["entity"]["aliases"], len(named["change_ids"])) == (["愛盒"], 1)
     assert (await send(http, "GET", "/entities/by-name", name="愛盒"))["entity"]["entity_id"] == box
     mentions = (await send(http, "POST", "/entities/extract", text="愛盒壞了"))["mentions"]
-    assert [(one["text"], one["entity_id"]) for one in mentions] == [("愛盒", box)]
+    assert [(mention["text"], mention["entity_id"]) for mention in mentions] == [("愛盒", box)]
     refused = await send(http, "POST", "/entities/aliases", 409, entity="Qdrant", alias="愛盒")
     assert "alias" in refused["detail"]
     assert "AI-Box" in refused["detail"]
@@ -89,7 +89,7 @@ async def test_merge_split_rename_and_forget(http: httpx.AsyncClient) -> None:
 async def test_relations_are_stated_learned_and_followed(http: httpx.AsyncClient) -> None:
     await send(http, "POST", "/chat", message="王小明在台積電工作。", wait=True)
     found = await send(http, "GET", "/relations", entity="王小明")
-    by_type = {one["relation_type"]: one for one in found["results"]}
+    by_type = {relation["relation_type"]: relation for relation in found["results"]}
     assert set(by_type) == {"works_at", "mentioned_with"}
     stated = by_type["works_at"]
     assert "王小明在台積電工作。"[stated["evidence_start"] : stated["evidence_end"]] == "王小明在台積電工作"
@@ -98,7 +98,7 @@ async def test_relations_are_stated_learned_and_followed(http: httpx.AsyncClient
     )
     assert relation["relation"]["confidence"] == 0.9
     related = await send(http, "GET", f"/entities/{stated['target_entity_id']}/related")
-    assert [one["entity"]["entity_value"] for one in related["results"]] == ["王小明"]
+    assert [neighbour["entity"]["entity_value"] for neighbour in related["results"]] == ["王小明"]
     assert related["results"][0]["strength"] > 1
     await send(http, "DELETE", f"/relations/{relation['relation']['relation_id']}")
     await send(http, "POST", "/relations", 404, source="王小明", relation_type="likes", target="nobody")
@@ -110,14 +110,14 @@ async def test_an_agent_asks_before_it_answers_and_tells_afterwards(http: httpx.
     told = await send(
         http, "POST", "/chat/after", message="我們買了 AI-Box。", reply="恭喜！", turn_id="t1", session_id="s"
     )
-    assert [one["entity_value"] for one in told["results"]] == ["AI-Box"]
+    assert [entity["entity_value"] for entity in told["results"]] == ["AI-Box"]
     await send(http, "POST", "/chat/after", message="我們買了 AI-Box。", reply="恭喜！", turn_id="t1", session_id="s")
     asked = await send(http, "POST", "/chat/before", message="它多少錢？", session_id="s")
     assert asked["resolved_query"] == "AI-Box 多少錢？"
     assert "AI-Box" in asked["context"]
     assert asked["context"].startswith("用戶提到的相關實體")
     known = await send(http, "POST", "/chat/after", message="AI-Box 壞了", auto_learn=False)
-    assert [one["mention_count"] for one in known["results"]] == [1]
+    assert [entity["mention_count"] for entity in known["results"]] == [1]
 
 
 async def test_the_context_of_a_prompt_is_in_the_language_of_the_query(http: httpx.AsyncClient) -> None:
@@ -198,9 +198,9 @@ async def test_without_the_record_nothing_is_said_to_be_kept(
 async def test_a_reference_leads_to_the_entities_that_it_may_mean(http: httpx.AsyncClient) -> None:
     await send(http, "POST", "/chat", message="我在比較 Redis 和 Qdrant。", session_id="s1", wait=True)
     found = await send(http, "POST", "/entities/by-reference", word="它", session_id="s1")
-    assert {one["entity_value"] for one in found["results"]} == {"Redis", "Qdrant"}
+    assert {entity["entity_value"] for entity in found["results"]} == {"Redis", "Qdrant"}
     found = await send(http, "POST", "/entities/by-reference", word="後者", session_id="s1", limit=1)
-    assert [one["entity_value"] for one in found["results"]] == ["Qdrant"]
+    assert [entity["entity_value"] for entity in found["results"]] == ["Qdrant"]
     found = await send(http, "POST", "/entities/by-reference", word="它", session_id="s1", user_id="bob")
     assert found["results"] == []
     await send(http, "POST", "/entities/by-reference", 422, word="它", limit=0)

@@ -80,7 +80,7 @@ async def test_a_value_is_stored_once_found_and_listed(http: httpx.AsyncClient) 
     assert hit["parts"].keys() == {"relevance", "hotness", "recency"}
     assert 0 <= hit["final_score"] <= 1
     listed = (await http.get("/aam/entities", params={"user_id": "ann", "entity_type": "part_number"})).json()
-    assert [one["metadata"] for one in listed["results"]] == [{"room": 3}]
+    assert [memory["metadata"] for memory in listed["results"]] == [{"room": 3}]
     assert listed["next"] is None
     assert (await http.get("/aam/entities", params={"user_id": "bob"})).json()["results"] == []
 
@@ -90,7 +90,7 @@ async def test_a_conflict_is_foreseen_decided_shown_and_undone(http: httpx.Async
     await store(http, "喜歡喝黑咖啡", 0.6)
     body = {"user_id": "ann", "entity_type": "preference", "new_value": "平常愛喝拿鐵", "new_confidence": 0.9}
     foreseen = (await http.post("/memories/conflicts/detect", json=body)).json()
-    assert [(one["existing"]["entity_value"], one["resolution"]) for one in foreseen["conflicts"]] == [
+    assert [(conflict["existing"]["entity_value"], conflict["resolution"]) for conflict in foreseen["conflicts"]] == [
         ("喜歡喝黑咖啡", "overwrite")
     ]
     await store(http, "平常愛喝拿鐵", 0.9)
@@ -105,7 +105,7 @@ async def test_a_conflict_is_foreseen_decided_shown_and_undone(http: httpx.Async
     shown = (await http.get("/memories/conflicts", params={"user_id": "ann"})).json()
     [open_] = shown["open"]
     assert open_["memory"]["entity_value"] == "平常愛喝拿鐵"
-    assert [one["entity_value"] for one in open_["contradicts"]] == ["喜歡喝黑咖啡"]
+    assert [memory["entity_value"] for memory in open_["contradicts"]] == ["喜歡喝黑咖啡"]
 
 
 async def test_changes_are_listed_page_by_page_and_by_subject(http: httpx.AsyncClient, services: Services) -> None:
@@ -114,7 +114,7 @@ async def test_changes_are_listed_page_by_page_and_by_subject(http: httpx.AsyncC
         await http.post("/review/mark", json={"user_id": "ann", "id": id_, "reason": "old"})
     page = (await http.get("/changes", params={"user_id": "ann", "limit": 2})).json()
     rest = (await http.get("/changes", params={"user_id": "ann", "limit": 2, "before": page["next"]})).json()
-    assert [one["subjects"] for one in (*page["results"], *rest["results"])] == [[one] for one in reversed(ids)]
+    assert [change["subjects"] for change in (*page["results"], *rest["results"])] == [[id_] for id_ in reversed(ids)]
     assert rest["next"] is None
     of_one = (await http.get("/changes", params={"user_id": "ann", "subject": ids[1], "kind": "review"})).json()
     assert len(of_one["results"]) == 1
@@ -126,7 +126,7 @@ async def test_without_an_id_the_latest_change_is_undone(http: httpx.AsyncClient
     await http.post("/review/archive", json={"user_id": "ann", "id": id_})
     assert (await http.post("/changes/undo", json={"user_id": "ann"})).status_code == 200
     async with services.record.reading(user_id="ann") as unit:
-        assert [one.status for one in await unit.entities.get([id_])] == ["active"]
+        assert [entity.status for entity in await unit.entities.get([id_])] == ["active"]
     nothing = await http.post("/changes/undo", json={"user_id": "ann"})
     assert (nothing.status_code, "change_id" in nothing.json()["detail"]) == (404, True)
 
@@ -147,11 +147,11 @@ async def test_archived_entities_are_out_of_search_and_resolution_and_come_back_
     assert (archived.json()["item"]["status"], archived.json()["change"]["kind"]) == ("archived", "archive")
     assert await found() == []
     listed = (await http.get("/review", params={"user_id": "ann", "status": "archived"})).json()
-    assert [one["entity_value"] for one in listed["results"]] == ["RM05-008"]
+    assert [memory["entity_value"] for memory in listed["results"]] == ["RM05-008"]
     await says("RM05-008 又壞了。")
     assert await found() == ["RM05-008"]
     changes = (await http.get("/changes", params={"user_id": "ann"})).json()["results"]
-    assert [(one["kind"], one["actor"]) for one in changes] == [("restore", "system"), ("archive", "user")]
+    assert [(change["kind"], change["actor"]) for change in changes] == [("restore", "system"), ("archive", "user")]
 
 
 async def test_marked_entities_wait_in_review_and_are_found_as_before(
@@ -161,7 +161,7 @@ async def test_marked_entities_wait_in_review_and_are_found_as_before(
     marked = (await http.post("/review/mark", json={"user_id": "ann", "id": id_, "reason": "old"})).json()
     assert (marked["item"]["status"], marked["item"]["review_reason"]) == ("review", "old")
     listed = (await http.get("/review", params={"user_id": "ann"})).json()
-    assert [one["entity_id"] for one in listed["results"]] == [id_]
+    assert [entity["entity_id"] for entity in listed["results"]] == [id_]
     found = (await http.post("/search", json={"user_id": "ann", "query": "宏康 HCI", "kinds": ["entity"]})).json()
     assert [hit["id"] for hit in found["results"]] == [id_]
     restored = (await http.post("/review/restore", json={"user_id": "ann", "id": id_})).json()
@@ -185,11 +185,11 @@ async def test_a_review_runs_by_command_dry_or_not(http: httpx.AsyncClient, serv
     id_ = await cold_entity(services)
     dry = await reviewed(http, user_id="ann", dry_run=True)
     assert (dry["output"]["archived"], dry["input"]["dry_run"]) == (1, True)
-    assert [one["item_id"] for one in dry["output"]["items"]] == [id_]
+    assert [item["item_id"] for item in dry["output"]["items"]] == [id_]
     real = await reviewed(http)
     assert (real["state"], real["done"], real["output"]["archived"]) == ("done", 1, 1)
     async with services.record.reading(user_id="ann") as unit:
-        assert [one.status for one in await unit.entities.get([id_])] == ["archived"]
+        assert [entity.status for entity in await unit.entities.get([id_])] == ["archived"]
 
 
 @pytest.mark.parametrize(

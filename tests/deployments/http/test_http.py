@@ -126,9 +126,9 @@ async def test_embeddings_look_as_openai_s_clients_expect(http: httpx.AsyncClien
 
 
 async def test_one_text_and_a_list_of_it_are_encoded_alike(http: httpx.AsyncClient) -> None:
-    one = await _post(http, "/v1/embeddings", input="記憶", input_type="passage")
+    single = await _post(http, "/v1/embeddings", input="記憶", input_type="passage")
     many = await _post(http, "/v1/embeddings", input=["記憶"], input_type="passage")
-    assert one["data"] == many["data"]
+    assert single["data"] == many["data"]
 
 
 async def test_the_metrics_have_the_names_of_the_specification(http: httpx.AsyncClient) -> None:
@@ -217,7 +217,7 @@ async def test_an_open_reference_is_asked_about_in_every_way_of_asking(http: htt
     await _post(http, "/chat", **said, message="We run Grafana and Jenkins.", wait=True)
     asked = await _post(http, "/resolve", **said, query="Which port does it use?")
     assert asked["clarification"]["question"] == "By “it”, do you mean Grafana or Jenkins?"
-    assert [one["text"] for one in asked["clarification"]["options"]] == ["Grafana", "Jenkins"]
+    assert [option["text"] for option in asked["clarification"]["options"]] == ["Grafana", "Jenkins"]
     names = [name for name, _ in await _events(http, **said, message="Which port does it use?")]
     assert names[:3] == ["resolution", "clarification", "sources"]
     reply = await _post(http, "/chat", **said, message="Which port does it use?")

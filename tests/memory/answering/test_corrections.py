@@ -40,7 +40,7 @@ async def test_a_correction_that_changed_nothing_is_never_quoted(text: str) -> N
     "text", ["我是說他昨天辭職了", "No, it's broken since May.", "No, I live in Berlin.", "不是，他還沒來"]
 )
 async def test_a_statement_that_contradicts_is(text: str) -> None:
-    assert [one.id for one in (await asked("怎麼樣？", said(text))).sources] == [text]
+    assert [source.id for source in (await asked("怎麼樣？", said(text))).sources] == [text]
 
 
 async def test_a_corrected_question_states_nothing() -> None:
@@ -60,7 +60,7 @@ async def test_a_corrected_statement_is_quoted_as_it_was_meant_and_no_longer_as_
     question: str, first: str, correction: str, meant: str
 ) -> None:
     answer = await asked(question, said(first), said(correction, minute=1, resolved=meant))
-    assert [one.id for one in answer.sources] == [correction]
+    assert [source.id for source in answer.sources] == [correction]
     assert meant in answer.text
     assert first not in answer.text
 
@@ -71,11 +71,11 @@ async def test_of_two_corrections_the_last_holds() -> None:
         said("不是，我是說一樓。", minute=1, resolved="鑰匙放在一樓。"),
         said("不對，是三樓。", minute=2, resolved="鑰匙放在三樓。"),
     )
-    assert [one.id for one in (await asked("鑰匙在哪裡？", *hits)).sources] == ["不對，是三樓。"]
+    assert [source.id for source in (await asked("鑰匙在哪裡？", *hits)).sources] == ["不對，是三樓。"]
 
 
 async def test_what_was_said_elsewhere_or_afterwards_is_not_taken_back() -> None:
     correction = said("不是，我是說一樓。", minute=1, resolved="鑰匙放在一樓。")
     elsewhere, afterwards = said("鑰匙放在二樓。", session="t"), said("鑰匙放在三樓。", minute=2)
     answer = await asked("鑰匙在哪裡？", correction, elsewhere, afterwards)
-    assert {one.id for one in answer.sources} == {correction.id, elsewhere.id, afterwards.id}
+    assert {source.id for source in answer.sources} == {correction.id, elsewhere.id, afterwards.id}

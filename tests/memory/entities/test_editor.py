@@ -1,4 +1,4 @@
-"""Aliases, renaming, merging, splitting, forgetting: what they leave adds up, and undoing them puts all of it back."""
+"""Aliases, renaming, merging, splitting, deleting: the counts still add up, and undo restores every row."""
 
 import asyncio
 from collections.abc import Sequence
@@ -37,14 +37,14 @@ SENTENCES = (
 )
 
 
-class House:
-    """A record with a learner over it, and what tests do with them most."""
+class EntityWorld:
+    """A record with a learner and an editor."""
 
     def __init__(self) -> None:
         self.record = InMemoryRecord()
         self.said = 0
         self.clock = AT
-        self.service = EntityEditor(record=self.record, on_change=lambda _: None, now=lambda: self.clock)
+        self.editor = EntityEditor(record=self.record, on_change=lambda _: None, now=lambda: self.clock)
 
     async def say(self, *texts: str) -> None:
         encoder = BatchedEncoder(FakeEncoderEngine(dimension=8))
@@ -78,204 +78,212 @@ class House:
         async with self.record.reading(user_id=USER) as unit:
             entities = await unit.entities.page(limit=1000)
             memories = await unit.memories.page(limit=1000)
-            ids = {one.relation_id for e in entities for one in await unit.relations.of(e.entity_id, limit=1000)}
+            ids = {
+                relation.relation_id for e in entities for relation in await unit.relations.of(e.entity_id, limit=1000)
+            }
             return entities, memories, await unit.relations.get(sorted(ids))
 
     async def state(self) -> Any:
         """All rows but their versions, which count how often they were written."""
         entities, memories, relations = await self.rows()
-        return [one.model_copy(update={"version": 0}) for one in entities], memories, relations
+        return [entity.model_copy(update={"version": 0}) for entity in entities], memories, relations
 
     async def undo(self, change_id: str) -> None:
         await undo(self.record, change_id, user_id=USER, at=self.clock)
 
 
 def living(entities: Sequence[Entity]) -> list[Entity]:
-    return [one for one in entities if one.status is not EntityStatus.ARCHIVED]
+    return [entity for entity in entities if entity.status is not EntityStatus.ARCHIVED]
 
 
-async def consistent(house: House) -> None:
+async def consistent(world: EntityWorld) -> None:
     """Whatever was done: links and relations lead to what is there, no name is two entities', no relation is a loop."""
-    entities, memories, relations = await house.rows()
-    there = {one.entity_id for one in living(entities)}
+    entities, memories, relations = await world.rows()
+    there = {entity.entity_id for entity in living(entities)}
     assert {id_ for memory in memories for id_ in memory.entity_ids} <= there
-    for one in relations:
-        assert {one.source_entity_id, one.target_entity_id} <= there
-        assert one.source_entity_id != one.target_entity_id
-    names = [name for one in living(entities) for name in {one.normalised_value, *map(str.casefold, one.aliases)}]
+    for relation in relations:
+        assert {relation.source_entity_id, relation.target_entity_id} <= there
+        assert relation.source_entity_id != relation.target_entity_id
+    names = [
+        name for entity in living(entities) for name in {entity.normalised_value, *map(str.casefold, entity.aliases)}
+    ]
     assert len(names) == len(set(names))
 
 
 async def test_an_alias_leads_to_the_entity_in_text_in_search_and_by_name() -> None:
-    house = House()
-    await house.say("宏康 HCI 在三樓。")
-    entity, change = await house.service.add_alias((await house.entity("宏康 HCI")).entity_id, "Hongkang", user_id=USER)
+    world = EntityWorld()
+    await world.say("宏康 HCI 在三樓。")
+    entity, change = await world.editor.add_alias((await world.entity("宏康 HCI")).entity_id, "Hongkang", user_id=USER)
     assert (entity.aliases, change is not None) == (("Hongkang",), True)
-    await house.say("Hongkang 又壞了。")
-    assert (await house.entity("hongkang")).mention_count == 2
-    async with house.record.reading(user_id=USER) as unit:
-        assert [one.entity_value for one in await unit.entities.found_in("ask ＨＯＮＧＫＡＮＧ today")] == ["宏康 HCI"]
+    await world.say("Hongkang 又壞了。")
+    assert (await world.entity("hongkang")).mention_count == 2
+    async with world.record.reading(user_id=USER) as unit:
+        assert [entity.entity_value for entity in await unit.entities.found_in("ask ＨＯＮＧＫＡＮＧ today")] == [
+            "宏康 HCI"
+        ]
 
 
 async def test_widths_and_scripts_need_no_alias() -> None:
-    house = House()
-    await house.say("宏康 HCI 在三樓。", "宏康HCI 很快。", "宏康　ＨＣＩ 很貴。")
-    entity = await house.entity("宏康 HCI")
+    world = EntityWorld()
+    await world.say("宏康 HCI 在三樓。", "宏康HCI 很快。", "宏康　ＨＣＩ 很貴。")
+    entity = await world.entity("宏康 HCI")
     assert entity.mention_count == 3
-    assert await house.service.add_alias(entity.entity_id, "宏康ＨＣＩ", user_id=USER) == (entity, None)
+    assert await world.editor.add_alias(entity.entity_id, "宏康ＨＣＩ", user_id=USER) == (entity, None)
 
 
 async def test_an_alias_belongs_to_one_entity() -> None:
-    house = House()
-    await house.say("AI-Box 和 Qdrant 都壞了。")
-    box, qdrant = await house.entity("AI-Box"), await house.entity("Qdrant")
-    await house.service.add_alias(box.entity_id, "盒子", user_id=USER)
+    world = EntityWorld()
+    await world.say("AI-Box 和 Qdrant 都壞了。")
+    box, qdrant = await world.entity("AI-Box"), await world.entity("Qdrant")
+    await world.editor.add_alias(box.entity_id, "盒子", user_id=USER)
     with pytest.raises(Conflict, match="AI-Box"):
-        await house.service.add_alias(qdrant.entity_id, "盒子", user_id=USER)
+        await world.editor.add_alias(qdrant.entity_id, "盒子", user_id=USER)
     with pytest.raises(Conflict, match="Qdrant"):
-        await house.service.add_alias(box.entity_id, "ＱＤＲＡＮＴ", user_id=USER)
+        await world.editor.add_alias(box.entity_id, "ＱＤＲＡＮＴ", user_id=USER)
     with pytest.raises(Conflict, match="AI-Box"):
-        await house.service.edit(qdrant.entity_id, name="盒子", user_id=USER)
-    await house.service.remove_alias(box.entity_id, "盒子", user_id=USER)
-    await house.service.add_alias(qdrant.entity_id, "盒子", user_id=USER)
+        await world.editor.edit(qdrant.entity_id, name="盒子", user_id=USER)
+    await world.editor.remove_alias(box.entity_id, "盒子", user_id=USER)
+    await world.editor.add_alias(qdrant.entity_id, "盒子", user_id=USER)
 
 
 @pytest.mark.parametrize("alias", ["", "   ", "。。。", "x" * 300])
 async def test_what_is_no_name_is_no_alias(alias: str) -> None:
-    house = House()
-    await house.say("AI-Box 壞了。")
+    world = EntityWorld()
+    await world.say("AI-Box 壞了。")
     with pytest.raises(InvalidField) as refused:
-        await house.service.add_alias((await house.entity("AI-Box")).entity_id, alias, user_id=USER)
+        await world.editor.add_alias((await world.entity("AI-Box")).entity_id, alias, user_id=USER)
     assert refused.value.field == "alias"
 
 
 async def test_unknown_and_archived_entities_cannot_be_changed() -> None:
-    house = House()
-    await house.say("AI-Box 和 Qdrant 都壞了。")
-    box, qdrant = await house.entity("AI-Box"), await house.entity("Qdrant")
+    world = EntityWorld()
+    await world.say("AI-Box 和 Qdrant 都壞了。")
+    box, qdrant = await world.entity("AI-Box"), await world.entity("Qdrant")
     with pytest.raises(NotFound, match="into"):
-        await house.service.merge("nobody", box.entity_id, user_id=USER)
-    await house.service.merge(box.entity_id, qdrant.entity_id, user_id=USER)
+        await world.editor.merge("nobody", box.entity_id, user_id=USER)
+    await world.editor.merge(box.entity_id, qdrant.entity_id, user_id=USER)
     with pytest.raises(Conflict, match="merged"):
-        await house.service.merge(box.entity_id, qdrant.entity_id, user_id=USER)
+        await world.editor.merge(box.entity_id, qdrant.entity_id, user_id=USER)
     with pytest.raises(InvalidField, match="itself"):
-        await house.service.merge(box.entity_id, box.entity_id, user_id=USER)
+        await world.editor.merge(box.entity_id, box.entity_id, user_id=USER)
 
 
 async def test_a_renamed_entity_is_found_by_both_names() -> None:
-    house = House()
-    await house.say("AI-Box 壞了。")
-    box = await house.entity("AI-Box")
-    renamed, [change] = await house.service.edit(box.entity_id, name="愛盒", user_id=USER)
+    world = EntityWorld()
+    await world.say("AI-Box 壞了。")
+    box = await world.entity("AI-Box")
+    renamed, [change] = await world.editor.edit(box.entity_id, name="愛盒", user_id=USER)
     assert (renamed.entity_value, renamed.aliases) == ("愛盒", ("AI-Box",))
-    await house.say("AI-Box 又壞了。", "愛盒修好了。")
-    assert (await house.entity("ai-box")).mention_count == (await house.entity("愛盒")).mention_count == 3
-    await house.undo(change.change_id)
-    assert (await house.entity("AI-Box")).entity_value == "AI-Box"
-    assert (await house.entity("AI-Box")).mention_count == 3
+    await world.say("AI-Box 又壞了。", "愛盒修好了。")
+    assert (await world.entity("ai-box")).mention_count == (await world.entity("愛盒")).mention_count == 3
+    await world.undo(change.change_id)
+    assert (await world.entity("AI-Box")).entity_value == "AI-Box"
+    assert (await world.entity("AI-Box")).mention_count == 3
 
 
 async def test_a_name_that_an_entity_lost_is_another_entity_when_it_is_said_again() -> None:
-    house = House()
-    await house.say("AI-Box 壞了。")
-    box = await house.entity("AI-Box")
-    await house.service.edit(box.entity_id, name="愛盒", user_id=USER)
-    await house.service.remove_alias(box.entity_id, "AI-Box", user_id=USER)
-    await house.say("RM05-008 的 AI-Box 到了。", "AI-Box 好了。")
-    other = await house.entity("AI-Box")
+    world = EntityWorld()
+    await world.say("AI-Box 壞了。")
+    box = await world.entity("AI-Box")
+    await world.editor.edit(box.entity_id, name="愛盒", user_id=USER)
+    await world.editor.remove_alias(box.entity_id, "AI-Box", user_id=USER)
+    await world.say("RM05-008 的 AI-Box 到了。", "AI-Box 好了。")
+    other = await world.entity("AI-Box")
     assert other.entity_id != box.entity_id
-    assert ((await house.entity("愛盒")).mention_count, other.mention_count) == (1, 2)
+    assert ((await world.entity("愛盒")).mention_count, other.mention_count) == (1, 2)
 
 
 async def test_merging_moves_counts_links_and_relations() -> None:
-    house = House()
-    await house.say("王小明在台積電工作。", "TSMC 很大。", "王小明在 TSMC 上班。")
-    chips, tsmc = await house.entity("台積電"), await house.entity("TSMC")
-    merged, _ = await house.service.merge(chips.entity_id, tsmc.entity_id, user_id=USER)
+    world = EntityWorld()
+    await world.say("王小明在台積電工作。", "TSMC 很大。", "王小明在 TSMC 上班。")
+    chips, tsmc = await world.entity("台積電"), await world.entity("TSMC")
+    merged, _ = await world.editor.merge(chips.entity_id, tsmc.entity_id, user_id=USER)
     assert (merged.mention_count, merged.aliases) == (3, ("TSMC",))
-    related = await house.service.get_related((await house.entity("王小明")).entity_id, user_id=USER)
-    assert [one.entity.entity_value for one in related] == ["台積電"]
-    assert {one.relation_type for one in related[0].relations} == {"works_at", "mentioned_with"}
-    await consistent(house)
-    await house.say("TSMC 漲了。")
-    assert (await house.entity("TSMC")).entity_id == chips.entity_id
-    assert (await house.entity("TSMC")).mention_count == 4
+    related = await world.editor.get_related((await world.entity("王小明")).entity_id, user_id=USER)
+    assert [neighbour.entity.entity_value for neighbour in related] == ["台積電"]
+    assert {relation.relation_type for relation in related[0].relations} == {"works_at", "mentioned_with"}
+    await consistent(world)
+    await world.say("TSMC 漲了。")
+    assert (await world.entity("TSMC")).entity_id == chips.entity_id
+    assert (await world.entity("TSMC")).mention_count == 4
 
 
 async def test_what_is_said_after_a_merge_survives_its_undoing() -> None:
-    house = House()
-    await house.say("王小明在台積電工作。", "王小明在 TSMC 上班。")
-    chips, tsmc = await house.entity("台積電"), await house.entity("TSMC")
-    _, change = await house.service.merge(chips.entity_id, tsmc.entity_id, user_id=USER)
-    await house.say("王小明和台積電都很忙。", "台積電又叫護國神山。")
-    await house.undo(change.change_id)
-    chips = await house.entity("台積電")
+    world = EntityWorld()
+    await world.say("王小明在台積電工作。", "王小明在 TSMC 上班。")
+    chips, tsmc = await world.entity("台積電"), await world.entity("TSMC")
+    _, change = await world.editor.merge(chips.entity_id, tsmc.entity_id, user_id=USER)
+    await world.say("王小明和台積電都很忙。", "台積電又叫護國神山。")
+    await world.undo(change.change_id)
+    chips = await world.entity("台積電")
     assert (chips.mention_count, chips.aliases) == (3, ("護國神山",))
-    assert (await house.entity("TSMC")).mention_count == 1
-    await consistent(house)
+    assert (await world.entity("TSMC")).mention_count == 1
+    await consistent(world)
 
 
 async def test_splitting_takes_the_mentions_under_a_name_along() -> None:
-    house = House()
-    await house.say("小王住在台北。", "小王在台積電工作。")
-    wang = await house.entity("小王")
-    await house.service.add_alias(wang.entity_id, "王經理", user_id=USER)
-    await house.say("王經理在聯發科工作。", "王經理和小王都來了。")
-    created, change = await house.service.split(wang.entity_id, names=["王經理"], user_id=USER)
-    rest = await house.entity("小王")
+    world = EntityWorld()
+    await world.say("小王住在台北。", "小王在台積電工作。")
+    wang = await world.entity("小王")
+    await world.editor.add_alias(wang.entity_id, "王經理", user_id=USER)
+    await world.say("王經理在聯發科工作。", "王經理和小王都來了。")
+    created, change = await world.editor.split(wang.entity_id, names=["王經理"], user_id=USER)
+    rest = await world.entity("小王")
     assert (rest.mention_count, created.mention_count) == (3, 2)
     assert (rest.aliases, created.entity_value) == ((), "王經理")
-    employers = {one.entity.entity_value for one in await house.service.get_related(created.entity_id, user_id=USER)}
+    employers = {
+        neighbour.entity.entity_value for neighbour in await world.editor.get_related(created.entity_id, user_id=USER)
+    }
     assert "聯發科" in employers
     assert "台北" not in employers
-    await consistent(house)
-    await house.undo(change.change_id)
-    assert (await house.entity("王經理")).entity_id == wang.entity_id
-    assert (await house.entity("王經理")).mention_count == 5
+    await consistent(world)
+    await world.undo(change.change_id)
+    assert (await world.entity("王經理")).entity_id == wang.entity_id
+    assert (await world.entity("王經理")).mention_count == 5
 
 
 async def test_what_was_said_of_a_split_off_entity_since_is_joined_again_by_merging() -> None:
-    house = House()
-    await house.say("小王住在台北。")
-    wang = (await house.entity("小王")).entity_id
-    await house.service.add_alias(wang, "王經理", user_id=USER)
-    await house.say("王經理來了。")
-    created, change = await house.service.split(wang, names=["王經理"], user_id=USER)
-    await house.say("王經理走了。")
-    assert (await house.entity("王經理")).entity_id == created.entity_id
+    world = EntityWorld()
+    await world.say("小王住在台北。")
+    wang = (await world.entity("小王")).entity_id
+    await world.editor.add_alias(wang, "王經理", user_id=USER)
+    await world.say("王經理來了。")
+    created, change = await world.editor.split(wang, names=["王經理"], user_id=USER)
+    await world.say("王經理走了。")
+    assert (await world.entity("王經理")).entity_id == created.entity_id
     with pytest.raises(Conflict, match="mention_count"):
-        await house.undo(change.change_id)
-    merged, _ = await house.service.merge(wang, created.entity_id, user_id=USER)
+        await world.undo(change.change_id)
+    merged, _ = await world.editor.merge(wang, created.entity_id, user_id=USER)
     assert (merged.mention_count, merged.aliases) == (3, ("王經理",))
 
 
 async def test_two_people_of_one_name_are_split_by_what_was_said_of_them() -> None:
-    house = House()
-    await house.say("小王住在台北。", "小王在聯發科工作。")
-    wang = await house.entity("小王")
-    _, memories, _ = await house.rows()
+    world = EntityWorld()
+    await world.say("小王住在台北。", "小王在聯發科工作。")
+    wang = await world.entity("小王")
+    _, memories, _ = await world.rows()
     other = next(memory for memory in memories if "聯發科" in memory.text)
-    created, _ = await house.service.split(
+    created, _ = await world.editor.split(
         wang.entity_id, memory_ids=[other.memory_id], name="小王（聯發科）", user_id=USER
     )
-    assert (created.mention_count, (await house.entity("小王")).mention_count) == (1, 1)
-    await consistent(house)
+    assert (created.mention_count, (await world.entity("小王")).mention_count) == (1, 1)
+    await consistent(world)
 
 
 async def test_a_split_after_a_merge_brings_the_old_entity_back() -> None:
-    house = House()
-    await house.say("AI-Box 到了。", "Qdrant 壞了。", "Qdrant 好了。")
-    box, qdrant = await house.entity("AI-Box"), await house.entity("Qdrant")
-    await house.service.merge(box.entity_id, qdrant.entity_id, user_id=USER)
-    back, _ = await house.service.split(box.entity_id, names=["Qdrant"], user_id=USER)
+    world = EntityWorld()
+    await world.say("AI-Box 到了。", "Qdrant 壞了。", "Qdrant 好了。")
+    box, qdrant = await world.entity("AI-Box"), await world.entity("Qdrant")
+    await world.editor.merge(box.entity_id, qdrant.entity_id, user_id=USER)
+    back, _ = await world.editor.split(box.entity_id, names=["Qdrant"], user_id=USER)
     assert (back.entity_id, back.mention_count) == (qdrant.entity_id, 2)
-    assert (await house.entity("AI-Box")).mention_count == 1
+    assert (await world.entity("AI-Box")).mention_count == 1
 
 
 async def test_a_split_names_what_it_cannot_take() -> None:
-    house = House()
-    await house.say("AI-Box 到了。")
-    box = (await house.entity("AI-Box")).entity_id
+    world = EntityWorld()
+    await world.say("AI-Box 到了。")
+    box = (await world.entity("AI-Box")).entity_id
     splits: list[tuple[dict[str, Any], str]] = [
         ({"names": ["Nobody"]}, "names"),
         ({"memory_ids": ["none"], "name": "X1"}, "memory_ids"),
@@ -284,49 +292,49 @@ async def test_a_split_names_what_it_cannot_take() -> None:
     ]
     for wrong, field in splits:
         with pytest.raises(InvalidField) as refused:
-            await house.service.split(box, user_id=USER, **wrong)
+            await world.editor.split(box, user_id=USER, **wrong)
         assert refused.value.field == field
 
 
 async def test_forgetting_an_entity_leaves_the_memories_and_can_be_undone() -> None:
-    house = House()
-    await house.say("王小明在台積電工作。")
-    before = await house.state()
-    change = await house.service.delete((await house.entity("王小明")).entity_id, user_id=USER)
-    entities, memories, relations = await house.rows()
-    assert "王小明" not in {one.entity_value for one in entities}
+    world = EntityWorld()
+    await world.say("王小明在台積電工作。")
+    before = await world.state()
+    change = await world.editor.delete((await world.entity("王小明")).entity_id, user_id=USER)
+    entities, memories, relations = await world.rows()
+    assert "王小明" not in {entity.entity_value for entity in entities}
     assert (len(memories), relations) == (1, [])
-    await consistent(house)
-    await house.undo(change.change_id)
-    assert await house.state() == before
+    await consistent(world)
+    await world.undo(change.change_id)
+    assert await world.state() == before
 
 
 async def test_relations_can_be_stated_and_taken_back() -> None:
-    house = House()
-    await house.say("AI-Box 到了。", "Qdrant 壞了。")
-    box, qdrant = (await house.entity("AI-Box")).entity_id, (await house.entity("Qdrant")).entity_id
-    relation, _ = await house.service.add_relation(box, "runs on", qdrant, user_id=USER, description="從一開始")
-    assert [one.relation_id for one in await house.service.list_relations(qdrant, user_id=USER)] == [
+    world = EntityWorld()
+    await world.say("AI-Box 到了。", "Qdrant 壞了。")
+    box, qdrant = (await world.entity("AI-Box")).entity_id, (await world.entity("Qdrant")).entity_id
+    relation, _ = await world.editor.add_relation(box, "runs on", qdrant, user_id=USER, description="從一開始")
+    assert [relation.relation_id for relation in await world.editor.list_relations(qdrant, user_id=USER)] == [
         relation.relation_id
     ]
     with pytest.raises(InvalidField):
-        await house.service.add_relation(box, "runs on", box, user_id=USER)
-    change = await house.service.delete_relation(relation.relation_id, user_id=USER)
-    assert await house.service.list_relations(box, user_id=USER) == []
-    await house.undo(change.change_id)
-    assert await house.service.list_relations(box, user_id=USER) == [relation]
+        await world.editor.add_relation(box, "runs on", box, user_id=USER)
+    change = await world.editor.delete_relation(relation.relation_id, user_id=USER)
+    assert await world.editor.list_relations(box, user_id=USER) == []
+    await world.undo(change.change_id)
+    assert await world.editor.list_relations(box, user_id=USER) == [relation]
     with pytest.raises(NotFound):
-        await house.service.delete_relation("nothing", user_id=USER)
+        await world.editor.delete_relation("nothing", user_id=USER)
 
 
-_sentence = st.tuples(st.sampled_from(SENTENCES), st.permutations(NAMES)).map(lambda one: one[0].format(*one[1]))
+_sentence = st.tuples(st.sampled_from(SENTENCES), st.permutations(NAMES)).map(lambda parts: parts[0].format(*parts[1]))
 _conversation = st.lists(_sentence, min_size=2, max_size=8)
 _deed = st.tuples(st.sampled_from(("merge", "alias", "rename", "forget", "split")), st.permutations(NAMES))
 
 
-async def _do(house: House, what: str, names: Sequence[str]) -> str | None:
+async def _do(world: EntityWorld, what: str, names: Sequence[str]) -> str | None:
     """Does it where it can be done; the id of the change."""
-    async with house.record.reading(user_id=USER) as unit:
+    async with world.record.reading(user_id=USER) as unit:
         found = [await unit.entities.get_by_value(name) for name in names[:2]]
     first, second = found
     if first is None:
@@ -337,17 +345,17 @@ async def _do(house: House, what: str, names: Sequence[str]) -> str | None:
                 return (
                     None
                     if second is None
-                    else (await house.service.merge(first.entity_id, second.entity_id, user_id=USER))[1].change_id
+                    else (await world.editor.merge(first.entity_id, second.entity_id, user_id=USER))[1].change_id
                 )
             case "alias":
-                _, change = await house.service.add_alias(first.entity_id, "第二個名字 " + names[0], user_id=USER)
+                _, change = await world.editor.add_alias(first.entity_id, "第二個名字 " + names[0], user_id=USER)
             case "rename":
-                changes = (await house.service.edit(first.entity_id, name="新 " + names[0], user_id=USER))[1]
+                changes = (await world.editor.edit(first.entity_id, name="新 " + names[0], user_id=USER))[1]
                 change = changes[0] if changes else None
             case "split":
-                _, change = await house.service.split(first.entity_id, names=first.aliases[:1], user_id=USER)
+                _, change = await world.editor.split(first.entity_id, names=first.aliases[:1], user_id=USER)
             case _:
-                change = await house.service.delete(first.entity_id, user_id=USER)
+                change = await world.editor.delete(first.entity_id, user_id=USER)
     except BadRequest:
         return None
     return change.change_id if change else None
@@ -357,19 +365,19 @@ async def _do(house: House, what: str, names: Sequence[str]) -> str | None:
 @given(said=_conversation, deeds=st.lists(_deed, min_size=1, max_size=5))
 def test_undoing_in_reverse_puts_every_row_back(said: list[str], deeds: list[tuple[str, list[str]]]) -> None:
     async def play() -> None:
-        house = House()
-        await house.say(*said)
-        states, changes = [await house.state()], []
+        world = EntityWorld()
+        await world.say(*said)
+        states, changes = [await world.state()], []
         for what, names in deeds:
-            change = await _do(house, what, names)
+            change = await _do(world, what, names)
             if change is not None:
                 changes.append(change)
-                await consistent(house)
-                states.append(await house.state())
+                await consistent(world)
+                states.append(await world.state())
         for change in reversed(changes):
             states.pop()
-            await house.undo(change)
-            assert await house.state() == states[-1]
+            await world.undo(change)
+            assert await world.state() == states[-1]
 
     asyncio.run(play())
 
@@ -380,16 +388,16 @@ def test_no_mention_is_lost_or_doubled_whatever_is_merged_and_split(
     said: list[str], later: list[str], deeds: list[tuple[str, list[str]]]
 ) -> None:
     async def play() -> None:
-        plain, house = House(), House()
+        plain, world = EntityWorld(), EntityWorld()
         await plain.say(*said)
         await plain.say(*later)
-        await house.say(*said)
+        await world.say(*said)
         for what, names in deeds:
             if what != "forget":
-                await _do(house, what, names)
-        await house.say(*later)
-        await consistent(house)
-        expected = sum(one.mention_count for one in living((await plain.rows())[0]))
-        assert sum(one.mention_count for one in living((await house.rows())[0])) == expected
+                await _do(world, what, names)
+        await world.say(*later)
+        await consistent(world)
+        expected = sum(entity.mention_count for entity in living((await plain.rows())[0]))
+        assert sum(entity.mention_count for entity in living((await world.rows())[0])) == expected
 
     asyncio.run(play())

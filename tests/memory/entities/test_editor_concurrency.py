@@ -68,13 +68,13 @@ async def test_64_turns_and_merges_at_once_count_every_mention_once(tmp_path: Pa
     async with record.reading(user_id="ann") as unit:
         entities = await unit.entities.page(limit=1000)
         memories = await unit.memories.page(limit=1000)
-    living = [one for one in entities if one.status is EntityStatus.ACTIVE and one.mention_count]
-    names = [name for one in living for name in {one.normalised_value, *map(str.casefold, one.aliases)}]
+    living = [entity for entity in entities if entity.status is EntityStatus.ACTIVE and entity.mention_count]
+    names = [name for entity in living for name in {entity.normalised_value, *map(str.casefold, entity.aliases)}]
     assert len(names) == len(set(names))
-    assert sum(one.mention_count for one in living) == said.total()
-    assert next(one for one in living if one.entity_value == "AI-Box").mention_count == said["AI-Box"]
-    assert sum(one.merged_into is not None for one in entities) >= 3
+    assert sum(entity.mention_count for entity in living) == said.total()
+    assert next(entity for entity in living if entity.entity_value == "AI-Box").mention_count == said["AI-Box"]
+    assert sum(entity.merged_into is not None for entity in entities) >= 3
     assert len(memories) == 16 + TURNS
-    assert {id_ for memory in memories for id_ in memory.entity_ids} <= {one.entity_id for one in living}
+    assert {id_ for memory in memories for id_ in memory.entity_ids} <= {entity.entity_id for entity in living}
     await encoder.close()
     await record.close()

@@ -78,13 +78,13 @@ async def test_a_change_is_undone_and_undoing_is_a_change_that_can_be_undone() -
     assert (undone.kind, undone.undoes, undone.subjects) == (ChangeKind.UNDO, renamed.change_id, renamed.subjects)
     assert await entities(record) == [anew(old, version=3)]
     async with record.reading(user_id="ann") as unit:
-        assert [one.undone_at for one in await unit.changes.list()] == [None, LATER]
+        assert [change_.undone_at for change_ in await unit.changes.list()] == [None, LATER]
     again = await undo(record, undone.change_id, user_id="ann", at=LATER)
     assert await entities(record) == [anew(new, version=4)]
     await undo(record, again.change_id, user_id="ann", at=LATER)
     assert await entities(record) == [anew(old, version=5)]
     async with record.reading(user_id="ann") as unit:
-        marks = {one.change_id: one.undone_at for one in await unit.changes.list()}
+        marks = {change_.change_id: change_.undone_at for change_ in await unit.changes.list()}
     assert marks[renamed.change_id] == marks[again.change_id] == LATER
     assert marks[undone.change_id] is None
 
@@ -101,17 +101,17 @@ async def test_what_was_created_goes_and_what_was_deleted_comes_back() -> None:
 
 async def test_relations_are_moved_back_with_the_entities_they_join() -> None:
     record = InMemoryRecord()
-    one, other = entity("宏康"), entity("AI-Box")
+    company, product = entity("宏康"), entity("AI-Box")
     relation = EntityRelation(
         relation_id="r",
         user_id="ann",
-        source_entity_id=one.entity_id,
-        target_entity_id=other.entity_id,
+        source_entity_id=company.entity_id,
+        target_entity_id=product.entity_id,
         relation_type="makes",
         created_at=AT,
         updated_at=AT,
     )
-    made = await change(record, (None, one), (None, other), (None, relation), kind=ChangeKind.SPLIT)
+    made = await change(record, (None, company), (None, product), (None, relation), kind=ChangeKind.SPLIT)
     undone = await undo(record, made.change_id, user_id="ann", at=LATER)
     async with record.reading(user_id="ann") as unit:
         assert await unit.relations.count() == 0
@@ -127,7 +127,7 @@ async def test_the_index_hears_of_what_is_put_back() -> None:
     made = await change(record, (old, anew(old, status=EntityStatus.ARCHIVED)))
     await record.backlog.acknowledge(await record.backlog.outbox(limit=9))
     await undo(record, made.change_id, user_id="ann", at=LATER)
-    assert [one.item_id for one in await record.backlog.outbox(limit=9)] == [old.entity_id]
+    assert [entry.item_id for entry in await record.backlog.outbox(limit=9)] == [old.entity_id]
 
 
 async def test_what_was_counted_since_is_kept() -> None:
@@ -166,7 +166,7 @@ async def test_where_something_else_changed_it_since_nothing_is_undone_and_the_m
     assert await entities(record) == before
     await undo(record, second.change_id, user_id="ann", at=LATER)
     await undo(record, first.change_id, user_id="ann", at=LATER)
-    assert all(one.attributes == {} for one in await entities(record))
+    assert all(stored.attributes == {} for stored in await entities(record))
 
 
 async def test_a_name_that_was_given_since_stays() -> None:
@@ -251,7 +251,7 @@ def test_a_thing_left_alone_is_afterwards_as_it_was_before(before: Any, after: A
 
 @given(before=fields, after=fields, now=fields)
 def test_nothing_that_was_counted_since_is_lost_and_no_count_is_negative(before: Any, after: Any, now: Any) -> None:
-    dumps = [entity("宏康", **one).model_dump(mode="json") for one in (before, after, now)]
+    dumps = [entity("宏康", **fields).model_dump(mode="json") for fields in (before, after, now)]
     result, _ = revert_fields(*dumps)
     for name in ("mention_count", "access_count"):
         assert result[name] == max(0, before[name] + now[name] - after[name])

@@ -46,7 +46,7 @@ async def filled(users: tuple[str, ...] = ("ann", "bob")) -> InMemoryRecord:
 
 async def counts(record: InMemoryRecord, user: str) -> dict[str, int]:
     async with record.reading(user_id=user) as unit:
-        return {one.entity_id: one.access_count for one in await unit.entities.page(limit=9)}
+        return {entity.entity_id: entity.access_count for entity in await unit.entities.page(limit=9)}
 
 
 steps = st.lists(
@@ -97,7 +97,7 @@ async def test_what_cannot_be_written_waits_and_is_written_later(monkeypatch: py
     await tally.close()
     assert await counts(record, "ann") == {"a": 2, "b": 1, "c": 0}
     async with record.reading(user_id="ann") as unit:
-        assert [one.accessed_at for one in await unit.entities.get(["a"])] == [NOW + timedelta(hours=1)]
+        assert [entity.accessed_at for entity in await unit.entities.get(["a"])] == [NOW + timedelta(hours=1)]
 
 
 async def test_no_more_than_so_many_items_wait(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,7 +52,7 @@ async def save(record: InMemoryRecord, *entities: Entity) -> None:
 
 async def statuses(record: InMemoryRecord, user: str = "ann") -> dict[str, str]:
     async with record.reading(user_id=user) as unit:
-        return {one.entity_value: one.status.value for one in await unit.entities.page(limit=999)}
+        return {entity.entity_value: entity.status.value for entity in await unit.entities.page(limit=999)}
 
 
 class TestRules:
@@ -110,7 +110,7 @@ class TestReview:
         await typed_memories.put("tea", created_at=ago(91), updated_at=ago(91))
         report = await review_user(record, "ann", rules=RULES, now=NOW)
         assert (report.checked, report.archived, report.marked, report.kept) == (5, 2, 1, 1)
-        assert {(one.value, one.verdict) for one in report.items} == {
+        assert {(item.value, item.verdict) for item in report.items} == {
             ("cold", Verdict.ARCHIVE),
             ("stale", Verdict.REVIEW),
             ("preference: tea", Verdict.ARCHIVE),
@@ -130,7 +130,7 @@ class TestReview:
         await save(typed_memories.record, entity("cold", said=91))
         before = await statuses(typed_memories.record)
         report = await review_user(typed_memories.record, "ann", rules=RULES, now=NOW, dry_run=True)
-        assert (report.archived, [one.value for one in report.items]) == (1, ["cold"])
+        assert (report.archived, [item.value for item in report.items]) == (1, ["cold"])
         assert await statuses(typed_memories.record) == before
 
     async def test_what_is_restored_stays_and_what_is_archived_by_the_review_can_be_undone(
@@ -214,7 +214,7 @@ class TestJob:
         await crowd(record)
         replicas = [job(record, clock, locks) for _ in range(4)]
         clock.now = SUNDAY
-        runs = await asyncio.gather(*(one.run_if_due() for one in replicas))
+        runs = await asyncio.gather(*(replica.run_if_due() for replica in replicas))
         assert sum(run is not None for run in runs) == 1
         assert await replicas[0].run_if_due() is None
         assert len(await record.runs.latest(PIPELINE, limit=9)) == 1

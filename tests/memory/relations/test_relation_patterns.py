@@ -12,14 +12,19 @@ EXTRACTOR = RuleExtractor()
 
 def claims(text: str) -> list[RelationClaim]:
     mentions = [
-        one.model_copy(update={"entity_id": entity_id("ann", one.text)}) if one.level is MentionLevel.LONG_TERM else one
-        for one in EXTRACTOR.extract_one(text).mentions
+        mention.model_copy(update={"entity_id": entity_id("ann", mention.text)})
+        if mention.level is MentionLevel.LONG_TERM
+        else mention
+        for mention in EXTRACTOR.extract_one(text).mentions
     ]
     return find_relations(text, mentions)
 
 
 def found(text: str) -> set[tuple[str, str, str]]:
-    return {(one.source.text if one.source else "I", one.relation_type.value, one.target.text) for one in claims(text)}
+    return {
+        (claim.source.text if claim.source else "I", claim.relation_type.value, claim.target.text)
+        for claim in claims(text)
+    }
 
 
 @pytest.mark.parametrize(

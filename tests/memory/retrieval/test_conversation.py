@@ -84,11 +84,11 @@ def test_it_is_the_greedy_choice_best_first(found: list[tuple[float, str]], top_
     hits = [hit(f"{place:02}", score, text) for place, (score, text) in enumerate(found)]
     chosen = diversify(hits, top_k=top_k, weight=weight)
     assert len(chosen) == min(top_k, len(hits))
-    scores = [one.score for one in chosen]
+    scores = [hit.score for hit in chosen]
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)
     if not weight:
-        assert chosen == sorted(hits, key=lambda one: (-one.score, one.id))[:top_k]
+        assert chosen == sorted(hits, key=lambda hit: (-hit.score, hit.id))[:top_k]
 
 
 @given(PART, st.fixed_dictionaries({}, optional=dict.fromkeys(("beside", "speaker", "linked"), PART)))

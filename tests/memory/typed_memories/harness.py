@@ -1,4 +1,4 @@
-"""Typed memories on fakes: every store in memory, an encoder whose cosines a test chooses, a clock that it sets."""
+"""Typed memories over in-memory stores, with an encoder whose cosines, and a clock whose time, a test chooses."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ DIMENSION = 64
 
 
 class ChosenCosines(Encoder):
-    """Texts are orthogonal, but for those of one family (`topic:variant`), whose cosine is chosen."""
+    """Gives texts of one family the chosen cosine; all other texts are orthogonal."""
 
     def __init__(self, cosine: float = 0.95) -> None:
         self.cosine = cosine
@@ -43,7 +43,7 @@ class ChosenCosines(Encoder):
         return DIMENSION
 
     def alike(self, *texts: str) -> None:
-        """Makes texts of one family."""
+        """Puts texts into one family."""
         self.families.update(dict.fromkeys(texts, texts[0]))
 
     async def encode(
@@ -64,30 +64,30 @@ class ChosenCosines(Encoder):
         return vector
 
 
-class Fallible(InMemoryVectors):
-    """An index that can be away."""
+class FailingIndex(InMemoryVectors):
+    """An index that is unavailable while `away` is set."""
 
     away = False
 
     async def search(self, queries: Sequence[IndexQuery], *, user_id: str) -> list[list[ScoredPoint]]:
-        self._answer()
+        self._check()
         return await super().search(queries, user_id=user_id)
 
     async def upsert(self, collection: Collection, points: Sequence[IndexPoint], *, user_id: str) -> None:
-        self._answer()
+        self._check()
         await super().upsert(collection, points, user_id=user_id)
 
-    def _answer(self) -> None:
+    def _check(self) -> None:
         if self.away:
             raise StoreUnavailable("The index is away.", component="vectors")
 
 
 @dataclass
 class TypedMemories:
-    """The parts, and what tests do with them most."""
+    """The manager with its parts, and shortcuts for tests."""
 
     record: InMemoryRecord = field(default_factory=InMemoryRecord)
-    index: Fallible = field(default_factory=lambda: Fallible(dimension=DIMENSION))
+    index: FailingIndex = field(default_factory=lambda: FailingIndex(dimension=DIMENSION))
     encoder: ChosenCosines = field(default_factory=ChosenCosines)
     analyzer: KeywordAnalyzer = field(default_factory=KeywordAnalyzer)
     now: datetime = NOW
@@ -110,7 +110,7 @@ class TypedMemories:
         return await self.manager.store_entity(new, user_id=user)
 
     async def put(self, value: str, *, user: str = "ann", type_: str = "preference", **fields: Any) -> TypedMemory:
-        """Writes a memory as it is to be, whatever its past."""
+        """Saves a memory with these fields, without conflict detection."""
         new = NewTypedMemory(entity_type=type_, entity_value=value).memory(user_id=user, at=self.now)
         memory = new.model_copy(update=fields)
         async with self.record.writing(user_id=user) as unit:
@@ -120,7 +120,7 @@ class TypedMemories:
 
     async def all(self, user: str = "ann") -> dict[str, TypedMemory]:
         async with self.record.reading(user_id=user) as unit:
-            return {one.entity_value: one for one in await unit.typed_memories.page(limit=99)}
+            return {memory.entity_value: memory for memory in await unit.typed_memories.page(limit=99)}
 
     async def project(self, user: str = "ann") -> None:
         """Brings the index up to date."""
@@ -131,7 +131,7 @@ class TypedMemories:
         await indexer.index(user_id=user)
 
     def recheck(self, space: VectorSpace) -> ConflictRecheck:
-        """What looks for conflicts that could not be looked for."""
+        """The late conflict detection over these parts."""
         return ConflictRecheck(
             record=self.record, encoder=space.encoder, index=space.index, bands=FixedBand(), now=lambda: self.now
         )

@@ -34,10 +34,10 @@ def test_a_band_is_in_order_or_refused(lower: float, duplicate: float, upper: fl
 
 @given(st.floats(-1, 1))
 def test_what_is_below_the_band_is_neither(cosine: float) -> None:
-    one = band()
-    if cosine < one.lower:
-        assert not one.may_conflict(cosine)
-        assert not one.may_repeat(cosine)
+    thresholds = band()
+    if cosine < thresholds.lower:
+        assert not thresholds.may_conflict(cosine)
+        assert not thresholds.may_repeat(cosine)
 
 
 @pytest.mark.parametrize(

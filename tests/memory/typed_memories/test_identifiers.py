@@ -104,7 +104,7 @@ def test_no_two_identifiers_ever_conflict_however_close_their_vectors(left: str,
 
 @given(value=_codes())
 def test_an_identifier_in_another_width_case_or_script_is_the_same_memory(value: str) -> None:
-    wide = "".join(chr(ord(one) + 0xFEE0) if "!" <= one <= "~" else one for one in value)
+    wide = "".join(chr(ord(character) + 0xFEE0) if "!" <= character <= "~" else character for character in value)
     ids = {
         NewTypedMemory(entity_type="part_number", entity_value=spelling).memory(user_id="ann", at=NOW).memory_id
         for spelling in (value, wide, value.lower(), value.upper(), to_traditional(value), f" {value}  ")

@@ -243,11 +243,11 @@ class TestRetrieval:
         await typed_memories.put("black tea", confidence=0.9, access_count=500, updated_at=NOW - timedelta(days=365))
         await typed_memories.project()
         found = await typed_memories.manager.retrieve_entities("red tea", user_id="ann")
-        by_value = {one.memory.entity_value: one for one in found.results}
+        by_value = {result.memory.entity_value: result for result in found.results}
         assert by_value["red tea"].final_score == pytest.approx(0.4 + 0.0 + 0.3)
         assert by_value["green tea"].parts["hotness"] == by_value["black tea"].parts["hotness"] == 1.0
         assert by_value["black tea"].parts["recency"] == 0.0
-        scores = [one.final_score for one in found.results]
+        scores = [result.final_score for result in found.results]
         assert scores == sorted(scores, reverse=True)
         assert by_value["red tea"].memory.relevance_score == 1.0
         assert len((await typed_memories.manager.retrieve_entities("tea", user_id="ann", limit=1)).results) == 1
@@ -258,7 +258,7 @@ class TestRetrieval:
         await typed_memories.project()
         found = await typed_memories.manager.retrieve_entities("tea", user_id="ann")
         assert len(found.results) == 5
-        assert all(one.memory.confidence >= 0.7 for one in found.results)
+        assert all(result.memory.confidence >= 0.7 for result in found.results)
         every = await typed_memories.manager.retrieve_entities("tea", user_id="ann", min_confidence=0.0, limit=9)
         assert len(every.results) == 9
 
@@ -282,7 +282,7 @@ class TestRetrieval:
             await typed_memories.put(value, confidence=0.9, status=status)
         for _ in range(2):
             found = await typed_memories.manager.retrieve_entities("tea", user_id="ann")
-            assert [one.memory.entity_value for one in found.results] == ["green tea"]
+            assert [result.memory.entity_value for result in found.results] == ["green tea"]
             await typed_memories.project()
         assert await typed_memories.indexed() == {"green tea"}
 
@@ -293,7 +293,7 @@ class TestRetrieval:
         found = await typed_memories.manager.retrieve_entities(
             "rm05-008 還有庫存嗎", user_id="ann", entity_type="part_number"
         )
-        assert [one.parts["relevance"] for one in found.results] == [1.0]
+        assert [result.parts["relevance"] for result in found.results] == [1.0]
         elsewhere = await typed_memories.manager.retrieve_entities("rm05-008", user_id="ann", entity_type="intent")
         assert elsewhere.results == ()
 
@@ -304,7 +304,7 @@ class TestRetrieval:
         typed_memories.index.away = True
         found = await typed_memories.manager.retrieve_entities("red tea", user_id="ann")
         assert found.degraded == ("vector", "keyword")
-        assert [one.memory.entity_value for one in found.results] == ["red tea"]
+        assert [result.memory.entity_value for result in found.results] == ["red tea"]
 
     async def test_nobody_finds_what_is_anothers(self, typed_memories: TypedMemories) -> None:
         await typed_memories.put("red tea", confidence=0.9)
@@ -329,7 +329,7 @@ class TestStatuses:
         restored = await manager.restore_memory(id_, user_id="ann")
         assert (restored.status, restored.review_reason, restored.access_count) == (MemoryStatus.ACTIVE, None, 1)
         async with typed_memories.record.reading(user_id="ann") as unit:
-            kinds = [one.kind for one in await unit.changes.list(subject=id_)]
+            kinds = [change.kind for change in await unit.changes.list(subject=id_)]
         assert kinds == [ChangeKind.RESTORE, ChangeKind.ARCHIVE, ChangeKind.REVIEW]
         with pytest.raises(NotFound):
             await manager.archive_memory(id_, user_id="bob")
@@ -343,9 +343,9 @@ class TestStatuses:
         assert len(await manager.get_user_entities(user_id="ann", entity_type="t")) == 3
         first = await manager.get_user_entities(user_id="ann", limit=2)
         rest = await manager.get_user_entities(user_id="ann", after=first[-1].memory_id)
-        assert len({one.memory_id for one in (*first, *rest)}) == 4
+        assert len({memory.memory_id for memory in (*first, *rest)}) == 4
         review = await manager.get_user_entities(user_id="ann", status=MemoryStatus.REVIEW)
-        assert [one.entity_value for one in review] == ["d"]
+        assert [memory.entity_value for memory in review] == ["d"]
 
     async def test_what_is_rarely_used_and_what_may_be_stale_is_listed(self, typed_memories: TypedMemories) -> None:
         old, older = NOW - timedelta(days=91), NOW - timedelta(days=181)
@@ -354,10 +354,10 @@ class TestStatuses:
         await typed_memories.put("young", access_count=0)
         await typed_memories.put("stale", created_at=older, updated_at=older, access_count=9, accessed_at=NOW)
         low = await typed_memories.manager.find_low_hotness(user_id="ann")
-        assert [one.entity_value for one in low] == ["cold"]
+        assert [memory.entity_value for memory in low] == ["cold"]
         low = await typed_memories.manager.find_low_hotness(user_id="ann", max_access=4, older_than_days=90)
-        assert sorted(one.entity_value for one in low) == ["cold", "warm"]
+        assert sorted(memory.entity_value for memory in low) == ["cold", "warm"]
         assert await typed_memories.manager.find_low_hotness(user_id="ann", older_than_days=92) == []
         stale = await typed_memories.manager.find_potentially_stale(user_id="ann")
-        assert [one.entity_value for one in stale] == ["stale"]
+        assert [memory.entity_value for memory in stale] == ["stale"]
         assert await typed_memories.manager.find_potentially_stale(user_id="ann", days=182) == []

@@ -26,10 +26,14 @@ async def say(typed_memories: TypedMemories, said: Said) -> None:
 async def outcome(typed_memories: TypedMemories) -> dict[str, tuple[MemoryStatus, tuple[str, ...], bool]]:
     """Status, what the place was taken of or what is contradicted, and whether that is still to be looked for."""
     kept = await typed_memories.all()
-    names = {one.memory_id: value for value, one in kept.items()}
+    names = {memory.memory_id: value for value, memory in kept.items()}
     return {
-        value: (one.status, tuple(sorted(names[id_] for id_ in (*one.supersedes, *one.conflicts_with))), one.unchecked)
-        for value, one in kept.items()
+        value: (
+            memory.status,
+            tuple(sorted(names[id_] for id_ in (*memory.supersedes, *memory.conflicts_with))),
+            memory.unchecked,
+        )
+        for value, memory in kept.items()
     }
 
 
@@ -44,7 +48,7 @@ async def test_while_the_index_is_away_they_wait(alike: TypedMemories) -> None:
     await say(alike, [(TEA, 0.6), (COFFEE, 0.9)])
     with pytest.raises(StoreUnavailable):
         await alike.project()
-    assert {one.unchecked for one in (await alike.all()).values()} == {True}
+    assert {memory.unchecked for memory in (await alike.all()).values()} == {True}
 
 
 @pytest.mark.parametrize("before", [0, 1, 2])
@@ -72,7 +76,7 @@ async def test_then_it_comes_out_as_if_it_had_never_been_away(alike: TypedMemori
     alike.index.away = False
     await alike.project()
     assert await outcome(alike) == await outcome(never_away)
-    active = {value for value, one in (await alike.all()).items() if one.status is not MemoryStatus.ARCHIVED}
+    active = {value for value, memory in (await alike.all()).items() if memory.status is not MemoryStatus.ARCHIVED}
     assert await alike.indexed() == active
 
 
