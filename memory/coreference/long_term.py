@@ -54,8 +54,8 @@ class LongTermResolver(Resolver):
 
 def _reach(request: ResolutionRequest) -> tuple[bool, TimeWindow | None]:
     """Whether a query reaches across sessions, and to which time."""
-    across = [one for one in find_references(request.query) if one.across]
-    windows = (find_window(fold_lower(one.text), request.now) for one in across)
+    across = [reference for reference in find_references(request.query) if reference.across]
+    windows = (find_window(fold_lower(reference.text), request.now) for reference in across)
     return bool(across), next((window for window in windows if window), None)
 
 
@@ -71,10 +71,10 @@ async def _occasions(unit: UnitOfWork, entities: Sequence[Entity]) -> tuple[Occa
 
 def _then(entities: Sequence[Entity], occasions: Sequence[Occasion], window: TimeWindow) -> list[Entity]:
     """Those that were spoken of at a time, as many as are offered otherwise."""
-    spoken = {one.entity_id for one in occasions if window.holds(one.at)}
+    spoken = {occasion.entity_id for occasion in occasions if window.holds(occasion.at)}
     found = [
-        one
-        for one in entities
-        if one.entity_id in spoken or window.holds(one.first_mentioned) or window.holds(one.last_mentioned)
+        entity
+        for entity in entities
+        if entity.entity_id in spoken or window.holds(entity.first_mentioned) or window.holds(entity.last_mentioned)
     ]
     return found[:CANDIDATES]

@@ -103,7 +103,7 @@ class RuleResolver(Resolver):
         texts = [*(turn.content for turn in turns), request.query]
         found = await self._extractor.extract(texts, known=[known] * len(texts))
         carried = [*(turn.mentions or () for turn in turns), ()]
-        return [_complemented(own, one.mentions) for own, one in zip(carried, found, strict=True)]
+        return [_complemented(own, extraction.mentions) for own, extraction in zip(carried, found, strict=True)]
 
     async def find(self, text: str) -> tuple[Mention, ...]:
         """The names of a text."""
@@ -117,27 +117,27 @@ class RuleResolver(Resolver):
         head = ranked[:_COMPARED]
         try:
             near = await self._similarity.compare(
-                query[: reference.start] + query[reference.end :], [one.candidate.text for one in head]
+                query[: reference.start] + query[reference.end :], [option.candidate.text for option in head]
             )
         except (Overloaded, Unavailable) as error:
             _log.warning("coreference.similarity_skipped", error=error.message)
             return ranked
         weighed = [
             Ranked(
-                one.candidate,
-                one.score + WEIGHTS["similarity"] * (value - one.features.get("similarity", 0.5)),
-                {**one.features, "similarity": value},
+                option.candidate,
+                option.score + WEIGHTS["similarity"] * (value - option.features.get("similarity", 0.5)),
+                {**option.features, "similarity": value},
             )
-            for one, value in zip(head, near, strict=True)
+            for option, value in zip(head, near, strict=True)
         ]
-        return sorted(weighed, key=lambda one: -one.score) + ranked[_COMPARED:]
+        return sorted(weighed, key=lambda option: -option.score) + ranked[_COMPARED:]
 
     def _fill_gap(self, gap: Reference, discourse: Discourse, request: ResolutionRequest, reading: Reading) -> None:
         """Puts the topic where a question left it out, if the last exchange has exactly one."""
         topics = [
-            one
-            for one in antecedents(reading.query, gap, discourse, now=request.now)
-            if one.candidate.distance <= _GAP_TURNS and one.candidate.named and not one.candidate.members
+            option
+            for option in antecedents(reading.query, gap, discourse, now=request.now)
+            if option.candidate.distance <= _GAP_TURNS and option.candidate.named and not option.candidate.members
         ]
         reading.consider(gap, topics)
         if topics and confidence(topics) >= self._floor:
@@ -149,13 +149,20 @@ def _complemented(carried: Sequence[Mention], found: Sequence[Mention]) -> tuple
 
     Where a model has guessed another type than was found, the type is open.
     """
-    types = {(one.start, one.end): one.subtype for one in found if one.subtype}
+    types = {(mention.start, mention.end): mention.subtype for mention in found if mention.subtype}
     kept = []
-    for one in carried:
-        doubted = one.source.startswith(GUESSED) and types.get((one.start, one.end), one.subtype) is not one.subtype
-        kept.append(one.model_copy(update={"subtype": None}) if doubted else one)
-    more = [one for one in found if all(one.end <= other.start or other.end <= one.start for other in carried)]
-    return tuple(sorted((*kept, *more), key=lambda one: one.start))
+    for mention in carried:
+        doubted = (
+            mention.source.startswith(GUESSED)
+            and types.get((mention.start, mention.end), mention.subtype) is not mention.subtype
+        )
+        kept.append(mention.model_copy(update={"subtype": None}) if doubted else mention)
+    more = [
+        mention
+        for mention in found
+        if all(mention.end <= other.start or other.end <= mention.start for other in carried)
+    ]
+    return tuple(sorted((*kept, *more), key=lambda mention: mention.start))
 
 
 def _detect(query: str) -> tuple[tuple[Reference, ...], Reference | None]:

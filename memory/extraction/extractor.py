@@ -91,7 +91,7 @@ class RuleExtractor(Extractor):
             ]
         )
         return Extraction(
-            mentions=tuple(_mention(text, one, sentences) for one in winners),
+            mentions=tuple(_mention(text, candidate, sentences) for candidate in winners),
             remember=tuple(find_intents(text, folded, sentences)),
         )
 
@@ -115,7 +115,7 @@ def _names(folded: str, words: Words, sentences: Sentences) -> Iterator[Candidat
 def _tagged_names(folded: str, words: Words, sentences: Sentences, tagged: Sequence[TaggedSpan]) -> Iterator[Candidate]:
     """Codes as the rules find them but for counted names, names as tagger and rules find them together."""
     tokens = latin_tokens(folded)
-    yield from (one for one in find_codes(folded, tokens) if not is_counted(one, tagged))
+    yield from (candidate for candidate in find_codes(folded, tokens) if not is_counted(candidate, tagged))
     ruled = [*find_latin_names(folded, tokens, sentences), *find_han_names(folded, words)]
     yield from join_names(folded, words, tagged, ruled)
 
@@ -125,16 +125,16 @@ def _merged(folded: str, words: Words, latin: Sequence[Candidate]) -> Iterator[C
 
     Only a word that no dictionary lists (which is what a company's name looks like) joins; 使用 Redis does not.
     """
-    for one in latin:
-        if one.layer is not Layer.LATIN:
+    for candidate in latin:
+        if candidate.layer is not Layer.LATIN:
             continue
-        edge = one.start - 1 if one.start and folded[one.start - 1] == " " else one.start
+        edge = candidate.start - 1 if candidate.start and folded[candidate.start - 1] == " " else candidate.start
         if edge == 0 or not is_han(folded[edge - 1]):
             continue
         word = words[words.at(edge - 1)]
         if word.end == edge and not word.listed and 2 <= len(word.text) <= 4 and is_han(word.text[0]):
             yield replace(
-                one,
+                candidate,
                 start=word.start,
                 layer=Layer.CODE,
                 source="han+latin",
@@ -143,16 +143,20 @@ def _merged(folded: str, words: Words, latin: Sequence[Candidate]) -> Iterator[C
             )
 
 
-def _mention(text: str, one: Candidate, sentences: Sentences) -> Mention:
-    confidence = one.confidence
-    if one.layer is not Layer.NAME and one.level is MentionLevel.LONG_TERM and sentences.at(one.start).asks:
+def _mention(text: str, candidate: Candidate, sentences: Sentences) -> Mention:
+    confidence = candidate.confidence
+    if (
+        candidate.layer is not Layer.NAME
+        and candidate.level is MentionLevel.LONG_TERM
+        and sentences.at(candidate.start).asks
+    ):
         confidence = round(confidence * _IN_A_QUESTION, 3)
     return Mention(
-        text=text[one.start : one.end],
-        start=one.start,
-        end=one.end,
-        level=one.level,
-        subtype=one.subtype,
+        text=text[candidate.start : candidate.end],
+        start=candidate.start,
+        end=candidate.end,
+        level=candidate.level,
+        subtype=candidate.subtype,
         confidence=confidence,
-        source=one.source,
+        source=candidate.source,
     )

@@ -234,12 +234,12 @@ def _coordinated(text: str, found: Sequence[Span]) -> list[list[Span]]:
             runs[-1].append(item)
         else:
             runs.append([item])
-    return [part for run in runs for part in (([one] for one in run) if _only_listed(text, run) else [run])]
+    return [part for run in runs for part in (([span] for span in run) if _only_listed(text, run) else [run])]
 
 
 def _only_listed(text: str, run: Sequence[Span]) -> bool:
     """Whether nothing but commas stands between: those of 台積電在新竹，鴻海在土城 part clauses."""
-    between = [text[one[1] : other[0]].strip() for one, other in pairwise(run)]
+    between = [text[left[1] : other[0]].strip() for left, other in pairwise(run)]
     return bool(between) and all(gap in (",", "，") for gap in between)
 
 
@@ -247,13 +247,17 @@ def parallel(text: str, found: Sequence[Span]) -> list[Span]:
     """The things with what a coordination gives all of its members: one that is the subject, or of a known type."""
     shared = []
     for run in _coordinated(text, found):
-        subject = any(one.subject for _, _, one in run)
-        standing = max(one.standing for _, _, one in run)
-        types = {(one.subtype, one.person) for _, _, one in run if one.subtype}
+        subject = any(candidate.subject for _, _, candidate in run)
+        standing = max(candidate.standing for _, _, candidate in run)
+        types = {(candidate.subtype, candidate.person) for _, _, candidate in run if candidate.subtype}
         subtype, person = types.pop() if len(types) == 1 else (None, None)
-        for start, end, one in run:
-            alike = replace(one, subject=subject, standing=standing)
-            typed = alike if one.subtype or one.person is not None else replace(alike, subtype=subtype, person=person)
+        for start, end, candidate in run:
+            alike = replace(candidate, subject=subject, standing=standing)
+            typed = (
+                alike
+                if candidate.subtype or candidate.person is not None
+                else replace(alike, subtype=subtype, person=person)
+            )
             shared.append((start, end, typed))
     return shared
 
@@ -286,8 +290,8 @@ def _joined(text: str, group: Sequence[Span]) -> str:
     return join([member.text for _, _, member in group])
 
 
-def _alike(one: Candidate, other: Candidate) -> bool:
-    return one.person is None or other.person is None or one.person == other.person
+def _alike(first: Candidate, other: Candidate) -> bool:
+    return first.person is None or other.person is None or first.person == other.person
 
 
 def join(texts: Sequence[str]) -> str:

@@ -58,12 +58,17 @@ def _of_a_pair(kind: Kind, candidates: Sequence[Candidate]) -> list[Candidate]:
 def _implied_groups(reference: Reference, candidates: Sequence[Candidate]) -> list[Ranked]:
     """Things of one turn that nothing joins but a plural: "Alice met Bob. Where are they now?"."""
     one_by_one = replace(reference, number=Number.SINGULAR, count=0)
-    singles = [one for one in rank(one_by_one, candidates) if one.candidate.named and not one.candidate.members]
-    nearest = min((one.candidate.distance for one in singles), default=0)
-    members = sorted((one for one in singles if one.candidate.distance == nearest), key=lambda one: one.candidate.order)
+    singles = [
+        option for option in rank(one_by_one, candidates) if option.candidate.named and not option.candidate.members
+    ]
+    nearest = min((option.candidate.distance for option in singles), default=0)
+    members = sorted(
+        (option for option in singles if option.candidate.distance == nearest),
+        key=lambda option: option.candidate.order,
+    )
     if not 2 <= len(members) <= (reference.count or _IMPLIED_AT_MOST):
         return []
-    parts = tuple(one.candidate for one in members)
+    parts = tuple(option.candidate for option in members)
     group = replace(
         parts[-1],
         text=join([part.text for part in parts]),
@@ -72,23 +77,25 @@ def _implied_groups(reference: Reference, candidates: Sequence[Candidate]) -> li
         number=Number.PLURAL,
         members=parts,
     )
-    return [Ranked(group, _IMPLIED_FACTOR * min(one.score for one in members))]
+    return [Ranked(group, _IMPLIED_FACTOR * min(option.score for option in members))]
 
 
 def _many(reference: Reference, ranked: list[Ranked]) -> list[Ranked]:
     """What a plural may mean: a single name of no known type only where nothing plural was said."""
-    if reference.number is not Number.PLURAL or not any(one.candidate.number is Number.PLURAL for one in ranked):
+    if reference.number is not Number.PLURAL or not any(option.candidate.number is Number.PLURAL for option in ranked):
         return ranked
-    return [one for one in ranked if one.candidate.number is Number.PLURAL or one.candidate.subtype]
+    return [option for option in ranked if option.candidate.number is Number.PLURAL or option.candidate.subtype]
 
 
 def _said_before(reference: Reference, ranked: list[Ranked], session: Sequence[Candidate]) -> list[Ranked]:
     """What a phrase may mean that was said before, as "the car" of "I parked the car": names of that type only."""
     phrase = normalise(reference.text)
-    if reference.kind is not Kind.NOUN_PHRASE or all(one.named or one.key != phrase for one in session):
+    if reference.kind is not Kind.NOUN_PHRASE or all(
+        candidate.named or candidate.key != phrase for candidate in session
+    ):
         return ranked
     types = reference.subtypes or frozenset(EntitySubtype)
-    return [one for one in ranked if one.candidate.subtype in types]
+    return [option for option in ranked if option.candidate.subtype in types]
 
 
 def antecedents(
@@ -106,7 +113,7 @@ def antecedents(
         now: When the text was said: 上週 and "yesterday" count from there.
         last_referred: Id of the entity that the session's last reference meant.
     """
-    session = [one for one in discourse.session() if not _disjoint(text, reference, one)]
+    session = [candidate for candidate in discourse.session() if not _disjoint(text, reference, candidate)]
     lifts = discourse.lifts(reference.text)
     last_referred = None if discourse.moved_on else last_referred
     if reference.kind in (Kind.FORMER, Kind.LATTER):

@@ -36,10 +36,10 @@ class NamedTogether:
     def read(self, found: Iterable[Span], groups: Iterable[Candidate], *, user: bool) -> None:
         """Takes in the mentions of a text, in text order, and the coordinations among them."""
         joined = {member.end: group for group in groups for member in group.members}
-        for _, end, one in found:
+        for _, end, candidate in found:
             group = joined.get(end)
             if group is None:
-                self.single_out(one.key)
+                self.single_out(candidate.key)
             elif end == group.end:
                 keys = frozenset(member.key for member in group.members)
                 if user or keys not in self._known:
@@ -60,19 +60,19 @@ def evened(ranked: Sequence[Ranked], together: Sequence[Together]) -> list[Ranke
         ranked: Best first.
         together: See `NamedTogether.now`.
     """
-    scores = [one.score for one in ranked]
+    scores = [option.score for option in ranked]
     for keys in together:
         peers: dict[tuple[float, ...], list[int]] = {}
-        for at, one in enumerate(ranked):
-            if one.candidate.key in keys:
-                peers.setdefault(tuple(one.features[name] for name in _DECIDING), []).append(at)
+        for at, option in enumerate(ranked):
+            if option.candidate.key in keys:
+                peers.setdefault(tuple(option.features[name] for name in _DECIDING), []).append(at)
         for alike in peers.values():
             best = max(scores[at] for at in alike)
             for at in alike:
                 scores[at] = best
     return sorted(
-        (replace(one, score=score) for one, score in zip(ranked, scores, strict=True)),
-        key=lambda one: (-one.score, -one.candidate.order),
+        (replace(option, score=score) for option, score in zip(ranked, scores, strict=True)),
+        key=lambda option: (-option.score, -option.candidate.order),
     )
 
 
@@ -84,6 +84,6 @@ def has_peer(key: str, ranked: Sequence[Ranked], together: Sequence[Together]) -
         ranked: As `evened` left it.
         together: See `NamedTogether.now`.
     """
-    scores = {one.candidate.key: one.score for one in ranked}
+    scores = {option.candidate.key: option.score for option in ranked}
     peers = {other for keys in together if key in keys for other in keys} - {key}
     return key in scores and any(scores.get(other) == scores[key] for other in peers)

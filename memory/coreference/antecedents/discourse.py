@@ -123,7 +123,7 @@ class Discourse:
                 continue
             span = self._phrase(text, phrase, user=user)
             (spans if phrase.topic and is_plain_name(text, span) else descriptions).append(span)
-        barred = [(one.start, one.end) for one in mentions if one.level is not MentionLevel.LONG_TERM]
+        barred = [(mention.start, mention.end) for mention in mentions if mention.level is not MentionLevel.LONG_TERM]
         spans.sort(key=lambda span: (span[2].entity_id is None, span[0] - span[1]))
         found: list[Span] = []
         for span in (*spans, *descriptions):
@@ -140,11 +140,13 @@ class Discourse:
         for group in coordinated:
             self._add(group)
         self._together.read(found, coordinated, user=user)
-        subjects = tuple({one.key: one for _, _, one in found if one.subject and one.named}.values())
+        subjects = tuple(
+            {candidate.key: candidate for _, _, candidate in found if candidate.subject and candidate.named}.values()
+        )
         if coordinated or len(subjects) > 1:
             self.contrasted = subjects if len(subjects) == _PAIR and not coordinated else ()
         if user and self._referred is not None:
-            self.moved_on |= any(one.named and one.key != self._referred for _, _, one in found)
+            self.moved_on |= any(candidate.named and candidate.key != self._referred for _, _, candidate in found)
 
     def refer(self, candidate: Candidate, *, user: bool, end: int) -> None:
         """Records that something mentioned was referred to again, so that chains of references reach its name."""
@@ -222,7 +224,9 @@ class Discourse:
         """Names that were introduced before, wherever they occur again, however the text is cut."""
         folded = fold_lower(text)
         names = {
-            fold_lower(one.text): one for one in self._mentioned if one.named and not one.members and len(one.text) > 1
+            fold_lower(known.text): known
+            for known in self._mentioned
+            if known.named and not known.members and len(known.text) > 1
         }
         spans: list[Span] = []
         for name, known in names.items():

@@ -30,36 +30,36 @@ class EntityLookup:
             for name in (*entity.aliases, entity.entity_value)
         }
 
-    def whole(self, one: Antecedent) -> Antecedent:
+    def whole(self, antecedent: Antecedent) -> Antecedent:
         """The known name that a span was cut out of (京 of 京都), or the span with a bracket that it lacks (活著》)."""
-        if one.turn is None:
-            return one
-        said = self._turns[one.turn].content
+        if antecedent.turn is None:
+            return antecedent
+        said = self._turns[antecedent.turn].content
         spans = [
             (at, at + len(name))
             for name in self._written
-            for at in range(max(0, one.end - len(name)), one.start + 1)
-            if said.startswith(name, at) and len(name) > one.end - one.start
+            for at in range(max(0, antecedent.end - len(name)), antecedent.start + 1)
+            if said.startswith(name, at) and len(name) > antecedent.end - antecedent.start
         ]
-        start, end = max(spans, key=lambda span: span[1] - span[0], default=(one.start, one.end))
+        start, end = max(spans, key=lambda span: span[1] - span[0], default=(antecedent.start, antecedent.end))
         for opening, closing in _BRACKETS:
             if closing in said[start:end] and said.endswith(opening, 0, start):
                 start -= 1
             elif opening in said[start:end] and said.startswith(closing, end):
                 end += 1
-        return one.model_copy(update={"text": said[start:end], "start": start, "end": end})
+        return antecedent.model_copy(update={"text": said[start:end], "start": start, "end": end})
 
     def ids(self, antecedents: Sequence[Antecedent]) -> tuple[str, ...]:
         """Ids of the entities that the spans name or hold, each once; spans that name none are passed over."""
-        return tuple(dict.fromkeys(found for one in antecedents for found in self._of(one)))
+        return tuple(dict.fromkeys(found for antecedent in antecedents for found in self._of(antecedent)))
 
-    def _of(self, one: Antecedent) -> list[str]:
-        known = self._named.get(normalise(one.text))
+    def _of(self, antecedent: Antecedent) -> list[str]:
+        known = self._named.get(normalise(antecedent.text))
         if known is not None:
             return [known]
-        mentions = (self._turns[one.turn].mentions or ()) if one.turn is not None else ()
+        mentions = (self._turns[antecedent.turn].mentions or ()) if antecedent.turn is not None else ()
         return [
             mention.entity_id
             for mention in mentions
-            if mention.entity_id and one.start <= mention.start and mention.end <= one.end
+            if mention.entity_id and antecedent.start <= mention.start and mention.end <= antecedent.end
         ]

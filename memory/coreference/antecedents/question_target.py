@@ -73,10 +73,10 @@ def without_asked_for(text: str, reference: Reference, ranked: Sequence[Ranked])
     asked = asked_by(text, reference)
     if asked is None:
         return list(ranked)
-    others = [one.candidate.distance for one in ranked if not is_asked_for(asked, one.candidate)]
+    others = [option.candidate.distance for option in ranked if not is_asked_for(asked, option.candidate)]
     nearest = min(others, default=None)
     return [
-        one
-        for one in ranked
-        if nearest is None or nearest > one.candidate.distance or not is_asked_for(asked, one.candidate)
+        option
+        for option in ranked
+        if nearest is None or nearest > option.candidate.distance or not is_asked_for(asked, option.candidate)
     ]

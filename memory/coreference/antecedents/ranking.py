@@ -252,25 +252,26 @@ def rank(
     hotel where a name could be a company's.
     """
     scored = [
-        one
+        option
         for candidate in candidates
         if (
-            one := score(
+            option := score(
                 reference, candidate, last_referred=last_referred, lifts=lifts, similarity=similarity(candidate)
             )
         )
     ]
     if _LATIN.search(reference.noun) or reference.across:
         called_so = [
-            one
-            for one in scored
-            if one.candidate.named and (_same_head(reference, one.candidate) or _told_so(reference, one.candidate))
+            option
+            for option in scored
+            if option.candidate.named
+            and (_same_head(reference, option.candidate) or _told_so(reference, option.candidate))
         ]
         scored = called_so or scored
     if reference.subtypes == {EntitySubtype.ORGANISATION}:
-        least = min((one.candidate.is_site for one in scored), default=0)
-        scored = [one for one in scored if one.candidate.is_site == least]
-    return sorted(scored, key=lambda one: (-one.score, -one.candidate.order))
+        least = min((option.candidate.is_site for option in scored), default=0)
+        scored = [option for option in scored if option.candidate.is_site == least]
+    return sorted(scored, key=lambda option: (-option.score, -option.candidate.order))
 
 
 def confidence(ranked: Sequence[Ranked]) -> float:

@@ -41,15 +41,17 @@ def recalled(
     """
     window = find_window(fold_lower(reference.text), now)
     said = {candidate.key for candidate in session}
-    everything = [*session, *(one for one in long_term if one.key not in said)]
+    everything = [*session, *(candidate for candidate in long_term if candidate.key not in said)]
     if window is not None:
-        then = [_at_that_time(one, window) for one in long_term if any(map(window.holds, one.moments))]
+        then = [
+            _at_that_time(candidate, window) for candidate in long_term if any(map(window.holds, candidate.moments))
+        ]
         if ranked := rank(reference, then, last_referred=last_referred, lifts=lifts):
             return _by_topic(reference, ranked)
         everything = list(long_term) or everything  # what only this session has said is of no other time
     ranked = _by_topic(reference, rank(reference, everything, last_referred=last_referred, lifts=lifts))
     if window is not None and len(ranked) > 1 and ranked[0].score - ranked[1].score < _RIVAL:
-        return [replace(one, score=one.score * _UNTIMELY) for one in ranked]
+        return [replace(option, score=option.score * _UNTIMELY) for option in ranked]
     return ranked
 
 
@@ -64,10 +66,10 @@ def _by_topic(reference: Reference, ranked: list[Ranked]) -> list[Ranked]:
     if not terms or len(ranked) < 2:
         return ranked
     weighed = []
-    for one in ranked:
-        told = set().union(*(_analyzer().content_terms(text) for text in one.candidate.said))
-        weighed.append(replace(one, score=min(1.0, one.score + _TOPIC * len(terms & told) / len(terms))))
-    return sorted(weighed, key=lambda one: -one.score)
+    for option in ranked:
+        told = set().union(*(_analyzer().content_terms(text) for text in option.candidate.said))
+        weighed.append(replace(option, score=min(1.0, option.score + _TOPIC * len(terms & told) / len(terms))))
+    return sorted(weighed, key=lambda option: -option.score)
 
 
 @cache

@@ -102,8 +102,8 @@ def _known_noun(folded: str, position: int) -> str:
     return next((word for word in words if word in NOUNS and not word.isascii()), "")
 
 
-def _number(count: str | None, some: str | None) -> tuple[Number, int]:
-    if some or count in ("几", "三", "四", "五"):
+def _number(count: str | None, several: str | None) -> tuple[Number, int]:
+    if several or count in ("几", "三", "四", "五"):
         return Number.PLURAL, 0
     return (Number.PLURAL, 2) if count == "两" else (Number.SINGULAR, 0)
 

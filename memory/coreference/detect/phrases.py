@@ -131,7 +131,9 @@ def _coordinated_name(words: Sequence[Word], place: int) -> bool:
     if word.listed or not 2 <= len(word.text) <= 4 or word.text.isascii() or word.text[0] in _PERSONAL:
         return False
     for step in (1, -1):
-        beside = [one for one in words[place + step : place + 4 * step : step] if not one.text.isspace()]
+        beside = [
+            neighbour for neighbour in words[place + step : place + 4 * step : step] if not neighbour.text.isspace()
+        ]
         if len(beside) > 1 and beside[0].text in _JOINING and beside[1].tag in _JOINED:
             return True
     return False
@@ -233,4 +235,4 @@ def noun_phrases(text: str) -> tuple[Phrase, ...]:
     """The described things of a text, in no order; spans may overlap names that the extractor finds."""
     folded = fold_lower(text)
     found = (*_chinese(folded), *_english(folded))
-    return tuple(one for one in found if not _is_noise(text[one.start : one.end], topic=one.topic))
+    return tuple(phrase for phrase in found if not _is_noise(text[phrase.start : phrase.end], topic=phrase.topic))

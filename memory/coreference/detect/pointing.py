@@ -19,20 +19,25 @@ async def referents(word: str, request: ResolutionRequest, *, resolver: Resolver
     words = [word.strip()]
     if fold_lower(words[0]) in _POINTING:
         words.append("它" if has_han(word) else "it")
-    for one in words:
-        query = f"{one}怎麼樣？" if has_han(word) else f"Tell me about {one}."
+    for expression in words:
+        query = f"{expression}怎麼樣？" if has_han(word) else f"Tell me about {expression}."
         result = await resolver.resolve(request.model_copy(update={"query": query}))
         found: dict[str, Alternative] = {}
-        for each in (*result.resolutions, *result.unresolved):
-            for option in (*_resolved(each), *each.alternatives):
+        for resolution in (*result.resolutions, *result.unresolved):
+            for option in (*_resolved(resolution), *resolution.alternatives):
                 found.setdefault(option.entity_id or option.text, option)
         if found:
             return list(found.values())
     return []
 
 
-def _resolved(one: CoreferenceResolution) -> tuple[Alternative, ...]:
-    if one.resolved_text == one.original_text:
+def _resolved(resolution: CoreferenceResolution) -> tuple[Alternative, ...]:
+    if resolution.resolved_text == resolution.original_text:
         return ()
-    found = Alternative(text=one.resolved_text, entity_id=one.entity_id, source=one.source, score=one.confidence)
+    found = Alternative(
+        text=resolution.resolved_text,
+        entity_id=resolution.entity_id,
+        source=resolution.source,
+        score=resolution.confidence,
+    )
     return (found,)

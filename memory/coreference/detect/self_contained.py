@@ -50,7 +50,8 @@ def has_look_alike(query: str, references: Sequence[Reference]) -> bool:
         references: All that really refer.
     """
     return any(
-        not any(one.start <= match.start() < one.end for one in references) for match in _REFERRING.finditer(query)
+        not any(reference.start <= match.start() < reference.end for reference in references)
+        for match in _REFERRING.finditer(query)
     )
 
 

@@ -89,15 +89,15 @@ def time_of(folded: str) -> tuple[Said, ...]:
 
 def same_time(folded: str, meant: Sequence[Said]) -> tuple[int, int] | None:
     """Where a folded text tells what a time stands against: its only time of the same kinds, or of some of them."""
-    kinds = [one.unit for one in meant]
+    kinds = [unit.unit for unit in meant]
     runs = _runs(folded, times(folded))
     alike = [
         (run[at].start, run[at + len(kinds) - 1].end)
         for run in runs
         for at in range(len(run) - len(kinds) + 1)
-        if [one.unit for one in run[at : at + len(kinds)]] == kinds
+        if [unit.unit for unit in run[at : at + len(kinds)]] == kinds
     ]
-    alike = alike or [(run[0].start, run[-1].end) for run in runs if {one.unit for one in run} <= set(kinds)]
+    alike = alike or [(run[0].start, run[-1].end) for run in runs if {unit.unit for unit in run} <= set(kinds)]
     return alike[0] if len(alike) == 1 else None
 
 
@@ -133,7 +133,7 @@ def _same_code(folded: str, meant: str) -> tuple[int, int] | None:
     """The only other identifier of the same make: RM05-008 for RM05-009."""
     if not _CODE.fullmatch(meant):
         return None
-    make = "".join(r"\d+" if one.isdigit() else re.escape(one) for one in re.split(r"(\d+)", meant))
+    make = "".join(r"\d+" if part.isdigit() else re.escape(part) for part in re.split(r"(\d+)", meant))
     return only(re.finditer(rf"(?<![\w-]){make}(?![\w-])", folded, re.ASCII))
 
 
@@ -146,9 +146,9 @@ def only(found: Iterable[re.Match[str]]) -> tuple[int, int] | None:
 def _runs(folded: str, found: Sequence[Said]) -> list[list[Said]]:
     """Units that together tell one time: 明天下午三點, "Friday at 8 pm"."""
     runs: list[list[Said]] = []
-    for one in found:
-        if runs and _BETWEEN.fullmatch(folded, runs[-1][-1].end, one.start):
-            runs[-1].append(one)
+    for unit in found:
+        if runs and _BETWEEN.fullmatch(folded, runs[-1][-1].end, unit.start):
+            runs[-1].append(unit)
         else:
-            runs.append([one])
+            runs.append([unit])
     return runs

@@ -80,7 +80,7 @@ class HistoryReader:
                 position = reference.end
             if user:
                 self._note(reference, ranked[0].candidate if sure else None)
-                self._options = () if sure else tuple(one.candidate for one in options_of(ranked))
+                self._options = () if sure else tuple(option.candidate for option in options_of(ranked))
         if user and not references:
             self._referred, self._options = None, ()
         discourse.read(turn.content, named, user=user, start=position)
@@ -105,4 +105,4 @@ class HistoryReader:
             return self._options[choice.place] if -1 <= choice.place < len(self._options) and self._options else None
         pool = self._discourse.session() if choice.firm or choice.denies else self._options
         key = normalise(choice.text).removeprefix("the ")
-        return next((one for one in pool if one.key.removeprefix("the ") == key), None)
+        return next((candidate for candidate in pool if candidate.key.removeprefix("the ") == key), None)

@@ -80,35 +80,35 @@ def places_for(
         mentions: The names of the query.
         referring: Whether the query has references: then only a name of the same type is meant rather than those.
     """
-    named = [one for one in mentions if one.level is MentionLevel.LONG_TERM]
+    named = [mention for mention in mentions if mention.level is MentionLevel.LONG_TERM]
     if not meant.named and not is_question(query) and not referring:
         return _descriptions(query, named)
     if not named and not referring:
         gap = left_out_of(query)
         return (Choices(gap, ()),) if gap else ()
-    taken_back = [one for one in named if choice.wrong and normalise(one.text) == normalise(choice.wrong)]
-    found = taken_back or [one for one in named if _alike(meant.subtype, one.subtype, surely=referring)]
+    taken_back = [mention for mention in named if choice.wrong and normalise(mention.text) == normalise(choice.wrong)]
+    found = taken_back or [mention for mention in named if _alike(meant.subtype, mention.subtype, surely=referring)]
     return tuple(
-        place(query, one.start, one.end, (Ranked(candidate(one.text, one), one.confidence),))
-        for one in (found if len(found) == 1 else ())
+        place(query, mention.start, mention.end, (Ranked(candidate(mention.text, mention), mention.confidence),))
+        for mention in (found if len(found) == 1 else ())
     )
 
 
 def _descriptions(query: str, named: Sequence[Mention]) -> tuple[Choices, ...]:
     """The only thing that a statement describes rather than names: what another description stands against."""
     found = [
-        one
-        for one in noun_phrases(query)
-        if not one.named and all(one.end <= name.start or name.end <= one.start for name in named)
+        phrase
+        for phrase in noun_phrases(query)
+        if not phrase.named and all(phrase.end <= name.start or name.end <= phrase.start for name in named)
     ]
     return (place(query, found[0].start, found[0].end),) if len(found) == 1 else ()
 
 
-def _alike(one: EntitySubtype | None, other: EntitySubtype | None, *, surely: bool) -> bool:
+def _alike(first: EntitySubtype | None, other: EntitySubtype | None, *, surely: bool) -> bool:
     """Whether one name can be said by mistake for another: a person is not for a place."""
-    if one is None or other is None:
+    if first is None or other is None:
         return not surely
-    return one is other or (not surely and not {one, other} & _OWN)
+    return first is other or (not surely and not {first, other} & _OWN)
 
 
 def left_out_of(query: str) -> Reference | None:

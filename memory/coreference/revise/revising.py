@@ -52,8 +52,9 @@ async def revise(request: ResolutionRequest, *, analyse: Analyse, find: Find) ->
     if revised is not None or not choice.denies or not (choice.wrong or is_question(last.query)):
         return revised
     replied = normalise(request.turns[-1].content)
-    for one in [statement for statement in before if not is_question(statement.query)][:_STATEMENTS]:
-        revised = await _revise(request, choice, one, analyse=analyse, find=find)
+    statements = [message for message in before if not is_question(message.query)]
+    for statement in statements[:_STATEMENTS]:
+        revised = await _revise(request, choice, statement, analyse=analyse, find=find)
         revision = revised.result.revision if revised else None
         taken_back = normalise(revision.resolution.original_text) if revision else ""
         if taken_back and (taken_back in replied or taken_back == normalise(choice.wrong)):
@@ -87,8 +88,8 @@ async def _revise(
         meant = _new(choice, request.query, await find(request.query))
     if meant is None:
         return None
-    asked = replace(asked, choices=tuple(one for one in asked.choices if may_become(said, one, meant)))
-    if choice.denies and not asked.questions and not any(suits(one.reference, meant) for one in asked.choices):
+    asked = replace(asked, choices=tuple(slot for slot in asked.choices if may_become(said, slot, meant)))
+    if choice.denies and not asked.questions and not any(suits(slot.reference, meant) for slot in asked.choices):
         places = places_for(choice, meant, said, await find(said), referring=bool(asked.references))
         asked = replace(asked, choices=places or asked.choices)
     return _revised(request, asked, choice, meant)
@@ -97,8 +98,8 @@ async def _revise(
 def _holds(asked: Analysis, said: str, wrong: str) -> bool:
     """Whether a message has said, or could have meant, what the user takes back."""
     key = normalise(wrong)
-    texts = [said, *(one.candidate.text for each in asked.choices for one in each.ranked)]
-    texts += [one.resolution.resolved_text for one in asked.written]
+    texts = [said, *(option.candidate.text for slot in asked.choices for option in slot.ranked)]
+    texts += [substitution.resolution.resolved_text for substitution in asked.written]
     return any(key in normalise(text) for text in texts)
 
 
@@ -127,10 +128,10 @@ def _earlier(request: ResolutionRequest) -> list[ResolutionRequest]:
 
 def _pool(asked: Analysis) -> list[Candidate]:
     """All that the earlier query could have meant: what a question offers first, then what was mentioned."""
-    open_spans = {(one.start, one.end) for one in asked.questions}
-    choices = sorted(asked.choices, key=lambda one: (one.reference.start, one.reference.end) not in open_spans)
-    considered = [one.candidate for each in choices for one in each.ranked]
-    return [*considered, *(one for one in asked.candidates if not one.members)]
+    open_spans = {(question.start, question.end) for question in asked.questions}
+    choices = sorted(asked.choices, key=lambda slot: (slot.reference.start, slot.reference.end) not in open_spans)
+    considered = [option.candidate for slot in choices for option in slot.ranked]
+    return [*considered, *(candidate for candidate in asked.candidates if not candidate.members)]
 
 
 def _of_options(choice: Choice, request: ResolutionRequest, asked: Analysis) -> Candidate | None:
@@ -139,11 +140,13 @@ def _of_options(choice: Choice, request: ResolutionRequest, asked: Analysis) -> 
     if len(options) < _ENOUGH:
         return None
     if choice.all:
-        keys = [one.key for one in options]
-        joined = next((one for one in asked.candidates if [member.key for member in one.members] == keys), None)
+        keys = [candidate.key for candidate in options]
+        joined = next(
+            (candidate for candidate in asked.candidates if [member.key for member in candidate.members] == keys), None
+        )
         return joined or replace(
             options[0],
-            text=join([one.text for one in options]),
+            text=join([candidate.text for candidate in options]),
             key="\x1f".join(keys),
             entity_id=None,
             number=Number.PLURAL,
@@ -155,35 +158,40 @@ def _of_options(choice: Choice, request: ResolutionRequest, asked: Analysis) -> 
 
 def _options(request: ResolutionRequest, asked: Analysis) -> list[Candidate]:
     """What may be counted through: as the assistant's question names them, else as they were mentioned."""
-    by_key = {one.key: one for one in reversed(_pool(asked))}
+    by_key = {candidate.key: candidate for candidate in reversed(_pool(asked))}
     if asked.questions:
-        offered = [normalise(one.text) for one in asked.questions[0].options]
+        offered = [normalise(alternative.text) for alternative in asked.questions[0].options]
     else:
-        ranked = next((one.ranked for one in asked.choices if len(one.ranked) >= _ENOUGH), ())
-        offered = [one.candidate.key for one in sorted(ranked[:_ENOUGH], key=lambda one: one.candidate.order)]
+        ranked = next((slot.ranked for slot in asked.choices if len(slot.ranked) >= _ENOUGH), ())
+        offered = [
+            option.candidate.key for option in sorted(ranked[:_ENOUGH], key=lambda option: option.candidate.order)
+        ]
     options = [by_key[key] for key in offered if key in by_key]
     last = request.turns[-1]
     said = normalise(last.content) if last.role is Role.ASSISTANT else ""
-    if sum(one.key in said for one in options) >= _ENOUGH:
-        options = sorted((one for one in options if one.key in said), key=lambda one: said.index(one.key))
+    if sum(candidate.key in said for candidate in options) >= _ENOUGH:
+        options = sorted(
+            (candidate for candidate in options if candidate.key in said),
+            key=lambda candidate: said.index(candidate.key),
+        )
     return options
 
 
 def _known(choice: Choice, request: ResolutionRequest, asked: Analysis) -> Candidate | None:
     """The thing of this name, or the only one whose name it is a part of: 宏康 for 宏康 HCI."""
     key = normalise(choice.text)
-    offered = [normalise(one.text) for one in asked.questions[0].options] if asked.questions else []
+    offered = [normalise(alternative.text) for alternative in asked.questions[0].options] if asked.questions else []
     if not choice.firm and not choice.denies:
-        pool = [one for one in _pool(asked) if one.key in offered]
+        pool = [candidate for candidate in _pool(asked) if candidate.key in offered]
     else:
         pool = [*_pool(asked), *Discourse(request.long_term).long_term]
     for bare in (key, key.removeprefix("the ")):
-        named = next((one for one in pool if one.key in (bare, f"the {bare}")), None)
+        named = next((candidate for candidate in pool if candidate.key in (bare, f"the {bare}")), None)
         if named:
             return named
     if len(key) < _SHORTEST_PART:
         return None
-    parts = {one.key: one for one in reversed(pool) if _is_part(key, one.key)}
+    parts = {candidate.key: candidate for candidate in reversed(pool) if _is_part(key, candidate.key)}
     return next(iter(parts.values())) if len(parts) == 1 else None
 
 
@@ -219,21 +227,20 @@ def _revised(request: ResolutionRequest, asked: Analysis, choice: Choice, meant:
     query = asked.result.revision.query if asked.result.revision else asked.result.original_query
     reference, understood = target.reference, _understood(target, asked, request)
     rejected = understood if understood and normalise(understood.text) != meant.key else None
-    considered = [one for one in target.ranked if one.candidate.key != meant.key]
-    one = written(query, reference, [Ranked(meant, _SAID), *considered], spaces=asked.spaces, around=target.around)
-    resolution = one.resolution.model_copy(update={"confidence": _SAID, "reason": _reason(request.query)})
-    kept = [other for other in asked.written if not _in_place_of(other, reference, one.edit)]
-    ids = (found for each in (*kept, one) for found in each.entity_ids)
+    considered = [option for option in target.ranked if option.candidate.key != meant.key]
+    chosen = written(query, reference, [Ranked(meant, _SAID), *considered], spaces=asked.spaces, around=target.around)
+    resolution = chosen.resolution.model_copy(update={"confidence": _SAID, "reason": _reason(request.query)})
+    kept = [other for other in asked.written if not _in_place_of(other, reference, chosen.edit)]
+    ids = (found for substitution in (*kept, chosen) for found in substitution.entity_ids)
     result = CoreferenceResult(
         original_query=request.query,
-        resolved_query=apply(query, [each.edit for each in (*kept, one)]),
+        resolved_query=apply(query, [substitution.edit for substitution in (*kept, chosen)]),
         confidence=_SAID,
         entities_found=tuple(dict.fromkeys(ids)),
         revision=Revision(query=query, resolution=resolution, rejected=rejected),
         degraded=asked.result.degraded,
     )
-    again = Written(resolution, one.edit, one.entity_ids)
-    return replace(asked, result=result, written=(*kept, again), questions=())
+    return replace(asked, result=result, written=(*kept, replace(chosen, resolution=resolution)), questions=())
 
 
 def _in_place_of(other: Written, reference: Reference, change: Edit) -> bool:
@@ -244,14 +251,14 @@ def _in_place_of(other: Written, reference: Reference, change: Edit) -> bool:
 
 def _target(asked: Analysis, choice: Choice, meant: Candidate) -> Choices | None:
     """The reference that is corrected: the one that was asked about, else the last that this can stand for."""
-    spans = {(one.start, one.end) for one in asked.questions}
-    choices = [one for one in asked.choices if one.reference not in asked.bound]
-    for one in choices:
-        if (one.reference.start, one.reference.end) in spans:
-            return one
+    spans = {(question.start, question.end) for question in asked.questions}
+    choices = [slot for slot in asked.choices if slot.reference not in asked.bound]
+    for slot in choices:
+        if (slot.reference.start, slot.reference.end) in spans:
+            return slot
     if not choice.denies and not choice.firm:
         return None
-    fitting = [one for one in choices if score(one.reference, meant) is not None]
+    fitting = [slot for slot in choices if score(slot.reference, meant) is not None]
     if fitting:
         return fitting[-1]
     if len(choices) == 1:
@@ -262,7 +269,14 @@ def _target(asked: Analysis, choice: Choice, meant: Candidate) -> Choices | None
 def _understood(target: Choices, asked: Analysis, request: ResolutionRequest) -> Alternative | None:
     """What the reference was taken for: by what the session remembers, else as it is read now."""
     text, span = target.reference.text, (target.reference.start, target.reference.end)
-    here = next((one.resolution for one in asked.written if (one.resolution.start, one.resolution.end) == span), None)
+    here = next(
+        (
+            substitution.resolution
+            for substitution in asked.written
+            if (substitution.resolution.start, substitution.resolution.end) == span
+        ),
+        None,
+    )
     for entry in reversed(request.history):
         same = bool(text) or (here and entry.get("resolved_text") == here.resolved_text)  # every gap reads alike
         if same and entry.get("original_text") == text and not entry.get("corrected"):

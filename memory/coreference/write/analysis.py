@@ -1,7 +1,7 @@
 """What the rules make of a query while its references are read from left to right."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...values.resolutions import Clarification, CoreferenceResolution, CoreferenceResult, ReferenceSource
 from ..antecedents.candidates import Candidate
@@ -95,11 +95,11 @@ class Reading:
 
     def resolve(self, reference: Reference, ranked: Sequence[Ranked], *, inferred: bool = False) -> None:
         """Writes the best candidate in place of the reference."""
-        one = written(self.query, reference, ranked, spaces=self._spaces)
+        substitution = written(self.query, reference, ranked, spaces=self._spaces)
         if inferred:
-            found = one.resolution.model_copy(update={"source": ReferenceSource.INFERENCE})
-            one = Written(found, one.edit, one.entity_ids)
-        self._written.append(one)
+            resolution = substitution.resolution.model_copy(update={"source": ReferenceSource.INFERENCE})
+            substitution = replace(substitution, resolution=resolution)
+        self._written.append(substitution)
 
     def leave(self, reference: Reference, ranked: Sequence[Ranked]) -> None:
         """Leaves the reference as it is, and asks about it where there is something to choose from."""
@@ -158,16 +158,16 @@ def joined(
     questions: Sequence[Clarification] = (),
 ) -> CoreferenceResult:
     """The result in which a query's resolutions, in text order, are written; it asks about the first that is open."""
-    resolutions = tuple(one.resolution for one in written)
-    still_open = {(one.start, one.end) for one in unresolved}
+    resolutions = tuple(substitution.resolution for substitution in written)
+    still_open = {(resolution.start, resolution.end) for resolution in unresolved}
     return CoreferenceResult(
         original_query=query,
-        resolved_query=apply(query, [one.edit for one in written]),
+        resolved_query=apply(query, [substitution.edit for substitution in written]),
         resolutions=resolutions,
         unresolved=tuple(unresolved),
-        confidence=min((one.confidence for one in resolutions), default=0.0 if unresolved else 1.0),
-        entities_found=tuple(dict.fromkeys(found for one in written for found in one.entity_ids)),
-        clarification=next((one for one in questions if (one.start, one.end) in still_open), None),
+        confidence=min((resolution.confidence for resolution in resolutions), default=0.0 if unresolved else 1.0),
+        entities_found=tuple(dict.fromkeys(found for substitution in written for found in substitution.entity_ids)),
+        clarification=next((question for question in questions if (question.start, question.end) in still_open), None),
     )
 
 
@@ -183,7 +183,7 @@ def _resolution(query: str, reference: Reference, ranked: Sequence[Ranked], *, r
         start=reference.start,
         end=reference.end,
         reason=reason(query, ranked) if changed else "",
-        alternatives=tuple(alternative(one) for one in ranked[1 if changed else 0 :][:_SHOWN]),
+        alternatives=tuple(alternative(option) for option in ranked[1 if changed else 0 :][:_SHOWN]),
     )
 
 

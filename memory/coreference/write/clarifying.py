@@ -20,9 +20,11 @@ def options_of(ranked: Sequence[Ranked]) -> tuple[Ranked, ...]:
     """
     if not ranked or ranked[0].score < _WORTH_ASKING:
         return ()
-    level = [one for one in ranked if one.score == ranked[0].score]
-    near = (level if len(level) > 1 else [one for one in ranked if one.score >= ranked[0].score - _RANGE])[:_OPTIONS]
-    return tuple(sorted(near, key=lambda one: (one.candidate.order, one.candidate.end)))
+    level = [option for option in ranked if option.score == ranked[0].score]
+    near = (level if len(level) > 1 else [option for option in ranked if option.score >= ranked[0].score - _RANGE])[
+        :_OPTIONS
+    ]
+    return tuple(sorted(near, key=lambda option: (option.candidate.order, option.candidate.end)))
 
 
 def clarification(
@@ -40,7 +42,7 @@ def clarification(
     if not options:
         return None
     phrases = phrases_for(texts)
-    names = [one.candidate.text for one in options]
+    names = [option.candidate.text for option in options]
     head, tail = (phrases.which if len(names) > 1 else phrases.whether).split("{options}")
     pieces = [head.format(reference=reference.text), names[0]]
     for name in names[1:]:
@@ -50,12 +52,15 @@ def clarification(
         original_text=reference.text,
         start=reference.start,
         end=reference.end,
-        options=tuple(alternative(one) for one in options),
+        options=tuple(alternative(option) for option in options),
     )
 
 
-def alternative(one: Ranked) -> Alternative:
+def alternative(option: Ranked) -> Alternative:
     """A ranked candidate as a result shows it."""
     return Alternative(
-        text=one.candidate.text, entity_id=one.candidate.entity_id, source=one.candidate.source, score=one.score
+        text=option.candidate.text,
+        entity_id=option.candidate.entity_id,
+        source=option.candidate.source,
+        score=option.score,
     )

@@ -45,7 +45,7 @@ class Gaps:
         self._query = query
         self._folded = fold_lower(query)
         self._references = analysis.references
-        self._places = {one.key for one in analysis.candidates if one.subtype is EntitySubtype.PLACE}
+        self._places = {candidate.key for candidate in analysis.candidates if candidate.subtype is EntitySubtype.PLACE}
         self._is_found = bool(analysis.written)
         self._asks = is_question(query)
         self._floor = floor + _MORE
@@ -99,8 +99,8 @@ class Gaps:
         """
         if self._folded[replacement.start : replacement.end] not in ("", "the"):
             return True
-        before = any(one.start == replacement.start < one.end for one in self._references)
-        behind = any(one.start < one.end == replacement.start for one in self._references)
+        before = any(reference.start == replacement.start < reference.end for reference in self._references)
+        behind = any(reference.start < reference.end == replacement.start for reference in self._references)
         if replacement.text.startswith("of "):
             return before or _OWNED.search(self._before(replacement)) is not None
         return before or behind or (self._asks and replacement.text.endswith("是"))
@@ -133,7 +133,7 @@ class Gaps:
 
 
 def _antecedents(replacement: Replacement) -> Sequence[str]:
-    return [fold_lower(one.text) for one in replacement.antecedents]
+    return [fold_lower(antecedent.text) for antecedent in replacement.antecedents]
 
 
 def _is_attribute(word: str) -> bool:

@@ -63,14 +63,14 @@ class Joiner:
         """The query with what either of both resolves, and what each place of it was chosen from."""
         rewrite = self._completed(rewrite)
         ruled = self._analysis.written
-        copied = any(one.antecedents for one in rewrite.replacements)
-        by_rules = any(one.kind in _BY_RULES for one in self._analysis.references)
+        copied = any(replacement.antecedents for replacement in rewrite.replacements)
+        by_rules = any(reference.kind in _BY_RULES for reference in self._analysis.references)
         if not copied and not by_rules and rewrite.keep_probability >= OVERRIDE:
-            return self._joined([one for one in ruled if not self._is_read(one)])
+            return self._joined([substitution for substitution in ruled if not self._is_read(substitution)])
         if not copied or by_rules or stands_alone(self._query):
             return self._analysis
         needed = 1.0 - rewrite.keep_probability
-        if ruled and all(self._is_said(one) for one in rewrite.replacements):
+        if ruled and all(self._is_said(replacement) for replacement in rewrite.replacements):
             return self._confirmed(rewrite, needed)
         followed: list[Written] = []
         choices: list[Choices] = []
@@ -79,10 +79,12 @@ class Joiner:
             if self._is_followed(replacement, sure, needed=needed):
                 followed.append(self._written(replacement, sure, rewrite))
                 choices += self._choices(replacement, sure)
-            elif any(not one.antecedents for one in rewrite.replacements):
+            elif any(not replacement.antecedents for replacement in rewrite.replacements):
                 return self._analysis  # its edits make sense together only
         kept = [
-            one for one in ruled if not any(_touch(one.edit, other.edit) or _repeats(other, one) for other in followed)
+            substitution
+            for substitution in ruled
+            if not any(_touch(substitution.edit, other.edit) or _repeats(other, substitution) for other in followed)
         ]
         return self._joined([*kept, *followed], choices)
 
@@ -92,15 +94,15 @@ class Joiner:
         for replacement in rewrite.replacements:
             whole = tuple(map(self._lookup.whole, replacement.antecedents))
             text = replacement.text
-            for one, other in zip(replacement.antecedents, whole, strict=True):
-                text = text if one == other else text.replace(one.text, other.text, 1)
+            for cut, other in zip(replacement.antecedents, whole, strict=True):
+                text = text if cut == other else text.replace(cut.text, other.text, 1)
             completed.append(self._gaps.placed(replacement.model_copy(update={"text": text, "antecedents": whole})))
         return rewrite.model_copy(update={"replacements": tuple(completed)})
 
     def _confirmed(self, rewrite: RewriteResult, needed: float) -> Analysis:
         """What the rules write, as sure as the surer of both; once more where the rewriter repeats it."""
-        sure = needed * min(one.confidence for one in rewrite.replacements)
-        written = [_surer(one, sure) for one in self._analysis.written]
+        sure = needed * min(replacement.confidence for replacement in rewrite.replacements)
+        written = [_surer(substitution, sure) for substitution in self._analysis.written]
         written += [
             self._written(replacement, sure, rewrite)
             for replacement in rewrite.replacements
@@ -110,20 +112,22 @@ class Joiner:
 
     def _joined(self, written: Sequence[Written], choices: Sequence[Choices] = ()) -> Analysis:
         known = self._analysis
-        written = sorted(written, key=lambda one: one.edit.start)
+        written = sorted(written, key=lambda substitution: substitution.edit.start)
         still_open = [
-            one
-            for one in known.result.unresolved
-            if not any(other.resolution.start < one.end and one.start < other.resolution.end for other in written)
+            resolution
+            for resolution in known.result.unresolved
+            if not any(
+                other.resolution.start < resolution.end and resolution.start < other.resolution.end for other in written
+            )
         ]
-        open_spans = {(one.start, one.end) for one in still_open}
-        questions = tuple(one for one in known.questions if (one.start, one.end) in open_spans)
+        open_spans = {(resolution.start, resolution.end) for resolution in still_open}
+        questions = tuple(question for question in known.questions if (question.start, question.end) in open_spans)
         return replace(
             known,
             result=joined(self._query, written, still_open, questions),
             written=tuple(written),
             questions=questions,
-            choices=tuple(sorted((*known.choices, *choices), key=lambda one: one.reference.start)),
+            choices=tuple(sorted((*known.choices, *choices), key=lambda slot: slot.reference.start)),
         )
 
     def _choices(self, replacement: Replacement, sure: float) -> list[Choices]:
@@ -145,8 +149,8 @@ class Joiner:
 
     def _is_said(self, replacement: Replacement) -> bool:
         """Whether the rules write the same antecedents, or there are none, as in their → the."""
-        names = [_plain(one.resolution.resolved_text) for one in self._analysis.written]
-        return all(any(_plain(one.text) in name for name in names) for one in replacement.antecedents)
+        names = [_plain(substitution.resolution.resolved_text) for substitution in self._analysis.written]
+        return all(any(_plain(antecedent.text) in name for name in names) for antecedent in replacement.antecedents)
 
     def _is_read(self, written: Written) -> bool:
         """Whether the rewriter has read of what the rules write."""
@@ -155,7 +159,9 @@ class Joiner:
 
     def _is_followed(self, replacement: Replacement, sure: float, *, needed: float) -> bool:
         reference = self._reference_at(replacement)
-        instead_of = next((one for one in self._analysis.written if _touch(one.edit, replacement)), None)
+        instead_of = next(
+            (substitution for substitution in self._analysis.written if _touch(substitution.edit, replacement)), None
+        )
         if instead_of is None:
             if replacement.antecedents and self._is_said(replacement):
                 return False
@@ -164,7 +170,9 @@ class Joiner:
             same_gap = (replacement.start, replacement.end) == (instead_of.edit.start, instead_of.edit.end)
             if known or sure < OVERRIDE or self._is_part(replacement, instead_of) or not (reference or same_gap):
                 return False
-        if sure < self._floor or any(is_nobody(one.text) or self._is_more(one) for one in replacement.antecedents):
+        if sure < self._floor or any(
+            is_nobody(antecedent.text) or self._is_more(antecedent) for antecedent in replacement.antecedents
+        ):
             return False
         if reference is None:
             return self._gaps.is_filled(replacement, sure, needed=needed)
@@ -190,7 +198,9 @@ class Joiner:
         if self._is_of_other_gender(replacement, reference):
             return False
         meant = self._named(replacement)
-        is_open = any(reference.start == one.start for one in self._analysis.result.unresolved)  # several would fit
+        is_open = any(
+            reference.start == resolution.start for resolution in self._analysis.result.unresolved
+        )  # several would fit
         if (meant is None or is_open) and sure < OVERRIDE:
             return False
         if meant and self._is_option(reference, meant) and (sure < DECISIVE or self._has_peer(reference, meant)):
@@ -201,7 +211,8 @@ class Joiner:
         """Whether it is more than one thing: what holds the end of a clause, "Slack to Teams", 我把車."""
         apart = _CLAUSE.search(antecedent.text) or _FROM_TO.search(antecedent.text)
         return apart is not None and not any(
-            one.named and _plain(one.text) == _plain(antecedent.text) for one in self._analysis.candidates
+            candidate.named and _plain(candidate.text) == _plain(antecedent.text)
+            for candidate in self._analysis.candidates
         )
 
     def _is_asked_for(self, reference: Reference, meant: Candidate) -> bool:
@@ -214,7 +225,7 @@ class Joiner:
 
     def _is_option(self, reference: Reference, meant: Candidate) -> bool:
         """Whether the rules would ask if this or another is meant."""
-        asked = next((one for one in self._analysis.questions if one.start == reference.start), None)
+        asked = next((question for question in self._analysis.questions if question.start == reference.start), None)
         options = [_plain(option.text) for option in asked.options] if asked else []
         return len(options) > 1 and _plain(meant.text) in options
 
@@ -224,24 +235,32 @@ class Joiner:
 
     def _ranked(self, reference: Reference) -> Sequence[Ranked]:
         """What the rules have ranked for a reference, best first."""
-        return next((one.ranked for one in self._analysis.choices if one.reference == reference), ())
+        return next((slot.ranked for slot in self._analysis.choices if slot.reference == reference), ())
 
     def _is_of_other_gender(self, replacement: Replacement, reference: Reference) -> bool:
         """Whether what the rewriter has copied is known as a man where the reference is to a woman, or vice versa."""
         key = _plain(replacement.text)
-        genders = {one.gender for one in self._analysis.candidates if _plain(one.text) == key and one.gender}
+        genders = {
+            candidate.gender
+            for candidate in self._analysis.candidates
+            if _plain(candidate.text) == key and candidate.gender
+        }
         return bool(reference.gender and genders) and reference.gender not in genders
 
     def _named(self, replacement: Replacement) -> Candidate | None:
         """The longest name in the rewriter's antecedent; of descriptions the rules know too little to refuse them."""
         key = _plain(replacement.text)
-        known = [one for one in self._analysis.candidates if one.named and _plain(one.text) in key]
-        return max(known, key=lambda one: len(one.text), default=None)
+        known = [
+            candidate for candidate in self._analysis.candidates if candidate.named and _plain(candidate.text) in key
+        ]
+        return max(known, key=lambda candidate: len(candidate.text), default=None)
 
     def _written(self, replacement: Replacement, sure: float, rewrite: RewriteResult) -> Written:
         reference = self._reference_at(replacement)
         # their → the, with "of Golden Wok" behind it: the other edit says who is meant
-        meant = replacement.antecedents or tuple(one for each in rewrite.replacements for one in each.antecedents)
+        meant = replacement.antecedents or tuple(
+            antecedent for edited in rewrite.replacements for antecedent in edited.antecedents
+        )
         back = None if meant[0].turn is None else len(self._turns) - meant[0].turn
         ids = self._lookup.ids(meant)
         start, end = (reference.start, reference.end) if reference else (replacement.start, replacement.end)
@@ -254,7 +273,7 @@ class Joiner:
             start=start,
             end=end,
             reason=copy_reason(self._query, back, left_out=reference is None),
-            alternatives=tuple(self._alternative(one) for one in replacement.alternatives),
+            alternatives=tuple(self._alternative(antecedent) for antecedent in replacement.alternatives),
         )
         return Written(resolution, self._edit(replacement, reference), ids)
 
@@ -268,33 +287,35 @@ class Joiner:
             text = _POSSESSIVE.sub("", text)
         return edit(self._query, reference, text, spaces=self._analysis.spaces)
 
-    def _alternative(self, one: Antecedent) -> Alternative:
-        ids = self._lookup.ids((one,))
-        source = _source((one,), left_out=False)
-        return Alternative(text=one.text, entity_id=ids[0] if ids else None, source=source, score=one.probability)
+    def _alternative(self, antecedent: Antecedent) -> Alternative:
+        ids = self._lookup.ids((antecedent,))
+        source = _source((antecedent,), left_out=False)
+        return Alternative(
+            text=antecedent.text, entity_id=ids[0] if ids else None, source=source, score=antecedent.probability
+        )
 
 
-def _surer(one: Written, sure: float) -> Written:
-    resolution = one.resolution
+def _surer(substitution: Written, sure: float) -> Written:
+    resolution = substitution.resolution
     sure = max(sure, resolution.confidence)
-    return Written(resolution.model_copy(update={"confidence": sure}), one.edit, one.entity_ids)
+    return Written(resolution.model_copy(update={"confidence": sure}), substitution.edit, substitution.entity_ids)
 
 
 def _source(antecedents: Sequence[Antecedent], *, left_out: bool) -> ReferenceSource:
-    if all(one.turn is None for one in antecedents):
+    if all(antecedent.turn is None for antecedent in antecedents):
         return ReferenceSource.LONG_TERM
     return ReferenceSource.INFERENCE if left_out else ReferenceSource.SESSION
 
 
-def _touch(one: Edit, other: Edit | Replacement) -> bool:
+def _touch(edit: Edit, other: Edit | Replacement) -> bool:
     """Whether two edits overlap or stand side by side."""
-    return one.start <= other.end and other.start <= one.end
+    return edit.start <= other.end and other.start <= edit.end
 
 
-def _repeats(longer: Written, one: Written) -> bool:
+def _repeats(longer: Written, shorter: Written) -> bool:
     """Whether both fill gaps, and the first with what the other says too: 怎麼去台大面試 says 台大."""
-    names = [_plain(each.resolution.resolved_text) for each in (longer, one)]
-    return not longer.resolution.original_text and not one.resolution.original_text and names[1] in names[0]
+    names = [_plain(substitution.resolution.resolved_text) for substitution in (longer, shorter)]
+    return not longer.resolution.original_text and not shorter.resolution.original_text and names[1] in names[0]
 
 
 def _plain(text: str) -> str:

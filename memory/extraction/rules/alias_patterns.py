@@ -91,7 +91,7 @@ def find_aliases(text: str, mentions: Sequence[Mention]) -> list[AliasClaim]:
         text: As it was given; the offsets of the mentions are into it.
         mentions: In text order, without overlaps. Long-term ones are names, the others are left alone.
     """
-    named = [one for one in mentions if one.level is MentionLevel.LONG_TERM][: _LAST - _FIRST]
+    named = [mention for mention in mentions if mention.level is MentionLevel.LONG_TERM][: _LAST - _FIRST]
     if not named:
         return []
     masked, origins = _mask(fold(text), named)
@@ -161,19 +161,19 @@ def _is_name(alias: str, mention: Mention) -> bool:
     )
 
 
-def _alike(one: Mention, other: Mention) -> bool:
+def _alike(first: Mention, other: Mention) -> bool:
     """Whether a name in brackets may be of the same thing as the one before it.
 
     One name in two scripts may be, and so may two people or organisations; 台北（台灣） are two places.
     """
-    kinds = {one.subtype, other.subtype} - {None}
+    kinds = {first.subtype, other.subtype} - {None}
     if len(kinds) > 1 or EntitySubtype.CODE in kinds:
         return False
     return (
-        has_han(one.text) != has_han(other.text)
+        has_han(first.text) != has_han(other.text)
         or kinds == {EntitySubtype.PERSON}
-        or (kinds == {EntitySubtype.ORGANISATION} and has_han(one.text))
-        or _is_acronym(other.text, one.text)
+        or (kinds == {EntitySubtype.ORGANISATION} and has_han(first.text))
+        or _is_acronym(other.text, first.text)
     )
 
 

@@ -42,21 +42,29 @@ def resolve_overlaps(candidates: Iterable[Candidate]) -> list[Candidate]:
     further left; what overlaps a span already taken is dropped whole (nothing is cut or nested). A winner that does
     not know its subtype takes it from a dropped candidate over exactly the same span. Runs in O(n log n) searches.
     """
-    ordered = sorted(candidates, key=lambda one: (one.layer, one.start - one.end, -one.confidence, one.start))
+    ordered = sorted(
+        candidates,
+        key=lambda candidate: (
+            candidate.layer,
+            candidate.start - candidate.end,
+            -candidate.confidence,
+            candidate.start,
+        ),
+    )
     subtypes: dict[tuple[int, int], EntitySubtype] = {}
-    for one in ordered:
-        if one.subtype is not None:
-            subtypes.setdefault((one.start, one.end), one.subtype)
+    for candidate in ordered:
+        if candidate.subtype is not None:
+            subtypes.setdefault((candidate.start, candidate.end), candidate.subtype)
     starts: list[int] = []
     taken: list[Candidate] = []
-    for one in ordered:
-        place = bisect_left(starts, one.start)
-        if place < len(taken) and taken[place].start < one.end:
+    for candidate in ordered:
+        place = bisect_left(starts, candidate.start)
+        if place < len(taken) and taken[place].start < candidate.end:
             continue
-        if place and taken[place - 1].end > one.start:
+        if place and taken[place - 1].end > candidate.start:
             continue
-        if one.subtype is None and one.level is MentionLevel.LONG_TERM:
-            one = replace(one, subtype=subtypes.get((one.start, one.end)))
-        starts.insert(place, one.start)
-        taken.insert(place, one)
+        if candidate.subtype is None and candidate.level is MentionLevel.LONG_TERM:
+            candidate = replace(candidate, subtype=subtypes.get((candidate.start, candidate.end)))
+        starts.insert(place, candidate.start)
+        taken.insert(place, candidate)
     return taken

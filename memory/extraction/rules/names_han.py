@@ -123,7 +123,7 @@ def _lists() -> tuple[tuple[re.Pattern[str], EntitySubtype], ...]:
 
 def _suffix_of(text: str, suffixes: tuple[str, ...]) -> str:
     """The longest of the suffixes (given longest first) that the text ends in, or nothing."""
-    return next((one for one in suffixes if text.endswith(one)), "") if text.endswith(suffixes) else ""
+    return next((suffix for suffix in suffixes if text.endswith(suffix)), "") if text.endswith(suffixes) else ""
 
 
 def _listed(folded: str, words: Words) -> Iterator[Candidate]:

@@ -63,7 +63,7 @@ def is_doubtful(folded: str, words: Words, span: TaggedSpan) -> bool:
         if span.score < SURE_OF_A_PERSON and _ends_in_adverb(inside):
             return True
     lists = (latin_words.COMMON, latin_words.GENERIC, han_words.STOP_NAMES)
-    names_nothing = any(text.lower() in one for one in lists)
+    names_nothing = any(text.lower() in words for words in lists)
     if names_nothing and span.score < (SURE_OF_A_PERSON if span.subtype is EntitySubtype.PERSON else _NAMING_NOTHING):
         return True
     if span.subtype is not EntitySubtype.PRODUCT:

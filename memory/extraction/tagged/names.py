@@ -65,8 +65,10 @@ def join_names(
         tagged: What the tagger found in it.
         ruled: What the rules for names found in it.
     """
-    organisations = {(one.start, one.end) for one in ruled if one.subtype is EntitySubtype.ORGANISATION}
-    for span in (_without_opening(words, _without_marks(folded, one)) for one in tagged):
+    organisations = {
+        (candidate.start, candidate.end) for candidate in ruled if candidate.subtype is EntitySubtype.ORGANISATION
+    }
+    for span in (_without_opening(words, _without_marks(folded, tagged_span)) for tagged_span in tagged):
         if span.subtype in (None, EntitySubtype.CODE) or is_doubtful(folded, words, span):
             continue
         if any(_bounds(rule, span) for rule in ruled):
@@ -77,7 +79,7 @@ def join_names(
             subtype = EntitySubtype.PERSON
         sure = span.score if not is_for_the_session(folded, words, span) else min(span.score, _FOR_THE_SESSION)
         yield Candidate(start, span.end, Layer.TAGGED, f"tagger.{span.label}", round(sure, 3), subtype)
-    yield from (one for one in ruled if one.source in _COMPLEMENTARY)
+    yield from (candidate for candidate in ruled if candidate.source in _COMPLEMENTARY)
 
 
 def is_counted(code: Candidate, tagged: Sequence[TaggedSpan]) -> bool:
