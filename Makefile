@@ -12,10 +12,12 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help serve stop test quick check format unit e2e docs coverage clean
+.PHONY: help setup serve stop test quick check format unit e2e docs coverage clean
 
 help: ## Lists the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(READY) ## Makes the environment with everything that tests and documentation need
 
 serve: $(READY) ## Starts the service in the background and prints its URL
 	$(BIN)/jiyi up
