@@ -12,7 +12,7 @@ from ..values.mentions import Mention
 from ..values.resolutions import CoreferenceResult, ResolutionRequest
 from .antecedents.candidates import GUESSED
 from .antecedents.choice import antecedents, is_bound
-from .antecedents.coordination import evened
+from .antecedents.coordination import level_coordinated
 from .antecedents.discourse import Discourse
 from .antecedents.ranking import WEIGHTS, Ranked, confidence, is_close
 from .antecedents.similarity import Similarity
@@ -21,7 +21,7 @@ from .detect.ellipsis import find_ellipsis
 from .detect.references import Reference
 from .revise.history import REFERENCES, TURNS, HistoryReader
 from .revise.revising import revise
-from .write.analysis import Analysis, Reading
+from .write.analysis import Analysis, AnalysisBuilder
 from .write.rewriting import writes_spaces
 
 _log = structlog.get_logger(__name__)
@@ -61,37 +61,37 @@ class RuleResolver(Resolver):
         references, gap = await asyncio.to_thread(_detect, query)
         turns = request.turns[-TURNS:]
         said = [turn.content for turn in reversed(turns) if turn.role is Role.USER]
-        reading = Reading(query, said, spaces=writes_spaces([query, *(turn.content for turn in turns)]))
+        builder = AnalysisBuilder(query, said, spaces=writes_spaces([query, *(turn.content for turn in turns)]))
         if not (request.turns or request.long_term or references) or not (references or gap):
-            return reading.analysis(references)
+            return builder.analysis(references)
         mentions = await self._mentions(request)
         history = HistoryReader(request, floor=self._floor)
         discourse = await asyncio.to_thread(history.read, mentions[:-1])
         if not references and gap:
-            self._fill_gap(gap, discourse, request, reading)
-            return reading.analysis((gap,), discourse)
+            self._fill_gap(gap, discourse, request, builder)
+            return builder.analysis((gap,), discourse)
         for reference in references:
             await asyncio.to_thread(
-                discourse.read, query, mentions[-1], user=True, start=reading.position, end=reference.start
+                discourse.read, query, mentions[-1], user=True, start=builder.position, end=reference.start
             )
-            reading.position = reference.start
+            builder.position = reference.start
             ranked = antecedents(
                 query, reference, discourse, now=request.now, last_referred=request.last_referred_entity
             )
-            ranked = evened(await self._compared(query, reference, ranked), discourse.together)
-            reading.consider(reference, ranked)
+            ranked = level_coordinated(await self._compared(query, reference, ranked), discourse.coordinations)
+            builder.consider(reference, ranked)
             if not ranked or confidence(ranked) < self._floor:
                 if not reference.quiet:
-                    reading.leave(reference, ranked)
+                    builder.leave(reference, ranked)
                 continue
             best = ranked[0].candidate
             if is_bound(query, reference, best):
-                reading.bound.append(reference)
+                builder.bound.append(reference)
             else:
-                reading.resolve(reference, ranked)
+                builder.resolve(reference, ranked)
             discourse.refer(best, user=True, end=reference.end)
-            reading.position = reference.end
-        return reading.analysis(references, discourse)
+            builder.position = reference.end
+        return builder.analysis(references, discourse)
 
     async def _mentions(self, request: ResolutionRequest) -> list[tuple[Mention, ...]]:
         """Mentions of each of the last turns and, last, of the query.
@@ -132,16 +132,18 @@ class RuleResolver(Resolver):
         ]
         return sorted(weighed, key=lambda option: -option.score) + ranked[_COMPARED:]
 
-    def _fill_gap(self, gap: Reference, discourse: Discourse, request: ResolutionRequest, reading: Reading) -> None:
+    def _fill_gap(
+        self, gap: Reference, discourse: Discourse, request: ResolutionRequest, builder: AnalysisBuilder
+    ) -> None:
         """Puts the topic where a question left it out, if the last exchange has exactly one."""
         topics = [
             option
-            for option in antecedents(reading.query, gap, discourse, now=request.now)
+            for option in antecedents(builder.query, gap, discourse, now=request.now)
             if option.candidate.distance <= _GAP_TURNS and option.candidate.named and not option.candidate.members
         ]
-        reading.consider(gap, topics)
+        builder.consider(gap, topics)
         if topics and confidence(topics) >= self._floor:
-            reading.resolve(gap, topics, inferred=True)
+            builder.resolve(gap, topics, inferred=True)
 
 
 def _complemented(carried: Sequence[Mention], found: Sequence[Mention]) -> tuple[Mention, ...]:

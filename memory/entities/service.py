@@ -8,7 +8,7 @@ import structlog
 from ..chat.additions import MemoryAdditions
 from ..chat.messages import Acknowledged, ChatMessage, Reply, Understood
 from ..chat.reader import MessageReader
-from ..coreference.detect.pointing import referents
+from ..coreference.detect.pointing import possible_referents
 from ..extraction.rules.junk import junk_kind
 from ..ports.language import Extractor, Resolver
 from ..ports.record import SystemOfRecord, UnitOfWork
@@ -182,7 +182,7 @@ class EntityMemoryService:
             raise InvalidField(f"limit {limit} is out of bounds", field="limit", allowed=f"1 to {LOADED}")
         session = await self._sessions.load(session_id, user_id=user_id)
         request = ResolutionRequest.in_session(session, coreference_word, now=self._now())
-        found = await referents(coreference_word, request, resolver=self._resolver)
+        found = await possible_referents(coreference_word, request, resolver=self._resolver)
         async with self._record.reading(user_id=user_id) as unit:
             known = await unit.entities.get([one.entity_id for one in found if one.entity_id])
             by_id = {entity.entity_id: entity for entity in known}

@@ -10,9 +10,9 @@ from ...values.resolutions import ReferenceSource
 from ...values.text import fold_lower, normalise
 from ..detect.references import Form, Kind, Number, Reference
 from .candidates import Candidate, join
-from .coordination import evened
+from .coordination import level_coordinated
 from .discourse import Discourse
-from .question_target import without_asked_for
+from .question_target import without_target
 from .ranking import Ranked, rank
 from .recalling import recalled
 
@@ -126,7 +126,7 @@ def antecedents(
         return recalled(reference, session, discourse.long_term, last_referred=last_referred, lifts=lifts, now=now)
     ranked = _many(reference, rank(reference, session, last_referred=last_referred, lifts=lifts))
     ranked = _said_before(reference, ranked, session)
-    ranked = without_asked_for(text, reference, evened(ranked, discourse.together))
+    ranked = without_target(text, reference, level_coordinated(ranked, discourse.coordinations))
     if not ranked and reference.number is Number.PLURAL:
         ranked = _implied_groups(reference, session)
     if not ranked and not reference.quiet and reference.kind in (Kind.PERSONAL, Kind.NOUN_PHRASE, Kind.RECALL):

@@ -14,24 +14,24 @@ from .ranking import Ranked
 _DECIDING = ("agreement", "head")
 """Features that tell what a thing is rather than how it was mentioned."""
 
-Together = frozenset[str]
+Coordination = frozenset[str]
 """The keys of the members of one coordination."""
 
 
-class NamedTogether:
+class CoordinationTracker:
     """Follows a conversation mention by mention: which things have last been named together.
 
     What the assistant repeats (it quotes) names nothing anew: a coordination that was known stays as it was.
     """
 
     def __init__(self) -> None:
-        self._known: set[Together] = set()
-        self._now: dict[Together, None] = {}
+        self._known: set[Coordination] = set()
+        self._current: dict[Coordination, None] = {}
 
     @property
-    def now(self) -> tuple[Together, ...]:
+    def current(self) -> tuple[Coordination, ...]:
         """The coordinations none of whose members has been mentioned on its own since."""
-        return tuple(self._now)
+        return tuple(self._current)
 
     def read(self, found: Iterable[Span], groups: Iterable[Candidate], *, user: bool) -> None:
         """Takes in the mentions of a text, in text order, and the coordinations among them."""
@@ -43,25 +43,25 @@ class NamedTogether:
             elif end == group.end:
                 keys = frozenset(member.key for member in group.members)
                 if user or keys not in self._known:
-                    self._now[keys] = None
+                    self._current[keys] = None
                 self._known.add(keys)
 
     def single_out(self, key: str) -> None:
         """Takes in that one thing was mentioned or referred to on its own."""
-        for keys in self.now:
+        for keys in self.current:
             if key in keys:
-                del self._now[keys]
+                del self._current[keys]
 
 
-def evened(ranked: Sequence[Ranked], together: Sequence[Together]) -> list[Ranked]:
+def level_coordinated(ranked: Sequence[Ranked], coordinations: Sequence[Coordination]) -> list[Ranked]:
     """The ranking in which things that were named together, and are alike in what they are, have the same score.
 
     Args:
         ranked: Best first.
-        together: See `NamedTogether.now`.
+        coordinations: See `CoordinationTracker.current`.
     """
     scores = [option.score for option in ranked]
-    for keys in together:
+    for keys in coordinations:
         peers: dict[tuple[float, ...], list[int]] = {}
         for at, option in enumerate(ranked):
             if option.candidate.key in keys:
@@ -76,14 +76,14 @@ def evened(ranked: Sequence[Ranked], together: Sequence[Together]) -> list[Ranke
     )
 
 
-def has_peer(key: str, ranked: Sequence[Ranked], together: Sequence[Together]) -> bool:
+def has_peer(key: str, ranked: Sequence[Ranked], coordinations: Sequence[Coordination]) -> bool:
     """Whether something that was named together with a candidate is as likely as it.
 
     Args:
         key: Of the candidate.
-        ranked: As `evened` left it.
-        together: See `NamedTogether.now`.
+        ranked: As `level_coordinated` left it.
+        coordinations: See `CoordinationTracker.current`.
     """
     scores = {option.candidate.key: option.score for option in ranked}
-    peers = {other for keys in together if key in keys for other in keys} - {key}
+    peers = {other for keys in coordinations if key in keys for other in keys} - {key}
     return key in scores and any(scores.get(other) == scores[key] for other in peers)

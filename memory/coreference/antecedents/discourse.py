@@ -32,7 +32,7 @@ from .candidates import (
     shown_gender,
     told_type,
 )
-from .coordination import NamedTogether, Together
+from .coordination import Coordination, CoordinationTracker
 from .introduction import counted_type, equated, is_location, located, of_a_kind, standing
 
 _REMEMBERED = 300  # mentions, latest: bounds the work that a very long turn can cause
@@ -71,7 +71,7 @@ class Discourse:
         self._order = 0
         self._asked = False
         self._lifts: dict[str, dict[str, float]] = {}
-        self._together = NamedTogether()
+        self._coordinations = CoordinationTracker()
         self._referred: str | None = None
         self.contrasted: tuple[Candidate, ...] = ()
         """The two names of each of which one text has told something: 台積電在新竹，鴻海在土城."""
@@ -139,7 +139,7 @@ class Discourse:
         coordinated = groups(text, found)
         for group in coordinated:
             self._add(group)
-        self._together.read(found, coordinated, user=user)
+        self._coordinations.read(found, coordinated, user=user)
         subjects = tuple(
             {candidate.key: candidate for _, _, candidate in found if candidate.subject and candidate.named}.values()
         )
@@ -155,7 +155,7 @@ class Discourse:
                 candidate, source=ReferenceSource.SESSION, user=user, subject=True, located=False, distance=0, end=end
             )
         )
-        self._together.single_out(candidate.key)
+        self._coordinations.single_out(candidate.key)
         if user:
             self._referred, self.moved_on = candidate.key, False
 
@@ -167,9 +167,9 @@ class Discourse:
             lifts[wrong] = -_CORRECTED
 
     @property
-    def together(self) -> tuple[Together, ...]:
+    def coordinations(self) -> tuple[Coordination, ...]:
         """What has last been named together, by candidates' keys."""
-        return self._together.now
+        return self._coordinations.current
 
     def lifts(self, reference: str) -> Mapping[str, float]:
         """What corrections of the same words have taught, by candidate's key: added to the score."""

@@ -16,7 +16,7 @@ from .candidates import Candidate
 from .ranking import Ranked
 
 
-class Asked(StrEnum):
+class QuestionTarget(StrEnum):
     """What a question asks for."""
 
     PLACE = "place"
@@ -36,7 +36,7 @@ def asks_when(folded: str) -> bool:
     return bool(_TIME.search(folded))
 
 
-def asked_by(text: str, reference: Reference) -> Asked | None:
+def question_target(text: str, reference: Reference) -> QuestionTarget | None:
     """What a question about a reference asks for; None where that excludes nothing.
 
     Args:
@@ -47,22 +47,22 @@ def asked_by(text: str, reference: Reference) -> Asked | None:
         return None
     folded = fold_lower(text)
     if _WHO_IS.search(folded[: reference.start]) or _IS_WHO.match(folded, reference.end):
-        return Asked.PERSON
+        return QuestionTarget.PERSON
     if _PLACE.search(folded):
-        return Asked.PLACE
-    return Asked.TIME if asks_when(folded) else None
+        return QuestionTarget.PLACE
+    return QuestionTarget.TIME if asks_when(folded) else None
 
 
-def is_asked_for(asked: Asked, candidate: Candidate) -> bool:
+def is_target(asked: QuestionTarget, candidate: Candidate) -> bool:
     """Whether a thing is of the sort that a question asks for."""
-    if asked is Asked.PERSON:
+    if asked is QuestionTarget.PERSON:
         return candidate.named and candidate.person is not False
     if candidate.person:
         return False
-    return candidate.located or (asked is Asked.PLACE and candidate.subtype is EntitySubtype.PLACE)
+    return candidate.located or (asked is QuestionTarget.PLACE and candidate.subtype is EntitySubtype.PLACE)
 
 
-def without_asked_for(text: str, reference: Reference, ranked: Sequence[Ranked]) -> list[Ranked]:
+def without_target(text: str, reference: Reference, ranked: Sequence[Ranked]) -> list[Ranked]:
     """The ranking without what the question asks for, where something was mentioned with that or since.
 
     Args:
@@ -70,13 +70,13 @@ def without_asked_for(text: str, reference: Reference, ranked: Sequence[Ranked])
         reference: Its offsets are into `text`.
         ranked: Best first.
     """
-    asked = asked_by(text, reference)
+    asked = question_target(text, reference)
     if asked is None:
         return list(ranked)
-    others = [option.candidate.distance for option in ranked if not is_asked_for(asked, option.candidate)]
+    others = [option.candidate.distance for option in ranked if not is_target(asked, option.candidate)]
     nearest = min(others, default=None)
     return [
         option
         for option in ranked
-        if nearest is None or nearest > option.candidate.distance or not is_asked_for(asked, option.candidate)
+        if nearest is None or nearest > option.candidate.distance or not is_target(asked, option.candidate)
     ]

@@ -8,13 +8,13 @@ _POINTING = frozenset({"这", "那", "这个", "那个", "这一个", "那一个
 """Alone they say no more than 它 and "it"; a resolver leaves them where it is not sure that they refer at all."""
 
 
-async def referents(word: str, request: ResolutionRequest, *, resolver: Resolver) -> list[Alternative]:
+async def possible_referents(word: str, request: ResolutionRequest, *, resolver: Resolver) -> list[Alternative]:
     """All that a referring expression may stand for, best first, each once; none where it does not refer.
 
     Args:
         word: Any expression: 它, 這個系統, 上週提到的, "the latter".
         request: The session and long-term memory; its query is not looked at.
-        resolver: Asked with a sentence about the word.
+        resolver: QuestionTarget with a sentence about the word.
     """
     words = [word.strip()]
     if fold_lower(words[0]) in _POINTING:

@@ -28,7 +28,7 @@ _CLAUSE_END = re.compile(r"[,，.。!！~～…;；\n]+")
 _NOTHING = frozenset({Junk.EMPTY, Junk.PRONOUN, Junk.GREETING, Junk.STOP_WORD})
 
 
-def stands_alone(query: str) -> bool:
+def is_self_contained(query: str) -> bool:
     """Whether a query is small talk, about the assistant or what all share (今天星期幾), or takes something back."""
     choice = find_choice(query)
     takes_back = choice is not None and (choice.firm or choice.denies)
@@ -55,11 +55,11 @@ def has_look_alike(query: str, references: Sequence[Reference]) -> bool:
     )
 
 
-def points(query: str, start: int, end: int) -> bool:
+def is_pointing(query: str, start: int, end: int) -> bool:
     """Whether a span is a bare demonstrative that points as 它 does, which the rules leave: 那是我的家鄉, 那有什麼."""
     return bool(_POINTING.fullmatch(query, start, end)) and query.startswith(("是", "有"), end)
 
 
-def is_nobody(text: str) -> bool:
+def names_nothing(text: str) -> bool:
     """Whether a text names nothing that could be meant: a pronoun, a greeting, function words."""
     return junk_kind(text) in _NOTHING

@@ -13,7 +13,7 @@ from ...extraction.rules.junk import Junk, junk_kind
 from ...values.text import fold_lower
 
 
-class Unit(StrEnum):
+class TimeUnit(StrEnum):
     """A kind of which one says the time."""
 
     YEAR = "year"
@@ -24,10 +24,10 @@ class Unit(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class TimePart:
     """One unit of a time, `text[start:end]`."""
 
-    unit: Unit
+    unit: TimeUnit
     start: int
     end: int
 
@@ -40,16 +40,16 @@ _WEEKDAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
 _HOURS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 _UPTO_99 = r"(?:\d{1,2}|[一二两三四五六七八九十]{1,3})"
 _UNITS = {
-    Unit.YEAR: r"(?:\d{4}|[零〇一二三四五六七八九]{4})年|[今明后去前]年|(?<=\bin )(?:19|20)\d\d\b"
+    TimeUnit.YEAR: r"(?:\d{4}|[零〇一二三四五六七八九]{4})年|[今明后去前]年|(?<=\bin )(?:19|20)\d\d\b"
     r"|\b(?:next|last|this) year\b",
-    Unit.MONTH: rf"{_UPTO_99}月(?!\d)|(?:上+|下+|这)个月|\b(?:{_MONTHS})\b|\b(?:next|last|this) month\b",
-    Unit.DAY: r"(?:上+|下+|这|本)?个?(?:周|星期|礼拜)[一二三四五六日天末]|[今明昨前]天|大?后天|大前天"
+    TimeUnit.MONTH: rf"{_UPTO_99}月(?!\d)|(?:上+|下+|这)个月|\b(?:{_MONTHS})\b|\b(?:next|last|this) month\b",
+    TimeUnit.DAY: r"(?:上+|下+|这|本)?个?(?:周|星期|礼拜)[一二三四五六日天末]|[今明昨前]天|大?后天|大前天"
     rf"|{_UPTO_99}[日号](?![楼室线码])"
     rf"|\b(?:(?:next|last|this) )?(?:{_WEEKDAYS})\b|\b(?:today|tomorrow|yesterday|tonight)\b"
     r"|\b(?:the )?\d{1,2}(?:st|nd|rd|th)\b(?! \w)",
-    Unit.PART: r"早上|上午|中午|下午|傍晚|晚上|凌晨|半夜|清晨|\b(?:in the )?(?:morning|afternoon|evening)\b"
+    TimeUnit.PART: r"早上|上午|中午|下午|傍晚|晚上|凌晨|半夜|清晨|\b(?:in the )?(?:morning|afternoon|evening)\b"
     r"|\b(?:noon|midnight)\b",
-    Unit.CLOCK: rf"{_UPTO_99}[点时](?:半|整|钟|一刻|{_UPTO_99}分?)?|\b\d{{1,2}}:\d\d(?: ?[ap]m)?\b"
+    TimeUnit.CLOCK: rf"{_UPTO_99}[点时](?:半|整|钟|一刻|{_UPTO_99}分?)?|\b\d{{1,2}}:\d\d(?: ?[ap]m)?\b"
     rf"|\b(?:\d{{1,2}}|{_HOURS})(?: ?[ap](?:m\b|\.m\.?)| o'clock\b)|(?<=\bat )(?:\d{{1,2}}|{_HOURS})\b(?! \w)",
 }
 _TIME = re.compile("|".join(f"(?P<{unit.name}>{pattern})" for unit, pattern in _UNITS.items()))
@@ -70,12 +70,14 @@ _NUMBERED = re.compile(
 _CODE = re.compile(r"(?=.*[a-z])(?=.*\d)[a-z0-9][a-z0-9._-]*", re.ASCII)
 
 
-def times(folded: str) -> tuple[Said, ...]:
+def times(folded: str) -> tuple[TimePart, ...]:
     """The units of the times that a folded text tells, in order."""
-    return tuple(Said(Unit[match.lastgroup], *match.span()) for match in _TIME.finditer(folded) if match.lastgroup)
+    return tuple(
+        TimePart(TimeUnit[match.lastgroup], *match.span()) for match in _TIME.finditer(folded) if match.lastgroup
+    )
 
 
-def time_of(folded: str) -> tuple[Said, ...]:
+def time_of(folded: str) -> tuple[TimePart, ...]:
     """The units of a folded text that is nothing but a time; empty where it is something else."""
     found = times(folded)
     lead = _LEADING.match(folded)
@@ -87,7 +89,7 @@ def time_of(folded: str) -> tuple[Said, ...]:
     )
 
 
-def same_time(folded: str, meant: Sequence[Said]) -> tuple[int, int] | None:
+def same_time(folded: str, meant: Sequence[TimePart]) -> tuple[int, int] | None:
     """Where a folded text tells what a time stands against: its only time of the same kinds, or of some of them."""
     kinds = [unit.unit for unit in meant]
     runs = _runs(folded, times(folded))
@@ -104,7 +106,7 @@ def same_time(folded: str, meant: Sequence[Said]) -> tuple[int, int] | None:
 def is_value(text: str) -> bool:
     """Whether a text is nothing but a time or a number with its unit: no name, and nothing that a reference means."""
     time = time_of(fold_lower(text))
-    month = len(time) == 1 and time[0].unit is Unit.MONTH  # June is a person too
+    month = len(time) == 1 and time[0].unit is TimeUnit.MONTH  # June is a person too
     return junk_kind(text) in (Junk.NUMBER, Junk.DATE) or bool(time and not month)
 
 
@@ -143,9 +145,9 @@ def only(found: Iterable[re.Match[str]]) -> tuple[int, int] | None:
     return spans[0] if len(spans) == 1 else None
 
 
-def _runs(folded: str, found: Sequence[Said]) -> list[list[Said]]:
+def _runs(folded: str, found: Sequence[TimePart]) -> list[list[TimePart]]:
     """Units that together tell one time: 明天下午三點, "Friday at 8 pm"."""
-    runs: list[list[Said]] = []
+    runs: list[list[TimePart]] = []
     for unit in found:
         if runs and _BETWEEN.fullmatch(folded, runs[-1][-1].end, unit.start):
             runs[-1].append(unit)

@@ -15,12 +15,12 @@ from ...values.mentions import EntitySubtype, Mention, MentionLevel
 from ...values.resolutions import ReferenceSource
 from ...values.text import fold_lower, has_han, normalise
 from ..antecedents.candidates import Candidate, is_person
-from ..antecedents.question_target import Asked, asked_by, is_asked_for
+from ..antecedents.question_target import QuestionTarget, is_target, question_target
 from ..antecedents.ranking import Ranked, score
 from ..detect.corrections import Choice
 from ..detect.phrases import noun_phrases
 from ..detect.references import Form, Kind, Reference
-from ..write.analysis import Choices
+from ..write.analysis import ReferenceRanking
 
 _OPENING = re.compile(r"(?:那么?|请问|还有|然后|所以)?[，,]?\s*")
 _OWNED = re.compile(r"(?:^|.* )(?P<thing>the (?:[a-z-]+ ){0,2}[a-z-]+)\s*\?*\s*$")
@@ -30,21 +30,21 @@ _OWN = frozenset({EntitySubtype.PERSON, EntitySubtype.PLACE})
 """Types of which a name is rarely taken for one of another type; a company's and a product's are."""
 
 
-def may_become(query: str, choices: Choices, meant: Candidate) -> bool:
+def may_become(query: str, ranking: ReferenceRanking, meant: Candidate) -> bool:
     """Whether a reference may stand for a thing: not for what its question asks for, where it was taken for another.
 
     Of a name of no known type that is likely where the reference was taken for what has no name.
     """
-    asked = asked_by(query, choices.reference)
-    if asked is None or not choices.ranked:
+    asked = question_target(query, ranking.reference)
+    if asked is None or not ranking.ranked:
         return True
-    understood = choices.ranked[0].candidate
+    understood = ranking.ranked[0].candidate
     unknown = meant.named and meant.subtype is None and not understood.named
-    site = asked is Asked.PLACE and meant.is_site > 1
-    return is_asked_for(asked, understood) or not (unknown or site or is_asked_for(asked, meant))
+    site = asked is QuestionTarget.PLACE and meant.is_site > 1
+    return is_target(asked, understood) or not (unknown or site or is_target(asked, meant))
 
 
-def candidate(text: str, mention: Mention | None) -> Candidate:
+def candidate_of(text: str, mention: Mention | None) -> Candidate:
     """What a text names, of the type that its mention shows."""
     subtype = mention.subtype if mention else None
     return Candidate(
@@ -57,9 +57,11 @@ def candidate(text: str, mention: Mention | None) -> Candidate:
     )
 
 
-def place(query: str, start: int, end: int, ranked: tuple[Ranked, ...] = ()) -> Choices:
+def replaceable_span(query: str, start: int, end: int, ranked: tuple[Ranked, ...] = ()) -> ReferenceRanking:
     """A span of a query that something else may stand in for."""
-    return Choices(Reference(start, end, query[start:end], Kind.NOUN_PHRASE, None, chinese=has_han(query)), ranked)
+    return ReferenceRanking(
+        Reference(start, end, query[start:end], Kind.NOUN_PHRASE, None, chinese=has_han(query)), ranked
+    )
 
 
 def suits(reference: Reference, meant: Candidate) -> bool:
@@ -70,7 +72,7 @@ def suits(reference: Reference, meant: Candidate) -> bool:
 
 def places_for(
     choice: Choice, meant: Candidate, query: str, mentions: Sequence[Mention], *, referring: bool
-) -> tuple[Choices, ...]:
+) -> tuple[ReferenceRanking, ...]:
     """What a query is corrected in where no reference is: its name, or description, of such a thing; or a gap.
 
     Args:
@@ -85,23 +87,25 @@ def places_for(
         return _descriptions(query, named)
     if not named and not referring:
         gap = left_out_of(query)
-        return (Choices(gap, ()),) if gap else ()
+        return (ReferenceRanking(gap, ()),) if gap else ()
     taken_back = [mention for mention in named if choice.wrong and normalise(mention.text) == normalise(choice.wrong)]
     found = taken_back or [mention for mention in named if _alike(meant.subtype, mention.subtype, surely=referring)]
     return tuple(
-        place(query, mention.start, mention.end, (Ranked(candidate(mention.text, mention), mention.confidence),))
+        replaceable_span(
+            query, mention.start, mention.end, (Ranked(candidate_of(mention.text, mention), mention.confidence),)
+        )
         for mention in (found if len(found) == 1 else ())
     )
 
 
-def _descriptions(query: str, named: Sequence[Mention]) -> tuple[Choices, ...]:
+def _descriptions(query: str, named: Sequence[Mention]) -> tuple[ReferenceRanking, ...]:
     """The only thing that a statement describes rather than names: what another description stands against."""
     found = [
         phrase
         for phrase in noun_phrases(query)
         if not phrase.named and all(phrase.end <= name.start or name.end <= phrase.start for name in named)
     ]
-    return (place(query, found[0].start, found[0].end),) if len(found) == 1 else ()
+    return (replaceable_span(query, found[0].start, found[0].end),) if len(found) == 1 else ()
 
 
 def _alike(first: EntitySubtype | None, other: EntitySubtype | None, *, surely: bool) -> bool:

@@ -16,12 +16,12 @@ from ..antecedents.ranking import Ranked, score
 from ..detect.corrections import Choice, find_choice
 from ..detect.phrases import noun_phrases
 from ..detect.references import Number, Reference
-from ..detect.self_contained import is_nobody
+from ..detect.self_contained import names_nothing
 from ..detect.value_expressions import is_value
-from ..write.analysis import Analysis, Choices, Written, written
+from ..write.analysis import Analysis, ReferenceRanking, Substitution, written
 from ..write.rewriting import Edit, apply
 from .history import TURNS
-from .placing import candidate, may_become, place, places_for, suits
+from .placing import candidate_of, may_become, places_for, replaceable_span, suits
 
 _SAID = 0.95  # confidence where the user has said what was meant
 _SHORTEST_PART = 2  # characters of a name that stand for all of it
@@ -74,13 +74,13 @@ async def _revise(
         if meant is not None or not choice.denies:
             return None if meant is None else _revised(request, asked, choice, meant)
     said = asked.result.revision.query if asked.result.revision else asked.result.original_query
-    if choice.wrong and not is_nobody(choice.wrong) and not _holds(asked, said, choice.wrong):
+    if choice.wrong and not names_nothing(choice.wrong) and not _holds(asked, said, choice.wrong):
         return None
     if choice.firm or choice.denies:
         stands = await asyncio.to_thread(counterpart, said, choice)
         if stands is not None:
-            there = replace(asked, questions=(), choices=(place(said, stands.start, stands.end),))
-            return _revised(request, there, choice, candidate(stands.text, None))
+            there = replace(asked, questions=(), rankings=(replaceable_span(said, stands.start, stands.end),))
+            return _revised(request, there, choice, candidate_of(stands.text, None))
         if is_value(choice.text):
             return None
     meant = _known(choice, request, asked)
@@ -88,17 +88,23 @@ async def _revise(
         meant = _new(choice, request.query, await find(request.query))
     if meant is None:
         return None
-    asked = replace(asked, choices=tuple(slot for slot in asked.choices if may_become(said, slot, meant)))
-    if choice.denies and not asked.questions and not any(suits(slot.reference, meant) for slot in asked.choices):
+    asked = replace(
+        asked,
+        rankings=tuple(ranking for ranking in asked.rankings if may_become(said, ranking, meant)),
+    )
+    if choice.denies and not asked.questions and not any(suits(ranking.reference, meant) for ranking in asked.rankings):
         places = places_for(choice, meant, said, await find(said), referring=bool(asked.references))
-        asked = replace(asked, choices=places or asked.choices)
+        asked = replace(asked, rankings=places or asked.rankings)
     return _revised(request, asked, choice, meant)
 
 
 def _holds(asked: Analysis, said: str, wrong: str) -> bool:
     """Whether a message has said, or could have meant, what the user takes back."""
     key = normalise(wrong)
-    texts = [said, *(option.candidate.text for slot in asked.choices for option in slot.ranked)]
+    texts = [
+        said,
+        *(option.candidate.text for ranking in asked.rankings for option in ranking.ranked),
+    ]
     texts += [substitution.resolution.resolved_text for substitution in asked.written]
     return any(key in normalise(text) for text in texts)
 
@@ -129,8 +135,11 @@ def _earlier(request: ResolutionRequest) -> list[ResolutionRequest]:
 def _pool(asked: Analysis) -> list[Candidate]:
     """All that the earlier query could have meant: what a question offers first, then what was mentioned."""
     open_spans = {(question.start, question.end) for question in asked.questions}
-    choices = sorted(asked.choices, key=lambda slot: (slot.reference.start, slot.reference.end) not in open_spans)
-    considered = [option.candidate for slot in choices for option in slot.ranked]
+    rankings = sorted(
+        asked.rankings,
+        key=lambda ranking: (ranking.reference.start, ranking.reference.end) not in open_spans,
+    )
+    considered = [option.candidate for ranking in rankings for option in ranking.ranked]
     return [*considered, *(candidate for candidate in asked.candidates if not candidate.members)]
 
 
@@ -162,7 +171,10 @@ def _options(request: ResolutionRequest, asked: Analysis) -> list[Candidate]:
     if asked.questions:
         offered = [normalise(alternative.text) for alternative in asked.questions[0].options]
     else:
-        ranked = next((slot.ranked for slot in asked.choices if len(slot.ranked) >= _ENOUGH), ())
+        ranked = next(
+            (ranking.ranked for ranking in asked.rankings if len(ranking.ranked) >= _ENOUGH),
+            (),
+        )
         offered = [
             option.candidate.key for option in sorted(ranked[:_ENOUGH], key=lambda option: option.candidate.order)
         ]
@@ -204,11 +216,11 @@ def _new(choice: Choice, message: str, mentions: Sequence[Mention]) -> Candidate
     for mention in mentions:
         whole = mention.start <= choice.start + _article(choice.text) and choice.end <= mention.end
         if whole and mention.level is MentionLevel.LONG_TERM:
-            return candidate(mention.text, mention)
+            return candidate_of(mention.text, mention)
     for phrase in noun_phrases(message):
         if phrase.start <= choice.start + _article(choice.text) and phrase.end == choice.end:
             text = choice.text if phrase.named else described(choice.text, by_user=True)
-            found = candidate(text, None)
+            found = candidate_of(text, None)
             return replace(
                 found, subtype=phrase.subtype, person=phrase.person, number=phrase.number, named=phrase.named
             )
@@ -243,30 +255,30 @@ def _revised(request: ResolutionRequest, asked: Analysis, choice: Choice, meant:
     return replace(asked, result=result, written=(*kept, replace(chosen, resolution=resolution)), questions=())
 
 
-def _in_place_of(other: Written, reference: Reference, change: Edit) -> bool:
+def _in_place_of(other: Substitution, reference: Reference, change: Edit) -> bool:
     """Whether what was written before stands where something else is meant; two insertions do not overlap."""
     same = (other.resolution.start, other.resolution.end) == (reference.start, reference.end)
     return same or (other.edit.start < change.end and change.start < other.edit.end)
 
 
-def _target(asked: Analysis, choice: Choice, meant: Candidate) -> Choices | None:
+def _target(asked: Analysis, choice: Choice, meant: Candidate) -> ReferenceRanking | None:
     """The reference that is corrected: the one that was asked about, else the last that this can stand for."""
     spans = {(question.start, question.end) for question in asked.questions}
-    choices = [slot for slot in asked.choices if slot.reference not in asked.bound]
-    for slot in choices:
-        if (slot.reference.start, slot.reference.end) in spans:
-            return slot
+    rankings = [ranking for ranking in asked.rankings if ranking.reference not in asked.bound]
+    for ranking in rankings:
+        if (ranking.reference.start, ranking.reference.end) in spans:
+            return ranking
     if not choice.denies and not choice.firm:
         return None
-    fitting = [slot for slot in choices if score(slot.reference, meant) is not None]
+    fitting = [ranking for ranking in rankings if score(ranking.reference, meant) is not None]
     if fitting:
         return fitting[-1]
-    if len(choices) == 1:
-        return choices[0]
+    if len(rankings) == 1:
+        return rankings[0]
     return None
 
 
-def _understood(target: Choices, asked: Analysis, request: ResolutionRequest) -> Alternative | None:
+def _understood(target: ReferenceRanking, asked: Analysis, request: ResolutionRequest) -> Alternative | None:
     """What the reference was taken for: by what the session remembers, else as it is read now."""
     text, span = target.reference.text, (target.reference.start, target.reference.end)
     here = next(

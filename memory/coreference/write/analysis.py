@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from ...values.resolutions import Clarification, CoreferenceResolution, CoreferenceResult, ReferenceSource
 from ..antecedents.candidates import Candidate
-from ..antecedents.coordination import Together
+from ..antecedents.coordination import Coordination
 from ..antecedents.discourse import Discourse
 from ..antecedents.ranking import Ranked, confidence
 from ..detect.references import Form, Kind, Reference
@@ -18,7 +18,7 @@ _SHOWN = 5  # alternatives in a result
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class Substitution:
     """A resolution, how it is written into the query, and the entities that it means."""
 
     resolution: CoreferenceResolution
@@ -27,7 +27,7 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class ReferenceRanking:
     """A reference and the candidates that it may stand for, best first.
 
     Attributes:
@@ -52,24 +52,24 @@ class Analysis:
         bound: Those that their own sentence resolves, so that nothing has to be written.
         written: `result.resolutions`, in the same order.
         questions: What to ask about the references that are open, in order.
-        choices: What each reference was chosen from, in order.
+        rankings: What each reference was chosen from, in order.
         candidates: What the session has mentioned; empty where nothing refers.
-        together: Which of it has last been named together.
+        coordinations: Which of it has last been named together.
         spaces: Whether the user sets Latin and Han apart.
     """
 
     result: CoreferenceResult
     references: tuple[Reference, ...] = ()
     bound: tuple[Reference, ...] = ()
-    written: tuple[Written, ...] = ()
+    written: tuple[Substitution, ...] = ()
     questions: tuple[Clarification, ...] = ()
-    choices: tuple[Choices, ...] = ()
+    rankings: tuple[ReferenceRanking, ...] = ()
     candidates: tuple[Candidate, ...] = ()
-    together: tuple[Together, ...] = ()
+    coordinations: tuple[Coordination, ...] = ()
     spaces: bool = True
 
 
-class Reading:
+class AnalysisBuilder:
     """Collects what one query has come to.
 
     Args:
@@ -84,14 +84,14 @@ class Reading:
         self.bound: list[Reference] = []
         self._texts = (query, *said)
         self._spaces = spaces
-        self._written: list[Written] = []
+        self._written: list[Substitution] = []
         self._unresolved: list[CoreferenceResolution] = []
         self._questions: list[Clarification] = []
-        self._choices: list[Choices] = []
+        self._rankings: list[ReferenceRanking] = []
 
     def consider(self, reference: Reference, ranked: Sequence[Ranked]) -> None:
         """Notes what a reference is chosen from."""
-        self._choices.append(Choices(reference, tuple(ranked)))
+        self._rankings.append(ReferenceRanking(reference, tuple(ranked)))
 
     def resolve(self, reference: Reference, ranked: Sequence[Ranked], *, inferred: bool = False) -> None:
         """Writes the best candidate in place of the reference."""
@@ -116,9 +116,9 @@ class Reading:
             tuple(self.bound),
             tuple(self._written),
             tuple(self._questions),
-            tuple(self._choices),
+            tuple(self._rankings),
             discourse.session() if discourse else (),
-            discourse.together if discourse else (),
+            discourse.coordinations if discourse else (),
             self._spaces,
         )
 
@@ -130,7 +130,7 @@ def written(
     *,
     spaces: bool,
     around: tuple[str, str] | None = None,
-) -> Written:
+) -> Substitution:
     """The best candidate in place of a reference.
 
     Args:
@@ -138,7 +138,7 @@ def written(
         reference: Its offsets are into `query`.
         ranked: Best first, not empty.
         spaces: Whether the user sets Latin and Han apart.
-        around: See `Choices.around`.
+        around: See `ReferenceRanking.around`.
     """
     best = ranked[0].candidate
     if around is None:
@@ -148,12 +148,12 @@ def written(
         change = fitted(query, reference.start, reference.end, text, spaces=spaces)
     owned = reference.kind is Kind.ELLIPSIS and reference.form is Form.POSSESSIVE
     found = _resolution(query, reference, ranked, resolved=change.text.strip() if owned else best.text)
-    return Written(found, change, tuple(_ids(best)))
+    return Substitution(found, change, tuple(_ids(best)))
 
 
 def joined(
     query: str,
-    written: Sequence[Written],
+    written: Sequence[Substitution],
     unresolved: Sequence[CoreferenceResolution] = (),
     questions: Sequence[Clarification] = (),
 ) -> CoreferenceResult:

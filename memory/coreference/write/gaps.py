@@ -9,7 +9,7 @@ from ...values.rewrites import Replacement
 from ...values.text import fold_lower, normalise
 from ..antecedents.question_target import asks_when
 from ..detect.lexicon import ATTRIBUTES
-from ..detect.self_contained import has_look_alike, points
+from ..detect.self_contained import has_look_alike, is_pointing
 from ..detect.value_expressions import time_of, times
 from .analysis import Analysis
 
@@ -71,7 +71,7 @@ class Gaps:
         """
         if needed < _NEEDED or self._tells_time(replacement) or self._needs_place(replacement):
             return False
-        if points(self._query, replacement.start, replacement.end):
+        if is_pointing(self._query, replacement.start, replacement.end):
             return sure >= OVERRIDE
         if self._is_misplaced(replacement) or sure < self._least(replacement):
             return False

@@ -18,11 +18,11 @@ from ...values.text import has_han, normalise
 from ..antecedents.candidates import Candidate
 from ..antecedents.coordination import has_peer
 from ..antecedents.entity_lookup import EntityLookup
-from ..antecedents.question_target import asked_by, is_asked_for
+from ..antecedents.question_target import is_target, question_target
 from ..antecedents.ranking import Ranked, score
 from ..detect.references import Form, Kind, Number, Reference
-from ..detect.self_contained import is_nobody, stands_alone
-from .analysis import Analysis, Choices, Written, joined
+from ..detect.self_contained import is_self_contained, names_nothing
+from .analysis import Analysis, ReferenceRanking, Substitution, joined
 from .gaps import DECISIVE, OVERRIDE, Gaps
 from .reasons import copy_reason
 from .rewriting import Edit, edit, fitted
@@ -67,18 +67,18 @@ class Joiner:
         by_rules = any(reference.kind in _BY_RULES for reference in self._analysis.references)
         if not copied and not by_rules and rewrite.keep_probability >= OVERRIDE:
             return self._joined([substitution for substitution in ruled if not self._is_read(substitution)])
-        if not copied or by_rules or stands_alone(self._query):
+        if not copied or by_rules or is_self_contained(self._query):
             return self._analysis
         needed = 1.0 - rewrite.keep_probability
         if ruled and all(self._is_said(replacement) for replacement in rewrite.replacements):
             return self._confirmed(rewrite, needed)
-        followed: list[Written] = []
-        choices: list[Choices] = []
+        followed: list[Substitution] = []
+        rankings: list[ReferenceRanking] = []
         for replacement in rewrite.replacements:
             sure = needed * replacement.confidence
             if self._is_followed(replacement, sure, needed=needed):
                 followed.append(self._written(replacement, sure, rewrite))
-                choices += self._choices(replacement, sure)
+                rankings += self._rankings(replacement, sure)
             elif any(not replacement.antecedents for replacement in rewrite.replacements):
                 return self._analysis  # its edits make sense together only
         kept = [
@@ -86,7 +86,7 @@ class Joiner:
             for substitution in ruled
             if not any(_touch(substitution.edit, other.edit) or _repeats(other, substitution) for other in followed)
         ]
-        return self._joined([*kept, *followed], choices)
+        return self._joined([*kept, *followed], rankings)
 
     def _completed(self, rewrite: RewriteResult) -> RewriteResult:
         """The rewrite with the whole of each known name that a copied span cuts."""
@@ -110,7 +110,7 @@ class Joiner:
         ]
         return self._joined(written)
 
-    def _joined(self, written: Sequence[Written], choices: Sequence[Choices] = ()) -> Analysis:
+    def _joined(self, written: Sequence[Substitution], rankings: Sequence[ReferenceRanking] = ()) -> Analysis:
         known = self._analysis
         written = sorted(written, key=lambda substitution: substitution.edit.start)
         still_open = [
@@ -127,10 +127,10 @@ class Joiner:
             result=joined(self._query, written, still_open, questions),
             written=tuple(written),
             questions=questions,
-            choices=tuple(sorted((*known.choices, *choices), key=lambda slot: slot.reference.start)),
+            rankings=tuple(sorted((*known.rankings, *rankings), key=lambda ranking: ranking.reference.start)),
         )
 
-    def _choices(self, replacement: Replacement, sure: float) -> list[Choices]:
+    def _rankings(self, replacement: Replacement, sure: float) -> list[ReferenceRanking]:
         """What the rewriter has put where the rules see nothing, so that the user can put another thing there."""
         if len(replacement.antecedents) != 1 or self._reference_at(replacement):
             return []
@@ -145,14 +145,14 @@ class Joiner:
         entity_id = next(iter(self._lookup.ids((antecedent,))), None)
         source = _source((antecedent,), left_out=True)
         meant = Candidate(antecedent.text, normalise(antecedent.text), source, entity_id=entity_id)
-        return [Choices(place, (Ranked(meant, sure),), (before.lstrip(), behind.strip()))]
+        return [ReferenceRanking(place, (Ranked(meant, sure),), (before.lstrip(), behind.strip()))]
 
     def _is_said(self, replacement: Replacement) -> bool:
         """Whether the rules write the same antecedents, or there are none, as in their → the."""
         names = [_plain(substitution.resolution.resolved_text) for substitution in self._analysis.written]
         return all(any(_plain(antecedent.text) in name for name in names) for antecedent in replacement.antecedents)
 
-    def _is_read(self, written: Written) -> bool:
+    def _is_read(self, written: Substitution) -> bool:
         """Whether the rewriter has read of what the rules write."""
         name = _plain(written.resolution.resolved_text)
         return any(name in normalise(turn.content) for turn in self._turns)
@@ -171,7 +171,7 @@ class Joiner:
             if known or sure < OVERRIDE or self._is_part(replacement, instead_of) or not (reference or same_gap):
                 return False
         if sure < self._floor or any(
-            is_nobody(antecedent.text) or self._is_more(antecedent) for antecedent in replacement.antecedents
+            names_nothing(antecedent.text) or self._is_more(antecedent) for antecedent in replacement.antecedents
         ):
             return False
         if reference is None:
@@ -179,7 +179,7 @@ class Joiner:
         return self._can_be_meant(replacement, reference, sure)
 
     @staticmethod
-    def _is_part(replacement: Replacement, instead_of: Written) -> bool:
+    def _is_part(replacement: Replacement, instead_of: Substitution) -> bool:
         """Whether the rewriter has cut the name that the rules found."""
         return _plain(replacement.text) in _plain(instead_of.resolution.resolved_text)
 
@@ -205,7 +205,7 @@ class Joiner:
             return False
         if meant and self._is_option(reference, meant) and (sure < DECISIVE or self._has_peer(reference, meant)):
             return False
-        return meant is None or (score(reference, meant) is not None and not self._is_asked_for(reference, meant))
+        return meant is None or (score(reference, meant) is not None and not self._is_target(reference, meant))
 
     def _is_more(self, antecedent: Antecedent) -> bool:
         """Whether it is more than one thing: what holds the end of a clause, "Slack to Teams", 我把車."""
@@ -215,13 +215,11 @@ class Joiner:
             for candidate in self._analysis.candidates
         )
 
-    def _is_asked_for(self, reference: Reference, meant: Candidate) -> bool:
+    def _is_target(self, reference: Reference, meant: Candidate) -> bool:
         """Whether the question asks for such a thing, and the rules know another that it may be about."""
         ranked = self._ranked(reference)
-        asked = asked_by(self._query, reference)
-        return (
-            asked is not None and is_asked_for(asked, meant) and bool(ranked) and ranked[0].candidate.key != meant.key
-        )
+        asked = question_target(self._query, reference)
+        return asked is not None and is_target(asked, meant) and bool(ranked) and ranked[0].candidate.key != meant.key
 
     def _is_option(self, reference: Reference, meant: Candidate) -> bool:
         """Whether the rules would ask if this or another is meant."""
@@ -231,11 +229,14 @@ class Joiner:
 
     def _has_peer(self, reference: Reference, meant: Candidate) -> bool:
         """Whether it was named together with another that fits alike: then the rewriter guesses, however surely."""
-        return has_peer(meant.key, self._ranked(reference), self._analysis.together)
+        return has_peer(meant.key, self._ranked(reference), self._analysis.coordinations)
 
     def _ranked(self, reference: Reference) -> Sequence[Ranked]:
         """What the rules have ranked for a reference, best first."""
-        return next((slot.ranked for slot in self._analysis.choices if slot.reference == reference), ())
+        return next(
+            (ranking.ranked for ranking in self._analysis.rankings if ranking.reference == reference),
+            (),
+        )
 
     def _is_of_other_gender(self, replacement: Replacement, reference: Reference) -> bool:
         """Whether what the rewriter has copied is known as a man where the reference is to a woman, or vice versa."""
@@ -255,7 +256,7 @@ class Joiner:
         ]
         return max(known, key=lambda candidate: len(candidate.text), default=None)
 
-    def _written(self, replacement: Replacement, sure: float, rewrite: RewriteResult) -> Written:
+    def _written(self, replacement: Replacement, sure: float, rewrite: RewriteResult) -> Substitution:
         reference = self._reference_at(replacement)
         # their → the, with "of Golden Wok" behind it: the other edit says who is meant
         meant = replacement.antecedents or tuple(
@@ -275,7 +276,7 @@ class Joiner:
             reason=copy_reason(self._query, back, left_out=reference is None),
             alternatives=tuple(self._alternative(antecedent) for antecedent in replacement.alternatives),
         )
-        return Written(resolution, self._edit(replacement, reference), ids)
+        return Substitution(resolution, self._edit(replacement, reference), ids)
 
     def _edit(self, replacement: Replacement, reference: Reference | None) -> Edit:
         start, end, text = replacement.start, replacement.end, replacement.text
@@ -295,10 +296,10 @@ class Joiner:
         )
 
 
-def _surer(substitution: Written, sure: float) -> Written:
+def _surer(substitution: Substitution, sure: float) -> Substitution:
     resolution = substitution.resolution
     sure = max(sure, resolution.confidence)
-    return Written(resolution.model_copy(update={"confidence": sure}), substitution.edit, substitution.entity_ids)
+    return Substitution(resolution.model_copy(update={"confidence": sure}), substitution.edit, substitution.entity_ids)
 
 
 def _source(antecedents: Sequence[Antecedent], *, left_out: bool) -> ReferenceSource:
@@ -312,7 +313,7 @@ def _touch(edit: Edit, other: Edit | Replacement) -> bool:
     return edit.start <= other.end and other.start <= edit.end
 
 
-def _repeats(longer: Written, shorter: Written) -> bool:
+def _repeats(longer: Substitution, shorter: Substitution) -> bool:
     """Whether both fill gaps, and the first with what the other says too: 怎麼去台大面試 says 台大."""
     names = [_plain(substitution.resolution.resolved_text) for substitution in (longer, shorter)]
     return not longer.resolution.original_text and not shorter.resolution.original_text and names[1] in names[0]

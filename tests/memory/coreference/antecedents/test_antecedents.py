@@ -25,7 +25,7 @@ def test_a_phrase_of_no_type_that_was_said_before_is_no_name_of_no_type(
     said = Candidate(reference.text, normalise(reference.text), ReferenceSource.SESSION, distance=2, named=False)
     name = replace(said, text="虎牌杯子", key="虎牌杯子", named=True, subtype=subtype, person=False)
     discourse: Any = SimpleNamespace(
-        session=lambda: (name, said), lifts=lambda _: {}, moved_on=False, long_term=(), together=()
+        session=lambda: (name, said), lifts=lambda _: {}, moved_on=False, long_term=(), coordinations=()
     )
     found = antecedents(text, reference, discourse, now=utc_now())
     assert [one.candidate.text for one in found] == meant

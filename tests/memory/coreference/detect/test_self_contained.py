@@ -3,7 +3,7 @@
 import pytest
 
 from memory.coreference.detect.detection import find_references
-from memory.coreference.detect.self_contained import has_look_alike, is_nobody, points, stands_alone
+from memory.coreference.detect.self_contained import has_look_alike, is_pointing, is_self_contained, names_nothing
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from memory.coreference.detect.self_contained import has_look_alike, is_nobody, 
     ],
 )
 def test_small_talk_and_questions_to_the_assistant_or_the_calendar_stand_alone(query: str) -> None:
-    assert stands_alone(query)
+    assert is_self_contained(query)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_small_talk_and_questions_to_the_assistant_or_the_calendar_stand_alone(q
     ],
 )
 def test_others_may_lean_on_what_was_said(query: str) -> None:
-    assert not stands_alone(query)
+    assert not is_self_contained(query)
 
 
 @pytest.mark.parametrize("query", ["其實我不懂", "這個月有幾天假？", "那麼下一步呢？", "It is raining.", "你說的對"])
@@ -59,15 +59,15 @@ def test_a_reference_is_no_look_alike(query: str) -> None:
 
 
 def test_a_demonstrative_before_the_verb_to_be_points() -> None:
-    assert points("那是我的家鄉", 0, 1)
-    assert points("這個是什麼歌", 0, 2)
-    assert points("那有什麼好吃的嗎？", 0, 1)
-    assert not points("那怎麼辦", 0, 1)
-    assert not points("我的是", 0, 1)
+    assert is_pointing("那是我的家鄉", 0, 1)
+    assert is_pointing("這個是什麼歌", 0, 2)
+    assert is_pointing("那有什麼好吃的嗎？", 0, 1)
+    assert not is_pointing("那怎麼辦", 0, 1)
+    assert not is_pointing("我的是", 0, 1)
 
 
 @pytest.mark.parametrize(
     ("text", "nobody"), [("你", True), ("你好", True), ("我們", True), ("王先生", False), ("AI-Box", False)]
 )
 def test_pronouns_and_greetings_are_no_antecedents(text: str, nobody: bool) -> None:
-    assert is_nobody(text) is nobody
+    assert names_nothing(text) is nobody
