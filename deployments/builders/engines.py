@@ -162,7 +162,7 @@ def make_learner(
     locks = open_locks(args)
     bulk = RayEmbedder(args)
     verifiers = PerSpace(spaces, lambda space: IndexVerifier(record=record, space=space, indexer=learner.indexer))
-    worker = LearningWorker(learner=learner, record=record)
+    worker = LearningWorker(learner=learner, record=record, users_at_once=args.learner.users_at_once)
     return LearnerParts(
         worker=worker,
         maintenance=BackgroundMaintenance(verifiers=verifiers, embedder=bulk, locks=locks),

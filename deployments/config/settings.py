@@ -110,6 +110,17 @@ class ModelArgs(_Section):
     replicas: int = Field(default=1, ge=1, description="Replicas of each of these deployments.")
 
 
+class LearnerArgs(_Section):
+    """How turns are learned in the background."""
+
+    users_at_once: int = Field(
+        default=4,
+        ge=1,
+        le=64,
+        description="Users learned at the same time, so that a slow one does not hold up others.",
+    )
+
+
 class ReembeddingArgs(_Section):
     """Embedding much at once, beside what serves people: everything with another model, the index of `jiyi index
     rebuild`, a corpus that was imported (DESIGN §8, docs/how-to/re-embedding.md).
@@ -303,6 +314,7 @@ class AppArgs(BaseSettings):
     review: ReviewArgs = ReviewArgs()
     embedder: EmbedderArgs = EmbedderArgs()
     models: ModelArgs = ModelArgs()
+    learner: LearnerArgs = LearnerArgs()
     reembedding: ReembeddingArgs = ReembeddingArgs()
     deadlines: DeadlineArgs = DeadlineArgs()
     deployments: dict[str, dict[str, Any]] = Field(

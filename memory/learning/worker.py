@@ -14,28 +14,44 @@ from ..values.errors import Unavailable
 from .learner import Learner
 
 _log = structlog.get_logger(__name__)
-_USERS_A_ROUND = 256
-_BATCHES_A_TURN = 4
-"""So that a user with a long backlog (a lost index, say) does not keep the others waiting."""
+_ENTRIES_READ = 256
+_BATCHES_PER_TASK = 4
+"""Bounds how long a user with a long backlog (a lost index, say) keeps one of the places."""
 
 
 class LearningWorker(LearningService, BacklogWorker):
-    """Drains the backlog of all users, again and again, until it is closed.
-
-    `failures` counts the rounds that a part which was down broke off; `waits_for` says what is wrong with it now.
+    """Drains the backlog of all users, several at once, until it is closed; each user's is done in order.
 
     Args:
+        learner: Learns one user at a time.
+        record: Holds the backlog.
+        users_at_once: How many users are learned at the same time, so that a slow one does not hold up the others.
         poll_s: How long to sleep without a notification: what is found then was left by a crash or a restart.
         retry_s: How long to wait after a store or model was found down.
+
+    Attributes:
+        failures: How often a part that was down broke off the learning of a user.
+        learned: What was learned so far.
     """
 
-    def __init__(self, *, learner: Learner, record: SystemOfRecord, poll_s: float = 2.0, retry_s: float = 1.0) -> None:
+    def __init__(
+        self,
+        *,
+        learner: Learner,
+        record: SystemOfRecord,
+        users_at_once: int = 4,
+        poll_s: float = 2.0,
+        retry_s: float = 1.0,
+    ) -> None:
         self._learner = learner
         self._record = record
+        self._users_at_once = users_at_once
         self._poll_s = poll_s
         self._retry_s = retry_s
         self._wake = asyncio.Event()
         self._notified: dict[str, None] = {}
+        self._tasks: dict[str, asyncio.Task[LearnReport]] = {}
+        self._broken_off: set[str] = set()
         self._closing = False
         self.failures = 0
         self.learned = LearnReport()
@@ -56,20 +72,26 @@ class LearningWorker(LearningService, BacklogWorker):
         return report
 
     async def run(self) -> None:
-        """Works until `close`; never raises for a part that is down."""
-        while not self._closing:
-            self._wake.clear()
-            try:
-                await self._drain()
-            except Unavailable as error:
-                self.failures += 1
-                self.waits_for = error.message
-                _log.warning("learning_postponed", component=error.component, error=error.message)
-                await asyncio.sleep(self._retry_s)
-                continue
-            self.waits_for = ""
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), self._poll_s)
+        """Works until `close`, then ends what is under way; never raises for a part that is down."""
+        try:
+            while not self._closing:
+                try:
+                    await self._drain()
+                except Unavailable as error:
+                    self.failures += 1
+                    self.waits_for = error.message
+                    _log.warning("learning_postponed", component=error.component, error=error.message)
+                    await asyncio.sleep(self._retry_s)
+                    continue
+                self.waits_for = ""
+                await self._until_woken(self._poll_s)
+            while self._tasks:
+                await asyncio.wait(self._tasks.values())
+                with contextlib.suppress(Unavailable):
+                    self._collect()
+        finally:
+            for task in self._tasks.values():
+                task.cancel()
 
     @property
     def requeued(self) -> int:
@@ -77,26 +99,81 @@ class LearningWorker(LearningService, BacklogWorker):
         return self._learner.indexer.requeued
 
     def close(self) -> None:
-        """Ends `run` after the batch under way."""
+        """Ends `run` after the batches under way."""
         self._closing = True
         self._wake.set()
 
     async def _drain(self) -> None:
+        """Learns until nothing waits.
+
+        Raises:
+            Unavailable: A user's learning was broken off; that of others goes on.
+        """
         await self._learner.indexer.check_for_loss()
-        while not self._closing and (users := await self._users_waiting()):
-            for user_id in users:
-                index = user_id not in self.claimed
-                self._count(await self._learner.learn(user_id=user_id, batches=_BATCHES_A_TURN, index=index))
+        waiting: list[str] = []
+        while not self._closing:
+            if not waiting or self._wake.is_set():
+                self._wake.clear()
+                waiting = await self._users_waiting()
+            while waiting and len(self._tasks) < self._users_at_once:
+                user_id = waiting.pop(0)
+                self._tasks[user_id] = asyncio.create_task(self._learn_some(user_id))
+            if not self._tasks:
+                return
+            await self._until_done_or_woken()
+            self._collect()
+
+    async def _learn_some(self, user_id: str) -> LearnReport:
+        index = user_id not in self.claimed
+        return await self._learner.learn(user_id=user_id, batches=_BATCHES_PER_TASK, index=index)
+
+    def _collect(self) -> None:
+        """Takes away the tasks that have ended and counts what they learned.
+
+        Raises:
+            Unavailable: One of them was broken off.
+        """
+        broken_off: Unavailable | None = None
+        for user_id in [user_id for user_id, task in self._tasks.items() if task.done()]:
+            try:
+                self._count(self._tasks.pop(user_id).result())
+                self.waits_for = ""
+                self._broken_off.discard(user_id)
+            except Unavailable as error:
+                broken_off = error
+                self._broken_off.add(user_id)
+        if broken_off is not None:
+            raise broken_off
+
+    async def _until_done_or_woken(self) -> None:
+        """Waits for a task, a notification, or until it is time to look for users that nobody told it of."""
+        woken = asyncio.create_task(self._wake.wait())
+        try:
+            await asyncio.wait(
+                {woken, *self._tasks.values()}, timeout=self._poll_s, return_when=asyncio.FIRST_COMPLETED
+            )
+        finally:
+            woken.cancel()
+
+    async def _until_woken(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._wake.wait(), seconds)
 
     async def _users_waiting(self) -> list[str]:
-        """Those who have just said something first: of a log that is long, only its beginning is looked at."""
-        notified, self._notified = self._notified, {}
+        """Who is not being learned yet: those who have just said something first, then in the order of the log, of
+        which only the beginning is read; last those whose learning was broken off.
+        """
+        notified = [user_id for user_id in self._notified if user_id not in self._tasks]
+        for user_id in notified:
+            del self._notified[user_id]
         backlog = self._record.backlog
-        unlearned = await backlog.unlearned(limit=_USERS_A_ROUND)
+        unlearned = await backlog.unlearned(limit=_ENTRIES_READ)
         # What claimed users have there is older than most: the others' entries stand behind it.
-        entries = await backlog.outbox(limit=WHOLE_OUTBOX if self.claimed else _USERS_A_ROUND)
-        waiting = [entry.user_id for entry in entries if entry.user_id not in self.claimed]
-        return list(dict.fromkeys([*notified, *(resource.user_id for resource in unlearned), *waiting]))
+        entries = await backlog.outbox(limit=WHOLE_OUTBOX if self.claimed else _ENTRIES_READ)
+        unindexed = [entry.user_id for entry in entries if entry.user_id not in self.claimed]
+        users = dict.fromkeys([*notified, *(resource.user_id for resource in unlearned), *unindexed])
+        users_left = [user_id for user_id in users if user_id not in self._tasks]
+        return sorted(users_left, key=lambda user_id: user_id in self._broken_off)
 
     def _count(self, report: LearnReport) -> None:
         self.learned = LearnReport(

@@ -165,27 +165,3 @@ async def test_users_learn_apart(world: World) -> None:
     assert await _entity(world, "RM05-008", user="bob") is None
     await world.learn("bob")
     assert entity_id("ann", "RM05-008") != (await _entity(world, "RM05-008", user="bob")).entity_id
-
-
-async def test_the_worker_finds_work_that_nobody_told_it_of_and_survives_an_outage(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from memory.learning.worker import LearningWorker
-
-    worker = LearningWorker(learner=world.learner, record=world.record, poll_s=0.01, retry_s=0.01)
-    running = asyncio.create_task(worker.run())
-    healthy = world.index.upsert
-
-    async def down(*_: object, **__: object) -> None:
-        raise StoreUnavailable("gone", component="vectors")
-
-    monkeypatch.setattr(world.index, "upsert", down)
-    await _log(world, "RM05-008 到了")
-    while worker.failures == 0:
-        await asyncio.sleep(0.005)
-    monkeypatch.setattr(world.index, "upsert", healthy)
-    while await world.record.backlog.outbox(limit=1):
-        await asyncio.sleep(0.005)
-    worker.close()
-    await running
-    assert await world.index.count(Collection.MEMORIES, user_id="ann") == 1
