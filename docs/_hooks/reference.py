@@ -16,6 +16,7 @@ import typer.main
 from deployments.config.described import describe_settings, sections
 from deployments.config.settings import AppArgs
 from deployments.http.app import build_http
+from deployments.http.support.problems import STATUS
 from jiyi.cli import app as command_line
 
 _DEPTH = 4
@@ -70,6 +71,15 @@ def http_reference() -> str:
     return "\n".join(f"## {tag.capitalize()}\n\n" + "\n".join(parts) for tag, parts in sections.items())
 
 
+def status_reference() -> str:
+    """The status codes of errors, from the table that maps them."""
+    meanings: dict[int, list[str]] = {}
+    for error, status in STATUS.items():
+        meanings.setdefault(status, []).append((error.__doc__ or "").strip().split("\n")[0])
+    rows = [f"| {status} | {_cell(' '.join(dict.fromkeys(texts)))} |" for status, texts in sorted(meanings.items())]
+    return "\n".join(["| status | when |", "|---|---|", *rows])
+
+
 def settings_reference() -> str:
     """Every setting with its variable, default, bounds and description."""
     lines: list[str] = []
@@ -91,6 +101,7 @@ def command_reference() -> str:
 
 
 _MARKERS: Mapping[str, Callable[[], str]] = {
+    "<!-- status codes -->": status_reference,
     "<!-- http reference -->": http_reference,
     "<!-- settings reference -->": settings_reference,
     "<!-- command reference -->": command_reference,
