@@ -1,1 +1,1 @@
-"""Answers: extractive when no language model is configured, and they say so (DESIGN §3.4)."""
+"""Answers from retrieved memories; extractive, without a language model (DESIGN §3.4)."""

@@ -1,4 +1,4 @@
-"""Memories that are corrections: they are read as what they mean, and what they correct is no longer quoted.
+"""Corrections among memories: the corrected statement is quoted instead of the correction and of what it corrects.
 
 「鑰匙放在二樓。」 — 「不是，我是說一樓。」 The second turn was resolved to 「鑰匙放在一樓。」. Quoted as it is, it
 answers no question, and the first turn gives a wrong answer.

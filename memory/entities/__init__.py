@@ -1,1 +1,1 @@
-"""Entities by hand and from conversation: remember, find, alias, merge, split, undo (document 000)."""
+"""Editing entities: find, alias, rename, merge, split, delete, archive, undo (document 000)."""

@@ -1,1 +1,1 @@
-"""Looking after what is remembered: duplicates, conflicts, review, and a log of changes that can be undone."""
+"""The review of stored memory, and access counts (001 §4)."""

@@ -183,7 +183,7 @@ class ReviewJob(ReviewService):
         return run
 
     async def _run_to_end(self, run: PipelineRun) -> None:
-        """Reviews the users after the run's cursor and records each step; the run's start is the rules' present."""
+        """Reviews the users after the run's cursor and records each step; the rules count from the run's start."""
         self._run = run.model_copy(update={"state": RunState.RUNNING, "error": None, "ended_at": None})
         only_user = run.input["user_id"]
         dry_run = bool(run.input["dry_run"])

@@ -1,1 +1,1 @@
-"""Relations between entities: the patterns that state them, and how their weight grows and decays."""
+"""Relations between entities: the patterns that state them, and their strength (000 §4.2)."""

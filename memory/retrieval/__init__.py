@@ -1,1 +1,1 @@
-"""Retrieval: search legs, fusion into one ranking, and why each hit ranked (000 §6, DESIGN §6)."""
+"""Hybrid retrieval: search legs, fused into one ranking (000 §6, DESIGN §6)."""

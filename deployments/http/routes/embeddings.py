@@ -67,10 +67,14 @@ async def embeddings(body: EmbeddingsBody, services: ServicesDep) -> Response:
 
 def _validate(body: EmbeddingsBody, model: Embedding) -> None:
     if body.model is not None and body.model not in model.model_ids:
-        raise InvalidField(f"model {body.model!r} is not served", field="model", allowed=", ".join(model.model_ids))
+        raise InvalidField(
+            f"the model {body.model!r} is not available", field="model", allowed=", ".join(model.model_ids)
+        )
     if body.dimensions is not None and body.dimensions != model.dimension:
         raise InvalidField(
-            f"{model.model_ids[0]} has {model.dimension} dimensions", field="dimensions", allowed=str(model.dimension)
+            f"{body.dimensions} is not the dimension of {model.model_ids[0]}",
+            field="dimensions",
+            allowed=str(model.dimension),
         )
 
 

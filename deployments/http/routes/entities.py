@@ -4,9 +4,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
+from memory.chat.entity_memory import context_lines
 from memory.chat.messages import NewMemory
 from memory.entities.lookup import get_entity
-from memory.entities.service import context_lines
 from memory.extraction.recognition import recognise
 from memory.values.base import utc_now
 from memory.values.changes import Change

@@ -4,9 +4,9 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field, StringConstraints
 
+from memory.chat.entity_memory import DEFAULT_REFERENTS
 from memory.entities.editor import MAX_RELATED, RelatedEntity
 from memory.entities.lookup import MAX_NAME
-from memory.entities.service import REFERENTS
 from memory.values.entities import Entity, EntityRelation
 from memory.values.mentions import EntitySubtype, Mention, RememberIntent
 from memory.values.resolutions import Clarification, CoreferenceResult
@@ -61,7 +61,7 @@ class ReferenceSearchBody(RequestModel):
     user_id: Identifier
     session_id: Identifier = DEFAULT_SESSION
     word: Annotated[Text, StringConstraints(max_length=MAX_NAME)]
-    limit: Limit = REFERENTS
+    limit: Limit = DEFAULT_REFERENTS
 
 
 class AliasBody(RequestModel):

@@ -8,9 +8,9 @@ from typing import Annotated, Protocol
 from fastapi import Depends, Request
 
 from memory.chat.additions import MemoryAdditions
+from memory.chat.entity_memory import EntityMemoryService
 from memory.chat.turn import ChatTurn
 from memory.entities.editor import EntityEditor
-from memory.entities.service import EntityMemoryService
 from memory.indexing.spaces import PerSpace
 from memory.ports.coordination import RateLimiter
 from memory.ports.generations import ReembeddingService

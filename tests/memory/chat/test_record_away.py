@@ -8,12 +8,12 @@ import pytest
 from typing_extensions import override
 
 from memory.chat.additions import MemoryAdditions
+from memory.chat.entity_memory import EntityMemoryService
 from memory.chat.messages import Acknowledged, ChatMessage
 from memory.chat.reader import MessageReader
 from memory.chat.turn import ChatTurn
 from memory.coreference.long_term import LongTermResolver
 from memory.coreference.resolver import RuleResolver
-from memory.entities.service import EntityMemoryService
 from memory.extraction.extractor import RuleExtractor
 from memory.ports.record import UnitOfWork
 from storage.inmemory.record import InMemoryRecord

@@ -3,7 +3,7 @@
 import pytest
 import structlog
 
-from memory.entities.service import EntityMemoryService
+from memory.chat.entity_memory import EntityMemoryService
 from memory.extraction.extractor import RuleExtractor
 from memory.extraction.rules.seeds import SEEDS
 from memory.values.errors import InvalidField, StoreUnavailable, Unavailable
