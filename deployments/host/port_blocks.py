@@ -5,12 +5,12 @@ answers for it: one user's data would reach another's service. A lock on a file,
 a block is.
 """
 
-import fcntl
 import random
 import socket
 import tempfile
 from pathlib import Path
-from typing import IO
+
+from filelock import FileLock, Timeout
 
 _FIRST = 20_000
 _LAST = 32_768
@@ -39,12 +39,12 @@ class PortBlock:
                 self.first = first
                 self._lock = lock
                 return
-            lock.close()
+            lock.release()
         raise NoPortsLeft(f"no {_PORTS} TCP ports from {_FIRST} to {_LAST} are free")
 
     def close(self) -> None:
         """Gives the block back."""
-        self._lock.close()
+        self._lock.release()
 
     def environment(self) -> dict[str, str]:
         """The ports of Serve's HAProxy and of all that it sends requests to."""
@@ -62,16 +62,12 @@ class PortBlock:
         return {f"RAY_SERVE_{name}": str(port) for name, port in ports.items()}
 
 
-def _locked(path: Path) -> IO[str] | None:
-    """The file, locked; None where somebody else has it, or it is another user's."""
+def _locked(path: Path) -> FileLock | None:
+    """A lock on the file; None where another process holds it, or the file is another user's."""
+    lock = FileLock(path, blocking=False, thread_local=False)
     try:
-        lock = path.open("a")
-    except PermissionError:
-        return None
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        lock.close()
+        lock.acquire()
+    except (Timeout, PermissionError):
         return None
     return lock
 

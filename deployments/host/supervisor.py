@@ -5,7 +5,6 @@ starts everything again: all state is in the home folder.
 """
 
 import contextlib
-import fcntl
 import json
 import os
 import signal
@@ -14,12 +13,11 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import structlog
+from filelock import FileLock, Timeout
 
 from ..config.settings import AppArgs
 from ..telemetry.logs import configure_logs
@@ -67,15 +65,12 @@ def is_locked(home: Path) -> bool:
     try:
         with _lock(home):
             return False
-    except BlockingIOError:
+    except Timeout:
         return True
 
 
-@contextmanager
-def _lock(home: Path) -> Iterator[None]:
-    with (home / "supervisor.lock").open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
+def _lock(home: Path) -> FileLock:
+    return FileLock(home / "supervisor.lock", blocking=False)
 
 
 class DeployFailed(Exception):

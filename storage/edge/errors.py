@@ -45,7 +45,10 @@ def from_engine(error: BaseException) -> bool:
 
 
 def is_owned(folder: Path) -> bool:
-    """Whether some process, this one perhaps, has the shard open: the engine holds a lock on its write-ahead log."""
+    """Whether a process has the shard open, which may be this one: the engine holds a lock on its write-ahead log.
+
+    The engine locks a folder, and `filelock` only opens files: hence `fcntl`.
+    """
     try:
         lock = os.open(folder / "wal", os.O_RDONLY)
     except FileNotFoundError:

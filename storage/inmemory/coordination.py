@@ -2,10 +2,10 @@
 
 import math
 import time
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+from cachetools import LRUCache
 from typing_extensions import override
 
 from memory.ports.coordination import Locks, RateLimiter
@@ -53,9 +53,8 @@ class InMemoryRateLimiter(RateLimiter):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._rate_limit = RateLimit(requests_per_minute, burst)
-        self._max_users = max_users
         self._clock = clock
-        self._full_at_us: OrderedDict[str, float] = OrderedDict()
+        self._full_at_us: LRUCache[str, float] = LRUCache(max_users)
 
     @override
     async def take(self, *, user_id: str) -> None:
@@ -66,6 +65,3 @@ class InMemoryRateLimiter(RateLimiter):
         if wait > 0:
             raise self._rate_limit.refuse(wait)
         self._full_at_us[user_id] = full
-        self._full_at_us.move_to_end(user_id)
-        if len(self._full_at_us) > self._max_users:
-            self._full_at_us.popitem(last=False)

@@ -1,10 +1,10 @@
 """Sessions in memory: for tests, and for the time when the session server is away."""
 
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from cachetools import LRUCache
 from typing_extensions import override
 
 from memory.ports.sessions import CONTEXT_TTL, HISTORY_TTL, SessionStore
@@ -33,8 +33,7 @@ class InMemorySessions(SessionStore):
 
     def __init__(self, *, now: Callable[[], datetime] = utc_now, max_sessions: int = 10_000) -> None:
         self._now = now
-        self._max_sessions = max_sessions
-        self._sessions: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
+        self._sessions: LRUCache[tuple[str, str], _Kept] = LRUCache(max_sessions)
 
     @override
     async def load(self, session_id: str, *, user_id: str) -> Session:
@@ -107,6 +106,3 @@ class InMemorySessions(SessionStore):
     def _keep(self, kept: _Kept) -> None:
         key = (kept.session.context.user_id, kept.session.context.session_id)
         self._sessions[key] = kept
-        self._sessions.move_to_end(key)
-        if len(self._sessions) > self._max_sessions:
-            self._sessions.popitem(last=False)

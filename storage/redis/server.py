@@ -1,7 +1,6 @@
 """A Redis-protocol server of one's own, on a unix socket, where none is configured (STORES, Redis / Valkey)."""
 
 import atexit
-import fcntl
 import hashlib
 import os
 import signal
@@ -15,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import structlog
+from filelock import FileLock, Timeout
 from redis import Redis
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
@@ -70,7 +70,8 @@ class LocalRedisServer:
         self._check_interval_s = check_interval_s
         self._has_answered = False
         self._guard = threading.RLock()
-        self._ownership: int | None = None
+        # Held by whichever thread; released by the kernel when the process dies.
+        self._lock = FileLock(self._folder / "owner.lock", mode=0o600, blocking=False, thread_local=False)
         self._child: subprocess.Popen[bytes] | None = None
         self._stopping = threading.Event()
         self._supervisor: threading.Thread | None = None
@@ -83,7 +84,7 @@ class LocalRedisServer:
     @property
     def owned(self) -> bool:
         """Whether this object is the one that restarts and ends the server."""
-        return self._ownership is not None
+        return self._lock.is_locked
 
     def start(self) -> None:
         """Returns when a server of this folder answers; blocks.
@@ -134,11 +135,10 @@ class LocalRedisServer:
         self._stopping.set()
         with self._guard:
             self._has_answered = False
-            if self._ownership is not None:
+            if self._lock.is_locked:
                 self._end_server()
                 self._child = None
-                os.close(self._ownership)
-                self._ownership = None
+                self._lock.release()
         if self._supervisor is not None and self._supervisor is not threading.current_thread():
             self._supervisor.join()
             self._supervisor = None
@@ -157,14 +157,11 @@ class LocalRedisServer:
                     _log.error("session_server_down", error=error.message)
 
     def _own(self) -> bool:
-        if self._ownership is None:
-            lock = os.open(self._folder / "owner.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        if not self._lock.is_locked:
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                os.close(lock)
+                self._lock.acquire()
+            except Timeout:
                 return False
-            self._ownership = lock
         return True
 
     def _spawn(self) -> None:

@@ -1,7 +1,6 @@
 """Values to store, and one real session server for the whole folder."""
 
 import asyncio
-import os
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -34,6 +33,7 @@ from storage.redis.server import LocalRedisServer
 from storage.sqlite.record import SqliteRecord
 from testing.arango_standin import ArangoStandIn
 from testing.qdrant_standin import QdrantStandIn
+from tests.storage import servers
 from tests.storage.contracts.vectors.backends import BACKENDS, Backends
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -201,8 +201,7 @@ async def _arango(_folder: Path) -> SystemOfRecord:
 
 
 async def _arango_server(_folder: Path) -> SystemOfRecord:
-    password = os.environ.get("JIYI_TEST_ARANGO_PASSWORD", "")
-    return await asyncio.to_thread(_emptied, os.environ["JIYI_TEST_ARANGO_URL"], password)
+    return await asyncio.to_thread(lambda: _emptied(servers.arango_url(), servers.ARANGO_PASSWORD))
 
 
 def _emptied(url: str, password: str = "") -> SystemOfRecord:
@@ -220,12 +219,16 @@ RECORDS: Mapping[str, Callable[[Path], Awaitable[SystemOfRecord]]] = {
     "memory": _in_memory,
     "sqlite": _sqlite,
     "arango": _arango,
-    **({"arango-server": _arango_server} if os.environ.get("JIYI_TEST_ARANGO_URL") else {}),
+    "arango-server": _arango_server,
 }
 """Every system of record there is, by how a new and empty one is opened; the contract suites run over each."""
 
 
-@pytest.fixture(params=list(RECORDS))
+@pytest.fixture(
+    params=[
+        pytest.param(name, marks=servers.needs_server("ARANGO") if name == "arango-server" else ()) for name in RECORDS
+    ]
+)
 async def record(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SystemOfRecord]:
     """A new and empty system of record of each kind."""
     opened = await RECORDS[request.param](tmp_path)
@@ -273,8 +276,8 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalRedi
 
 @pytest.fixture
 def redis_url(request: pytest.FixtureRequest) -> str:
-    """Where the session server is, emptied first: a local one, or the one that `JIYI_TEST_REDIS_URL` names."""
-    url: str = os.environ.get("JIYI_TEST_REDIS_URL") or request.getfixturevalue("redis_server").url
+    """Where the session server is, emptied first: a real server, or one that the tests start."""
+    url: str = servers.redis_url() or request.getfixturevalue("redis_server").url
     with Redis.from_url(url) as client:
         client.flushdb()
     return url

@@ -1,12 +1,12 @@
 """Every vector index there is, opened empty for one test."""
 
 import asyncio
-import os
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
 from qdrant_client import AsyncQdrantClient
 
 from memory.ports.vectors import Collection, VectorIndex
@@ -16,9 +16,15 @@ from storage.qdrant.vectors import QdrantSettings, QdrantVectors
 from storage.resilience.circuit import Circuit
 from storage.shared.index_points import stored_name
 from testing.qdrant_standin import QdrantStandIn
+from tests.storage import servers
 
-SERVER_URL = os.environ.get("JIYI_TEST_QDRANT_URL")
-BACKENDS = ["memory", "edge", "qdrant-local", "qdrant-http", *(["qdrant-server"] if SERVER_URL else [])]
+BACKENDS = [
+    "memory",
+    "edge",
+    "qdrant-local",
+    "qdrant-http",
+    pytest.param("qdrant-server", marks=servers.needs_server("QDRANT")),
+]
 """`qdrant-local` is the client library's engine, `qdrant-http` the same behind a socket, `qdrant-server` a real one."""
 
 
@@ -59,7 +65,7 @@ class Backends:
                 yield index
         else:
             model = f"test-{uuid.uuid4()}"
-            async with self._connected(str(SERVER_URL), model, live=False) as index:
+            async with self._connected(servers.qdrant_url(), model, live=False) as index:
                 yield index
                 for collection in Collection:
                     await index._client.delete_collection(stored_name(collection, model))
@@ -80,7 +86,7 @@ class Backends:
 
     @asynccontextmanager
     async def _connected(self, url: str, model_id: str, *, live: bool = True) -> AsyncIterator[QdrantVectors]:
-        settings = QdrantSettings(url, api_key=os.environ.get("JIYI_TEST_QDRANT_API_KEY"), deadline_s=20)
+        settings = QdrantSettings(url, api_key=servers.QDRANT_API_KEY, deadline_s=20)
         index = QdrantVectors.connect(settings, model_id=model_id, dimension=self._dimension, live=live)
         yield index
         await index.close()

@@ -1,7 +1,7 @@
 """What every vector index does (`memory.ports.vectors`): the fake, the embedded engine, and the server's adapter.
 
-The cases of `qdrant-server` run where `JIYI_TEST_QDRANT_URL` names a server that the tests may use; they make
-collections of their own there and delete them.
+The cases of `qdrant-server` run on a real server (`tests.storage.servers`), in collections of their own, which they
+delete.
 """
 
 import math
