@@ -8,23 +8,21 @@ from typing import Any
 from ray import serve
 from ray.serve import Application
 
-from .builders import engines
-from .builders.encoders import make_encoders
-from .builders.generations import settled, vector_model
-from .builders.ingress_services import open_services
-from .builders.models import runs
-from .builders.placement import cluster_machines, place_embedder
+from .builders.embedder import cluster_machines, make_encoders, place_embedder
+from .builders.ingress import open_services
+from .builders.language import is_on, make_extractor, make_reranker, make_resolver
+from .builders.learner import make_learner
+from .builders.retrieval import make_retriever
 from .builders.scaling import TokenBacklogPolicy
-from .builders.stores import local_redis
+from .builders.spaces import settled, vector_model
+from .builders.stores import local_redis, make_session_server, make_shards
 from .config.deployment_options import merge_options
 from .config.settings import AppArgs
 from .serve.embedder import Embedder
 from .serve.ingress import Ingress
-from .serve.language import ExtractorDeployment, RerankerDeployment, ResolverDeployment
 from .serve.learner import LearnerDeployment
-from .serve.retriever import RetrieverDeployment
-from .serve.session_server import SessionServer
-from .serve.vector_shard import VectorShard
+from .serve.local_stores import SessionServer, VectorShard
+from .serve.turn import ExtractorDeployment, RerankerDeployment, ResolverDeployment, RetrieverDeployment
 from .telemetry.logs import open_in_replica
 
 APP_NAME = "jiyi"
@@ -57,36 +55,34 @@ def build_app(args: AppArgs) -> Application:
     parts: dict[str, Any] = {}
     indexed = shared
     if args.stores == "embedded":
-        parts["vectors"] = _bind(args, VectorShard, generations=partial(engines.make_shards, args, **shared))
+        parts["vectors"] = _bind(args, VectorShard, generations=partial(make_shards, args, **shared))
         indexed = shared | {"vectors": parts["vectors"]}
-    extractor = _bind(
-        args, ExtractorDeployment, _computing(args, "tagger"), parts=partial(engines.make_extractor, args)
-    )
+    extractor = _bind(args, ExtractorDeployment, _computing(args, "tagger"), parts=partial(make_extractor, args))
     resolver = _bind(
         args,
         ResolverDeployment,
         _computing(args, "rewriter"),
-        parts=partial(engines.make_resolver, args, embedder=embedder, **indexed),
+        parts=partial(make_resolver, args, embedder=embedder, **indexed),
     )
     parts |= {"embedder": embedder, "extractor": extractor, "resolver": resolver}
     reranking = {}
-    if runs(args, "reranker"):
+    if is_on(args, "reranker"):
         options = _computing(args, "reranker")
-        parts["reranker"] = _bind(args, RerankerDeployment, options, parts=partial(engines.make_reranker, args))
+        parts["reranker"] = _bind(args, RerankerDeployment, options, parts=partial(make_reranker, args))
         reranking = {"reranker": parts["reranker"]}
     parts["retriever"] = _bind(
         args,
         RetrieverDeployment,
         _REPLACED_FIRST,
-        retriever=partial(engines.make_retriever, args, embedder=embedder, **indexed, **reranking),
+        retriever=partial(make_retriever, args, embedder=embedder, **indexed, **reranking),
     )
     parts["learner"] = _bind(
         args,
         LearnerDeployment,
-        parts=partial(engines.make_learner, args, embedder=embedder, extractor=extractor, **indexed),
+        parts=partial(make_learner, args, embedder=embedder, extractor=extractor, **indexed),
     )
     if local_redis(args) is not None:
-        parts["session_server"] = _bind(args, SessionServer, server=partial(engines.make_session_server, args))
+        parts["session_server"] = _bind(args, SessionServer, server=partial(make_session_server, args))
     app: Application = _bind(
         args,
         serve.ingress()(Ingress),
@@ -125,7 +121,7 @@ def _computing(args: AppArgs, model: str) -> dict[str, Any]:
 
     It asks for no core: what it computes is a fraction of a turn, on cores that the Embedder does not use meanwhile.
     """
-    if not runs(args, model):
+    if not is_on(args, model):
         return _REPLACED_FIRST
     on_gpu = {"num_cpus": 0, "num_gpus": args.models.gpus if args.models.device == "cuda" else 0}
     # On a GPU there may be no room for another share.

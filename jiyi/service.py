@@ -106,7 +106,7 @@ def processes(settings: "AppArgs", endpoint: "Endpoint") -> list[ProcessMemory]:
 
 def prepare(settings: "AppArgs", model: str | None = None) -> None:
     """Downloads and prepares a model's weights, by default those that the service starts with; shows a progress bar."""
-    from deployments.builders.generations import settled
+    from deployments.builders.spaces import settled
     from models.assets.prepare import prepare_model
 
     _configure_logs(settings)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memory.ports.coordination import Locks
+from memory.ports.generations import VectorModel
 from memory.ports.record import SystemOfRecord
 from memory.ports.sessions import HISTORY_TURNS
 from memory.values.dialogue import Turn
@@ -85,9 +86,11 @@ def qdrant_settings(args: AppArgs) -> "QdrantSettings":
     )
 
 
-def open_shards(args: AppArgs) -> EdgeGenerations:
-    """The embedded vector indexes themselves, for the one process that owns their files."""
-    return EdgeGenerations(vectors_path(args))
+def make_shards(args: AppArgs, *, model: VectorModel) -> EdgeGenerations:
+    """What the VectorShard deployment runs: the embedded vector indexes, for the one process that owns their files."""
+    shards = EdgeGenerations(vectors_path(args))
+    shards.open_live(model)
+    return shards
 
 
 def discard_index(args: AppArgs) -> list[Path]:
@@ -122,6 +125,13 @@ def open_redis(args: AppArgs) -> RedisClient:
 def open_locks(args: AppArgs) -> Locks:
     """What may be done by one process at a time."""
     return RedisLocks(open_redis(args))
+
+
+def make_session_server(args: AppArgs) -> LocalRedisServer:
+    """What the SessionServer deployment runs, where `stores.local_redis` has one."""
+    server = local_redis(args)
+    assert server is not None  # noqa: S101 - the graph has no SessionServer otherwise
+    return server
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import ray
 
-from deployments.builders.reembedding import RayEmbedder
+from deployments.builders.bulk_embedding import RayEmbedder
 from deployments.builders.stores import open_record
 from deployments.config.settings import AppArgs, EmbedderArgs, ReembeddingArgs
 from memory.extraction.extractor import RuleExtractor

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from deployments.builders.generations import WantedModels, open_spaces, vector_model
+from deployments.builders.spaces import WantedModels, open_spaces, vector_model
 from deployments.config.settings import AppArgs
 from deployments.remote.handles import Remote
 from deployments.remote.vectors import RemoteGenerations

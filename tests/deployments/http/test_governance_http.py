@@ -8,7 +8,7 @@ import httpx
 import pytest
 from pydantic import ValidationError
 
-from deployments.builders.governance import conflict_bands, make_review_job, review_rules
+from deployments.builders.typed_memories import conflict_bands, make_review_job, review_rules
 from deployments.config.settings import AppArgs
 from deployments.http.support.services import Services
 from memory.governance.review import ReviewRules

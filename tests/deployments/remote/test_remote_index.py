@@ -11,7 +11,7 @@ import pytest
 
 from deployments.remote.handles import Remote
 from deployments.remote.vectors import RemoteGenerations, RemoteVectorIndex
-from deployments.serve.vector_shard import VectorShard
+from deployments.serve.local_stores import VectorShard
 from memory.ports.generations import VectorModel
 from memory.ports.vectors import Collection, IndexPoint, IndexQuery, VectorIndex
 from memory.values.errors import InvalidField, StoreUnavailable

@@ -33,12 +33,12 @@ from ..remote.handles import (
 )
 from ..telemetry.metrics import MeteredExtractor, MeteredResolver, MeteredRetriever, ServiceMetrics
 from ..telemetry.replicas import Figures
-from .engines import make_answerer
-from .generations import open_generations, open_spaces
-from .governance import make_typed_memory_manager, tally_figures
 from .live_model import LiveAnswerer
+from .retrieval import make_answerer
+from .spaces import open_generations, open_spaces
 from .store_probes import store_probes
 from .stores import open_log, open_short_lived
+from .typed_memories import make_typed_memory_manager, tally_figures
 
 _OPTIONAL = {"session_server", "reranker"}
 _PROBE_DEADLINE_S = 2.0

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from deployments.builders.placement import cluster_machines, place_embedder
+from deployments.builders.embedder import cluster_machines, place_embedder
 from deployments.config.settings import EmbedderArgs
 
 

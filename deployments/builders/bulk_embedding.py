@@ -16,7 +16,7 @@ from memory.values.errors import JiyiError, Unavailable
 
 from ..config.settings import AppArgs
 from ..telemetry.logs import configure_logs
-from .encoders import make_encoder
+from .embedder import make_encoder
 from .stores import open_record
 
 _log = structlog.get_logger(__name__)

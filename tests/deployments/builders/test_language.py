@@ -10,10 +10,9 @@ import yaml
 from pydantic import ValidationError
 
 from deployments.app import build_app
-from deployments.builders import engines
-from deployments.builders.models import runs
+from deployments.builders.language import is_on, make_extractor, make_reranker
 from deployments.config.settings import AppArgs, ModelArgs
-from deployments.serve.language import ExtractorDeployment, LanguageParts
+from deployments.serve.turn import ExtractorDeployment, LanguageParts
 from memory.extraction.extractor import RuleExtractor
 from tests.deployments.builders.graph import bound_factory
 
@@ -33,7 +32,7 @@ def corrupt(tmp_path: Path) -> Path:
 
 
 def extractor_parts(args: AppArgs) -> LanguageParts[Any]:
-    return engines.make_extractor(args)
+    return make_extractor(args)
 
 
 class Deployment(ExtractorDeployment):
@@ -49,14 +48,14 @@ class Deployment(ExtractorDeployment):
 def test_a_model_runs_where_it_is_on_and_has_weights(tmp_path: Path, setting: str, there: bool, expected: bool) -> None:
     if there:
         (tmp_path / "tagger.safetensors").touch()
-    assert runs(settings(tmp_path, tagger=setting), "tagger") is expected
+    assert is_on(settings(tmp_path, tagger=setting), "tagger") is expected
 
 
 @pytest.mark.parametrize(
     ("reranker", "expected"), [("off", False), ("builtin", True), ("BAAI/bge-reranker-base", True)]
 )
 def test_the_reranker_runs_where_somebody_asks_for_it(tmp_path: Path, reranker: str, expected: bool) -> None:
-    assert runs(settings(tmp_path, reranker=reranker), "reranker") is expected
+    assert is_on(settings(tmp_path, reranker=reranker), "reranker") is expected
 
 
 @pytest.mark.parametrize("wrong", [{"tagger": "on"}, {"reranker": "bge"}, {"threads": 0}, {"taggre": "off"}], ids=str)
@@ -106,7 +105,7 @@ def test_the_graph_has_a_reranker_only_where_one_is_on(tmp_path: Path, reranker:
 
 
 async def test_a_reranker_that_is_asked_for_and_has_no_weights_is_told(tmp_path: Path) -> None:
-    parts = engines.make_reranker(settings(tmp_path, reranker="builtin"))
+    parts = make_reranker(settings(tmp_path, reranker="builtin"))
     figures = parts.models.figures()
     assert figures["status"] == "degraded"
     assert "reranker.safetensors" in str(figures["error"])

@@ -1,23 +1,64 @@
-"""Where Embedder replicas fit: their threads, their share of a GPU, and how many of them the cluster can hold.
+"""What the Embedder runs, and how many replicas of it fit.
 
-Serve asks Ray for the cores of each replica and waits for ever for those that no machine has (a deployment that stays
-`UPSCALING`), so the bounds are drawn here, from the machines that there are.
+Serve asks Ray for the cores of each replica and waits without end where no machine has them (the deployment stays
+`UPSCALING`), so the bounds of scaling are taken from the machines of the cluster.
 """
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 
-from ..config.settings import EmbedderArgs
+from models.assets.catalog import get_model
+from models.assets.prepare import prepare_model
+from models.batching.queue import GPU_LIMITS, BatchLimits
+from models.encoder.batched_encoder import BatchedEncoder
+from models.encoder.open_engine import open_engine
 
+from ..config.settings import AppArgs, EmbedderArgs
+from ..serve.encoders import Encoders
+from .spaces import WantedModels
+
+_log = structlog.get_logger(__name__)
 _MOST_THREADS = 8
 """A batch of some thousand tokens keeps no more threads busy; on a larger machine further replicas use the others."""
-_log = structlog.get_logger(__name__)
 
 Resources = Mapping[str, float]
 """What one machine of the cluster has, as Ray counts it: `CPU`, `GPU`."""
+
+
+def resolve_device(device: str) -> str:
+    """What `auto` means on this machine."""
+    if device != "auto":
+        return device
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def make_encoder(args: AppArgs) -> BatchedEncoder:
+    """What the Embedder deployment runs."""
+    settings = args.embedder
+    device = resolve_device(settings.device)
+    folder = prepare_model(args.model, args.model_cache)
+    engine = open_engine(get_model(args.model), folder, device=device, threads=settings.threads or os.cpu_count())
+    usual = BatchLimits() if device == "cpu" else GPU_LIMITS
+    limits = replace(
+        usual,
+        batch_tokens=settings.batch_tokens or usual.batch_tokens,
+        max_waiting_tokens=settings.max_waiting_tokens or usual.max_waiting_tokens,
+    )
+    return BatchedEncoder(engine, limits=limits)
+
+
+def make_encoders(args: AppArgs) -> Encoders:
+    """What the Embedder deployment runs: the live model, and those that the record says are needed beside it."""
+    return Encoders(
+        get_model(args.model).id,
+        make=lambda model_id: make_encoder(args.model_copy(update={"model": model_id})),
+        wanted=WantedModels(args),
+    )
 
 
 @dataclass(frozen=True)

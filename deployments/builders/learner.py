@@ -1,0 +1,83 @@
+"""What the Learner runs: learning, and all background work over the index and the record."""
+
+from functools import partial
+
+from memory.indexing.bulk import BulkIndexing
+from memory.indexing.indexer import Indexer
+from memory.indexing.maintenance import BackgroundMaintenance
+from memory.indexing.reembedding import Reembedding
+from memory.indexing.spaces import PerSpace
+from memory.indexing.verification import IndexVerifier
+from memory.language.keywords import KeywordAnalyzer
+from memory.learning.learner import Learner
+from memory.learning.worker import LearningWorker
+from memory.ports.generations import VectorModel
+from memory.ports.vectors import Collection
+
+from ..config.settings import AppArgs
+from ..remote.handles import Handle, Remote, RemoteExtractor
+from ..serve.learner import LearnerParts
+from .bulk_embedding import RayEmbedder
+from .language import running_extraction_version
+from .spaces import open_generations, open_spaces, prepared_model
+from .stores import open_locks, open_record
+from .typed_memories import make_recheck, make_review_job
+
+
+def make_learner(
+    args: AppArgs, *, embedder: Handle, extractor: Handle, model: VectorModel, vectors: Handle | None = None
+) -> LearnerParts:
+    """What the Learner deployment runs."""
+    record = open_record(args, durable=False)
+    generations = open_generations(args, shard=vectors)
+    spaces = open_spaces(
+        args,
+        record=record,
+        model=model,
+        embedder=embedder,
+        generations=generations,
+        deadline_s=args.deadlines.embedder,
+    )
+    learner = Learner(
+        record=record,
+        extractor=RemoteExtractor(
+            Remote(extractor, component="extractor", deadline_s=args.deadlines.extractor_batch),
+            version=running_extraction_version(args),
+        ),
+        indexer=Indexer(
+            record=record,
+            spaces=spaces,
+            analyzer=KeywordAnalyzer(),
+            rechecks=PerSpace(
+                spaces, lambda space: make_recheck(args, record=record, space=space.part(Collection.TYPED_MEMORIES))
+            ),
+        ),
+    )
+    locks = open_locks(args)
+    bulk = RayEmbedder(args)
+    verifiers = PerSpace(spaces, lambda space: IndexVerifier(record=record, space=space, indexer=learner.indexer))
+    worker = LearningWorker(learner=learner, record=record, users_at_once=args.learner.users_at_once)
+    return LearnerParts(
+        worker=worker,
+        maintenance=BackgroundMaintenance(verifiers=verifiers, embedder=bulk, locks=locks),
+        reembedding=Reembedding(
+            record=record,
+            locks=locks,
+            spaces=spaces,
+            store=generations,
+            embedder=bulk,
+            indexer=learner.indexer,
+            prepare=partial(prepared_model, args),
+            configured=model,
+        ),
+        bulk_indexing=BulkIndexing(
+            record=record,
+            locks=locks,
+            spaces=spaces,
+            embedder=bulk,
+            indexer=learner.indexer,
+            worker=worker,
+            backlog=args.reembedding.backlog,
+        ),
+        reviews=make_review_job(args, record=record, locks=locks),
+    )

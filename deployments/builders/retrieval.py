@@ -1,0 +1,54 @@
+"""What the Retriever runs, and how the ingress answers from what it finds."""
+
+from memory.answering.answers import CosineBounds
+from memory.answering.extractive import ExtractiveAnswerer
+from memory.indexing.spaces import PerSpace
+from memory.language.keywords import KeywordAnalyzer
+from memory.ports.generations import VectorModel, VectorSpace
+from memory.ports.services import Retriever
+from memory.retrieval.reranking import RerankingRetriever
+from memory.retrieval.retriever import HybridRetriever
+from models.assets.catalog import get_model
+
+from ..config.settings import AppArgs
+from ..remote.handles import Handle, Remote, RemoteReranker
+from .live_model import LiveRetriever
+from .spaces import open_generations, open_spaces
+from .stores import open_record
+
+
+def make_retriever(
+    args: AppArgs,
+    *,
+    embedder: Handle,
+    model: VectorModel,
+    vectors: Handle | None = None,
+    reranker: Handle | None = None,
+) -> Retriever:
+    """What the Retriever deployment runs; `reranker` only where one is on."""
+    record = open_record(args, durable=False)
+    spaces = open_spaces(
+        args,
+        record=record,
+        model=model,
+        embedder=embedder,
+        generations=open_generations(args, shard=vectors),
+        deadline_s=args.deadlines.query_encode,
+    )
+
+    def retriever_in(space: VectorSpace) -> Retriever:
+        return HybridRetriever(encoder=space.encoder, index=space.index, record=record, analyzer=KeywordAnalyzer())
+
+    fused = LiveRetriever(PerSpace(spaces, retriever_in))
+    if reranker is None:
+        return fused
+    remote = Remote(reranker, component="reranker", deadline_s=args.deadlines.reranker)
+    return RerankingRetriever(fused, reranker=RemoteReranker(remote), record=record)
+
+
+def make_answerer(args: AppArgs, *, model_id: str) -> ExtractiveAnswerer:
+    """How the ingress answers from what a model finds."""
+    given = args.answer_min_cosine
+    own = get_model(model_id).answer_min_cosine
+    min_cosine = own if given is None else CosineBounds(chinese=given, other=given)
+    return ExtractiveAnswerer(analyzer=KeywordAnalyzer(), min_cosine=min_cosine)
