@@ -1,6 +1,7 @@
 """What is built and shipped: the five packages, nothing else, and importing them costs nothing."""
 
 import importlib
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -26,7 +27,13 @@ def test_each_name_resolves_to_this_distribution(name: str) -> None:
 
 
 def test_the_wheel_ships_these_packages_only_and_all_their_modules(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)]
+    source = tmp_path / "source"  # a copy: what an earlier build left beside the sources would be shipped again
+    source.mkdir()
+    for name in ("pyproject.toml", "README.md", "LICENSE", "NOTICE"):
+        shutil.copy(ROOT / name, source)
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, source / package, ignore=shutil.ignore_patterns("__pycache__"))
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(source)]
     subprocess.run(command, check=True, capture_output=True)
     [wheel] = tmp_path.glob("*.whl")
     shipped = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
