@@ -79,10 +79,10 @@ def _compare(
         "lowest_cosine": round(float(cosines.min()), 5),
         "ndcg_fp32": round(100 * float(gains["fp32"].mean()), 2),
         "ndcg_served": round(100 * float(gains["served"].mean()), 2),
-        "lost": round(lost.mean, 3),
+        "lost": round(lost.value, 3),
         "lost_95": [round(lost.low, 3), round(lost.high, 3)],
         "questions_changed": int((gains["fp32"] != gains["served"]).sum()),
-        "passed": bool(cosines.min() >= 0.99 and lost.mean <= 0.5),
+        "passed": bool(cosines.min() >= 0.99 and lost.value <= 0.5),
     }
 
 

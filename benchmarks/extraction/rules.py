@@ -29,7 +29,7 @@ from memory.ports.language import Extractor
 from memory.values.mentions import EntitySubtype, MentionLevel
 from models.assets.weight_files import shipped_weight_file
 from models.tagger.tagger import BatchedTagger, TrainedTagger
-from training.rewriter.data import Part
+from training.shared.data_sets import Part
 from training.tagger.ner_data import load_sets
 from training.tagger.ner_files import MarkedText
 

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from memory.values.mentions import EntitySubtype
 from memory.values.text import normalise
 from models.tagger.labels import FINE_LABELS, LABELS, subtype_of
-from training.tagger.chat_names import read_chat_names
 from training.tagger.ner_chat import ChatWriter, coined_code, coined_latin
 from training.tagger.ner_data import find_ner_sets, in_full_width, in_lower_case, in_traditional
 from training.tagger.ner_files import (
     MarkedText,
     NamedSpan,
+    read_chat_names,
     read_cluener,
     read_columns,
     read_pairs,

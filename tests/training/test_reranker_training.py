@@ -10,9 +10,11 @@ from models.reranker.pairs import PairReader
 from models.reranker.scoring import score_all
 from tests.training.conftest import toy_body
 from training.reranker.export import choose_temperature
-from training.reranker.mix import Mix, MixOptions, Share, choice_loss, collate_choices
+from training.reranker.mix import RerankingMix, RerankingOptions, RerankingShare, choice_loss, collate_choices
+from training.reranker.networks import LoadedReranker
 from training.reranker.pools import Candidate, Pool
-from training.reranker.train import OPEN_SETS, SETS, find_sets, reranking_task, tuning_scores
+from training.reranker.train import SETS, reranking_task, tuning_scores
+from training.shared.data_sets import choose_sets
 from training.shared.run import RunOptions, TrainingRun
 
 _WORDS = "abcdefgh"
@@ -56,8 +58,8 @@ def network() -> RerankerNetwork:
     return RerankerNetwork(toy_body(64), RerankerShape(hidden=32, layers=2))
 
 
-def mix_of(pools: list[Pool], **options: int) -> Mix:
-    return Mix([Share(pools, 1.0)], READER, MixOptions(**{"negatives": 3, **options}), seed=1)
+def mix_of(pools: list[Pool], **options: int) -> RerankingMix:
+    return RerankingMix([RerankingShare(pools, 1.0)], READER, RerankingOptions(**{"negatives": 3, **options}), seed=1)
 
 
 def test_an_epoch_is_the_same_again_and_another_is_not() -> None:
@@ -112,18 +114,18 @@ def test_a_network_learns_which_passage_answers(network: RerankerNetwork, tmp_pa
         losses += [step["choice"] for step in run.train_epoch()]
     assert losses[-1] < losses[0] / 4
     with run.averaged():
-        scores = tuning_scores(network, READER, 1, POOLS)
+        scores = tuning_scores(LoadedReranker(network, READER, 1), POOLS)
         ranked = score_all(network, READER.read("a", ["xby", "xey"]), pad_id=1)
     assert scores["nDCG@10"] > 95 > scores["fused"]
     assert ranked[0] > ranked[1]
 
 
 def test_sets_are_named_with_their_weights() -> None:
-    assert find_sets("all") == dict.fromkeys(SETS, 1.0)
-    assert set(find_sets("open")) == set(OPEN_SETS) == set(SETS) - {"memdaily"}
-    assert find_sets("drcd,canard:0.5") == {"drcd": 1.0, "canard": 0.5}
+    assert choose_sets(SETS, "all") == dict.fromkeys(SETS, 1.0)
+    assert set(choose_sets(SETS, "open")) == set(SETS) - {"memdaily"}
+    assert choose_sets(SETS, "drcd,canard:0.5") == {"drcd": 1.0, "canard": 0.5}
     with pytest.raises(ValueError, match="locomo"):
-        find_sets("locomo")
+        choose_sets(SETS, "locomo")
 
 
 def test_a_temperature_makes_logits_probabilities() -> None:

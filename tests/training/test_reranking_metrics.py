@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from training.reranker.evaluate import best_share, rankings_of
 from training.reranker.metrics import interval, ndcg, perfect, recall, reordered
-from training.reranker.pools import SHARES, Candidate, Part, Pool, part_of, read_pools, write_pools
+from training.reranker.pools import SHARES, Candidate, Pool, part_of, read_pools, write_pools
+from training.shared.data_sets import Part
 
 flags = st.lists(st.booleans(), min_size=1, max_size=15)
 
@@ -78,7 +79,7 @@ def test_an_interval_holds_its_mean_and_widens_with_groups_that_agree() -> None:
     values = [float(number % 2) for number in range(40)]
     alone = interval(values, [str(number) for number in range(40)])
     together = interval([float(number // 2 % 2) for number in range(40)], [str(number // 2) for number in range(40)])
-    assert alone.low < alone.mean == 0.5 < alone.high
+    assert alone.low < alone.value == 0.5 < alone.high
     assert together.high - together.low > alone.high - alone.low
     assert interval(values, ["one conversation"] * 40).low < 0.5
 

@@ -12,11 +12,18 @@ from models.rewriter.features import MAX_CONTEXT_TOKENS, FeatureReader
 from models.rewriter.inference import rewrite_all
 from models.rewriter.network import RewriterNetwork
 from training.rewriter.data import RewritingRow, as_foreign
-from training.rewriter.examples import STOP, Example, collate_examples, frequent_words, make_example
+from training.rewriter.examples import STOP, Example, chain_loss, collate_examples, frequent_words, make_example
 from training.rewriter.keeping import choose_rule
 from training.rewriter.labels import Limits
-from training.rewriter.loss import chain_loss
-from training.rewriter.mix import Mix, MixOptions, Share, as_lost, as_renamed, copied_span, offered_names
+from training.rewriter.mix import (
+    RewritingMix,
+    RewritingOptions,
+    RewritingShare,
+    as_lost,
+    as_renamed,
+    copied_span,
+    offered_names,
+)
 from training.rewriter.train import rewriting_task
 from training.shared.body import PooledDropout
 from training.shared.run import RunOptions, Task, TrainingRun
@@ -32,11 +39,11 @@ ROWS = [
 ]
 
 
-def mix_of(reader: FeatureReader, rows: list[RewritingRow] = ROWS, **options: float) -> Mix:
-    return Mix([Share(rows, 1.0, True)], reader, LIMITS, MixOptions(**options), seed=1)  # type: ignore[arg-type]
+def mix_of(reader: FeatureReader, rows: list[RewritingRow] = ROWS, **options: float) -> RewritingMix:
+    return RewritingMix([RewritingShare(rows, 1.0, True)], reader, LIMITS, RewritingOptions(**options), seed=1)  # type: ignore[arg-type]
 
 
-def task_of(network: RewriterNetwork, mix: Mix) -> Task[RewriterNetwork, Example]:
+def task_of(network: RewriterNetwork, mix: RewritingMix) -> Task[RewriterNetwork, Example]:
     return rewriting_task(mix, network.shape, 1)
 
 

@@ -6,13 +6,13 @@ import pytest
 from training.rewriter.data import (
     DATA_SETS,
     DataSet,
-    Part,
     RewritingRow,
     as_complete,
     as_traditional,
     find_sets,
     load_rows,
 )
+from training.shared.data_sets import Part
 
 
 def data_set(name: str) -> DataSet:

@@ -1,11 +1,18 @@
 from memory.values.mentions import EntitySubtype
 from memory.values.tagging import TaggedSpan
 from training.tagger.evaluate import Report, script_of, tag_by_rules
+from training.tagger.export import choose_thresholds
 from training.tagger.ner_files import MarkedText, NamedSpan
-from training.tagger.ner_metrics import Key, SpanScores
-from training.tagger.ner_scores import covered_subtypes, marked_labels, marked_names, score_labels, score_names
+from training.tagger.ner_metrics import (
+    Key,
+    SpanScores,
+    covered_subtypes,
+    marked_labels,
+    marked_names,
+    score_labels,
+    score_names,
+)
 from training.tagger.ner_sets import NER_SETS
-from training.tagger.thresholds import choose_thresholds
 
 SETS = {one.name: one for one in NER_SETS}
 WEIBO = [MarkedText("小明他妈在北京", (

@@ -15,13 +15,13 @@ from models.tagger.inference import collate, tag_all
 from models.tagger.labels import LABELS, SUBTYPES
 from models.tagger.network import TaggerNetwork, TaggerShape
 from training.shared.run import RunOptions, TrainingRun
-from training.tagger.examples import Evidence, TaggerExample, collate_tagging, make_examples
-from training.tagger.loss import span_loss
+from training.tagger.examples import Evidence, TaggerExample, collate_tagging, make_examples, span_loss
 from training.tagger.mix import TaggingMix, TaggingOptions, TaggingShare
 from training.tagger.ner_chat import ChatWriter
 from training.tagger.ner_files import MarkedText, NamedSpan
 from training.tagger.ner_sets import RARE
-from training.tagger.train import HALVES, tagging_task
+from training.tagger.networks import HALVES
+from training.tagger.train import tagging_task
 
 ROWS = [
     MarkedText("小明在北京", (NamedSpan(0, 2, "person"), NamedSpan(3, 5, "scene"))),

@@ -3,10 +3,9 @@
     python -m training.reranker.evaluate POOLS [--weights FILE | --hub ID] [--cache MODELS]
 
 POOLS is the folder with the `pools.jsonl` of `python -m benchmarks.retrieval.reranking`. FILE is a checkpoint of
-training, the
-file that ships, or `untrained`. Without a model: the fused ranking and the ceiling alone. Prints a table and, last, one
-JSON line. `--weight auto` chooses the share of the reranker's score on the tuning part; the report part is never looked
-at for that, and LoCoMo, which has no tuning part, gets the share that is best on the other sets.
+training, the file that ships, or `untrained`. Without a model: the fused ranking and the ceiling alone. Prints a table
+and, last, one JSON line. `--weight auto` chooses the share of the reranker's score on the tuning part, never on the
+report part; LoCoMo, which has no tuning part, gets the share that is best on the other sets.
 """
 
 import argparse
@@ -26,18 +25,18 @@ from rich.table import Table
 from models.body.gate import has_fast_bf16
 from models.reranker.hub import HubCrossEncoder
 from models.reranker.late_interaction import LateInteraction
-from models.reranker.network import RerankerNetwork, RerankerShape
-from models.reranker.pairs import PairReader
+from models.reranker.network import RerankerShape
 from models.reranker.scorer import QueryPassage, probability
 from models.reranker.scoring import score_all, token_vectors
 
-from ..shared.checkpoints import load_average, read_checkpoint
-from .metrics import MEASURES, Interval, interval, perfect, reordered
-from .pools import SHARES, Part, Pool, read_pools
-from .train import SETS, build
+from ..shared.data_sets import Part
+from ..shared.metrics import Interval
+from .metrics import MEASURES, interval, perfect, reordered
+from .networks import load_checkpoint
+from .pools import SHARES, Pool, read_pools
+from .train import SETS
 
 _SHARES = tuple(number / 10 for number in range(11))
-UNTRAINED = Path("untrained")
 _REMEMBERED_TOKENS = 1_000_000
 _FEWEST_QUESTIONS = 30
 _KINDS = {"1": "multi-hop", "2": "temporal", "3": "open", "4": "single-hop"}
@@ -147,14 +146,14 @@ def _add(
                 base = [100 * measure(one, pool.gold) for one, pool in zip(before, pools, strict=True)]
                 gain = interval([a - b for a, b in zip(values, base, strict=True)], groups)
                 cell += _shown(gain)
-                found[f"{label} gain"] = [round(gain.mean, 2), round(gain.low, 2), round(gain.high, 2)]
+                found[f"{label} gain"] = [round(gain.value, 2), round(gain.low, 2), round(gain.high, 2)]
             cells.append(cell)
         table.add_row(name, str(len(pools)), ranking, *cells)
         report[name][ranking] = found
 
 
 def _shown(gain: Interval) -> str:
-    return f" ({gain.mean:+.1f}: {gain.low:+.1f} to {gain.high:+.1f})"
+    return f" ({gain.value:+.1f}: {gain.low:+.1f} to {gain.high:+.1f})"
 
 
 def _write_errors(
@@ -207,28 +206,18 @@ def _scorer(arguments: argparse.Namespace) -> Scorer | None:
         return None
     if arguments.weights.suffix == ".safetensors":
         return LateInteraction(arguments.weights, arguments.cache, device=arguments.device).score
-    if arguments.weights == UNTRAINED:
-        network, reader, pad_id = build(arguments.cache, RerankerShape(layers=arguments.layers))
-    else:
-        network, reader, pad_id = load_checkpoint(arguments.weights, arguments.cache)
+    reranker = load_checkpoint(arguments.weights, arguments.cache, layers=arguments.layers)
     if has_fast_bf16():
-        network.body.to(torch.bfloat16)  # as it is served
-    network.to(arguments.device)
+        reranker.network.body.to(torch.bfloat16)  # as it is served
+    reranker.network.to(arguments.device)
     cache = token_vectors(_REMEMBERED_TOKENS)
 
     def score(pairs: Sequence[QueryPassage]) -> list[float]:
-        read = [tokens for query, text in pairs for tokens in reader.read(query, [text])]
-        return [probability(one) for one in score_all(network, read, pad_id=pad_id, cache=cache)]
+        tokens = [read for query, text in pairs for read in reranker.reader.read(query, [text])]
+        logits = score_all(reranker.network, tokens, pad_id=reranker.pad_id, cache=cache)
+        return [probability(logit) for logit in logits]
 
     return score
-
-
-def load_checkpoint(path: Path, cache: Path) -> tuple[RerankerNetwork, PairReader, int]:
-    """A network with a checkpoint's averaged weights, in fp32; its reader and the id of padding."""
-    state = read_checkpoint(path)
-    network, reader, pad_id = build(cache, RerankerShape(**state["shape"]))
-    load_average(network, state)
-    return network.eval(), reader, pad_id
 
 
 def _arguments() -> argparse.Namespace:

@@ -1,13 +1,13 @@
 """Measures of a ranking and their intervals."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from memory.retrieval.fusion import min_max
 
+from ..shared.metrics import Interval
 from .pools import Pool
 
 DEPTH = 10
@@ -60,15 +60,6 @@ def perfect(pool: Pool, count: int) -> list[bool]:
     """The gold flags when the first `count` candidates are ordered perfectly."""
     flags = [candidate.gold for candidate in pool.candidates]
     return [*sorted(flags[:count], reverse=True), *flags[count:]]
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A mean over questions and its 95% interval."""
-
-    mean: float
-    low: float
-    high: float
 
 
 def interval(values: Sequence[float], groups: Sequence[str]) -> Interval:

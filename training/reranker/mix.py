@@ -1,29 +1,31 @@
-"""What one epoch of the reranker's training reads: questions, each with one answer and hard negatives."""
+"""What one epoch of the reranker's training reads: questions, each with one answer and hard negatives; and its loss."""
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 from torch.nn import functional
+from typing_extensions import override
 
 from models.reranker.network import RerankerNetwork, asked_tokens, pad
 from models.reranker.pairs import PairReader, PairTokens
 
+from ..shared.mix import Mix, repeats
 from .pools import Pool
 
-_SORTED_TOGETHER = 384  # questions whose order is given up for batches of like length
+_SORTED_TOGETHER = 384
 _BINARY_SHARE = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MixOptions:
+class RerankingOptions:
     """How questions are read.
 
     Attributes:
         negatives: Hard negatives of a question.
-        hardest: They are drawn among so many of the best fused hits that are not gold.
+        hardest: They are drawn from so many of the best fused hits that are not gold.
         batch_tokens: Padded tokens of the passages of a batch, at most, unless one question has more.
     """
 
@@ -50,74 +52,57 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Share:
+class RerankingShare:
     """The questions of one data set and how often an epoch reads them, on average."""
 
     pools: Sequence[Pool]
     weight: float
 
 
-class Mix:
-    """Draws epochs; the same seed and number give the same epoch.
+class RerankingMix(Mix[tuple[Pool, float], Choice]):
+    """Draws epochs of questions, each with the seed of its negatives.
 
     Questions whose answer retrieval did not find, or with too few negatives, are left out.
 
     Args:
-        shares: What is mixed.
+        shares: The data sets.
         reader: Tokenises.
         options: How questions are read.
         seed: Of all draws.
     """
 
-    def __init__(self, shares: Sequence[Share], reader: PairReader, options: MixOptions, *, seed: int) -> None:
+    def __init__(
+        self, shares: Sequence[RerankingShare], reader: PairReader, options: RerankingOptions, *, seed: int
+    ) -> None:
+        super().__init__(seed=seed, batch_tokens=options.batch_tokens, sorted_together=_SORTED_TOGETHER)
         self._reader = reader
         self._options = options
-        self._seed = seed
-        self._shares = [Share([pool for pool in one.pools if self._is_usable(pool)], one.weight) for one in shares]
-
-    def drawn(self, epoch: int) -> list[tuple[Pool, float]]:
-        """An epoch in its order, each question with the seed of its negatives."""
-        draw = random.Random(f"{self._seed}/{epoch}")
-        picked = [
-            (pool, draw.random())
-            for share in self._shares
-            for pool in share.pools
-            for _ in range(int(share.weight) + (draw.random() < share.weight % 1))
+        self._shares = [
+            RerankingShare([pool for pool in share.pools if self._is_usable(pool)], share.weight) for share in shares
         ]
-        draw.shuffle(picked)
-        return picked
 
-    def batches(self, epoch: int, *, skip: int = 0) -> Iterator[list[Choice]]:
-        """Batches of like length in random order, without the first `skip`."""
-        draw = random.Random(f"{self._seed}/{epoch}/order")
-        picked = self.drawn(epoch)
-        for start in range(0, len(picked), _SORTED_TOGETHER):
-            choices = [
-                self._choice(pool, random.Random(seed)) for pool, seed in picked[start : start + _SORTED_TOGETHER]
-            ]
-            batches = self._cut(sorted(choices, key=lambda choice: choice.longest))
-            draw.shuffle(batches)
-            yield from batches[skip:]
-            skip = max(0, skip - len(batches))
+    @override
+    def draws(self, draw: random.Random) -> list[tuple[Pool, float]]:
+        return [
+            (pool, draw.random()) for share in self._shares for pool in share.pools for _ in repeats(share.weight, draw)
+        ]
+
+    @override
+    def examples(self, draw: tuple[Pool, float]) -> list[Choice]:
+        pool, seed = draw
+        negatives = random.Random(seed)
+        gold = [candidate.text for candidate in pool.candidates if candidate.gold]
+        hardest = [candidate.text for candidate in pool.candidates if not candidate.gold][: self._options.hardest]
+        texts = [negatives.choice(gold), *negatives.sample(hardest, self._options.negatives)]
+        return [Choice(tuple(self._reader.read(pool.question, texts)))]
+
+    @override
+    def length(self, example: Choice) -> int:
+        return len(example.pairs) * example.longest
 
     def _is_usable(self, pool: Pool) -> bool:
         found = sum(candidate.gold for candidate in pool.candidates)
         return found > 0 and len(pool.candidates) - found >= self._options.negatives
-
-    def _choice(self, pool: Pool, draw: random.Random) -> Choice:
-        gold = [candidate.text for candidate in pool.candidates if candidate.gold]
-        others = [candidate.text for candidate in pool.candidates if not candidate.gold][: self._options.hardest]
-        texts = [draw.choice(gold), *draw.sample(others, self._options.negatives)]
-        return Choice(tuple(self._reader.read(pool.question, texts)))
-
-    def _cut(self, choices: Sequence[Choice]) -> list[list[Choice]]:
-        batches: list[list[Choice]] = []
-        width = self._options.negatives + 1
-        for choice in choices:
-            if not batches or (len(batches[-1]) + 1) * width * choice.longest > self._options.batch_tokens:
-                batches.append([])
-            batches[-1].append(choice)
-        return batches
 
 
 def collate_choices(choices: Sequence[Choice], *, pad_id: int) -> dict[str, Tensor]:

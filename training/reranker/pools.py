@@ -6,17 +6,10 @@
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from enum import StrEnum
 from hashlib import blake2b
 from pathlib import Path
 
-
-class Part(StrEnum):
-    """What a question is used for; all questions of one group are in one part."""
-
-    TRAIN = "train"
-    TUNE = "tune"
-    REPORT = "report"
+from ..shared.data_sets import Part
 
 
 @dataclass(frozen=True, slots=True)

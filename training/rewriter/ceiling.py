@@ -17,7 +17,8 @@ from rich.table import Table
 from models.rewriter.edits import Source
 from models.rewriter.network import RewriterShape
 
-from .data import DATA_SETS, Part, RewritingRow, load_rows
+from ..shared.data_sets import Part
+from .data import DATA_SETS, RewritingRow, load_rows
 from .labels import Limits, derive
 from .train import choose_words
 

@@ -10,23 +10,14 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
 
 from memory.values.text import to_traditional
 
-from ..shared.named_sets import choose_sets
+from ..shared.data_sets import Part, choose_sets
 
 _SEED = 20_260_101
 _REPORTED = 2000
-
-
-class Part(StrEnum):
-    """What rows may be used for."""
-
-    TRAIN = "train"
-    TUNE = "tune"
-    REPORT = "report"
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,4 +210,6 @@ def find_sets(named: str) -> dict[DataSet, float]:
     Raises:
         ValueError: There is no set of a name.
     """
-    return choose_sets(DATA_SETS, named)
+    by_name = {data_set.name: data_set for data_set in DATA_SETS}
+    is_open = {name: data_set.is_open for name, data_set in by_name.items()}
+    return {by_name[name]: factor for name, factor in choose_sets(is_open, named).items()}

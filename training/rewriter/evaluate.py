@@ -21,34 +21,17 @@ from rich.console import Console
 from rich.table import Table
 
 from models.rewriter.decisions import KeepRule
-from models.rewriter.features import FeatureReader
 from models.rewriter.inference import Rewritten, rewrite_all
-from models.rewriter.network import RewriterNetwork, RewriterShape
-from models.rewriter.rewriter import TrainedRewriter, result_of, turns_of
+from models.rewriter.rewriter import result_of, turns_of
 
-from ..shared.checkpoints import load_average, read_checkpoint
-from .data import Part, RewritingRow, as_traditional, find_sets, load_rows
+from ..shared.data_sets import Part
+from .data import RewritingRow, as_traditional, find_sets, load_rows
 from .keeping import choose_rule, deciding, edit_log_probability, is_complete, is_restored, reliability
 from .metrics import MEASURES, score_rewrites
+from .networks import LoadedRewriter, load_checkpoint, load_shipped
 from .resolvers import KnownRewrites, joined, resolve_rows, rules
-from .train import build
 
 _WITH_INTERVAL = ("EM", "BLEU-4", "F1", "unchanged F1")
-
-
-def load_shipped(path: Path, cache: Path, device: str) -> tuple[RewriterNetwork, FeatureReader, int, KeepRule]:
-    """A network with the weights that ship, computing as it is served."""
-    loaded = TrainedRewriter(path, cache, device=device).parts()
-    return loaded.network, loaded.reader, loaded.pad_id, loaded.rule
-
-
-def load_checkpoint(path: Path, cache: Path) -> tuple[RewriterNetwork, FeatureReader, int]:
-    """A network with a checkpoint's averaged weights, in fp32; its reader and the id of padding."""
-    words = json.loads((path.parent / "words.json").read_text(encoding="utf-8"))
-    state = read_checkpoint(path)
-    network, reader, tokenizer = build(cache, words, RewriterShape(**state["shape"]), simplified=True)
-    load_average(network, state)
-    return network.eval(), reader, tokenizer.pad_id
 
 
 def measure(rows: Sequence[RewritingRow], outputs: Sequence[str]) -> dict[str, dict[str, float]]:
@@ -70,65 +53,66 @@ def main() -> None:
     import torch
 
     torch.set_num_threads(arguments.threads)
-    rule: KeepRule | None = None
     if arguments.weights.suffix == ".safetensors":
-        network, reader, pad_id, rule = load_shipped(arguments.weights, arguments.cache, arguments.device)
+        rewriter = load_shipped(arguments.weights, arguments.cache, arguments.device)
     else:
-        network, reader, pad_id = load_checkpoint(arguments.weights, arguments.cache)
-        network.to(arguments.device)
+        rewriter = load_checkpoint(arguments.weights, arguments.cache)
+        rewriter.network.to(arguments.device)
         if arguments.bf16:
-            network.body.to(torch.bfloat16)
+            rewriter.network.body.to(torch.bfloat16)
     try:
         chosen = list(find_sets(arguments.sets))
     except ValueError as error:
         sys.exit(str(error))
-    parts = {one.name: load_rows(arguments.data, one) for one in chosen}
+    parts = {data_set.name: load_rows(arguments.data, data_set) for data_set in chosen}
 
-    def rewrite(rows: Sequence[RewritingRow]) -> list[Rewritten]:
-        return rewrite_all(network, [reader.read(row.turns, row.query) for row in rows], pad_id=pad_id)
-
-    def rewrite_jointly(rows: Sequence[RewritingRow], rule: KeepRule) -> list[str]:
-        asked = KnownRewrites()
-        resolve_rows(joined(asked), rows, "requests")  # of the last turns only: see RewritingResolver
-        found = rewrite_all(
-            network, [reader.read(turns_of(one), one.query) for one in asked.missed], pad_id=pad_id
-        )  # fmt: skip
-        known = {one: result_of(one, each, rule) for one, each in zip(asked.missed, found, strict=True)}
-        return resolve_rows(joined(KnownRewrites(known)), rows, "joined")
-
+    rule = rewriter.rule
     if rule is None:
-        tuning = [row for one in chosen for row in parts[one.name][Part.TUNE]]
-        rule = choose_rule(tuning, rewrite(tuning))
+        tuning = [row for data_set in chosen for row in parts[data_set.name][Part.TUNE]]
+        rule = choose_rule(tuning, rewriter.rewrite(tuning))
     table = Table("set", "rows", "method", *MEASURES)
     report: dict[str, Any] = {"part": arguments.part, "rule": asdict(rule)}
     decided: list[tuple[RewritingRow, Rewritten]] = []
-    for one in chosen:
-        rows = parts[one.name][Part(arguments.part)][: arguments.limit]
+    for data_set in chosen:
+        rows = parts[data_set.name][Part(arguments.part)][: arguments.limit]
         outputs = {"copy": [row.query for row in rows]}
         if not arguments.no_rules:
             outputs["rules"] = resolve_rows(rules(), rows, "rules")
-        found = rewrite(rows)
-        outputs["ours"] = [each.text(rule) for each in found]
+        rewritten = rewriter.rewrite(rows)
+        outputs["ours"] = [rewrite.text(rule) for rewrite in rewritten]
         if arguments.joined:
-            outputs["ours with rules"] = rewrite_jointly(rows, rule)
-        decided += zip(rows, found, strict=True)
-        if one.chinese and arguments.traditional:
-            rows_t = [as_traditional(row) for row in rows]
-            _add(table, report, f"{one.name} (Traditional)", rows_t, {"ours": [r.text(rule) for r in rewrite(rows_t)]})
-        _add(table, report, one.name, rows, outputs)
+            outputs["ours with rules"] = _rewrite_jointly(rewriter, rows, rule)
+        decided += zip(rows, rewritten, strict=True)
+        if data_set.chinese and arguments.traditional:
+            converted = [as_traditional(row) for row in rows]
+            texts = [rewrite.text(rule) for rewrite in rewriter.rewrite(converted)]
+            _add(table, report, f"{data_set.name} (Traditional)", converted, {"ours": texts})
+        _add(table, report, data_set.name, rows, outputs)
         for kind in sorted({row.kind for row in rows} - {""}):
-            mine = [number for number, row in enumerate(rows) if row.kind == kind]
+            numbers = [number for number, row in enumerate(rows) if row.kind == kind]
             _add(
                 table,
                 report,
-                f"{one.name}: {kind}",
-                [rows[number] for number in mine],
-                {method: [texts[number] for number in mine] for method, texts in outputs.items()},
+                f"{data_set.name}: {kind}",
+                [rows[number] for number in numbers],
+                {method: [texts[number] for number in numbers] for method, texts in outputs.items()},
             )
-        _show(rows, found, rule, arguments.show)
+        _show(rows, rewritten, rule, arguments.show)
     Console(width=220).print(table)
     report["reliability"] = _reliability(decided, rule)
     sys.stdout.write(json.dumps(report, ensure_ascii=False) + "\n")
+
+
+def _rewrite_jointly(rewriter: LoadedRewriter, rows: Sequence[RewritingRow], rule: KeepRule) -> list[str]:
+    """The rewriter joined with the rules, as the service joins them."""
+    requests = KnownRewrites()
+    resolve_rows(joined(requests), rows, "requests")  # of the last turns only: see RewritingResolver
+    features = [rewriter.reader.read(turns_of(request), request.query) for request in requests.missed]
+    rewritten = rewrite_all(rewriter.network, features, pad_id=rewriter.pad_id)
+    known = {
+        request: result_of(request, rewrite, rule) for request, rewrite in zip(requests.missed, rewritten, strict=True)
+    }
+    return resolve_rows(joined(KnownRewrites(known)), rows, "joined")
 
 
 def _add(

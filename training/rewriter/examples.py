@@ -1,7 +1,7 @@
-"""Training examples of the rewriter: features, and the chain of choices that leads to the target."""
+"""Training examples of the rewriter: features, the choices that lead to the target, and the loss of a batch."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from models.rewriter.decoding import last_segment
 from models.rewriter.edits import Segment
 from models.rewriter.features import FeatureReader, Features
 from models.rewriter.inference import collate
-from models.rewriter.network import NOWHERE, RewriterShape
+from models.rewriter.network import NOWHERE, RewriterNetwork, RewriterShape
 
 from .data import RewritingRow
 from .labels import LabelledEdit, Limits, derive
@@ -157,6 +157,26 @@ def collate_examples(examples: Sequence[Example], *, pad_id: int, shape: Rewrite
         "segments": torch.from_numpy(np.array(segments, np.int64).reshape(-1, 6)),
         "right": torch.from_numpy(np.array(right, np.int64).reshape(-1, 2)),
     }
+
+
+def chain_loss(network: RewriterNetwork, batch: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Negative log-probabilities of the right choices.
+
+    Where a segment can be copied from several places, the probability of all of them counts.
+
+    Returns:
+        Sums over the batch: `place` and `segment`.
+    """
+    encoded = network.encode(batch)
+    places, segments, right = batch["places"], batch["segments"], batch["right"]
+    scores = network.place_scores(encoded, places[:, 0], places[:, 1], places[:, 2:6])
+    place_loss = -scores.gather(1, places[:, 6:]).sum()
+    if not len(segments):
+        return {"place": place_loss, "segment": place_loss.new_zeros(())}
+    scores = network.segment_scores(encoded, segments[:, 0], segments[:, 1:3], segments[:, 3], segments[:, 4:6])
+    answers = torch.full_like(scores, -torch.inf)
+    answers[right[:, 0], right[:, 1]] = scores[right[:, 0], right[:, 1]]
+    return {"place": place_loss, "segment": -answers.logsumexp(dim=1).sum()}
 
 
 def _flat(segment: Segment, mine: int, units: int, shape: RewriterShape) -> int:

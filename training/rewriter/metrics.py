@@ -14,23 +14,12 @@ import numpy.typing as npt
 
 from models.body.edit_units import split_edit_units
 
+from ..shared.metrics import Interval, bootstrap
+
 Units = tuple[str, ...]
 Floats = npt.NDArray[np.float64]
 _MOST_GRAM = 4
 _REWRITING_GRAMS = (1, 2, 3)
-_SEED = 20_260_101
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A value with its 95 % bootstrap interval over rows, in percent."""
-
-    value: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{self.value:.1f} [{self.low:.1f}, {self.high:.1f}]"
 
 
 @dataclass(slots=True)
@@ -52,11 +41,8 @@ class RewritingScores:
 
     def interval(self, measure: str, *, samples: int = 1000) -> Interval:
         """A measure with its interval."""
-        count = len(self.columns["rows"])
-        random = np.random.default_rng(_SEED)
-        values = [self.value(measure, random.integers(0, count, count)) for _ in range(samples)]
-        low, high = np.percentile(values, [2.5, 97.5])
-        return Interval(self.value(measure), float(low), float(high))
+        rows = len(self.columns["rows"])
+        return bootstrap(lambda drawn: self.value(measure, drawn), rows, value=self.value(measure), samples=samples)
 
 
 def units_of(text: str) -> Units:

@@ -1,26 +1,28 @@
 """What one epoch of the rewriter's training reads, in which form and order."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+
+from typing_extensions import override
 
 from models.rewriter.edits import Source
 from models.rewriter.features import FeatureReader
 from models.rewriter.rewriter import joined_names
 
+from ..shared.mix import Mix, repeats
 from .data import RewritingRow, as_complete, as_foreign, as_traditional
 from .examples import Example, make_example
 from .labels import Limits, derive
 
-_SORTED_TOGETHER = 1536  # examples whose order is given up for batches of like length
 _NAMES_FROM_ROWS = 400
 _MOST_NAMES = 5
 _LATIN_NAMES = 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MixOptions:
+class RewritingOptions:
     """How rows are varied and cut into batches.
 
     Attributes:
@@ -49,7 +51,7 @@ class MixOptions:
 
 
 @dataclass(frozen=True)
-class Share:
+class RewritingShare:
     """The rows of one data set and how often an epoch reads them, on average."""
 
     rows: Sequence[RewritingRow]
@@ -88,11 +90,11 @@ class Variation:
     offered: float | None = None
 
 
-class Mix:
-    """Draws epochs; the same seed and number give the same epoch.
+class RewritingMix(Mix[Variation, Example]):
+    """Draws epochs of the rewriter's training.
 
     Args:
-        shares: What is mixed.
+        shares: The data sets.
         reader: Builds features.
         limits: Of the labels.
         options: How rows are varied.
@@ -100,85 +102,72 @@ class Mix:
     """
 
     def __init__(
-        self, shares: Sequence[Share], reader: FeatureReader, limits: Limits, options: MixOptions, *, seed: int
+        self,
+        shares: Sequence[RewritingShare],
+        reader: FeatureReader,
+        limits: Limits,
+        options: RewritingOptions,
+        *,
+        seed: int,
     ) -> None:
+        super().__init__(seed=seed, batch_tokens=options.batch_tokens, batch_rows=options.batch_rows)
         self._shares = shares
         self._reader = reader
         self._limits = limits
         self._options = options
-        self._seed = seed
         self._made: dict[Variation, Example] = {}
 
-    def drawn(self, epoch: int) -> list[Variation]:
-        """An epoch in its order."""
-        draw = random.Random(f"{self._seed}/{epoch}")
+    @override
+    def draws(self, draw: random.Random) -> list[Variation]:
         options = self._options
-        picked = []
+        variations = []
         for number, share in enumerate(self._shares):
             for at, row in enumerate(share.rows):
-                for _ in range(int(share.weight) + (draw.random() < share.weight % 1)):
+                for _ in repeats(share.weight, draw):
                     traditional = share.chinese and draw.random() < options.traditional
                     offered = draw.random() if draw.random() < options.offered else None
                     renamed = self._name(number, draw) if draw.random() < options.renamed else None
-                    picked.append(Variation(number, at, traditional, renamed=renamed, offered=offered))
+                    variations.append(Variation(number, at, traditional, renamed=renamed, offered=offered))
                     if row.target != row.query and draw.random() < options.complete:
-                        picked.append(Variation(number, at, traditional, complete=True))
+                        variations.append(Variation(number, at, traditional, complete=True))
                     if row.target != row.query and draw.random() < options.lost:
-                        picked.append(Variation(number, at, traditional, lost=True))
+                        variations.append(Variation(number, at, traditional, lost=True))
                     if draw.random() < options.foreign:
-                        alike = [at for at, one in enumerate(self._shares) if one.chinese == share.chinese]
+                        alike = [index for index, other in enumerate(self._shares) if other.chinese == share.chinese]
                         source = draw.choice(alike)
-                        other = source, draw.randrange(len(self._shares[source].rows))
-                        picked.append(Variation(number, at, traditional, foreign=other))
-        draw.shuffle(picked)
-        return picked
+                        foreign = source, draw.randrange(len(self._shares[source].rows))
+                        variations.append(Variation(number, at, traditional, foreign=foreign))
+        return variations
+
+    @override
+    def examples(self, draw: Variation) -> list[Example]:
+        example = self._made.get(draw)
+        if example is None:
+            row = self._varied(draw)
+            example = make_example(as_traditional(row) if draw.traditional else row, self._reader, self._limits)
+            if draw.offered is None and draw.foreign is None and draw.renamed is None:  # the others do not come again
+                self._made[draw] = example
+        return [example]
+
+    def _varied(self, draw: Variation) -> RewritingRow:
+        share = self._shares[draw.share]
+        row = share.rows[draw.row]
+        if draw.foreign is not None:
+            source, other = draw.foreign
+            row = as_foreign(row, self._shares[source].rows[other])
+        if draw.renamed is not None:
+            row = as_renamed(row, draw.renamed)
+        if draw.offered is not None:
+            row = offered_names(row, share.names, random.Random(draw.offered))
+        return as_complete(row) if draw.complete else as_lost(row) if draw.lost else row
 
     def _name(self, number: int, draw: random.Random) -> str | None:
         """A name for a row of a share; in Chinese, as people write, sometimes a Latin one."""
         latin = draw.random() < _LATIN_NAMES
-        named = [one for one in self._shares if one.chinese == self._shares[number].chinese or (latin and one.names)]
+        chinese = self._shares[number].chinese
+        named = [share for share in self._shares if share.chinese == chinese or (latin and share.names)]
         names = draw.choice(named).names
         return draw.choice(names) if names else None
-
-    def batches(self, epoch: int, *, skip: int = 0) -> Iterator[list[Example]]:
-        """Batches of like length in random order, without the first `skip`."""
-        draw = random.Random(f"{self._seed}/{epoch}/order")
-        picked = self.drawn(epoch)
-        for start in range(0, len(picked), _SORTED_TOGETHER):
-            examples = [self._example(one) for one in picked[start : start + _SORTED_TOGETHER]]
-            batches = self._cut(sorted(examples, key=lambda example: example.features.token_count))
-            draw.shuffle(batches)
-            yield from batches[skip:]
-            skip = max(0, skip - len(batches))
-
-    def _cut(self, examples: Sequence[Example]) -> list[list[Example]]:
-        batches: list[list[Example]] = [[]]
-        for example in examples:
-            rows = len(batches[-1]) + 1
-            if rows > self._options.batch_rows or rows * example.features.token_count > self._options.batch_tokens:
-                batches.append([])
-            batches[-1].append(example)
-        return [batch for batch in batches if batch]
-
-    def _example(self, picked: Variation) -> Example:
-        made = self._made.get(picked)
-        if made is None:
-            share = self._shares[picked.share]
-            row = share.rows[picked.row]
-            if picked.foreign is not None:
-                source, other = picked.foreign
-                row = as_foreign(row, self._shares[source].rows[other])
-            if picked.renamed is not None:
-                row = as_renamed(row, picked.renamed)
-            if picked.offered is not None:
-                row = offered_names(row, share.names, random.Random(picked.offered))
-            row = as_complete(row) if picked.complete else as_lost(row) if picked.lost else row
-            made = make_example(as_traditional(row) if picked.traditional else row, self._reader, self._limits)
-            if (
-                picked.offered is None and picked.foreign is None and picked.renamed is None
-            ):  # the others do not come again
-                self._made[picked] = made
-        return made
 
 
 def copied_span(row: RewritingRow) -> str | None:

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from ..shared.checkpoints import blended
+from ..shared.data_sets import Part
 from ..shared.recipes import device_options, recipe_parser, run_module
-from .data import Part, find_sets, load_rows
+from .data import find_sets, load_rows
 from .train import choose_words
 
 

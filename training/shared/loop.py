@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from .learning_curve import Curve, draw_curve
-from .run import RunOptions, TrainingRun
+from .run import NetworkT, RunOptions, Task, TrainingRun
 
 _LOGGED_STEPS = 20
 _COUNTS = ("norm", "rows", "tokens")
@@ -37,27 +37,36 @@ def training_parser(description: str, data: str, *options: type[Any]) -> argpars
     parser.add_argument("--start", type=Path, help="a checkpoint whose averaged weights a new run starts from")
     parser.add_argument("--device", default="cpu")
     kinds: list[type[Any]] = [RunOptions, *options]
-    for one in (field for kind in kinds for field in fields(kind)):
-        parser.add_argument(f"--{one.name.replace('_', '-')}", type=one.type)
+    for field in (field for kind in kinds for field in fields(kind)):
+        parser.add_argument(f"--{field.name.replace('_', '-')}", type=field.type)
     return parser
 
 
 def chosen_options(kind: type[Any], arguments: argparse.Namespace) -> Any:
     """The dataclass with what was given on the command line."""
     given = vars(arguments)
-    return kind(**{one.name: given[one.name] for one in fields(kind) if given.get(one.name) is not None})
+    return kind(**{field.name: given[field.name] for field in fields(kind) if given.get(field.name) is not None})
 
 
-def prepare_torch() -> None:
-    """Settings of torch that a training wants: call it before a network is built."""
+def start(parser: argparse.ArgumentParser) -> argparse.Namespace:
+    """Parses the command line, makes the output folder and sets torch up; call it before a network is built.
+
+    Returns:
+        The arguments of `training_parser`, and `attention` for `body.trainable_body`.
+    """
     import torch
 
+    arguments = parser.parse_args()
+    arguments.attention = "eager" if arguments.device == "cpu" else "sdpa"
+    arguments.out.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)  # see RunOptions.workers
     torch.set_flush_denormal(True)
+    return arguments
 
 
 def train_all(
-    run: TrainingRun[Any, Any],
+    network: NetworkT,
+    task: Task[NetworkT, Any],
     tune: Callable[[], Mapping[str, Mapping[str, float]]],
     curve: Curve,
     *,
@@ -66,12 +75,16 @@ def train_all(
     """Trains to the end, from the checkpoint where `--resume` says so; the best epoch's is kept as `best.pt`.
 
     Args:
-        run: The run.
+        network: On the prepared body.
+        task: What it learns.
         tune: Scores by data set on the tuning rows; called behind each epoch with the averaged weights in place.
         curve: What the learning curve shows.
-        arguments: From `training_parser`.
+        arguments: From `start`.
     """
     folder: Path = arguments.out
+    network.to(arguments.device)
+    options = chosen_options(RunOptions, arguments)
+    run = TrainingRun(network, task, options=options, folder=folder, seed=arguments.seed)
     if arguments.resume and (folder / "checkpoint.pt").exists():
         run.resume(folder / "checkpoint.pt")
     elif arguments.start:
@@ -103,7 +116,9 @@ def keep_best(folder: Path, measure: str) -> bool:
         Whether it was copied.
     """
     entries = map(json.loads, (folder / "log.jsonl").read_text(encoding="utf-8").splitlines())
-    scores: list[float] = [sum(one[measure] for one in entry["tune"].values()) for entry in entries if "tune" in entry]
+    scores: list[float] = [
+        sum(measured[measure] for measured in entry["tune"].values()) for entry in entries if "tune" in entry
+    ]
     is_best = scores[-1] == max(scores)
     if is_best:
         shutil.copyfile(folder / "checkpoint.pt", folder / "best.pt")

@@ -43,3 +43,17 @@ def run_module(module: str, *given: Any) -> None:
         CalledProcessError: It failed.
     """
     subprocess.run([sys.executable, "-m", f"training.{module}", *map(str, given)], check=True)  # noqa: S603
+
+
+def export_parser(data: str) -> argparse.ArgumentParser:
+    """The arguments of an export, which writes the weight file that ships from a checkpoint of training.
+
+    Args:
+        data: What the data folder holds.
+    """
+    parser = argparse.ArgumentParser(description="Writes the weight file that ships, from a checkpoint of training.")
+    parser.add_argument("data", type=Path, help=f"folder of the {data}")
+    parser.add_argument("--checkpoint", type=Path, required=True, help="the files of its run lie beside it")
+    parser.add_argument("--cache", type=Path, required=True, help="folder in which prepared models are kept")
+    parser.add_argument("--out", type=Path, required=True)
+    return parser

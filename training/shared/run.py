@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -18,6 +18,7 @@ from models.assets.weight_files import FROZEN
 from .averaging import MixedWeights
 from .body import pool_dropouts
 from .checkpoints import read_checkpoint
+from .mix import ExampleT, Mix
 
 _MOST_NORM = 1.0
 _LOSS_ROWS = 64.0  # losses are sums over rows, divided by this: every row counts the same, however long its batch
@@ -49,30 +50,7 @@ class RunOptions:
     checkpoint_s: float = 240.0
 
 
-class Example(Protocol):
-    """One row, ready for training."""
-
-    @property
-    def token_count(self) -> int:
-        """How many tokens the network reads."""
-        ...
-
-
-ExampleT = TypeVar("ExampleT", bound=Example)
-ExampleT_co = TypeVar("ExampleT_co", bound=Example, covariant=True)
 NetworkT = TypeVar("NetworkT", bound=nn.Module)
-
-
-class Mix(Protocol[ExampleT_co]):
-    """What an epoch reads; the same number gives the same epoch."""
-
-    def drawn(self, epoch: int) -> Sequence[object]:
-        """What the epoch reads, in order; one for each example."""
-        ...
-
-    def batches(self, epoch: int, *, skip: int = 0) -> Iterator[Sequence[ExampleT_co]]:
-        """The epoch in batches, without the first `skip`."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +64,7 @@ class Task(Generic[NetworkT, ExampleT]):
         shape: Of the network; kept in the checkpoint.
     """
 
-    mix: Mix[ExampleT]
+    mix: Mix[Any, ExampleT]
     collate: Callable[[Sequence[ExampleT]], Mapping[str, Tensor]]
     loss: Callable[[NetworkT, Mapping[str, Tensor]], Mapping[str, Tensor]]
     shape: Mapping[str, Any]

@@ -25,14 +25,12 @@ from memory.values.mentions import EntitySubtype, MentionLevel
 from memory.values.tagging import TaggedSpan
 from models.tagger.labels import SUBTYPES
 
-from ..rewriter.data import Part
-from .chat_names import read_chat_names
-from .files import LoadedTagger, load_tagger
+from ..shared.data_sets import Part
 from .ner_data import find_ner_sets, load_sets
-from .ner_files import MarkedText
-from .ner_metrics import Key, SpanScores
-from .ner_scores import covered_subtypes, marked_labels, marked_names, score_labels, score_names
+from .ner_files import MarkedText, read_chat_names
+from .ner_metrics import Key, SpanScores, covered_subtypes, marked_labels, marked_names, score_labels, score_names
 from .ner_sets import NER_SETS, NerSet
+from .networks import LoadedTagger, load_tagger
 
 _CHAT_SCRIPTS = ("zh-Hant", "zh-Hans", "en")
 

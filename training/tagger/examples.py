@@ -1,4 +1,4 @@
-"""Training examples of the tagger: windows, and what is known of their spans."""
+"""Training examples of the tagger: windows, what is known of their spans, and the loss of a batch."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from memory.values.mentions import EntitySubtype
 from models.tagger.features import Window, WindowReader
 from models.tagger.inference import collate
 from models.tagger.labels import LABELS, SUBTYPES, subtype_of
-from models.tagger.network import TaggerShape
+from models.tagger.network import TaggerNetwork, TaggerShape
 
 from .ner_files import MarkedText
 from .ner_sets import RARE
@@ -20,6 +20,7 @@ from .ner_sets import RARE
 Floats = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
 _NOTHING = np.float32(1e-30)  # a weight whose logarithm is a number
+_LARGEST = 60.0  # the exponential of more does not fit
 _NUMBER = {label: number for number, label in enumerate(LABELS)}
 
 
@@ -142,6 +143,24 @@ def collate_tagging(examples: Sequence[TaggerExample], *, pad_id: int, shape: Ta
         "right": torch.from_numpy(np.array(right, np.int64).reshape(-1, 4)),
         "silence": torch.from_numpy(silence),
     }
+
+
+def span_loss(network: TaggerNetwork, batch: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """For each row and label: how far names are below 0 and other spans above it.
+
+    After "Global Pointer" (Su 2021): log(1 + Σ exp(score of an unmarked span) · what its silence weighs) +
+    log(1 + Σ exp(−score of a name)).
+
+    Returns:
+        Sums over the batch: `unmarked` and `marked`.
+    """
+    scores = network(batch)  # (batch, units, span, labels)
+    rows, labels = scores.shape[0], scores.shape[3]
+    unmarked = torch.nn.functional.softplus((scores + batch["silence"]).flatten(1, 2).logsumexp(1)).sum()
+    row, first, width, label = batch["right"].unbind(1)
+    missing = (-scores[row, first, width, label]).clamp(max=_LARGEST).exp()
+    sums = scores.new_zeros(rows * labels).index_add(0, row * labels + label, missing)
+    return {"unmarked": unmarked, "marked": sums.log1p().sum()}
 
 
 def _touching(flags: Flags, span: int) -> Flags:

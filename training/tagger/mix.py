@@ -1,18 +1,19 @@
 """What one epoch of the tagger's training reads, in which form and order."""
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+from typing_extensions import override
 
 from models.tagger.features import WindowReader
 from models.tagger.network import TaggerShape
 
+from ..shared.mix import Mix, repeats
 from .examples import Evidence, TaggerExample, make_examples
 from .ner_chat import CHAT_COVERAGE, ChatWriter
 from .ner_data import in_full_width, in_lower_case, in_traditional
 from .ner_files import MarkedText
-
-_SORTED_TOGETHER = 1536  # examples whose order is given up for batches of like length
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,11 +75,11 @@ _FORMS: dict[str, Callable[[MarkedText], MarkedText]] = {
 }
 
 
-class TaggingMix:
-    """Draws epochs; the same seed and number give the same epoch.
+class TaggingMix(Mix[TaggingVariation, TaggerExample]):
+    """Draws epochs of the tagger's training.
 
     Args:
-        shares: What is mixed.
+        shares: The data sets.
         writer: Of chat sentences.
         reader: Builds windows.
         shape: Of the network.
@@ -96,40 +97,33 @@ class TaggingMix:
         *,
         seed: int,
     ) -> None:
+        super().__init__(seed=seed, batch_tokens=options.batch_tokens, batch_rows=options.batch_rows)
         self._shares = shares
         self._writer = writer
         self._chat = Evidence.of(0, CHAT_COVERAGE, ())
         self._reader = reader
         self._shape = shape
         self._options = options
-        self._seed = seed
 
-    def drawn(self, epoch: int) -> list[TaggingVariation]:
-        """An epoch in its order."""
-        draw = random.Random(f"{self._seed}/{epoch}")
-        picked = [
-            TaggingVariation(number, at, self._form(share, draw), draw.random() < self._options.told)
+    @override
+    def draws(self, draw: random.Random) -> list[TaggingVariation]:
+        variations = [
+            TaggingVariation(number, row, self._form(share, draw), draw.random() < self._options.told)
             for number, share in enumerate(self._shares)
-            for at in range(len(share.rows))
-            for _ in range(int(share.weight) + (draw.random() < share.weight % 1))
+            for row in range(len(share.rows))
+            for _ in repeats(share.weight, draw)
         ]
-        sentences = round(len(picked) * self._options.chat)
-        picked += [TaggingVariation(-1, draw.randrange(1 << 30)) for _ in range(sentences)]
-        draw.shuffle(picked)
-        return picked
+        sentences = round(len(variations) * self._options.chat)
+        return variations + [TaggingVariation(-1, draw.randrange(1 << 30)) for _ in range(sentences)]
 
-    def batches(self, epoch: int, *, skip: int = 0) -> Iterator[list[TaggerExample]]:
-        """Batches of like length in random order, without the first `skip`."""
-        draw = random.Random(f"{self._seed}/{epoch}/order")
-        picked = self.drawn(epoch)
-        for start in range(0, len(picked), _SORTED_TOGETHER):
-            examples = [
-                example for one in picked[start : start + _SORTED_TOGETHER] for example in self._examples(one)
-            ]  # fmt: skip
-            batches = self._cut(sorted(examples, key=lambda example: example.token_count))
-            draw.shuffle(batches)
-            yield from batches[skip:]
-            skip = max(0, skip - len(batches))
+    @override
+    def examples(self, draw: TaggingVariation) -> list[TaggerExample]:
+        if draw.share < 0:
+            row, evidence = self._writer.write(random.Random(draw.row)), self._chat
+        else:
+            share = self._shares[draw.share]
+            row, evidence = share.rows[draw.row], share.evidence
+        return make_examples(_FORMS[draw.form](row), self._reader, evidence, self._shape, is_told=draw.told)
 
     def _form(self, share: TaggingShare, draw: random.Random) -> str:
         forms = []
@@ -137,26 +131,9 @@ class TaggingMix:
             forms += [("traditional", self._options.traditional), ("wide", self._options.wide)]
         if share.is_english:
             forms.append(("lower", self._options.lower))
-        look = draw.random()
+        number = draw.random()
         for form, probability in forms:
-            look -= probability
-            if look < 0:
+            number -= probability
+            if number < 0:
                 return form
         return ""
-
-    def _cut(self, examples: Sequence[TaggerExample]) -> list[list[TaggerExample]]:
-        batches: list[list[TaggerExample]] = [[]]
-        for example in examples:
-            rows = len(batches[-1]) + 1
-            if rows > self._options.batch_rows or rows * example.token_count > self._options.batch_tokens:
-                batches.append([])
-            batches[-1].append(example)
-        return [batch for batch in batches if batch]
-
-    def _examples(self, picked: TaggingVariation) -> list[TaggerExample]:
-        if picked.share < 0:
-            row, evidence = self._writer.write(random.Random(picked.row)), self._chat
-        else:
-            share = self._shares[picked.share]
-            row, evidence = share.rows[picked.row], share.evidence
-        return make_examples(_FORMS[picked.form](row), self._reader, evidence, self._shape, is_told=picked.told)

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from memory.values.text import normalise, to_traditional
 
-from ..rewriter.data import Part
-from ..shared.named_sets import choose_sets
+from ..shared.data_sets import Part, choose_sets
 from .ner_files import MarkedText
 from .ner_sets import NER_SETS, NerSet
 
@@ -67,7 +66,9 @@ def find_ner_sets(named: str) -> dict[NerSet, float]:
     Raises:
         ValueError: There is no set of a name.
     """
-    return choose_sets(NER_SETS, named)
+    by_name = {data_set.name: data_set for data_set in NER_SETS}
+    is_open = {name: data_set.is_open for name, data_set in by_name.items()}
+    return {by_name[name]: factor for name, factor in choose_sets(is_open, named).items()}
 
 
 def in_traditional(row: MarkedText) -> MarkedText:

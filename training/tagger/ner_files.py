@@ -6,8 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from memory.values.mentions import EntitySubtype
+
 _TEXT_COMMENT = "# text = "
 _DOCUMENT_MARK = "-DOCSTART-"
+_CHAT_NAME = re.compile(r"\[([^\[\]|]+)\|(\w+)\]")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -90,6 +93,28 @@ def read_pairs(sentences: Path, tags: Path) -> Iterator[MarkedText]:
     lines = zip(sentences.read_text("utf-8").splitlines(), tags.read_text("utf-8").splitlines(), strict=True)
     for characters, marks in lines:
         yield _joined(characters.split(), marks.split(), "")
+
+
+def read_chat_names(path: Path) -> list[MarkedText]:
+    """The hand-labelled chat set: a sentence a line, names as `[name|subtype]`, `#` before a comment.
+
+    Raises:
+        ValueError: A subtype does not exist.
+    """
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [_chat_sentence(line) for line in lines if line.strip() and not line.startswith("#")]
+
+
+def _chat_sentence(line: str) -> MarkedText:
+    text = ""
+    spans = []
+    at = 0
+    for match in _CHAT_NAME.finditer(line):
+        text += line[at : match.start()]
+        spans.append(NamedSpan(len(text), len(text) + len(match[1]), EntitySubtype(match[2]).value))
+        text += match[1]
+        at = match.end()
+    return MarkedText(text + line[at:], tuple(spans))
 
 
 def _paragraphs(path: Path) -> Iterator[list[str]]:

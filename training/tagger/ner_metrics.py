@@ -1,17 +1,21 @@
-"""F1 over spans, with its bootstrap interval over texts."""
+"""F1 over spans with its bootstrap interval, of a set's own task and of the subtypes that it marks."""
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from ..rewriter.metrics import Interval
+from memory.values.mentions import EntitySubtype
+from memory.values.tagging import TaggedSpan
+from models.tagger.labels import subtype_of
+
+from ..shared.metrics import Interval, bootstrap
+from .ner_files import MarkedText
+from .ner_sets import NerSet
 
 Key = tuple[int, int, str]
-"""Start, end and label of a span; what is to be equal."""
-
-_SEED = 20_260_101
+"""Start, end and label of a span; equal keys are agreement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +31,7 @@ class SpanScores:
     @classmethod
     def of(cls, marked: Sequence[Set[Key]], found: Sequence[Set[Key]]) -> "SpanScores":
         """Compares what was found in each text with what is marked."""
-        counts = [(len(one & other), len(one), len(other)) for one, other in zip(marked, found, strict=True)]
+        counts = [(len(right & given), len(right), len(given)) for right, given in zip(marked, found, strict=True)]
         return cls(np.array(counts, np.int64).reshape(-1, 3))
 
     @property
@@ -49,11 +53,47 @@ class SpanScores:
 
     def interval(self, *, samples: int = 1000) -> Interval:
         """F1 with its 95 % bootstrap interval."""
-        random = np.random.default_rng(_SEED)
-        texts = len(self.counts)
-        values = [_f1(self.counts[random.integers(0, texts, texts)].sum(0)) for _ in range(samples)]
-        low, high = np.percentile(values, [2.5, 97.5])
-        return Interval(self.f1, float(low), float(high))
+        return bootstrap(lambda rows: _f1(self.counts[rows].sum(0)), len(self.counts), value=self.f1, samples=samples)
+
+
+def marked_labels(rows: Iterable[MarkedText], data_set: NerSet) -> list[set[Key]]:
+    """What each row marks, in the labels of the published task."""
+    return [{(span.start, span.end, span.label) for span in row.spans if span.label in data_set.scored} for row in rows]
+
+
+def score_labels(marked: Sequence[set[Key]], found: Sequence[Sequence[TaggedSpan]]) -> SpanScores:
+    """F1 of the published task: offsets and label are equal."""
+    return SpanScores.of(marked, [{(span.start, span.end, span.label) for span in spans} for spans in found])
+
+
+def covered_subtypes(data_set: NerSet) -> frozenset[EntitySubtype]:
+    """Subtypes of which the set marks some: those that its mapped score counts."""
+    return frozenset(subtype for label in data_set.types.values() if (subtype := subtype_of(label)) is not None)
+
+
+def marked_names(rows: Iterable[MarkedText], data_set: NerSet) -> list[set[Key]]:
+    """What each row marks, in subtypes."""
+    covered = covered_subtypes(data_set)
+    return [
+        {
+            (span.start, span.end, subtype.value)
+            for span in row.spans
+            if span.label and (subtype := subtype_of(span.label)) in covered and subtype is not None
+        }
+        for row in rows
+    ]
+
+
+def score_names(marked: Sequence[set[Key]], found: Sequence[Sequence[TaggedSpan]], data_set: NerSet) -> SpanScores:
+    """F1 of the subtypes that the set marks: offsets and subtype are equal; other subtypes do not count."""
+    covered = covered_subtypes(data_set)
+    return SpanScores.of(
+        marked,
+        [
+            {(span.start, span.end, span.subtype.value) for span in spans if span.subtype in covered and span.subtype}
+            for spans in found
+        ],
+    )
 
 
 def _f1(sums: npt.NDArray[np.int64]) -> float:

@@ -1,168 +1,109 @@
 """Trains the tagger.
 
-    python -m training.tagger.train DATA --out DIR --cache MODELS [--sets open] [--resume]
+    python -m training.tagger.train DATA --out DIR --cache MODELS --chat-names FILE [--sets open] [--resume]
 
-DATA is the folder of the data sets of names, MODELS holds the prepared body (`python -m models.assets.prepare`). DIR
-gets
-`checkpoint.pt` (every few minutes), `best.pt` (of the epoch that tuned best), `sources.json`, `log.jsonl` and
-`curve.png`. Killed or suspended at any time, the run goes on with `--resume`. `--sets open` leaves out the sets whose
-licence is missing or does not allow any use.
+DATA is the folder of the data sets of names, MODELS holds the prepared body (`python -m models.assets.prepare`), FILE
+is the hand-labelled chat set. DIR gets `checkpoint.pt` (every few minutes), `best.pt` (of the epoch that tuned best),
+`sources.json`, `log.jsonl` and `curve.png`. Killed or suspended at any time, the run goes on with `--resume`.
+`--sets open` leaves out the sets whose licence is missing or does not allow any use.
 On a GPU: `--device cuda --workers 1 --batch-tokens 16384 --batch-rows 256`.
 """
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from models.assets.compact_vocabulary import open_vocabulary
-from models.body.edit_units import EditUnitTokenizer
-from models.tagger.decoding import decode_labels, decode_names
-from models.tagger.features import WindowReader
-from models.tagger.inference import tag_all
-from models.tagger.labels import LABELS, SUBTYPES
+from models.tagger.labels import LABELS
 from models.tagger.network import TaggerNetwork, TaggerShape
 
-from ..rewriter.data import Part
-from ..shared.body import trainable_body
+from ..shared.data_sets import Part
 from ..shared.learning_curve import Curve
-from ..shared.loop import chosen_options, prepare_torch, train_all, training_parser
-from ..shared.run import RunOptions, Task, TrainingRun
-from .chat_names import read_chat_names
-from .examples import Evidence, TaggerExample, collate_tagging
-from .loss import span_loss
+from ..shared.loop import chosen_options, start, train_all, training_parser
+from ..shared.run import Task
+from .examples import Evidence, TaggerExample, collate_tagging, span_loss
 from .mix import TaggingMix, TaggingOptions, TaggingShare
 from .ner_chat import ChatWriter
 from .ner_data import find_ner_sets, load_sets
-from .ner_files import MarkedText
-from .ner_scores import marked_labels, marked_names, score_labels, score_names
+from .ner_files import MarkedText, read_chat_names
+from .ner_metrics import marked_labels, marked_names, score_labels, score_names
 from .ner_sets import NER_SETS, NerSet
+from .networks import LoadedTagger, build
 
 _TUNING_ROWS = 120
-HALVES = dict.fromkeys(SUBTYPES, 0.5)
-"""Thresholds before any were chosen."""
 
 
 def main() -> None:
     """Trains, or goes on training."""
     parser = training_parser("Trains the tagger.", "data sets of names", TaggingOptions)
     parser.add_argument("--chat-names", type=Path, required=True, help="the hand-labelled chat set: barred names")
-    arguments = parser.parse_args()
-    prepare_torch()
-    folder: Path = arguments.out
-    folder.mkdir(parents=True, exist_ok=True)
+    arguments = start(parser)
     try:
         sets = find_ner_sets(arguments.sets)
     except ValueError as error:
         sys.exit(str(error))
-    sources = tuple(one.name for one in sets)
-    (folder / "sources.json").write_text(json.dumps(sources), encoding="utf-8")
-    attention = "eager" if arguments.device == "cpu" else "sdpa"
-    network, reader, tokenizer = build(arguments.cache, shape_for(sources), attention=attention)
+    sources = [data_set.name for data_set in sets]
+    (arguments.out / "sources.json").write_text(json.dumps(sources), encoding="utf-8")
+    shape = TaggerShape(labels=len(LABELS), sources=len(sources) + 1)
+    tagger = build(arguments.cache, shape, sources, attention=arguments.attention)
     # all sets are read even where some are not trained on: what any reports on is never trained on
-    parts = {name: found for name, found in load_sets(arguments.data, NER_SETS).items() if name in sources}
+    parts = {name: rows for name, rows in load_sets(arguments.data, NER_SETS).items() if name in sources}
     mix = TaggingMix(
-        shares_of(sets, {name: found[Part.TRAIN] for name, found in parts.items()}),
+        shares_of(sets, {name: rows[Part.TRAIN] for name, rows in parts.items()}),
         ChatWriter(
-            [row for found in parts.values() for row in found[Part.TRAIN]],
-            [row.text[one.start : one.end] for row in read_chat_names(arguments.chat_names) for one in row.spans],
+            [row for rows in parts.values() for row in rows[Part.TRAIN]],
+            [row.text[span.start : span.end] for row in read_chat_names(arguments.chat_names) for span in row.spans],
         ),
-        reader,
-        network.shape,
+        tagger.reader,
+        shape,
         chosen_options(TaggingOptions, arguments),
         seed=arguments.seed,
     )
-    network.to(arguments.device)
-    run = TrainingRun(
-        network,
-        tagging_task(mix, network.shape, tokenizer.pad_id),
-        options=chosen_options(RunOptions, arguments),
-        folder=folder,
-        seed=arguments.seed,
-    )
-    tuning = {name: found[Part.TUNE][:_TUNING_ROWS] for name, found in parts.items()}
+    tuning = {name: rows[Part.TUNE][:_TUNING_ROWS] for name, rows in parts.items()}
     train_all(
-        run,
-        lambda: _tune(network, reader, tokenizer.pad_id, list(sets), tuning),
+        tagger.network,
+        tagging_task(mix, shape, tagger.pad_id),
+        lambda: _tune(tagger, list(sets), tuning),
         Curve(("unmarked", "marked"), "F1", "F1"),
         arguments=arguments,
     )
 
 
-def shape_for(sources: Sequence[str]) -> TaggerShape:
-    """The head for so many sources and no source."""
-    return TaggerShape(labels=len(LABELS), sources=len(sources) + 1)
-
-
-def shares_of(sets: dict[NerSet, float], rows: dict[str, list[MarkedText]]) -> list[TaggingShare]:
-    """What is mixed, sources numbered in the order of `sets` from 1."""
+def shares_of(sets: Mapping[NerSet, float], rows: Mapping[str, list[MarkedText]]) -> list[TaggingShare]:
+    """The shares of data sets in an epoch; sources are numbered in the order of `sets`, from 1."""
     return [
         TaggingShare(
-            rows[one.name],
-            one.weight * factor,
-            one.chinese,
-            one.is_english,
-            Evidence.of(number, one.coverage, sorted(set(one.types.values()))),
+            rows[data_set.name],
+            data_set.weight * factor,
+            data_set.chinese,
+            data_set.is_english,
+            Evidence.of(number, data_set.coverage, sorted(set(data_set.types.values()))),
         )
-        for number, (one, factor) in enumerate(sets.items(), 1)
+        for number, (data_set, factor) in enumerate(sets.items(), 1)
     ]
 
 
 def tagging_task(mix: TaggingMix, shape: TaggerShape, pad_id: int) -> Task[TaggerNetwork, TaggerExample]:
-    """What a run learns."""
-    return Task(
-        mix=mix, collate=partial(collate_tagging, pad_id=pad_id, shape=shape), loss=span_loss, shape=shape.model_dump()
-    )
-
-
-def build(
-    cache: Path, shape: TaggerShape, *, attention: str = "sdpa", simplified: bool = False
-) -> tuple[TaggerNetwork, WindowReader, EditUnitTokenizer]:
-    """An untrained network on the prepared body, and what reads text for it.
-
-    Args:
-        cache: Where prepared models are kept.
-        shape: Of the head.
-        attention: See `load_body`.
-        simplified: See `EditUnitTokenizer`; a training reads both scripts, what ships only this one.
-
-    Raises:
-        ModelUnavailable: The body cannot be prepared.
-    """
-    body, folder = trainable_body(cache, attention=attention)
-    tokenizer = EditUnitTokenizer(open_vocabulary(folder, cache), simplified=simplified)
-    return TaggerNetwork(body, shape), WindowReader(tokenizer), tokenizer
+    """The task of a training run."""
+    collate = partial(collate_tagging, pad_id=pad_id, shape=shape)
+    return Task(mix=mix, collate=collate, loss=span_loss, shape=shape.model_dump())
 
 
 def _tune(
-    network: TaggerNetwork,
-    reader: WindowReader,
-    pad_id: int,
-    sets: Sequence[NerSet],
-    tuning: dict[str, list[MarkedText]],
+    tagger: LoadedTagger, sets: Sequence[NerSet], tuning: Mapping[str, list[MarkedText]]
 ) -> dict[str, dict[str, float]]:
-    """F1 of each set's own task and of the subtypes, the source not told."""
+    """F1 of each set's own task and of the subtypes without a source."""
     scores = {}
-    for number, one in enumerate(sets, 1):
-        rows = tuning[one.name]
+    for data_set in sets:
+        rows = tuning[data_set.name]
         texts = [row.text for row in rows]
-        names = tag_all(
-            network, reader, texts, lambda found, window: decode_names(found, window, HALVES), pad_id=pad_id
-        )
-        mapped = score_names(marked_names(rows, one), names, one).f1
-        scores[one.name] = {"F1": round(mapped, 2), "mapped": round(mapped, 2)}
-        if one.scored:
-            labels = [LABELS.index(label) for label in one.scored]
-            spans = tag_all(
-                network,
-                reader,
-                texts,
-                partial(decode_labels, labels=labels),
-                pad_id=pad_id,
-                source=number,
-            )
-            scores[one.name]["F1"] = round(score_labels(marked_labels(rows, one), spans).f1, 2)
+        mapped = score_names(marked_names(rows, data_set), tagger.names(texts), data_set).f1
+        own = mapped
+        if data_set.scored:
+            spans = tagger.labels(texts, data_set.scored, source=data_set.name)
+            own = score_labels(marked_labels(rows, data_set), spans).f1
+        scores[data_set.name] = {"F1": round(own, 2), "mapped": round(mapped, 2)}
     return scores
 
 
