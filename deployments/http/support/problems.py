@@ -44,6 +44,7 @@ _log = structlog.get_logger(__name__)
 _MAX_SHOWN = 20
 _UNION_MEMBER = re.compile(r"[\[(]|^constrained-")
 """Parts of a validation error's path that name a member of a union, not a field."""
+_TIME = "a time with a time zone, such as 2026-01-31T12:00:00Z"
 _ALLOWED = {
     "missing": "this field is required",
     "extra_forbidden": "only the fields listed in /docs",
@@ -54,7 +55,23 @@ _ALLOWED = {
     "tuple_type": "a list",
     "dict_type": "an object",
     "model_attributes_type": "an object",
-    "timezone_aware": "a time with a time zone, such as 2026-01-31T12:00:00Z",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "string_pattern_mismatch": "text without control characters",
+    "string_unicode": "valid Unicode text",
+    "timezone_aware": _TIME,
+    "datetime_type": _TIME,
+    "datetime_from_date_parsing": _TIME,
+}
+"""What is allowed, by pydantic's type of the error; errors of other types have a limit."""
+_LIMITS = {
+    "ge": "at least {}",
+    "gt": "more than {}",
+    "le": "at most {}",
+    "lt": "less than {}",
+    "min_length": "at least {} {unit}",
+    "max_length": "at most {} {unit}",
+    "expected": "{}",
 }
 
 
@@ -158,5 +175,6 @@ def _allowed(error: Any) -> str:
     """What the violated rule allows, in words."""
     if error["type"] in _ALLOWED:
         return _ALLOWED[error["type"]]
-    limits = {name: value for name, value in error.get("ctx", {}).items() if isinstance(value, (str, int, float))}
-    return ", ".join(f"{name} {value}" for name, value in limits.items()) or str(error["msg"])
+    units = ("character", "characters") if error["type"].startswith("string") else ("entry", "entries")
+    limits = [(_LIMITS[name], value) for name, value in error.get("ctx", {}).items() if name in _LIMITS]
+    return ", ".join(text.format(value, unit=units[value != 1]) for text, value in limits) or str(error["msg"])

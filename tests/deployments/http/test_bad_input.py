@@ -72,6 +72,26 @@ async def test_each_is_refused_by_name(
 
 
 @pytest.mark.parametrize(
+    ("path", "body", "allowed"),
+    [
+        ("/chat", {"message": "hello"}, "this field is required"),
+        ("/chat", {"top_k": 0, **CHAT}, "at least 1"),
+        ("/chat", {"top_k": 101, **CHAT}, "at most 100"),
+        ("/chat", {"user_id": "x" * 129, "message": "hello"}, "at most 128 characters"),
+        ("/chat", {"user_id": "a\nb", "message": "hello"}, "text without control characters"),
+        ("/memories", {"user_id": "ann", "messages": []}, "at least 1 entry"),
+        ("/resolve", {"user_id": "ann", "query": "it?", "history": [{"role": "dog", "content": "x"}]}, "'assistant'"),
+        ("/memories", {"user_id": "ann", "text": "x", "created_at": "monday"}, "a time with a time zone"),
+    ],
+)
+async def test_what_is_allowed_is_said_in_words(
+    http: httpx.AsyncClient, path: str, body: dict[str, Any], allowed: str
+) -> None:
+    [error] = (await http.post(path, json=body)).json()["errors"]
+    assert allowed in error["allowed"]
+
+
+@pytest.mark.parametrize(
     "content", [b"", b"{", b"[]", b'"text"', b'{"user_id": "ann", "message": "\\ud800"}', b"\xff\xfe", b"null"]
 )
 async def test_a_body_that_is_no_request_is_refused(http: httpx.AsyncClient, content: bytes) -> None:
