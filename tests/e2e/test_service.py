@@ -12,10 +12,11 @@ from jiyi.client import JiyiRefused
 from memory.ports.language import TextKind
 from models.assets.catalog import DEFAULT_MODEL, get_model
 from models.assets.prepare import prepare_model
+from models.assets.weight_files import shipped_weight_file
 from models.encoder.sentence_transformer_engine import SentenceTransformerEngine
 from tests.e2e.conftest import Service
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("service")]
 
 TRADITIONAL = ("我們公司上個月買了 AI-Box，放在三樓機房。", "它放在哪裡？", "AI-Box 放在哪裡？", "三樓機房")
 SIMPLIFIED = ("我们公司上个月买了 AI-Box，放在三楼机房。", "它放在哪里？", "AI-Box 放在哪里？", "三楼机房")
@@ -112,3 +113,29 @@ def test_status_shows_every_part(service: Service) -> None:
     shown = service.command("status", "--memory")
     for part in ("record", "sessions", "embedder", "vectors", "resolver", "learner", "ServeReplica"):
         assert part in shown
+
+
+@pytest.mark.skipif(not shipped_weight_file("tagger").exists(), reason="no tagger is shipped")
+def test_the_trained_tagger_names_things(service: Service) -> None:
+    with service.client as client:
+        reply = client.chat("王小明下週從台北搬到高雄。", user_id="tagged")
+        figures = client.health()["parts"]["extractor"]
+    assert figures["tagger_loaded"] == 1
+    assert figures["tagger_items"] >= 1
+    assert figures["tagger_failures"] == 0
+    assert reply["degraded"] == []
+    sources = {mention["text"]: mention["source"] for mention in reply["mentions"]}
+    assert sources["王小明"].startswith("tagger.")
+
+
+@pytest.mark.skipif(not shipped_weight_file("rewriter").exists(), reason="no rewriter is shipped")
+def test_the_trained_rewriter_reads_each_turn_with_what_came_before(service: Service) -> None:
+    with service.client as client:
+        client.chat("我昨天買了一台咖啡機。", user_id="rewritten")
+        reply = client.chat("它多少錢？", user_id="rewritten")
+        figures = client.health()["parts"]["resolver"]
+    assert figures["rewriter_loaded"] == 1
+    assert figures["rewriter_items"] >= 1
+    assert figures["rewriter_failures"] == 0
+    assert reply["degraded"] == []
+    assert "咖啡機" in reply["resolved_query"]

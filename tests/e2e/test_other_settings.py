@@ -1,7 +1,14 @@
-"""On real Ray: only the Embedder scales, nobody is refused, and a new configuration replaces the old unnoticed."""
+"""A service with other settings: a weight file is corrupt, the reranker is on, the Embedder may scale.
 
+A corrupt file degrades the service and is told; only the Embedder scales, and nobody is refused; a new configuration
+replaces the old one unnoticed.
+"""
+
+import hashlib
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -16,9 +23,10 @@ import pytest
 
 from deployments.config.settings import AppArgs
 from deployments.host.cluster import RAY_ENVIRONMENT, SYNCHRONOUS_ENVIRONMENT, free_ports, running_address
+from models.assets.weight_files import shipped_weight_file
 from tests.e2e.conftest import Service
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("other settings")]
 
 _EMBEDDER = "Embedder"
 _PATIENCE_S = 150
@@ -28,15 +36,22 @@ _SETTINGS = {
     "JIYI_EMBEDDER__MAX_REPLICAS": "2",
     "JIYI_EMBEDDER__TARGET_WAIT_S": "0.5",
     "JIYI_EMBEDDER__DOWNSCALE_DELAY_S": "3",
-    "JIYI_MODELS__TAGGER": "off",
-    "JIYI_MODELS__REWRITER": "off",
+    "JIYI_MODELS__RERANKER": "builtin",
 }
 
 
 @pytest.fixture(scope="module")
-def scaling(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    home = tmp_path_factory.mktemp("scaling")
-    started = Service(home, free_ports(1)[0], os.environ | _SETTINGS | {"JIYI_HOME": str(home)})
+def tuned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service of its own, whose folder of weights has no rewriter and a tagger that its checksum does not fit."""
+    weights = tmp_path_factory.mktemp("weights")
+    file = weights / "tagger.safetensors"
+    file.write_bytes(b"what was tra1ned")
+    file.with_suffix(".json").write_text(json.dumps({"sha256": hashlib.sha256(b"what was trained").hexdigest()}))
+    for part in (shipped_weight_file("reranker"), shipped_weight_file("reranker").with_suffix(".json")):
+        shutil.copy(part, weights)
+    home = tmp_path_factory.mktemp("home")
+    settings = _SETTINGS | {"JIYI_HOME": str(home), "JIYI_MODELS__WEIGHTS": str(weights)}
+    started = Service(home, free_ports(1)[0], os.environ | settings)
     started.up()
     yield started
     started.down()
@@ -93,12 +108,41 @@ def chatting(service: Service) -> Any:
     return asking(service, "/chat", {"user_id": "ann", "session_id": "s", "message": "它放在哪裡？"})
 
 
-def test_a_flood_of_embeddings_raises_the_embedder_alone_and_loses_no_request(scaling: Service) -> None:
-    with watched(scaling) as seen, chatting(scaling) as chats:
-        with asking(scaling, "/v1/embeddings", _FLOOD, callers=4, pause_s=0) as flood:
+def test_a_corrupt_weight_file_degrades_the_service_and_it_says_so(tuned: Service) -> None:
+    with tuned.client as client:
+        assert client.is_ready()
+        reply = client.chat("我們用 RM05-008 測試。", user_id="ann")
+        assert [mention["text"] for mention in reply["mentions"]] == ["RM05-008"]
+        assert "tagger" in reply["degraded"]
+        health = client.health()
+    extractor = health["parts"]["extractor"]
+    assert (health["status"], health["not_ok"]) == ("degraded", ["extractor"])
+    assert (extractor["status"], extractor["tagger_loaded"]) == ("degraded", 0)
+    assert "tagger.safetensors is corrupt" in extractor["error"]
+    metrics = httpx.get(f"http://127.0.0.1:{tuned.port}/metrics", timeout=30).text
+    assert re.search(r'^jiyi_part\{figure="tagger_loaded",part="extractor",replica="\w+"\} 0.0$', metrics, re.MULTILINE)
+    assert re.search(r'^jiyi_degraded_total\{part="tagger",replica="\w+"\} 1.0$', metrics, re.MULTILINE)
+
+
+def test_a_reranker_that_is_switched_on_reads_the_best_hits_again(tuned: Service) -> None:
+    with tuned.client as client:
+        for text in ("We keep the coffee machine on the third floor.", "My sister plays the violin in Hamburg."):
+            client.add([{"content": text}], user_id="reader")
+        found = client.search("Where is the coffee machine?", user_id="reader", top_k=2)
+        figures = client.health()["parts"]["reranker"]
+    assert found["degraded"] == []
+    assert "third floor" in found["results"][0]["text"]
+    assert all({"fused", "rerank", "answers"} <= hit["parts"].keys() for hit in found["results"])
+    assert figures["reranker_loaded"] == 1
+    assert figures["reranker_failures"] == 0
+
+
+def test_a_flood_of_embeddings_raises_the_embedder_alone_and_loses_no_request(tuned: Service) -> None:
+    with watched(tuned) as seen, chatting(tuned) as chats:
+        with asking(tuned, "/v1/embeddings", _FLOOD, callers=4, pause_s=0) as flood:
             until(lambda: seen[-1][_EMBEDDER] == {"target": 2, "running": 2})
         few = {"input": ["記憶", "memory"], "encoding_format": "base64"}
-        with asking(scaling, "/v1/embeddings", few) as afterwards:
+        with asking(tuned, "/v1/embeddings", few) as afterwards:
             until(lambda: seen[-1][_EMBEDDER] == {"target": 1, "running": 1})
     others = {counts["target"] for replicas in seen for name, counts in replicas.items() if name != _EMBEDDER}
     assert others == {1}
@@ -108,18 +152,19 @@ def test_a_flood_of_embeddings_raises_the_embedder_alone_and_loses_no_request(sc
     assert all(len(reply.json()["data"]) == len(_FLOOD["input"]) for reply in flood)
 
 
-def test_a_new_configuration_replaces_every_replica_and_no_request_fails(scaling: Service) -> None:
+def test_a_new_configuration_replaces_every_replica_and_no_request_fails(tuned: Service) -> None:
     def replicas() -> set[int]:
-        return {process.pid for process in scaling.processes() if process.name.startswith("ServeReplica")}
+        return {process.pid for process in tuned.processes() if process.name.startswith("ServeReplica")}
 
     before = replicas()
     few = {"input": ["記憶", "memory"], "encoding_format": "base64"}
-    with chatting(scaling) as chats, asking(scaling, "/v1/embeddings", few) as embeddings:
-        deploy_again(scaling, confidence_floor=0.45)
+    with chatting(tuned) as chats, asking(tuned, "/v1/embeddings", few) as embeddings:
+        deploy_again(tuned, confidence_floor=0.45)
         until(lambda: not before & replicas())
     for replies in (chats, embeddings):
         assert {reply.status_code for reply in replies} == {200}
-    scaling.wait_until_whole()
+    with tuned.client as client:
+        until(client.is_ready)
 
 
 def deploy_again(service: Service, **changed: Any) -> None:
