@@ -15,6 +15,11 @@ settings.load_profile("untimed")
 
 @pytest.fixture(scope="session")
 def e5_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The default model, prepared once; JIYI_TEST_CACHE keeps it between runs."""
-    kept = os.environ.get("JIYI_TEST_CACHE")
-    return prepare_model(DEFAULT_MODEL, Path(kept) if kept else tmp_path_factory.mktemp("models"))
+    """The default model, prepared once for all processes of a run; JIYI_TEST_CACHE keeps it between runs."""
+    if kept := os.environ.get("JIYI_TEST_CACHE"):
+        cache = Path(kept)
+    elif "PYTEST_XDIST_WORKER" in os.environ:
+        cache = tmp_path_factory.getbasetemp().parent / "models"
+    else:
+        cache = tmp_path_factory.mktemp("models")
+    return prepare_model(DEFAULT_MODEL, cache)

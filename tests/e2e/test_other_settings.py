@@ -26,7 +26,7 @@ from deployments.host.cluster import RAY_ENVIRONMENT, SYNCHRONOUS_ENVIRONMENT, f
 from models.assets.weight_files import shipped_weight_file
 from tests.e2e.conftest import Service
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("other settings")]
+pytestmark = pytest.mark.e2e
 
 _EMBEDDER = "Embedder"
 _PATIENCE_S = 150

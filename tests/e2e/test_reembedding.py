@@ -15,7 +15,7 @@ from memory.values.errors import ModelUnavailable
 from models.assets.prepare import prepare_model
 from tests.e2e.conftest import Service
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("reembedding")]
+pytestmark = pytest.mark.e2e
 
 OLD, NEW = "multilingual-e5-small", "all-mpnet-base-v2"
 CACHE = Path(os.environ.get("JIYI_CACHE", "~/.cache/jiyi")).expanduser()

@@ -16,7 +16,7 @@ from models.assets.weight_files import shipped_weight_file
 from models.encoder.sentence_transformer_engine import SentenceTransformerEngine
 from tests.e2e.conftest import Service
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("service")]
+pytestmark = pytest.mark.e2e
 
 TRADITIONAL = ("我們公司上個月買了 AI-Box，放在三樓機房。", "它放在哪裡？", "AI-Box 放在哪裡？", "三樓機房")
 SIMPLIFIED = ("我们公司上个月买了 AI-Box，放在三楼机房。", "它放在哪里？", "AI-Box 放在哪里？", "三楼机房")

@@ -33,7 +33,6 @@ def _seen(world: World, store: str, name: str) -> Outcome:
     return observe(world, fault)
 
 
-@pytest.mark.xdist_group("servers")
 @pytest.mark.parametrize(("store", "fault"), FAULTS, ids=[f"{store}: {fault}" for store, fault in FAULTS])
 def test_a_chat_goes_on_without_one_of_its_servers(servers: World, store: str, fault: str) -> None:
     outcome = _seen(servers, store, fault)
@@ -51,14 +50,12 @@ def _embedded(service: Service, store: str, name: str) -> Outcome:
     return _seen(World(endpoint.url, embedded_faults(settings, endpoint)), store, name)
 
 
-@pytest.mark.xdist_group("service")
 def test_a_record_that_cannot_be_written_refuses_and_acknowledges_nothing(service: Service) -> None:
     outcome = _embedded(service, "SQLite", "locked by another process")
     assert set(outcome.statuses) == {503}
     assert "locked" in outcome.explained
 
 
-@pytest.mark.xdist_group("service")
 @pytest.mark.parametrize("store", ["vector shard", "Redis"])
 def test_a_chat_goes_on_while_an_embedded_store_hangs(service: Service, store: str) -> None:
     outcome = _embedded(service, store, "hangs")

@@ -10,7 +10,7 @@ import pytest
 from jiyi.client import JiyiClient
 from tests.e2e.conftest import Service
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("service")]
+pytestmark = pytest.mark.e2e
 
 PARTS = ("Embedder", "VectorShard", "Extractor", "Resolver", "Retriever", "Learner", "Ingress", "SessionServer")
 

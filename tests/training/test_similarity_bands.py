@@ -1,7 +1,6 @@
 """The calibration: what it reads, what it chooses, what it measures."""
 
 import json
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 from memory.ports.language import TextKind
 from testing.fakes.encoder import FakeEncoderEngine
+from training.encoder import similarity_bands
 from training.encoder.similarity_bands import (
     CANDIDATES,
     DUPLICATES,
@@ -124,12 +124,17 @@ def test_each_text_is_encoded_once() -> None:
     assert sorted(seen) == ["x y", "z"]
 
 
-def test_the_command_ends_with_one_json_line(folder: Path, e5_folder: Path) -> None:
+def test_the_command_ends_with_one_json_line(
+    folder: Path, e5_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     (folder / "csts_zh").mkdir()
     for path in folder.glob("*.txt"):
         path.rename(folder / "csts_zh" / path.name)
-    command = [sys.executable, "-m", "training.encoder.similarity_bands", str(folder), "--cache", str(e5_folder.parent)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    read = json.loads(done.stdout.splitlines()[-1])
+    few = {script: matters[:4] for script, matters in json.loads(similarity_bands._MEMORY_PAIRS.read_text()).items()}
+    (folder / "pairs.json").write_text(json.dumps(few))
+    monkeypatch.setattr(similarity_bands, "_MEMORY_PAIRS", folder / "pairs.json")
+    monkeypatch.setattr(sys, "argv", ["similarity_bands", str(folder), "--cache", str(e5_folder.parent)])
+    similarity_bands.main()
+    read = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert read["model"] == "multilingual-e5-small"
     assert 0 < read["chinese"]["lower"] <= read["chinese"]["duplicate"] <= 1
