@@ -27,6 +27,8 @@ _STORES = re.compile(r"\bSTORES, ([^);:]+)[);]")
 _MODULE_PATH = re.compile(
     rf"(?<![\w/.-])((?:{'|'.join(PACKAGES)})/[\w./-]+\.(?:py|md|yaml|jsonl|json|tsv|safetensors)\b)(?:::(\w+))?"
 )
+_FOLDER = re.compile(rf"`((?:{'|'.join(PACKAGES)})/[\w/]*)/`")
+_ROOMS = re.compile(r"^\s+\| `(\w+)/` \| (`.+) \|$", re.MULTILINE)
 _DOTTED = re.compile(rf"`((?:{'|'.join(PACKAGES)})(?:\.\w+)+)(?:[`: ])")
 _COMMAND = re.compile(rf"python -m ((?:{'|'.join(PACKAGES)})(?:\.\w+)+)")
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -95,6 +97,15 @@ def test_every_module_and_test_that_the_documentation_names_exists() -> None:
             known = file.exists() and (match[2] is None or match[2] in _test_names(file))
             if not known:
                 missing.append(f"{_place(path, text, match.start())}: {match[0]}")
+        folders = [(match, match[1]) for match in _FOLDER.finditer(text)]
+        folders += [
+            (match, f"{match[1]}/{room}")
+            for match in _ROOMS.finditer(text)
+            for room in re.findall(r"`([\w.]+)`", match[2])
+        ]
+        missing += [
+            f"{_place(path, text, match.start())}: {name}" for match, name in folders if not (ROOT / name).exists()
+        ]
         for match in _DOTTED.finditer(text):
             parts = match[1].split(".")
             candidates = [ROOT.joinpath(*parts[:length]) for length in range(2, len(parts) + 1)]
