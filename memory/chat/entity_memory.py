@@ -14,7 +14,7 @@ from ..ports.record import SystemOfRecord, UnitOfWork
 from ..ports.services import Retriever
 from ..ports.sessions import SessionStore
 from ..values.base import Scalar, Value, utc_now
-from ..values.entities import Entity, EntitySource, EntityStatus
+from ..values.entities import Entity, EntitySource
 from ..values.errors import InvalidField, Unavailable
 from ..values.ids import derive_id, entity_id
 from ..values.mentions import EntitySubtype, Extraction
@@ -152,7 +152,7 @@ class EntityMemoryService:
             found = await unit.entities.get_by_value(name)
             known = await follow_merges(unit, found) if found else None
             if known is not None and is_named(known, name):
-                entity = self._count_mention(known)
+                entity = known.mentioned_again(self._now())
             else:
                 entity = await self._create(unit, user_id, name)
             entity = entity.model_copy(
@@ -245,19 +245,6 @@ class EntityMemoryService:
             user_id=user_id, session_id=session_id, message=message, turn_id=turn_id, wait=True, now=now
         )
         return await self._additions.add_turn(chat_message, understood, Reply(text=reply) if reply else None)
-
-    def _count_mention(self, entity: Entity) -> Entity:
-        at = self._now()
-        return entity.model_copy(
-            update={
-                "mention_count": entity.mention_count + 1,
-                "first_mentioned": min(entity.first_mentioned, at) if entity.mention_count else at,
-                "last_mentioned": max(entity.last_mentioned, at) if entity.mention_count else at,
-                "status": EntityStatus.ACTIVE,
-                "review_reason": None,
-                "version": entity.version + 1,
-            }
-        )
 
     async def _create(self, unit: UnitOfWork, user_id: str, name: str) -> Entity:
         id_ = entity_id(user_id, name)

@@ -2,26 +2,29 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from ..entities.statuses import log_restoration
 from ..extraction.rules.alias_patterns import AliasClaim, find_aliases
 from ..extraction.rules.assertions import Assertions, assertions_of
 from ..extraction.rules.junk import is_junk
+from ..extraction.rules.seeds import SEEDS
 from ..ports.record import UnitOfWork
+from ..values.confidence import agreed
 from ..values.dialogue import Role
-from ..values.entities import Entity
+from ..values.entities import Entity, EntitySource
 from ..values.ids import entity_id, memory_id
 from ..values.mentions import KNOWN_NAME, Extraction, Mention
 from ..values.records import Memory, MemoryKind, Resource
-from .mention_targets import Owners, settle
-from .merging import first_mention, mention_again, system_entities
+from ..values.text import normalise
+from .mention_targets import MentionTargets, find_mention_targets
 
 MIN_CONFIDENCE = 0.6
 """Mentions that the extractor is less sure of are used in the session but not kept."""
 
 
 @dataclass(frozen=True)
-class Lesson:
+class LearnedTurn:
     """One log entry with what was found in it; `previous` is the entry before it in its session."""
 
     resource: Resource
@@ -40,7 +43,7 @@ class Lesson:
         return bool(asked) and not any(intent.content for intent in asked)
 
     @property
-    def teaches(self) -> bool:
+    def teaches_entities(self) -> bool:
         """Whether entities may be learned from it: only what users say, never guesses of the assistant or our own."""
         return self.resource.role is Role.USER
 
@@ -49,7 +52,7 @@ class Lesson:
 
         Junk is none. A name that is not known yet is not learned from a quotation, nor from the question who it is.
         """
-        if not self.teaches:
+        if not self.teaches_entities:
             return []
         said = assertions_of(self.resource.content)
         return [
@@ -63,7 +66,7 @@ class Lesson:
 
     def aliases(self) -> list[AliasClaim]:
         """The second names that the user gives to what he mentions."""
-        return find_aliases(self.resource.content, self.extraction.mentions) if self.teaches else []
+        return find_aliases(self.resource.content, self.extraction.mentions) if self.teaches_entities else []
 
 
 _GIVEN = (KNOWN_NAME, "seed")
@@ -74,82 +77,82 @@ def _is_strange(said: Assertions, mention: Mention) -> bool:
 
 
 @dataclass(frozen=True)
-class Learned:
-    """The entities that lessons touched, as they are now; how many are new; whose each mention is."""
+class SavedEntities:
+    """The entities that turns mention, as they are now; how many are new; which one each mention counts for."""
 
     entities: tuple[Entity, ...]
     new: int
-    owners: Owners
+    targets: MentionTargets
 
 
-async def save_entities(unit: UnitOfWork, user_id: str, lessons: Sequence[Lesson]) -> Learned:
+async def save_entities(unit: UnitOfWork, user_id: str, turns: Sequence[LearnedTurn]) -> SavedEntities:
     """Merges every mention into the entity that it counts for."""
-    mentions = {id_: mention for lesson in lessons for id_, mention in lesson.mentions()}
-    owners = await settle(unit, user_id, mentions)
-    seeds = await _missing_seeds(unit, user_id, lessons)
+    mentions = {id_: mention for turn in turns for id_, mention in turn.mentions()}
+    targets = await find_mention_targets(unit, user_id, mentions)
+    seeds = await _missing_seeds(unit, user_id, turns)
     for seed in seeds:
-        owners.put(seed)
-    await _join_aliases(unit, user_id, lessons, owners)
+        targets.set_entity(seed)
+    await _join_aliases(unit, user_id, turns, targets)
     touched: dict[str, Entity] = {}
     new = 0
-    for lesson in lessons:
-        at, remembered = lesson.resource.created_at, lesson.remembers
-        for id_, mention in lesson.mentions():
-            entity = owners.of(id_)
+    for turn in turns:
+        at, remembered = turn.resource.created_at, turn.remembers
+        for id_, mention in turn.mentions():
+            entity = targets.entity_of(id_)
             if entity is None:
-                own = mention.model_copy(update={"entity_id": owners.ids[id_]})
+                own = mention.model_copy(update={"entity_id": targets.ids[id_]})
                 entity = first_mention(own, user_id=user_id, at=at, remembered=remembered)
                 new += 1
             else:
                 known = entity
                 entity = mention_again(known, mention, at=at, remembered=remembered)
                 await log_restoration(unit, known, entity, at=at)
-            owners.put(entity)
+            targets.set_entity(entity)
             touched[entity.entity_id] = entity
     await unit.entities.save([*(seed for seed in seeds if seed.entity_id not in touched), *touched.values()])
-    return Learned(tuple(touched.values()), new, owners)
+    return SavedEntities(tuple(touched.values()), new, targets)
 
 
-async def _join_aliases(unit: UnitOfWork, user_id: str, lessons: Sequence[Lesson], owners: Owners) -> None:
+async def _join_aliases(unit: UnitOfWork, user_id: str, turns: Sequence[LearnedTurn], targets: MentionTargets) -> None:
     """Lets a name that is new and introduced as an alias count for what it is an alias of, from the start."""
-    for lesson in lessons:
-        for claim in lesson.aliases():
-            named = owners.ids.get(claim.mention.entity_id or "")
+    for turn in turns:
+        for claim in turn.aliases():
+            named = targets.ids.get(claim.mention.entity_id or "")
             alias = entity_id(user_id, claim.alias)
-            if named is not None and alias in owners.ids and owners.of(alias) is None:
-                owners.ids[alias] = named
+            if named is not None and alias in targets.ids and targets.entity_of(alias) is None:
+                targets.ids[alias] = named
 
 
-async def _missing_seeds(unit: UnitOfWork, user_id: str, lessons: Sequence[Lesson]) -> list[Entity]:
+async def _missing_seeds(unit: UnitOfWork, user_id: str, turns: Sequence[LearnedTurn]) -> list[Entity]:
     """The preloaded entities that this user does not have yet: all of them the first time, none afterwards."""
-    if not lessons:
+    if not turns:
         return []
-    seeds = system_entities(user_id, at=lessons[0].resource.created_at)
+    seeds = system_entities(user_id, at=turns[0].resource.created_at)
     present = {entity.entity_id for entity in await unit.entities.get([seed.entity_id for seed in seeds])}
     return [seed for seed in seeds if seed.entity_id not in present]
 
 
-async def save_memories(unit: UnitOfWork, lessons: Sequence[Lesson], owners: Owners) -> int:
+async def save_memories(unit: UnitOfWork, turns: Sequence[LearnedTurn], targets: MentionTargets) -> int:
     """Makes a memory of each entry; one that only says "remember this" marks the one before it instead."""
     memories: dict[str, Memory] = {}
-    for lesson in lessons:
-        if lesson.points_back:
-            await _remember_previous(unit, lesson, memories)
+    for turn in turns:
+        if turn.points_back:
+            await _remember_previous(unit, turn, memories)
             continue
         memory = Memory.from_resource(
-            lesson.resource,
-            context=lesson.previous.content if lesson.previous else None,
-            entity_ids=tuple(dict.fromkeys(owners.ids[id_] for id_, _ in lesson.mentions())),
-            remembered=lesson.remembers,
+            turn.resource,
+            context=turn.previous.content if turn.previous else None,
+            entity_ids=tuple(dict.fromkeys(targets.ids[id_] for id_, _ in turn.mentions())),
+            remembered=turn.remembers,
         )
         memories[memory.memory_id] = memory
     await unit.memories.save(list(memories.values()))
     return len(memories)
 
 
-async def _remember_previous(unit: UnitOfWork, lesson: Lesson, memories: dict[str, Memory]) -> None:
+async def _remember_previous(unit: UnitOfWork, turn: LearnedTurn, memories: dict[str, Memory]) -> None:
     """Marks the last thing that the session learned before this entry as remembered on request."""
-    earlier = await unit.log.session(lesson.resource.session_id, limit=4, before=lesson.resource.sequence)
+    earlier = await unit.log.session(turn.resource.session_id, limit=4, before=turn.resource.sequence)
     for resource in reversed(earlier):
         if not resource.learn:
             continue
@@ -158,3 +161,56 @@ async def _remember_previous(unit: UnitOfWork, lesson: Lesson, memories: dict[st
         if stored:
             memories[id_] = stored[0].model_copy(update={"kind": MemoryKind.REMEMBERED, "confidence": 1.0})
             return
+
+
+def mention_again(entity: Entity, mention: Mention, *, at: datetime, remembered: bool) -> Entity:
+    """The entity after one more mention: times widen, the count grows, confidence never falls (001 §3.2).
+
+    A mention that was found because the name is known already says little new: it closes a tenth of the gap to 1. One
+    that was found afresh agrees with what is known (`governance.confidence.agreed`). What was archived, or waited for
+    a review, is there again: somebody speaks of it.
+    """
+    return entity.mentioned_again(at).model_copy(
+        update={
+            "confidence": 1.0 if remembered else _reinforced(entity.confidence, mention),
+            "subtype": entity.subtype or mention.subtype,
+            "source": EntitySource.USER if remembered and entity.mention_count == 0 else entity.source,
+        }
+    )
+
+
+def _reinforced(confidence: float, mention: Mention) -> float:
+    return agreed(confidence, 0.0 if mention.source == KNOWN_NAME else mention.confidence)
+
+
+def first_mention(mention: Mention, *, user_id: str, at: datetime, remembered: bool) -> Entity:
+    """The entity that a mention of something unknown creates."""
+    return Entity(
+        entity_id=mention.entity_id or entity_id(user_id, mention.text),
+        user_id=user_id,
+        entity_value=mention.text,
+        normalised_value=normalise(mention.text),
+        subtype=mention.subtype,
+        confidence=1.0 if remembered else mention.confidence,
+        source=EntitySource.USER if remembered else EntitySource.CONVERSATION,
+        first_mentioned=at,
+        last_mentioned=at,
+        mention_count=1,
+    )
+
+
+def system_entities(user_id: str, *, at: datetime) -> list[Entity]:
+    """The preloaded entities (000 §10.1) as this user's own, never mentioned yet."""
+    return [
+        Entity(
+            entity_id=entity_id(user_id, seed.name),
+            user_id=user_id,
+            entity_value=seed.name,
+            normalised_value=normalise(seed.name),
+            subtype=seed.subtype,
+            source=EntitySource.SYSTEM,
+            first_mentioned=at,
+            last_mentioned=at,
+        )
+        for seed in SEEDS
+    ]

@@ -5,19 +5,21 @@ nothing or all of it; the index follows through the outbox (`memory.indexing.ind
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from ..extraction.recognition import recognise
 from ..indexing.indexer import Indexer
 from ..ports.language import Extractor, Priority
-from ..ports.record import SystemOfRecord
+from ..ports.record import SystemOfRecord, UnitOfWork
 from ..ports.services import LearnReport
 from ..values.dialogue import Role
 from ..values.entities import Entity
 from ..values.mentions import Extraction
 from ..values.records import Resource
-from .learned_turns import Lesson
-from .learning import learn_from
+from .aliases import learn_aliases
+from .learned_turns import LearnedTurn, save_entities, save_memories
+from .relations import save_relations
 
 LEARN_BATCH = 64
 
@@ -62,11 +64,11 @@ class Learner:
             resources = await self._record.backlog.unlearned(limit=LEARN_BATCH, user_id=user_id)
             if not resources:
                 break
-            lessons = await self._study(user_id, resources)
+            turns = await self._read_turns(user_id, resources)
             async with self._record.writing(user_id=user_id) as unit:
                 taken = set(await unit.log.mark_learned([resource.resource_id for resource in resources]))
-                lessons = [lesson for lesson in lessons if lesson.resource.resource_id in taken]
-                learned = await learn_from(unit, user_id, lessons)
+                turns = [turn for turn in turns if turn.resource.resource_id in taken]
+                learned = await learn_from(unit, user_id, turns)
                 await unit.commit()
             seen |= {entity.entity_id: entity for entity in learned.entities}
             report = LearnReport(
@@ -77,7 +79,7 @@ class Learner:
             )
         return report
 
-    async def _study(self, user_id: str, resources: Sequence[Resource]) -> list[Lesson]:
+    async def _read_turns(self, user_id: str, resources: Sequence[Resource]) -> list[LearnedTurn]:
         """Reads and extracts, before any transaction is open."""
         async with self._record.reading(user_id=user_id) as unit:
             before = [
@@ -85,7 +87,7 @@ class Learner:
             ]
         extractions = await self._extractions(user_id, resources)
         return [
-            Lesson(resource, extraction, previous[0] if previous else None)
+            LearnedTurn(resource, extraction, previous[0] if previous else None)
             for resource, extraction, previous in zip(resources, extractions, before, strict=True)
         ]
 
@@ -107,3 +109,43 @@ class Learner:
             found = await recognise(texts, user_id=user_id, record=self._record, extractor=self._extractor)
             stored |= {resource.resource_id: extraction for resource, extraction in zip(unread, found, strict=True)}
         return [stored.get(resource.resource_id, Extraction()) for resource in resources]
+
+
+@dataclass(frozen=True)
+class LearnedBatch:
+    """What turns taught: the entities that they mention, and how much is new."""
+
+    entities: tuple[Entity, ...] = ()
+    new_entities: int = 0
+    memories: int = 0
+    relations: int = 0
+    aliases: int = 0
+
+
+async def learn_from(unit: UnitOfWork, user_id: str, turns: Sequence[LearnedTurn]) -> LearnedBatch:
+    """Saves entities, memories, relations and aliases of turns in the order of the log; the caller commits.
+
+    An entry that gives a second name to something is followed at once: what comes after it may use that name.
+    """
+    touched: dict[str, Entity] = {}
+    new = memories = relations = aliases = 0
+    for run in _runs_up_to_aliases(turns):
+        saved = await save_entities(unit, user_id, run)
+        memories += await save_memories(unit, run, saved.targets)
+        relations += await save_relations(unit, user_id, run, saved.targets.ids)
+        renamed = await learn_aliases(unit, user_id, run, saved.targets.ids)
+        new += saved.new
+        aliases += len(renamed)
+        touched |= {entity.entity_id: entity for entity in (*saved.entities, *renamed)}
+    return LearnedBatch(tuple(touched.values()), new, memories, relations, aliases)
+
+
+def _runs_up_to_aliases(turns: Sequence[LearnedTurn]) -> Iterator[Sequence[LearnedTurn]]:
+    """The turns in runs, each of which ends with one that gives second names."""
+    start = 0
+    for place, turn in enumerate(turns, start=1):
+        if turn.aliases():
+            yield turns[start:place]
+            start = place
+    if start < len(turns):
+        yield turns[start:]

@@ -12,45 +12,45 @@ from ..values.text import normalise
 
 
 @dataclass
-class Owners:
-    """The entity of each mention, by the id that the mention carries.
+class MentionTargets:
+    """The entity that each mention counts for, by the id that the mention carries.
 
     Args:
-        ids: Ids of the entities that stand for the mentions' ids now.
+        ids: Ids of the entities, by the ids of the mentions; there for entities that do not exist yet, too.
         known: The entities that exist, by their own ids.
     """
 
     ids: dict[str, str] = field(default_factory=dict)
     known: dict[str, Entity] = field(default_factory=dict)
 
-    def of(self, mention_id: str) -> Entity | None:
+    def entity_of(self, mention_id: str) -> Entity | None:
         """The entity that a mention with this id counts for, where it exists."""
         return self.known.get(self.ids[mention_id])
 
-    def put(self, entity: Entity) -> None:
+    def set_entity(self, entity: Entity) -> None:
         """Takes note of an entity as it is now."""
         self.known[entity.entity_id] = entity
 
 
-async def settle(unit: UnitOfWork, user_id: str, mentions: Mapping[str, Mention]) -> Owners:
-    """Finds the owners of mentions, given by the ids that extraction gave them.
+async def find_mention_targets(unit: UnitOfWork, user_id: str, mentions: Mapping[str, Mention]) -> MentionTargets:
+    """Finds the entities that mentions count for, given by the ids that extraction gave them.
 
     A name leads to the living entity that has it, whatever was merged, renamed or aliased since it was found. One that
     an entity has lost gets an id of its own, as that entity keeps the id that was made from it.
     """
-    owners = Owners()
+    targets = MentionTargets()
     found = {entity.entity_id: entity for entity in await unit.entities.get(sorted(mentions))}
     for id_, mention in mentions.items():
         entity = found.get(id_)
         if entity is None or not entity.is_current or not is_named(entity, mention.text):
             entity = await _by_name(unit, mention)
         if entity is not None:
-            owners.ids[id_] = entity.entity_id
-            owners.put(entity)
+            targets.ids[id_] = entity.entity_id
+            targets.set_entity(entity)
         else:
             taken = id_ in found
-            owners.ids[id_] = derive_id("entity", user_id, normalise(mention.text), id_) if taken else id_
-    return owners
+            targets.ids[id_] = derive_id("entity", user_id, normalise(mention.text), id_) if taken else id_
+    return targets
 
 
 async def _by_name(unit: UnitOfWork, mention: Mention) -> Entity | None:

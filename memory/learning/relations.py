@@ -11,40 +11,49 @@ from ..values.entities import EntityRelation
 from ..values.ids import relation_id
 from ..values.mentions import Mention
 from ..values.records import Resource
-from .learned_turns import Lesson
+from .learned_turns import LearnedTurn
 
-NEAR = 200
+MAX_DISTANCE = 200
 """Characters between two names that may still be spoken of together."""
-MOST_TOGETHER = 8
+MAX_PAIRED_NAMES = 8
 """Names of one entry that are paired; a longer list says little about any two of them."""
 _TOGETHER_CONFIDENCE = 0.5
 
 
-async def save_relations(unit: UnitOfWork, user_id: str, lessons: Sequence[Lesson], owners: Mapping[str, str]) -> int:
-    """Adds what the lessons say to the relations that there are; returns how many are new.
+async def save_relations(
+    unit: UnitOfWork, user_id: str, turns: Sequence[LearnedTurn], target_ids: Mapping[str, str]
+) -> int:
+    """Adds what the turns say to the relations that there are; returns how many are new.
 
     Args:
-        unit: Of the transaction that learns the lessons; their entities are saved already.
+        unit: Of the transaction that learns the turns; their entities are saved already.
         user_id: Whose they are.
-        lessons: In the order of the log.
-        owners: The entity that each id of a mention stands for now.
+        turns: In the order of the log.
+        target_ids: The entity that each id of a mention stands for now.
     """
     seen: dict[str, EntityRelation] = {}
-    for lesson in lessons:
-        if not lesson.teaches:
+    for turn in turns:
+        if not turn.teaches_entities:
             continue
-        speaker = await _speaker(unit, lesson.resource)
-        for one in (*_stated(lesson, owners, speaker), *_together(lesson, owners)):
-            known = seen.get(one.relation_id)
-            seen[one.relation_id] = one if known is None else add_observation(known, one)
-    ends = {end for one in seen.values() for end in (one.source_entity_id, one.target_entity_id)}
-    there = {entity.entity_id for entity in await unit.entities.get(sorted(ends))}
-    stored = {one.relation_id: one for one in await unit.relations.get(list(seen))}
-    wanted = [one for one in seen.values() if {one.source_entity_id, one.target_entity_id} <= there]
+        speaker = await _speaker(unit, turn.resource)
+        for relation in (*_stated(turn, target_ids, speaker), *_mentioned_together(turn, target_ids)):
+            known = seen.get(relation.relation_id)
+            seen[relation.relation_id] = relation if known is None else add_observation(known, relation)
+    ends = {end for relation in seen.values() for end in _ends(relation)}
+    existing = {entity.entity_id for entity in await unit.entities.get(sorted(ends))}
+    stored = {relation.relation_id: relation for relation in await unit.relations.get(list(seen))}
+    kept = [relation for relation in seen.values() if existing.issuperset(_ends(relation))]
     await unit.relations.store(
-        [add_observation(stored[one.relation_id], one) if one.relation_id in stored else one for one in wanted]
+        [
+            add_observation(stored[relation.relation_id], relation) if relation.relation_id in stored else relation
+            for relation in kept
+        ]
     )
-    return len(wanted) - len(stored)
+    return len(kept) - len(stored)
+
+
+def _ends(relation: EntityRelation) -> tuple[str, str]:
+    return relation.source_entity_id, relation.target_entity_id
 
 
 async def _speaker(unit: UnitOfWork, resource: Resource) -> str | None:
@@ -55,37 +64,37 @@ async def _speaker(unit: UnitOfWork, resource: Resource) -> str | None:
     return entity.entity_id if entity else None
 
 
-def _stated(lesson: Lesson, owners: Mapping[str, str], speaker: str | None) -> Iterator[EntityRelation]:
-    text = lesson.resource.content
-    for claim in find_relations(text, [mention for _, mention in lesson.mentions()]):
-        source = speaker if claim.source is None else _owner(claim.source, owners)
-        target = _owner(claim.target, owners)
+def _stated(turn: LearnedTurn, target_ids: Mapping[str, str], speaker: str | None) -> Iterator[EntityRelation]:
+    text = turn.resource.content
+    for claim in find_relations(text, [mention for _, mention in turn.mentions()]):
+        source = speaker if claim.source is None else _target_id(claim.source, target_ids)
+        target = _target_id(claim.target, target_ids)
         if source is None or target is None or source == target:
             continue
         words = " ".join(text[claim.start : claim.end].split())
         yield _relation(
-            lesson.resource, source, claim.relation_type, target, claim.confidence, 1.0, (claim.start, claim.end), words
+            turn.resource, source, claim.relation_type, target, claim.confidence, 1.0, (claim.start, claim.end), words
         )
 
 
-def _together(lesson: Lesson, owners: Mapping[str, str]) -> Iterator[EntityRelation]:
+def _mentioned_together(turn: LearnedTurn, target_ids: Mapping[str, str]) -> Iterator[EntityRelation]:
     """Pairs of entities that the entry speaks of, near each other; the more there are the less each pair counts."""
-    stated = assertions_of(lesson.resource.content)
+    stated = assertions_of(turn.resource.content)
     first: dict[str, Mention] = {}
-    for _, mention in lesson.mentions():
-        owner = _owner(mention, owners)
-        if owner is not None and len(first) < MOST_TOGETHER and stated.states(mention.start, mention.end):
-            first.setdefault(owner, mention)
+    for _, mention in turn.mentions():
+        target_id = _target_id(mention, target_ids)
+        if target_id is not None and len(first) < MAX_PAIRED_NAMES and stated.states(mention.start, mention.end):
+            first.setdefault(target_id, mention)
     found = list(first.items())
     for place, (left, before) in enumerate(found):
         for right, after in found[place + 1 :]:
-            if after.start - before.end > NEAR:
+            if after.start - before.end > MAX_DISTANCE:
                 break
             amount = 1 / (len(found) - 1)
             source, target = sorted((left, right))
             span = (before.start, after.end)
             yield _relation(
-                lesson.resource,
+                turn.resource,
                 source,
                 RelationType.MENTIONED_WITH,
                 target,
@@ -124,5 +133,5 @@ def _relation(
     )
 
 
-def _owner(mention: Mention, owners: Mapping[str, str]) -> str | None:
-    return owners.get(mention.entity_id or "")
+def _target_id(mention: Mention, target_ids: Mapping[str, str]) -> str | None:
+    return target_ids.get(mention.entity_id or "")

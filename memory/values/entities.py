@@ -1,5 +1,6 @@
 """Entities and their relations (000 §4.1–4.2, 001 §2.1, DESIGN §4)."""
 
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
 
@@ -66,6 +67,22 @@ class Entity(Value):
     def is_current(self) -> bool:
         """Whether it can be found and referred to: every one but the archived, also those in review (001 §4)."""
         return self.status is not EntityStatus.ARCHIVED
+
+    def mentioned_again(self, at: datetime) -> "Entity":
+        """The entity after one more mention: the count grows, the times widen, and an archived one is there again.
+
+        One that another entity has taken over stays archived; one that was only preloaded is first mentioned now.
+        """
+        revived = {"status": EntityStatus.ACTIVE, "review_reason": None} if self.merged_into is None else {}
+        return self.model_copy(
+            update={
+                "mention_count": self.mention_count + 1,
+                "first_mentioned": min(self.first_mentioned, at) if self.mention_count else at,
+                "last_mentioned": max(self.last_mentioned, at) if self.mention_count else at,
+                "version": self.version + 1,
+                **revived,
+            }
+        )
 
 
 class EntityRelation(Value):

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.learning.merging import first_mention, mention_again
+from memory.learning.learned_turns import first_mention, mention_again
 from memory.values.entities import EntityStatus
 from memory.values.mentions import KNOWN_NAME, Mention, MentionLevel
 

@@ -14,41 +14,41 @@ from ..values.entities import Entity
 from ..values.errors import BadRequest
 from ..values.mentions import EntitySubtype
 from ..values.text import normalise
-from .learned_turns import Lesson
+from .learned_turns import LearnedTurn
 
 _log = structlog.get_logger(__name__)
 
 
 async def learn_aliases(
-    unit: UnitOfWork, user_id: str, lessons: Sequence[Lesson], owners: Mapping[str, str]
+    unit: UnitOfWork, user_id: str, turns: Sequence[LearnedTurn], target_ids: Mapping[str, str]
 ) -> list[Entity]:
-    """Gives entities the names that the lessons state; returns them as they are now.
+    """Gives entities the second names that the turns state; returns them as they are now.
 
     A name that is an entity of its own so far is merged into the one that it is a name of, which can be undone. One
     that contradicts what is known (it is an alias of something else, or the two are of different kinds or both codes)
     is left as it is, with a note in the log.
     """
     changed: dict[str, Entity] = {}
-    for lesson in lessons:
-        for claim in lesson.aliases():
-            named = owners.get(claim.mention.entity_id or "")
-            found = await unit.entities.get([named]) if named else []
+    for turn in turns:
+        for claim in turn.aliases():
+            target_id = target_ids.get(claim.mention.entity_id or "")
+            found = await unit.entities.get([target_id]) if target_id else []
             if not found:
                 continue
             context = ChangeContext(
                 user_id=user_id,
-                at=lesson.resource.created_at,
+                at=turn.resource.created_at,
                 actor=ChangeActor.SYSTEM,
-                reason=f"said: {' '.join(lesson.resource.content.split())[:120]}",
-                about=(lesson.resource.resource_id,),
+                reason=f"said: {' '.join(turn.resource.content.split())[:120]}",
+                about=(turn.resource.resource_id,),
             )
-            entity = await _learn(unit, found[0], claim, context)
+            entity = await _learn_alias(unit, found[0], claim, context)
             if entity is not None:
                 changed[entity.entity_id] = entity
     return list(changed.values())
 
 
-async def _learn(unit: UnitOfWork, entity: Entity, claim: AliasClaim, context: ChangeContext) -> Entity | None:
+async def _learn_alias(unit: UnitOfWork, entity: Entity, claim: AliasClaim, context: ChangeContext) -> Entity | None:
     other = await find_by_name(unit, claim.alias)
     try:
         if other is None:
@@ -67,6 +67,6 @@ async def _learn(unit: UnitOfWork, entity: Entity, claim: AliasClaim, context: C
     return None
 
 
-def _may_be_one(one: Entity, other: Entity) -> bool:
-    kinds = {one.subtype, other.subtype} - {None}
+def _may_be_one(entity: Entity, other: Entity) -> bool:
+    kinds = {entity.subtype, other.subtype} - {None}
     return len(kinds) <= 1 and EntitySubtype.CODE not in kinds
