@@ -4,7 +4,7 @@ Of names that overlap the one with the higher probability stays, so nothing is n
 probable finer label of its subtype on the same span, where that is more probable than not, else the subtype.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
@@ -14,20 +14,23 @@ from memory.values.mentions import EntitySubtype
 from memory.values.tagging import TaggedSpan
 
 from .features import Window
-from .labels import FINE_LABELS, LABELS, SUBTYPES, subtype_of
+from .labels import FINE_LABELS, LABELS, SUBTYPES
 
 _FINE = [[number for number, label in enumerate(LABELS) if FINE_LABELS.get(label) is subtype] for subtype in SUBTYPES]
 """Numbers of the finer labels of each subtype."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
+class Candidate:
+    """A span of units, by first and last unit, with the number of its label and its probability."""
+
     first: int
     last: int
     label: int
     score: float
 
     def span(self, window: Window, label: str, subtype: EntitySubtype | None) -> TaggedSpan:
+        """The candidate as code-point offsets into the text."""
         start, end = window.units[self.first].start, window.units[self.last].end
         return TaggedSpan(start=start, end=end, label=label, subtype=subtype, score=min(self.score, 1.0))
 
@@ -43,7 +46,7 @@ def decode_names(scores: Tensor, window: Window, thresholds: Mapping[EntitySubty
     coarse = scores[..., : len(SUBTYPES)].sigmoid()  # (units, span, subtypes)
     least = torch.tensor([thresholds[subtype] for subtype in SUBTYPES], device=scores.device)
     spans = []
-    for candidate in _without_overlaps(_candidates(coarse, least)):
+    for candidate in best_candidates(coarse, least):
         subtype = SUBTYPES[candidate.label]
         label = subtype.value
         if fine := _FINE[candidate.label]:
@@ -54,33 +57,19 @@ def decode_names(scores: Tensor, window: Window, thresholds: Mapping[EntitySubty
     return spans
 
 
-def decode_labels(scores: Tensor, window: Window, labels: Sequence[int]) -> list[TaggedSpan]:
-    """The spans of a window under the labels of one source, in text order.
+def best_candidates(probabilities: Tensor, least: Tensor) -> list[Candidate]:
+    """The most probable spans without overlaps, in text order.
 
     Args:
-        scores: Shape (units, span, labels), of that window.
-        window: Its units.
-        labels: Numbers of the source's labels.
+        probabilities: Shape (units, span, labels).
+        least: Shape (labels,): a span counts above it.
     """
-    probabilities = scores[..., list(labels)].sigmoid()  # (units, span, labels of the source)
-    least = torch.full((len(labels),), 0.5, device=scores.device)
-    spans = []
-    for candidate in _without_overlaps(_candidates(probabilities, least)):
-        label = LABELS[labels[candidate.label]]
-        spans.append(candidate.span(window, label, subtype_of(label)))
-    return spans
-
-
-def _candidates(probabilities: Tensor, least: Tensor) -> list[_Candidate]:
     places = (probabilities > least).nonzero()  # (candidates, 3)
     values = probabilities[places[:, 0], places[:, 1], places[:, 2]].tolist()
-    return [
-        _Candidate(first, first + width, label, score)
+    candidates = [
+        Candidate(first, first + width, label, score)
         for (first, width, label), score in zip(places.tolist(), values, strict=True)
     ]
-
-
-def _without_overlaps(candidates: Iterable[_Candidate]) -> list[_Candidate]:
     covered: set[int] = set()
     kept = []
     for candidate in sorted(candidates, key=lambda item: (-item.score, item.first, item.last, item.label)):

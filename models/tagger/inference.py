@@ -11,7 +11,7 @@ from memory.values.tagging import TaggedSpan
 from ..batching.engine import padded_batches
 from ..body.network_parts import evaluating
 from ..body.token_rows import padded
-from .features import Window, WindowReader
+from .features import Window
 from .network import NO_SOURCE, TaggerNetwork
 
 Decoder = Callable[[Tensor, Window], list[TaggedSpan]]
@@ -39,10 +39,9 @@ def collate(windows: Sequence[Window], sources: Sequence[int], *, pad_id: int) -
     return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
 
-def tag_all(
+def tag_windows(
     network: TaggerNetwork,
-    reader: WindowReader,
-    texts: Sequence[str],
+    texts: Sequence[Sequence[Window]],
     decode: Decoder,
     *,
     pad_id: int,
@@ -52,24 +51,11 @@ def tag_all(
 
     Args:
         network: In any mode; it runs in evaluation mode.
-        reader: Cuts texts into windows.
-        texts: Any number.
+        texts: In windows.
         decode: Turns the scores of a window, shape (units, span, labels), into spans.
         pad_id: Token id of padding.
         source: Number of the data set whose annotation guidelines to follow.
     """
-    return tag_windows(network, [reader.read(text) for text in texts], decode, pad_id=pad_id, source=source)
-
-
-def tag_windows(
-    network: TaggerNetwork,
-    texts: Sequence[Sequence[Window]],
-    decode: Decoder,
-    *,
-    pad_id: int,
-    source: int = NO_SOURCE,
-) -> list[list[TaggedSpan]]:
-    """Like `tag_all`, for texts that are windows already."""
     windows = [(number, window) for number, text in enumerate(texts) for window in text]
     spans: list[list[TaggedSpan]] = [[] for _ in texts]
     with evaluating(network) as device:

@@ -40,9 +40,10 @@ def test_the_wheel_ships_these_packages_only_and_all_their_modules(tmp_path: Pat
     assert {name.split("/")[0] for name in shipped} == set(PACKAGES)
     modules = {str(path.relative_to(ROOT)) for package in PACKAGES for path in (ROOT / package).rglob("*.py")}
     assert {name for name in shipped if name.endswith(".py")} == modules
-    assert {str(path.relative_to(ROOT)) for path in (ROOT / "memory").rglob("*.txt")} <= shipped
-    assert {f"{package}/py.typed" for package in PACKAGES} <= shipped
-    assert {str(path.relative_to(ROOT)) for path in SHIPPED.glob("*") if path.is_file()} <= shipped
+    data = {str(path.relative_to(ROOT)) for path in (ROOT / "memory").rglob("*.txt")}
+    weights = {str(path.relative_to(ROOT)) for path in SHIPPED.glob("*") if path.is_file()}
+    assert shipped - modules == data | weights | {f"{package}/py.typed" for package in PACKAGES}
+    assert {Path(name).suffix for name in weights} == {".safetensors", ".json", ".md"}
 
 
 @pytest.mark.parametrize("package", ["memory", "models", "storage", "jiyi"])

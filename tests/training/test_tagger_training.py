@@ -9,9 +9,9 @@ import torch
 
 from memory.values.mentions import EntitySubtype
 from models.body.edit_units import EditUnitTokenizer
-from models.tagger.decoding import decode_labels, decode_names
+from models.tagger.decoding import decode_names
 from models.tagger.features import WindowReader
-from models.tagger.inference import collate, tag_all
+from models.tagger.inference import collate
 from models.tagger.labels import LABELS, SUBTYPES
 from models.tagger.network import TaggerNetwork, TaggerShape
 from training.shared.run import RunOptions, TrainingRun
@@ -20,7 +20,7 @@ from training.tagger.mix import TaggingMix, TaggingOptions, TaggingShare
 from training.tagger.ner_chat import ChatWriter
 from training.tagger.ner_files import MarkedText, NamedSpan
 from training.tagger.ner_sets import RARE
-from training.tagger.networks import HALVES
+from training.tagger.networks import HALVES, decode_labels, tag_all
 from training.tagger.train import tagging_task
 
 ROWS = [

@@ -6,15 +6,18 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import torch
+from torch import Tensor
+
 from memory.values.mentions import EntitySubtype
 from memory.values.tagging import TaggedSpan
 from models.assets.compact_vocabulary import open_vocabulary
 from models.assets.weight_files import add_weights, read_settings
 from models.body.edit_units import EditUnitTokenizer
-from models.tagger.decoding import decode_labels, decode_names
-from models.tagger.features import WindowReader
-from models.tagger.inference import tag_all
-from models.tagger.labels import LABELS, SUBTYPES
+from models.tagger.decoding import best_candidates, decode_names
+from models.tagger.features import Window, WindowReader
+from models.tagger.inference import Decoder, tag_windows
+from models.tagger.labels import LABELS, SUBTYPES, subtype_of
 from models.tagger.network import NO_SOURCE, TaggerNetwork, TaggerSettings, TaggerShape
 
 from ..shared.body import trainable_body
@@ -61,6 +64,36 @@ class LoadedTagger:
     def source_number(self, source: str | None) -> int:
         """The number of a source; `NO_SOURCE` for one that was not trained on."""
         return self.sources.index(source) + 1 if source in self.sources else NO_SOURCE
+
+
+def tag_all(
+    network: TaggerNetwork,
+    reader: WindowReader,
+    texts: Sequence[str],
+    decode: Decoder,
+    *,
+    pad_id: int,
+    source: int = NO_SOURCE,
+) -> list[list[TaggedSpan]]:
+    """Like `tag_windows`, for texts that are not cut into windows yet."""
+    return tag_windows(network, [reader.read(text) for text in texts], decode, pad_id=pad_id, source=source)
+
+
+def decode_labels(scores: Tensor, window: Window, labels: Sequence[int]) -> list[TaggedSpan]:
+    """The spans of a window under the labels of one source, in text order.
+
+    Args:
+        scores: Shape (units, span, labels), of that window.
+        window: Its units.
+        labels: Numbers of the source's labels.
+    """
+    probabilities = scores[..., list(labels)].sigmoid()  # (units, span, labels of the source)
+    least = torch.full((len(labels),), 0.5, device=scores.device)
+    spans = []
+    for candidate in best_candidates(probabilities, least):
+        label = LABELS[labels[candidate.label]]
+        spans.append(candidate.span(window, label, subtype_of(label)))
+    return spans
 
 
 def build(
