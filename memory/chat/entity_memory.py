@@ -5,7 +5,7 @@ from datetime import datetime
 
 import structlog
 
-from ..coreference.detect.pointing import possible_referents
+from ..coreference.resolver import possible_referents
 from ..entities.entity_storage import EntityStorage
 from ..entities.lookup import find_by_name, follow_merges, is_named, validate_name
 from ..extraction.rules.junk import junk_kind

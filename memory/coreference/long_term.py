@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 import structlog
+from typing_extensions import override
 
 from ..ports.language import Resolver
 from ..ports.record import SystemOfRecord, UnitOfWork
@@ -34,8 +35,8 @@ class LongTermResolver(Resolver):
         self._resolver = resolver
         self._record = record
 
+    @override
     async def resolve(self, request: ResolutionRequest) -> CoreferenceResult:
-        """See `Resolver.resolve`."""
         across, window = await asyncio.to_thread(_reach, request)
         try:
             async with self._record.reading(user_id=request.user_id) as unit:

@@ -4,12 +4,14 @@ import asyncio
 from collections.abc import Sequence
 
 import structlog
+from typing_extensions import override
 
 from ..ports.language import Encoder, Extractor, Resolver
 from ..values.dialogue import Role
 from ..values.errors import InvalidField, Overloaded, Unavailable
 from ..values.mentions import Mention
-from ..values.resolutions import CoreferenceResult, ResolutionRequest
+from ..values.resolutions import Alternative, CoreferenceResolution, CoreferenceResult, ResolutionRequest
+from ..values.text import fold_lower, has_han
 from .antecedents.candidates import GUESSED
 from .antecedents.choice import antecedents, is_bound
 from .antecedents.coordination import level_coordinated
@@ -26,6 +28,8 @@ from .write.rewriting import writes_spaces
 
 _log = structlog.get_logger(__name__)
 
+_POINTING = frozenset({"这", "那", "这个", "那个", "这一个", "那一个", "this", "that", "this one", "that one"})
+"""Alone they say no more than 它 and "it"; a resolver leaves them where it is not sure that they refer at all."""
 _COMPARED = 4  # candidates that the encoder compares
 _GAP_TURNS = 2  # an ellipsis takes its topic from the last exchange
 
@@ -46,8 +50,8 @@ class RuleResolver(Resolver):
         self._similarity = Similarity(encoder) if encoder else None
         self._floor = floor
 
+    @override
     async def resolve(self, request: ResolutionRequest) -> CoreferenceResult:
-        """Resolves what can be resolved above the confidence floor; the rest stays as it was."""
         return (await self.analyse(request)).result
 
     async def analyse(self, request: ResolutionRequest) -> Analysis:
@@ -170,3 +174,38 @@ def _complemented(carried: Sequence[Mention], found: Sequence[Mention]) -> tuple
 def _detect(query: str) -> tuple[tuple[Reference, ...], Reference | None]:
     references = find_references(query)[:REFERENCES]
     return references, None if references else find_ellipsis(query)
+
+
+async def possible_referents(word: str, request: ResolutionRequest, *, resolver: Resolver) -> list[Alternative]:
+    """All that a referring expression may stand for, best first, each once; none where it does not refer.
+
+    Args:
+        word: Any expression: 它, 這個系統, 上週提到的, "the latter".
+        request: The session and long-term memory; its query is not looked at.
+        resolver: QuestionTarget with a sentence about the word.
+    """
+    words = [word.strip()]
+    if fold_lower(words[0]) in _POINTING:
+        words.append("它" if has_han(word) else "it")
+    for expression in words:
+        query = f"{expression}怎麼樣？" if has_han(word) else f"Tell me about {expression}."
+        result = await resolver.resolve(request.model_copy(update={"query": query}))
+        found: dict[str, Alternative] = {}
+        for resolution in (*result.resolutions, *result.unresolved):
+            for option in (*_resolved(resolution), *resolution.alternatives):
+                found.setdefault(option.entity_id or option.text, option)
+        if found:
+            return list(found.values())
+    return []
+
+
+def _resolved(resolution: CoreferenceResolution) -> tuple[Alternative, ...]:
+    if resolution.resolved_text == resolution.original_text:
+        return ()
+    found = Alternative(
+        text=resolution.resolved_text,
+        entity_id=resolution.entity_id,
+        source=resolution.source,
+        score=resolution.confidence,
+    )
+    return (found,)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import structlog
+from typing_extensions import override
 
 from ..ports.language import QueryRewriter, Resolver
 from ..values.dialogue import Role, Turn
@@ -39,8 +40,8 @@ class RewritingResolver(Resolver):
         self._rewriter = rewriter
         self._floor = floor
 
+    @override
     async def resolve(self, request: ResolutionRequest) -> CoreferenceResult:
-        """See `Resolver.resolve`."""
         return (await self.analyse(request)).result
 
     async def analyse(self, request: ResolutionRequest) -> Analysis:

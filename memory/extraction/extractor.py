@@ -10,8 +10,7 @@ from ..language.han_tokens import Words
 from ..language.latin_tokens import latin_tokens
 from ..language.sentences import Sentences
 from ..ports.language import Extractor
-from ..values.mentions import KNOWN_NAME, EntitySubtype, Extraction, Mention, MentionLevel
-from ..values.tagging import TaggedSpan
+from ..values.mentions import KNOWN_NAME, EntitySubtype, Extraction, Mention, MentionLevel, TaggedSpan
 from ..values.text import fold, is_han
 from .rules.candidates import Candidate, Layer, resolve_overlaps
 from .rules.codes import find_codes
@@ -50,6 +49,7 @@ class RuleExtractor(Extractor):
     def version(self) -> str:
         return self._version
 
+    @override
     async def extract(self, texts: Sequence[str], *, known: Sequence[Sequence[str]] | None = None) -> list[Extraction]:
         """Extracts from each text on its own; works in a thread, under 1 ms a chat message.
 

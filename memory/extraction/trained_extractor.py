@@ -8,8 +8,7 @@ from typing_extensions import override
 
 from ..ports.language import Extractor, Priority, Tagger
 from ..values.errors import Overloaded, Unavailable
-from ..values.mentions import Extraction
-from ..values.tagging import TaggedSpan
+from ..values.mentions import Extraction, TaggedSpan
 from .extractor import RuleExtractor
 
 _log = structlog.get_logger(__name__)

@@ -10,9 +10,8 @@ from ..extraction.rules.assertions import Assertions, assertions_of
 from ..extraction.rules.junk import is_junk
 from ..extraction.rules.seeds import SEEDS
 from ..ports.record import UnitOfWork
-from ..values.confidence import agreed
 from ..values.dialogue import Role
-from ..values.entities import Entity, EntitySource
+from ..values.entities import Entity, EntitySource, raised_confidence
 from ..values.ids import entity_id, memory_id
 from ..values.mentions import KNOWN_NAME, Extraction, Mention
 from ..values.records import Memory, MemoryKind, Resource
@@ -167,7 +166,7 @@ def mention_again(entity: Entity, mention: Mention, *, at: datetime, remembered:
     """The entity after one more mention: times widen, the count grows, confidence never falls (001 §3.2).
 
     A mention that was found because the name is known already says little new: it closes a tenth of the gap to 1. One
-    that was found afresh agrees with what is known (`governance.confidence.agreed`). What was archived, or waited for
+    that was found afresh agrees with what is known (`raised_confidence`). What was archived, or waited for
     a review, is there again: somebody speaks of it.
     """
     return entity.mentioned_again(at).model_copy(
@@ -180,7 +179,7 @@ def mention_again(entity: Entity, mention: Mention, *, at: datetime, remembered:
 
 
 def _reinforced(confidence: float, mention: Mention) -> float:
-    return agreed(confidence, 0.0 if mention.source == KNOWN_NAME else mention.confidence)
+    return raised_confidence(confidence, 0.0 if mention.source == KNOWN_NAME else mention.confidence)
 
 
 def first_mention(mention: Mention, *, user_id: str, at: datetime, remembered: bool) -> Entity:

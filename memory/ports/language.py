@@ -8,10 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..values.errors import InvalidField
-from ..values.mentions import Extraction
+from ..values.mentions import Extraction, TaggedSpan
 from ..values.resolutions import CoreferenceResult, ResolutionRequest
 from ..values.rewrites import RewriteRequest, RewriteResult
-from ..values.tagging import TaggedSpan
 
 FloatMatrix = npt.NDArray[np.float32]
 """Embeddings: shape (texts, dimension), float32, rows of length 1."""

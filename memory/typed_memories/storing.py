@@ -6,7 +6,7 @@ from datetime import datetime
 from ..entities.statuses import log_restoration
 from ..ports.record import UnitOfWork
 from ..values.changes import ChangeActor, ChangedItem, ChangeKind, new_change
-from ..values.confidence import agreed
+from ..values.entities import raised_confidence
 from ..values.typed_memories import MemoryStatus, TypedMemory
 from .conflicts import MemoryConflict, Resolution, archive_superseded, link_superseded, put_in_review
 
@@ -48,7 +48,7 @@ def repeat(known: TypedMemory, new: TypedMemory, *, at: datetime) -> TypedMemory
     """A stored memory after its value was given again: more confident, with the metadata of both (001 §3.2)."""
     return known.model_copy(
         update={
-            "confidence": agreed(known.confidence, new.confidence),
+            "confidence": raised_confidence(known.confidence, new.confidence),
             "metadata": {**known.metadata, **new.metadata},
             "content": known.content if new.content == new.entity_value else new.content,
             "updated_at": max(known.updated_at, at),

@@ -72,3 +72,17 @@ class Extraction(Value):
     def is_by(self, version: str) -> bool:
         """Whether the whole of this version made it, so that it need not be made again; never for an unknown one."""
         return bool(version) and self.version == version and not self.degraded
+
+
+class TaggedSpan(Value):
+    """A name that a trained tagger finds; half-open code-point offsets into the text as it was given.
+
+    `label` is the tagger's own, finer name of the type; `subtype` is what it comes to here, None where the label is no
+    type of entity (a time). `score` is how sure the tagger is of span and type, 0 to 1 (not calibrated).
+    """
+
+    start: int
+    end: int
+    label: str
+    subtype: EntitySubtype | None = None
+    score: float = 1.0

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from memory.values.mentions import EntitySubtype
-from memory.values.tagging import TaggedSpan
+from memory.values.mentions import EntitySubtype, TaggedSpan
 
 from .features import Window
 from .labels import FINE_LABELS, LABELS, SUBTYPES

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from memory.values.tagging import TaggedSpan
+from memory.values.mentions import TaggedSpan
 
 from ..batching.engine import padded_batches
 from ..body.network_parts import evaluating

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from typing_extensions import override
 
 from memory.ports.language import Priority, Tagger
-from memory.values.mentions import EntitySubtype
-from memory.values.tagging import TaggedSpan
+from memory.values.mentions import EntitySubtype, TaggedSpan
 
 from ..batching.batched_model import BatchedModel
 from ..batching.queue import BatchLimits

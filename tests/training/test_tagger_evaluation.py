@@ -1,5 +1,4 @@
-from memory.values.mentions import EntitySubtype
-from memory.values.tagging import TaggedSpan
+from memory.values.mentions import EntitySubtype, TaggedSpan
 from training.tagger.evaluate import Report, script_of, tag_by_rules
 from training.tagger.export import choose_thresholds
 from training.tagger.ner_files import MarkedText, NamedSpan

@@ -21,8 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from memory.extraction.extractor import RuleExtractor
-from memory.values.mentions import EntitySubtype, MentionLevel
-from memory.values.tagging import TaggedSpan
+from memory.values.mentions import EntitySubtype, MentionLevel, TaggedSpan
 from models.tagger.labels import SUBTYPES
 
 from ..shared.data_sets import Part

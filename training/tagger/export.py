@@ -8,8 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from memory.values.mentions import EntitySubtype
-from memory.values.tagging import TaggedSpan
+from memory.values.mentions import EntitySubtype, TaggedSpan
 from models.assets.catalog import DEFAULT_MODEL
 from models.assets.prepare import prepare_model
 from models.tagger.labels import SUBTYPES

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from memory.values.mentions import EntitySubtype
-from memory.values.tagging import TaggedSpan
+from memory.values.mentions import EntitySubtype, TaggedSpan
 from models.tagger.labels import subtype_of
 
 from ..shared.metrics import Interval, bootstrap

@@ -9,8 +9,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from memory.values.mentions import EntitySubtype
-from memory.values.tagging import TaggedSpan
+from memory.values.mentions import EntitySubtype, TaggedSpan
 from models.assets.compact_vocabulary import open_vocabulary
 from models.assets.weight_files import add_weights, read_settings
 from models.body.edit_units import EditUnitTokenizer

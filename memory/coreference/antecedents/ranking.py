@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...language.han_tokens import cut
-from ...language.listed_types import listed_types
+from ...language.known_names import known_types
 from ...values.mentions import EntitySubtype
 from ...values.resolutions import ReferenceSource
 from ...values.text import fold_lower, normalise
@@ -123,7 +123,7 @@ def _type_fits(reference: Reference, candidate: Candidate, same_head: bool) -> f
 
 def _is_city(candidate: Candidate) -> bool:
     """Whether it is a well-known city, region or country, in which houses stand."""
-    return listed_types().get(fold_lower(candidate.text)) is EntitySubtype.PLACE
+    return known_types().get(fold_lower(candidate.text)) is EntitySubtype.PLACE
 
 
 def _agreement(reference: Reference, candidate: Candidate, same_head: bool) -> float | None:

@@ -11,8 +11,7 @@ from ..antecedents.ranking import Ranked, confidence
 from ..detect.references import Form, Kind, Reference
 from .clarifying import alternative, clarification
 from .reasons import reason
-from .rewriting import Edit, apply, edit, fitted
-from .spacing import concatenate
+from .rewriting import Edit, apply, concatenate, edit, fitted
 
 _SHOWN = 5  # alternatives in a result
 

@@ -6,7 +6,7 @@ from ...language.phrases import phrases_for
 from ...values.resolutions import Alternative, Clarification
 from ..antecedents.ranking import Ranked
 from ..detect.references import Reference
-from .spacing import concatenate
+from .rewriting import concatenate
 
 _RANGE = 0.15  # of scores below the best: what is further behind is not what two could mean
 _OPTIONS = 4  # a question with more is none that one answers

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ...values.text import fold_lower, has_han
+from ...values.text import fold_lower, has_han, is_han
 from ..detect.references import Form, Kind, Number, Reference
-from .spacing import is_latin, is_seam
 
+_NAMEABLE = re.compile(r"[A-Za-z0-9\u00c0-\u024f]")
 _SPACED = re.compile(r"[\u3400-\u9fff] +[A-Za-z0-9]|[A-Za-z0-9] +[\u3400-\u9fff]")
 _UNSPACED = re.compile(r"[\u3400-\u9fff][A-Za-z0-9]|[A-Za-z0-9][\u3400-\u9fff]")
 _CONTRACTION = re.compile(r"'(?P<tail>s|re|ve|ll|d)\b")
@@ -35,6 +35,24 @@ def writes_spaces(texts: Iterable[str]) -> bool:
         spaced += len(_SPACED.findall(text))
         unspaced += len(_UNSPACED.findall(text))
     return spaced >= unspaced
+
+
+def _is_latin(character: str) -> bool:
+    """Whether a character belongs to a Latin word or number, for the space between it and Han text."""
+    return bool(_NAMEABLE.match(character))
+
+
+def _is_seam(left: str, right: str) -> bool:
+    """Whether a Latin and a Han character stand side by side."""
+    return (_is_latin(left) and is_han(right)) or (is_han(left) and _is_latin(right))
+
+
+def concatenate(pieces: Iterable[str], *, spaces: bool) -> str:
+    """Concatenates pieces of a sentence, with a space where Latin meets Han if the user writes one."""
+    text = ""
+    for piece in filter(None, pieces):
+        text += f" {piece}" if text and spaces and _is_seam(text[-1], piece[0]) else piece
+    return text
 
 
 def _possessive(text: str) -> str:
@@ -71,9 +89,9 @@ def _contracted(query: str, reference: Reference, number: Number, text: str) -> 
 def _spaced(query: str, start: int, end: int, text: str, spaces: bool) -> str:
     """Spaces at the seams between Latin and Han, in the way the user writes them."""
     before, after = query[start - 1 : start] if start else "", query[end : end + 1]
-    if before and text and is_seam(before, text[0]) and spaces:
+    if before and text and _is_seam(before, text[0]) and spaces:
         text = " " + text
-    if after and text and (is_seam(text[-1], after)) and spaces:
+    if after and text and (_is_seam(text[-1], after)) and spaces:
         text += " "
     return text
 
@@ -93,7 +111,7 @@ def edit(query: str, reference: Reference, text: str, *, number: Number = Number
     if reference.chinese:
         end = reference.end
         if reference.form is Form.POSSESSIVE:
-            text = f"{text}{' ' if spaces and is_latin(text[-1]) else ''}的"
+            text = f"{text}{' ' if spaces and _is_latin(text[-1]) else ''}的"
         return Edit(reference.start, end, _spaced(query, reference.start, end, text, spaces))
     text = _cased(query, reference, text)
     if reference.form is Form.POSSESSIVE:
@@ -123,9 +141,9 @@ def fitted(query: str, start: int, end: int, text: str, *, spaces: bool = True) 
     if not text:
         return Edit(start, end + 1 if after == " " and before in ("", " ") else end, "")
     text = _spaced(query, start, end, text, spaces)
-    if before and is_latin(before) and is_latin(text[0]):
+    if before and _is_latin(before) and _is_latin(text[0]):
         text = f" {text}"
-    if after and is_latin(after) and is_latin(text[-1]):
+    if after and _is_latin(after) and _is_latin(text[-1]):
         text = f"{text} "
     return Edit(start, end, text)
 
@@ -135,7 +153,7 @@ def _owned(query: str, reference: Reference, owner: str, spaces: bool) -> Edit:
     if not reference.chinese:
         attribute = re.sub(r"^the ", "", reference.text, flags=re.IGNORECASE)
         return Edit(reference.start, reference.end, f"{_possessive(_cased(query, reference, owner))} {attribute}")
-    written = f"{owner}{' ' if spaces and is_latin(owner[-1]) else ''}的{reference.text}"
+    written = f"{owner}{' ' if spaces and _is_latin(owner[-1]) else ''}的{reference.text}"
     return Edit(reference.start, reference.end, _spaced(query, reference.start, reference.end, written, spaces))
 
 

@@ -10,9 +10,8 @@ import re
 
 from ...language import han_words, latin_words
 from ...language.han_tokens import NAME_TAGS, Word, Words, frequency
-from ...language.listed_types import listed_types
-from ...values.mentions import EntitySubtype
-from ...values.tagging import TaggedSpan
+from ...language.known_names import known_types
+from ...values.mentions import EntitySubtype, TaggedSpan
 from ...values.text import is_han
 
 _PRODUCT_OF_A_WORD = 0.997
@@ -43,7 +42,7 @@ _COMPANIES = ("公司", "企业", "厂商", "工厂", "商店")
 def is_doubtful(folded: str, words: Words, span: TaggedSpan) -> bool:
     """Whether the span is a word that seldom names anything, and the tagger not sure enough that it does."""
     text = folded[span.start : span.end]
-    if text in listed_types():
+    if text in known_types():
         return False
     if span.score < _CUTTING_A_WORD and words.cuts_word(span.start, span.end):
         return True
@@ -81,7 +80,7 @@ def is_for_the_session(folded: str, words: Words, span: TaggedSpan) -> bool:
     would be found in text after text once it were known.
     """
     text = folded[span.start : span.end]
-    if text in listed_types():
+    if text in known_types():
         return False
     if len(text) == 1 and is_han(text):
         return True

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from ...language import latin_words
 from ...language.han_tokens import OPENING, Words
-from ...language.listed_types import listed_types
-from ...values.mentions import EntitySubtype
-from ...values.tagging import TaggedSpan
+from ...language.known_names import known_types
+from ...values.mentions import EntitySubtype, TaggedSpan
 from ..rules.candidates import Candidate, Layer
 from .doubts import SURE_OF_A_PERSON, is_doubtful, is_for_the_session
 
@@ -129,7 +128,7 @@ def _is_employed(folded: str, span: TaggedSpan) -> bool:
 
 def _type(text: str, span: TaggedSpan, *, has_form: bool) -> EntitySubtype | None:
     """The type of a name; `has_form` says that the rules take it for an organisation."""
-    listed = listed_types().get(text) or listed_types().get(text.lower())
+    listed = known_types().get(text) or known_types().get(text.lower())
     if listed and span.subtype is EntitySubtype.PERSON and (not text.isascii() or span.score < SURE_OF_A_PERSON):
         return listed  # nobody is called 鴻海
     if listed is EntitySubtype.PLACE and span.subtype in (EntitySubtype.ORGANISATION, EntitySubtype.PRODUCT):

@@ -9,8 +9,7 @@ from memory.extraction.extractor import RuleExtractor
 from memory.extraction.trained_extractor import TrainedExtractor
 from memory.ports.language import Priority, Tagger
 from memory.values.errors import ModelUnavailable, Overloaded
-from memory.values.mentions import EntitySubtype, Extraction, MentionLevel
-from memory.values.tagging import TaggedSpan
+from memory.values.mentions import EntitySubtype, Extraction, MentionLevel, TaggedSpan
 
 PERSON, ORGANISATION, PRODUCT = EntitySubtype.PERSON, EntitySubtype.ORGANISATION, EntitySubtype.PRODUCT
 

@@ -12,7 +12,7 @@ from memory.typed_memories.bands import FixedBand
 from memory.typed_memories.conflicts import Resolution
 from memory.typed_memories.manager import StoreEvent
 from memory.values.changes import ChangeActor, ChangeKind
-from memory.values.confidence import agreed
+from memory.values.entities import raised_confidence
 from memory.values.errors import InvalidField, NotFound
 from memory.values.typed_memories import MemoryPriority, MemoryStatus, MemoryType, TypedMemory
 from tests.memory.typed_memories.harness import NOW, TypedMemories
@@ -39,17 +39,17 @@ class TestFields:
 class TestConfidence:
     @given(known=confidences, said=confidences)
     def test_agreement_never_makes_less_sure_and_never_more_than_certain(self, known: float, said: float) -> None:
-        assert max(known, said) <= agreed(known, said) <= 1.0
-        assert agreed(known, said) == agreed(said, known)
+        assert max(known, said) <= raised_confidence(known, said) <= 1.0
+        assert raised_confidence(known, said) == raised_confidence(said, known)
 
     @given(known=confidences, said=confidences, more=confidences)
     def test_the_surer_the_other_the_surer_the_result(self, known: float, said: float, more: float) -> None:
         low, high = sorted((said, more))
-        assert agreed(known, low) <= agreed(known, high)
+        assert raised_confidence(known, low) <= raised_confidence(known, high)
 
     def test_each_repetition_closes_a_tenth_of_the_gap(self) -> None:
-        assert agreed(0.5, 0.5) == pytest.approx(0.55)
-        assert agreed(0.55, 0.5) == pytest.approx(0.595)
+        assert raised_confidence(0.5, 0.5) == pytest.approx(0.55)
+        assert raised_confidence(0.55, 0.5) == pytest.approx(0.595)
 
 
 class TestDuplicates:

@@ -4,8 +4,7 @@ import pytest
 
 from memory.extraction.extractor import RuleExtractor
 from memory.learning.learned_turns import MIN_CONFIDENCE
-from memory.values.mentions import EntitySubtype, MentionLevel
-from memory.values.tagging import TaggedSpan
+from memory.values.mentions import EntitySubtype, MentionLevel, TaggedSpan
 
 PERSON, ORGANISATION, PLACE = EntitySubtype.PERSON, EntitySubtype.ORGANISATION, EntitySubtype.PLACE
 PRODUCT, WORK, EVENT = EntitySubtype.PRODUCT, EntitySubtype.WORK, EntitySubtype.EVENT

@@ -7,7 +7,7 @@ from . import han_words, latin_words
 
 
 @cache
-def listed_types() -> dict[str, EntitySubtype]:
+def known_types() -> dict[str, EntitySubtype]:
     """Well-known names with their types; those of which persons are called too (Jordan) are left out."""
     places = dict.fromkeys(han_words.PLACES | latin_words.PLACES, EntitySubtype.PLACE)
     organisations = dict.fromkeys(han_words.ORGANISATIONS | latin_words.ORGANISATIONS, EntitySubtype.ORGANISATION)
