@@ -44,7 +44,7 @@ unit: $(READY) ## All tests but the end-to-end ones
 	$(BIN)/pytest -m "not e2e" --numprocesses $(WORKERS) --dist loadfile
 
 e2e: $(READY) ## Tests that start the whole service
-	$(BIN)/pytest -m e2e
+	$(BIN)/pytest -m e2e tests/e2e
 
 docs: $(READY) ## Builds the documentation into build/site; a dead link is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -20,15 +20,25 @@ from rich.progress import Progress
 from rich.table import Table
 
 from testing.store_faults.observing import Outcome, observe
-from testing.store_faults.world import embedded_world, servers_world
+from testing.store_faults.services import embedded_service, service_on_servers
 
-WORLDS = {"embedded": embedded_world, "servers": servers_world}
+SERVICES = {"embedded": embedded_service, "servers": service_on_servers}
 
 
 def table(found: list[Outcome]) -> Table:
     """What a user saw, a row a fault."""
     shown = Table(title="What a user sees while a store fails", title_justify="left")
-    for column in ("store", "fault", "replies", "seconds", "done without", "resolved", "not ok", "whole, s", "lost"):
+    for column in (
+        "store",
+        "fault",
+        "replies",
+        "seconds",
+        "done without",
+        "resolved",
+        "not ok",
+        "recovered, s",
+        "lost",
+    ):
         shown.add_column(column)
     for outcome in found:
         shown.add_row(
@@ -39,7 +49,7 @@ def table(found: list[Outcome]) -> Table:
             ", ".join(outcome.degraded) or "nothing",
             f"{outcome.resolved}/{outcome.acknowledged}",
             ", ".join(outcome.health),
-            f"{outcome.whole_s:g}",
+            f"{outcome.recovery_s:g}",
             f"{outcome.lost}, {outcome.doubled} doubled",
         )
     return shown
@@ -49,16 +59,19 @@ def main() -> None:
     """Runs every fault and prints a table, what health said, and one JSON line."""
     parser = argparse.ArgumentParser(description="Fails every store in every way.")
     parser.add_argument("--home", type=Path)
-    parser.add_argument("--stores", nargs="*", choices=WORLDS, default=list(WORLDS))
+    parser.add_argument("--stores", nargs="*", choices=SERVICES, default=list(SERVICES))
     arguments = parser.parse_args()
     console = Console(width=200)
     found: dict[str, list[Outcome]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for name in arguments.stores:
             found[name] = []
-            with WORLDS[name]((arguments.home or Path(folder)) / name) as world, Progress(console=console) as progress:
-                for fault in progress.track(world.faults, description=name):
-                    found[name].append(observe(world, fault))
+            with (
+                SERVICES[name]((arguments.home or Path(folder)) / name) as service,
+                Progress(console=console) as progress,
+            ):
+                for fault in progress.track(service.faults, description=name):
+                    found[name].append(observe(service, fault))
             console.print(table(found[name]))
             for outcome in found[name]:
                 console.print(f"{outcome.store}, {outcome.fault}: {outcome.explained}", soft_wrap=True)

@@ -33,7 +33,7 @@ VICTIMS = (
     *("Embedder", "VectorShard", "Extractor", "Resolver", "Retriever", "Learner", "SessionServer", "Ingress"),
     *(SESSION_SERVER, "ProxyActor", "ServeController", "raylet", "gcs_server", "supervisor"),
 )
-_WHOLE_S = 240.0
+_LONGEST_RECOVERY_S = 240.0
 _LOOKED_UP = 10
 _PAUSE_S = 0.05
 
@@ -47,7 +47,7 @@ class Outcome:
         lost: Of these, those that are not there, or not found, afterwards.
         doubled: Those that are there more than once.
         longest_wait_s: The longest that one turn had to wait for its acknowledgement.
-        whole_s: From the kill until every part answered.
+        recovery_s: From the kill until every part answered.
     """
 
     victim: str
@@ -55,7 +55,7 @@ class Outcome:
     lost: int
     doubled: int
     longest_wait_s: float
-    whole_s: float
+    recovery_s: float
 
 
 class Replay(threading.Thread):
@@ -71,7 +71,7 @@ class Replay(threading.Thread):
     def run(self) -> None:
         """Sends until `finish`."""
         number = 0
-        with JiyiClient(self._url, patience_s=_WHOLE_S, timeout_s=30) as client:
+        with JiyiClient(self._url, patience_s=_LONGEST_RECOVERY_S, timeout_s=30) as client:
             while not self._stop_asked.is_set():
                 begin = time.monotonic()
                 message = {"content": _turn(number), "turn_id": f"t{number}"}
@@ -104,7 +104,7 @@ def main() -> None:
         replay = Replay(endpoint.url, f"victim {victim} {time.time()}")
         replay.start()
         time.sleep(arguments.seconds)
-        processes = [p for p in service.processes(settings, endpoint) if _is(victim, p.name)]
+        processes = [process for process in service.processes(settings, endpoint) if _is(victim, process.name)]
         if not processes:
             raise SystemExit(f"no process is called {victim}")
         begin = time.monotonic()
@@ -112,10 +112,10 @@ def main() -> None:
             psutil.Process(process.pid).kill()
         if victim == "supervisor":  # nobody watches it: a user (or systemd) starts it again
             endpoint = up()
-        whole_s = _until_whole(endpoint.url, begin)
+        recovery_s = _time_recovery(endpoint.url, begin)
         time.sleep(arguments.seconds / 2)
         replay.finish()
-        outcomes.append(_verify(endpoint.url, settings.data_home / "record.sqlite", victim, replay, whole_s))
+        outcomes.append(_verify(endpoint.url, settings.data_home / "record.sqlite", victim, replay, recovery_s))
     service.stop(settings, timeout_s=120)
     _show(console, outcomes)
     print(json.dumps({"benchmark": "survival", "outcomes": [asdict(outcome) for outcome in outcomes]}))
@@ -134,20 +134,20 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _until_whole(url: str, begin: float) -> float:
+def _time_recovery(url: str, begin: float) -> float:
     """Seconds until every part answers, three times in a row: a dead part may answer once more from a queue."""
     in_a_row = 0
-    with JiyiClient(url, patience_s=_WHOLE_S, timeout_s=10) as client:
+    with JiyiClient(url, patience_s=_LONGEST_RECOVERY_S, timeout_s=10) as client:
         while in_a_row < 3:
             ok = client.is_ready() and client.health()["status"] == "ok"
             in_a_row = in_a_row + 1 if ok else 0
-            if time.monotonic() - begin > _WHOLE_S:
-                raise SystemExit(f"not whole after {_WHOLE_S:g} s: {client.health()}")
+            if time.monotonic() - begin > _LONGEST_RECOVERY_S:
+                raise SystemExit(f"not recovered after {_LONGEST_RECOVERY_S:g} s: {client.health()}")
             time.sleep(0.2)
     return time.monotonic() - begin - 0.4
 
 
-def _verify(url: str, record: Path, victim: str, replay: Replay, whole_s: float) -> Outcome:
+def _verify(url: str, record: Path, victim: str, replay: Replay, recovery_s: float) -> Outcome:
     """Counts every acknowledged turn in the system of record, and looks the last ones up as a user would."""
     with JiyiClient(url, patience_s=60) as client:
         client.add([{"content": "end", "turn_id": "end"}], user_id=replay.user)  # waits until all is learned
@@ -164,7 +164,7 @@ def _verify(url: str, record: Path, victim: str, replay: Replay, whole_s: float)
         lost=lost + unfound,
         doubled=doubled,
         longest_wait_s=round(replay.longest_wait_s, 1),
-        whole_s=round(whole_s, 1),
+        recovery_s=round(recovery_s, 1),
     )
 
 
@@ -182,7 +182,7 @@ def _turn(number: int) -> str:
 
 def _show(console: Console, outcomes: list[Outcome]) -> None:
     table = Table(title="kill -9 during a replay", title_justify="left")
-    for column in ("process", "acknowledged", "lost", "doubled", "longest wait, s", "whole again after, s"):
+    for column in ("process", "acknowledged", "lost", "doubled", "longest wait, s", "recovered after, s"):
         table.add_column(column, justify="left" if column == "process" else "right")
     for outcome in outcomes:
         table.add_row(*(str(value) for value in asdict(outcome).values()))

@@ -77,11 +77,11 @@ async def _closed(transport: Transport, name: str, scale: float) -> float:
 async def _open(
     transport: Transport, name: str, load: dict[str, float], rate: float, seconds: float, seed: int
 ) -> None:
-    whole_s = _UNCOUNTED_S + long_enough(rate, seconds)
-    schedule = poisson_schedule(rate, whole_s, seed=seed)
+    measured_s = _UNCOUNTED_S + long_enough(rate, seconds)
+    schedule = poisson_schedule(rate, measured_s, seed=seed)
     transport.prepare(WORKLOADS[name].plan(len(schedule)))
     _say("begin", {})
-    run = await run_open_loop(transport.send, schedule, seconds=whole_s, timeout_s=_TIMEOUT_S)
+    run = await run_open_loop(transport.send, schedule, seconds=measured_s, timeout_s=_TIMEOUT_S)
     _say("open", {"workload": name, **load, "rate": round(rate, 2), **asdict(run.summary(since_s=_UNCOUNTED_S))})
 
 

@@ -8,10 +8,10 @@ import httpx
 
 from jiyi.client import JiyiClient, JiyiRefused
 
-from .world import Fault, World
+from .services import BreakableService, Fault
 
 _TURNS = 4
-_WHOLE_S = 90.0
+_LONGEST_RECOVERY_S = 90.0
 _PAUSE_S = 0.2
 
 
@@ -26,7 +26,7 @@ class Outcome:
         resolved: How many of the acknowledged turns had their reference resolved.
         health: What `/health/detailed` named as not ok.
         explained: What it said of one of them.
-        whole_s: From the end of the fault until all was well again.
+        recovery_s: From the end of the fault until every part answered again.
         lost: Acknowledged turns that are not there afterwards.
         doubled: Those that were learned more than once.
     """
@@ -39,7 +39,7 @@ class Outcome:
     resolved: int
     health: tuple[str, ...]
     explained: str
-    whole_s: float
+    recovery_s: float
     lost: int
     doubled: int
 
@@ -49,10 +49,13 @@ class Outcome:
         return self.statuses.count(200)
 
 
-def observe(world: World, fault: Fault) -> Outcome:
+def observe(service: BreakableService, fault: Fault) -> Outcome:
     """Sends turns while a fault lasts, and looks afterwards for what was acknowledged."""
     user = f"{fault.store}, {fault.name}, {time.time()}"
-    with JiyiClient(world.url, timeout_s=30) as client, JiyiClient(world.url, patience_s=_WHOLE_S) as patient:
+    with (
+        JiyiClient(service.url, timeout_s=30) as client,
+        JiyiClient(service.url, patience_s=_LONGEST_RECOVERY_S) as patient,
+    ):
         patient.chat("我們買了 AI-Box。", user_id=user, wait=True)
         fault.inject()
         try:
@@ -61,7 +64,7 @@ def observe(world: World, fault: Fault) -> Outcome:
         finally:
             fault.heal()
         not_ok = {name: part for name, part in parts.items() if part["status"] != "ok"}
-        whole_s = _until_whole(client, user)
+        recovery_s = _time_recovery(client, user)
         lost, doubled = _missing(patient, user, [n for n, turn in enumerate(turns) if turn.status == 200])
     return Outcome(
         fault.store,
@@ -72,7 +75,7 @@ def observe(world: World, fault: Fault) -> Outcome:
         resolved=sum(turn.resolved for turn in turns),
         health=tuple(sorted(not_ok)),
         explained=next((str(part["error"]) for part in not_ok.values() if "error" in part), ""),
-        whole_s=round(whole_s, 1),
+        recovery_s=round(recovery_s, 1),
         lost=lost,
         doubled=doubled,
     )
@@ -102,16 +105,16 @@ def _code(number: int) -> str:
     return f"ZX{number:04d}-77"
 
 
-def _until_whole(client: JiyiClient, user: str) -> float:
+def _time_recovery(client: JiyiClient, user: str) -> float:
     begin = time.monotonic()
-    while not _is_whole(client, user):
-        if time.monotonic() - begin > _WHOLE_S:
-            raise SystemExit(f"not whole after {_WHOLE_S:g} s: {client.health()}")
+    while not _has_recovered(client, user):
+        if time.monotonic() - begin > _LONGEST_RECOVERY_S:
+            raise SystemExit(f"not recovered after {_LONGEST_RECOVERY_S:g} s: {client.health()}")
         time.sleep(_PAUSE_S)
     return time.monotonic() - begin
 
 
-def _is_whole(client: JiyiClient, user: str) -> bool:
+def _has_recovered(client: JiyiClient, user: str) -> bool:
     well = client.is_ready() and client.health()["status"] == "ok"
     return well and not client.search("AI-Box", user_id=user)["degraded"]
 
@@ -120,7 +123,9 @@ def _missing(client: JiyiClient, user: str, numbers: list[int]) -> tuple[int, in
     """How many of these turns are not there, and how many were learned more than once."""
     while client.add([{"content": "好的。", "turn_id": "end"}], user_id=user)["learned"] is None:
         time.sleep(_PAUSE_S)
-    mentions = Counter({e["entity_value"]: e["mention_count"] for e in client.entities(user_id=user, limit=100)})
+    mentions = Counter(
+        {entity["entity_value"]: entity["mention_count"] for entity in client.entities(user_id=user, limit=100)}
+    )
     lost = 0
     for number in numbers:
         hits = client.search(_code(number), user_id=user, top_k=5, kinds=["memory"])["results"]

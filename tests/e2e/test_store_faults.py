@@ -9,7 +9,7 @@ import pytest
 
 from jiyi.service import find, load_settings
 from testing.store_faults.observing import Outcome, observe
-from testing.store_faults.world import World, embedded_faults, servers_world
+from testing.store_faults.services import BreakableService, embedded_faults, service_on_servers
 from tests.e2e.conftest import Service
 
 pytestmark = pytest.mark.e2e
@@ -23,18 +23,18 @@ FAULTS = [(store, fault) for store, faults in NOT_OK.items() for fault in faults
 
 
 @pytest.fixture(scope="module")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with servers_world(tmp_path_factory.mktemp("servers")) as world:
-        yield world
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BreakableService]:
+    with service_on_servers(tmp_path_factory.mktemp("servers")) as service:
+        yield service
 
 
-def _seen(world: World, store: str, name: str) -> Outcome:
-    [fault] = [fault for fault in world.faults if (fault.store, fault.name) == (store, name)]
-    return observe(world, fault)
+def _seen(service: BreakableService, store: str, name: str) -> Outcome:
+    [fault] = [fault for fault in service.faults if (fault.store, fault.name) == (store, name)]
+    return observe(service, fault)
 
 
 @pytest.mark.parametrize(("store", "fault"), FAULTS, ids=[f"{store}: {fault}" for store, fault in FAULTS])
-def test_a_chat_goes_on_without_one_of_its_servers(servers: World, store: str, fault: str) -> None:
+def test_a_chat_goes_on_without_one_of_its_servers(servers: BreakableService, store: str, fault: str) -> None:
     outcome = _seen(servers, store, fault)
     assert set(outcome.statuses) == {200}
     assert (outcome.lost, outcome.doubled) == (0, 0)
@@ -47,7 +47,7 @@ def _embedded(service: Service, store: str, name: str) -> Outcome:
     settings = load_settings(service.home)
     endpoint = find(settings)
     assert endpoint is not None
-    return _seen(World(endpoint.url, embedded_faults(settings, endpoint)), store, name)
+    return _seen(BreakableService(endpoint.url, embedded_faults(settings, endpoint)), store, name)
 
 
 def test_a_record_that_cannot_be_written_refuses_and_acknowledges_nothing(service: Service) -> None:

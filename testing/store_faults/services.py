@@ -41,7 +41,7 @@ class Fault:
 
 
 @dataclass(frozen=True)
-class World:
+class BreakableService:
     """A running service and what can go wrong in it."""
 
     url: str
@@ -49,11 +49,11 @@ class World:
 
 
 @contextmanager
-def embedded_world(home: Path) -> Iterator[World]:
+def embedded_service(home: Path) -> Iterator[BreakableService]:
     """The service as it is installed: SQLite, Qdrant's engine in process, a local Redis-protocol server."""
     settings = AppArgs(home=home)
     with _running(settings) as endpoint:
-        yield World(endpoint.url, embedded_faults(settings, endpoint))
+        yield BreakableService(endpoint.url, embedded_faults(settings, endpoint))
 
 
 def embedded_faults(settings: AppArgs, endpoint: Endpoint) -> tuple[Fault, ...]:
@@ -76,7 +76,7 @@ def embedded_faults(settings: AppArgs, endpoint: Endpoint) -> tuple[Fault, ...]:
 
 
 @contextmanager
-def servers_world(home: Path) -> Iterator[World]:
+def service_on_servers(home: Path) -> Iterator[BreakableService]:
     """The service with `stores: servers`, each behind a proxy that breaks."""
     with ExitStack() as stack:
         arango = stack.enter_context(ArangoStandIn(password="secret"))
@@ -107,7 +107,7 @@ def servers_world(home: Path) -> Iterator[World]:
             *_network("Redis", to_redis, restart=(redis.stop, redis.start)),
             *_redis_refusals(redis, to_redis),
         )
-        yield World(endpoint.url, faults)
+        yield BreakableService(endpoint.url, faults)
 
 
 def _network(store: str, proxy: FaultProxy, *, restart: tuple[Callable[[], object], ...]) -> tuple[Fault, ...]:
