@@ -32,8 +32,8 @@ from jiyi.conversations import Conversation, RecordedTurn, read_conversations
 from memory.extraction.extractor import RuleExtractor
 from memory.extraction.rules.junk import is_junk
 from memory.extraction.trained_extractor import TrainedExtractor
+from memory.indexing.generations import OneSpace
 from memory.indexing.indexer import Indexer
-from memory.indexing.spaces import OneSpace
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.ports.language import Extractor

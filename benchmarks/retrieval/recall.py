@@ -36,8 +36,8 @@ from rich.table import Table
 from benchmarks.retrieval.corpora import Asked, Corpus, read_corpora
 from benchmarks.retrieval.reranking import KeptEncoder, NothingExtractor
 from jiyi.conversations import read_conversations
+from memory.indexing.generations import OneSpace
 from memory.indexing.indexer import Indexer
-from memory.indexing.spaces import OneSpace
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.retrieval.fusion import CONVERSATION, ENTITY_MEMORY, FusionRecipe

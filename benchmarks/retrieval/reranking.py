@@ -20,8 +20,8 @@ import numpy as np
 from rich.progress import track
 
 from benchmarks.retrieval.corpora import Corpus, read_corpora
+from memory.indexing.generations import OneSpace
 from memory.indexing.indexer import Indexer
-from memory.indexing.spaces import OneSpace
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.ports.language import Encoder, Extractor, FloatMatrix, Priority, TextKind

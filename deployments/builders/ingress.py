@@ -11,7 +11,7 @@ from memory.chat.additions import MemoryAdditions
 from memory.chat.reader import MessageReader
 from memory.chat.turn import ChatTurn
 from memory.governance.accesses import AccessTally
-from memory.indexing.spaces import PerSpace
+from memory.indexing.generations import PerSpace
 from memory.ports.generations import VectorModel, VectorSpace
 from memory.ports.vectors import Collection
 from memory.retrieval.retriever import CountingRetriever

@@ -10,7 +10,7 @@ from memory.coreference.rewriting_resolver import RewritingResolver
 from memory.extraction.extractor import RuleExtractor
 from memory.extraction.trained_extractor import TrainedExtractor
 from memory.extraction.version import extraction_version
-from memory.indexing.spaces import PerSpace
+from memory.indexing.generations import PerSpace
 from memory.ports.generations import VectorModel, VectorSpace
 from memory.ports.language import Extractor, Reranker, Resolver
 from models.assets.weight_files import shipped_weight_file

@@ -3,10 +3,10 @@
 from functools import partial
 
 from memory.indexing.bulk import BulkIndexing
+from memory.indexing.generations import PerSpace
 from memory.indexing.indexer import Indexer
 from memory.indexing.maintenance import BackgroundMaintenance
 from memory.indexing.reembedding import Reembedding
-from memory.indexing.spaces import PerSpace
 from memory.indexing.verification import IndexVerifier
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner

@@ -4,7 +4,7 @@ import structlog
 from typing_extensions import override
 
 from memory.answering.answers import Answer, Answerer, AnswerRequest
-from memory.indexing.spaces import PerSpace
+from memory.indexing.generations import PerSpace
 from memory.ports.generations import VectorSpace
 from memory.ports.language import Resolver
 from memory.ports.services import Retriever

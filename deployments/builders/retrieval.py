@@ -2,7 +2,7 @@
 
 from memory.answering.answers import CosineBounds
 from memory.answering.extractive import ExtractiveAnswerer
-from memory.indexing.spaces import PerSpace
+from memory.indexing.generations import PerSpace
 from memory.language.keywords import KeywordAnalyzer
 from memory.ports.generations import VectorModel, VectorSpace
 from memory.ports.services import Retriever

@@ -8,8 +8,7 @@ from urllib.parse import unquote
 
 import structlog
 
-from memory.indexing.reembedding_state import generations_of, latest_run
-from memory.indexing.spaces import RecordedSpaces
+from memory.indexing.generations import RecordedSpaces, generations_of, latest_run
 from memory.ports.generations import VectorModel, VectorSpace
 from memory.ports.record import SystemOfRecord
 from memory.ports.vectors import Collection

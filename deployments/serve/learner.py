@@ -32,14 +32,14 @@ class LearnerDeployment(Reporting):
     """The learning loop; its work list is in the system of record, so a crash loses nothing."""
 
     def __init__(self, *, parts: Callable[[], LearnerParts]) -> None:
-        made = parts()
-        self._worker = made.worker
-        self._maintenance = made.maintenance
-        self._reembedding = made.reembedding
+        learner_parts = parts()
+        self._worker = learner_parts.worker
+        self._maintenance = learner_parts.maintenance
+        self._reembedding = learner_parts.reembedding
         self._reembedding.begin()
-        self._bulk_indexing = made.bulk_indexing
+        self._bulk_indexing = learner_parts.bulk_indexing
         self._bulk_indexing.begin()
-        self._reviews = made.reviews
+        self._reviews = learner_parts.reviews
         self._reviews.begin()
         self._running = asyncio.get_running_loop().create_task(self._worker.run())
 

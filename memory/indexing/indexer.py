@@ -16,6 +16,7 @@ from ..ports.record import OutboxEntry, SystemOfRecord
 from ..ports.vectors import Collection, FloatVector
 from ..typed_memories.rechecking import ConflictRecheck
 from ..values.errors import StoreUnavailable
+from .generations import PerSpace
 from .projection import Projection, has_same_vector
 from .record_pages import (
     COUNTED_AS,
@@ -26,7 +27,6 @@ from .record_pages import (
     projected_pages,
     waiting_ids,
 )
-from .spaces import PerSpace
 
 INDEX_BATCH = 64
 _log = structlog.get_logger(__name__)

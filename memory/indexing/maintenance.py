@@ -15,7 +15,7 @@ from ..ports.jobs import IndexMaintenance, IndexOperation, IndexRun, RunState
 from ..values.base import utc_now
 from ..values.errors import Conflict, JiyiError
 from ..values.ids import new_id
-from .spaces import PerSpace
+from .generations import PerSpace
 from .verification import IndexVerifier
 
 LOCK = "index-maintenance"

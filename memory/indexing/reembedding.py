@@ -24,12 +24,10 @@ from ..ports.record import SystemOfRecord
 from ..values.base import utc_now
 from ..values.errors import Conflict, InvalidField, JiyiError, Overloaded, StoreUnavailable, Unavailable
 from .bulk_passes import bulk_pass
-from .indexer import Indexer
-from .maintenance import LOCK
-from .record_pages import count_items
-from .reembedding_state import (
+from .generations import (
     BEFORE_SWITCH,
     Phase,
+    RecordedSpaces,
     first_generation,
     generations_of,
     latest_run,
@@ -38,7 +36,9 @@ from .reembedding_state import (
     source_of,
     target_of,
 )
-from .spaces import RecordedSpaces
+from .indexer import Indexer
+from .maintenance import LOCK
+from .record_pages import count_items
 from .verification import check_generation
 
 _LOCK_TTL_S = 10.0
@@ -313,7 +313,7 @@ class Reembedding(ReembeddingService):
     async def _look_forever(self) -> None:
         while True:
             try:
-                await self._settle()
+                await self._make_recorded_model_live()
                 if not self._is_working and await self._broken_off():
                     self._task = asyncio.create_task(self.resume())
                     self._task.add_done_callback(_log_defect)
@@ -325,7 +325,7 @@ class Reembedding(ReembeddingService):
         run = await latest_run(self._record.runs)
         return run is not None and run.state is RunState.RUNNING
 
-    async def _settle(self) -> None:
+    async def _make_recorded_model_live(self) -> None:
         """Knows the last run, records the first generation where there is none, and points the names at what is live:
         a process may have been killed before it did, and index files may have been set aside.
         """

@@ -38,8 +38,8 @@ class LearnedTurn:
     @property
     def points_back(self) -> bool:
         """Whether a user asks for nothing but to remember what was said before it ("記住這個")."""
-        asked = self.extraction.remember if self.resource.role is Role.USER else ()
-        return bool(asked) and not any(intent.content for intent in asked)
+        intents = self.extraction.remember if self.resource.role is Role.USER else ()
+        return bool(intents) and not any(intent.content for intent in intents)
 
     @property
     def teaches_entities(self) -> bool:

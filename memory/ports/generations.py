@@ -1,4 +1,9 @@
-"""Generations: the vectors of everything by one model, and the roles that make, keep and change them (DESIGN §8)."""
+"""Generations of vectors, and the roles that make, keep and change them (DESIGN §8).
+
+A *vector model* names an encoder and the length of its vectors. A *generation* is the vectors of everything by one
+vector model; there are two of them while the model is changed. A *vector space* is a generation that can be used: its
+encoder together with its index.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence

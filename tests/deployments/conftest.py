@@ -22,10 +22,10 @@ from memory.extraction.extractor import RuleExtractor
 from memory.governance.accesses import AccessTally
 from memory.governance.review import ReviewRules
 from memory.governance.review_job import ReviewJob
+from memory.indexing.generations import PerSpace, RecordedSpaces
 from memory.indexing.indexer import Indexer
 from memory.indexing.maintenance import BackgroundMaintenance
 from memory.indexing.reembedding import Reembedding
-from memory.indexing.spaces import PerSpace, RecordedSpaces
 from memory.indexing.verification import IndexVerifier
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner

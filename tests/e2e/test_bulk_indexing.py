@@ -11,8 +11,8 @@ from deployments.builders.stores import open_record
 from deployments.config.settings import AppArgs, EmbedderArgs, ReembeddingArgs
 from memory.extraction.extractor import RuleExtractor
 from memory.indexing.bulk import BulkIndexing
+from memory.indexing.generations import OneSpace
 from memory.indexing.indexer import Indexer
-from memory.indexing.spaces import OneSpace
 from memory.indexing.verification import IndexVerifier
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from memory.extraction.extractor import RuleExtractor
+from memory.indexing.generations import OneSpace, PerSpace
 from memory.indexing.indexer import Indexer
-from memory.indexing.spaces import OneSpace, PerSpace
 from memory.indexing.verification import IndexVerifier
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner

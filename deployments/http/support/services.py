@@ -11,7 +11,7 @@ from memory.chat.additions import MemoryAdditions
 from memory.chat.entity_memory import EntityMemoryService
 from memory.chat.turn import ChatTurn
 from memory.entities.editor import EntityEditor
-from memory.indexing.spaces import PerSpace
+from memory.indexing.generations import PerSpace
 from memory.ports.coordination import RateLimiter
 from memory.ports.generations import ReembeddingService
 from memory.ports.jobs import IndexMaintenance, ReviewService

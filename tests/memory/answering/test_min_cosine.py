@@ -9,7 +9,7 @@ from typing_extensions import override
 from deployments.builders.live_model import LiveAnswerer
 from memory.answering.answers import Answerer, AnswerRequest, CosineBounds
 from memory.answering.extractive import ExtractiveAnswerer
-from memory.indexing.spaces import PerSpace
+from memory.indexing.generations import PerSpace
 from memory.language.keywords import KeywordAnalyzer
 from memory.ports.generations import VectorSpace, VectorSpaces
 from memory.values.errors import StoreUnavailable

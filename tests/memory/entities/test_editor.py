@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from memory.entities.editor import EntityEditor
 from memory.entities.undo import undo
 from memory.extraction.extractor import RuleExtractor
+from memory.indexing.generations import OneSpace
 from memory.indexing.indexer import Indexer
-from memory.indexing.spaces import OneSpace
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.values.entities import Entity, EntityRelation, EntityStatus

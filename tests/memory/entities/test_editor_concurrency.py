@@ -8,8 +8,8 @@ from pathlib import Path
 from memory.entities.editor import EntityEditor
 from memory.entities.undo import undo
 from memory.extraction.extractor import RuleExtractor
+from memory.indexing.generations import OneSpace
 from memory.indexing.indexer import Indexer
-from memory.indexing.spaces import OneSpace
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.values.entities import EntityStatus

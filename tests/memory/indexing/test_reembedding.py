@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 from deployments.builders.live_model import LiveRetriever
 from memory.extraction.extractor import RuleExtractor
+from memory.indexing.generations import PerSpace, Phase, RecordedSpaces, latest_run, phase_of, source_of
 from memory.indexing.indexer import Indexer
 from memory.indexing.reembedding import Reembedding
-from memory.indexing.reembedding_state import Phase, latest_run, phase_of, source_of
-from memory.indexing.spaces import PerSpace, RecordedSpaces
 from memory.indexing.verification import IndexVerifier
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner

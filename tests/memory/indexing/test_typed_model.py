@@ -7,10 +7,9 @@ from datetime import UTC, datetime
 import pytest
 
 from memory.extraction.extractor import RuleExtractor
+from memory.indexing.generations import RecordedSpaces, latest_run
 from memory.indexing.indexer import Indexer
 from memory.indexing.reembedding import Reembedding
-from memory.indexing.reembedding_state import latest_run
-from memory.indexing.spaces import RecordedSpaces
 from memory.indexing.verification import IndexVerifier
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner

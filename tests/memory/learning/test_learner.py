@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from memory.extraction.extractor import RuleExtractor
+from memory.indexing.generations import OneSpace
 from memory.indexing.indexer import Indexer
-from memory.indexing.spaces import OneSpace
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.ports.vectors import Collection

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from memory.governance.accesses import AccessTally
+from memory.indexing.generations import OneSpace, PerSpace
 from memory.indexing.indexer import Indexer
-from memory.indexing.spaces import OneSpace, PerSpace
 from memory.language.keywords import KeywordAnalyzer
 from memory.ports.generations import VectorSpace
 from memory.ports.language import Encoder, FloatMatrix, Priority, TextKind

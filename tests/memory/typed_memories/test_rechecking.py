@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from memory.extraction.extractor import RuleExtractor
+from memory.indexing.generations import OneSpace, PerSpace
 from memory.indexing.indexer import Indexer
-from memory.indexing.spaces import OneSpace, PerSpace
 from memory.learning.learner import Learner
 from memory.values.changes import ChangeKind
 from memory.values.errors import StoreUnavailable
