@@ -26,10 +26,10 @@ def extraction_version(weights: Path | None = None) -> str:
 
 @cache
 def _rules_digest() -> str:
-    """Of all files in the folders, whatever they are: a rule that changes cannot keep the old version by oversight."""
+    """Of all files in the folders but READMEs: a rule that changes cannot keep the old version by oversight."""
     root = Path(__file__).parents[1]
     files = sorted(path for folder in _READ_BY for path in (root / folder).rglob("*") if path.is_file())
-    files = [path for path in files if path.suffix != ".pyc"]
+    files = [path for path in files if path.suffix not in (".pyc", ".md")]
     return _digest(*files)
 
 
