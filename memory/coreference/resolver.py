@@ -64,8 +64,8 @@ class RuleResolver(Resolver):
         query = request.query
         references, gap = await asyncio.to_thread(_detect, query)
         turns = request.turns[-TURNS:]
-        said = [turn.content for turn in reversed(turns) if turn.role is Role.USER]
-        builder = AnalysisBuilder(query, said, spaces=writes_spaces([query, *(turn.content for turn in turns)]))
+        user_texts = [turn.content for turn in reversed(turns) if turn.role is Role.USER]
+        builder = AnalysisBuilder(query, user_texts, spaces=writes_spaces([query, *(turn.content for turn in turns)]))
         if not (request.turns or request.long_term or references) or not (references or gap):
             return builder.analysis(references)
         mentions = await self._mentions(request)

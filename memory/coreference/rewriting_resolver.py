@@ -51,19 +51,19 @@ class RewritingResolver(Resolver):
 
     async def _read(self, request: ResolutionRequest) -> Analysis:
         turns = _spoken(request.turns)
-        asked = RewriteRequest(
+        rewrite_request = RewriteRequest(
             query=request.query, turns=tuple(turn.content for turn in turns), names=_offered(request, turns)
         )
-        if not request.query.strip() or not (asked.turns or asked.names):
+        if not request.query.strip() or not (rewrite_request.turns or rewrite_request.names):
             return await self._rules.read(request)
-        analysis, rewrite = await asyncio.gather(self._rules.read(request), self._rewrite(asked))
+        analysis, rewrite = await asyncio.gather(self._rules.read(request), self._rewrite(rewrite_request))
         if rewrite is None:
             return replace(analysis, result=analysis.result.model_copy(update={"degraded": ("rewriter",)}))
         return Joiner(request, turns, analysis, floor=self._floor).join(rewrite)
 
-    async def _rewrite(self, asked: RewriteRequest) -> RewriteResult | None:
+    async def _rewrite(self, rewrite_request: RewriteRequest) -> RewriteResult | None:
         try:
-            [rewrite] = await self._rewriter.rewrite([asked])
+            [rewrite] = await self._rewriter.rewrite([rewrite_request])
         except (Overloaded, Unavailable) as error:
             _log.warning("resolution_degraded", component="rewriter", error=error.message)
             return None
@@ -77,10 +77,10 @@ def _spoken(turns: Sequence[Turn]) -> tuple[Turn, ...]:
 
 def _offered(request: ResolutionRequest, turns: Sequence[Turn]) -> tuple[str, ...]:
     """Names of long-term memory that the conversation does not hold already."""
-    said = [normalise(turn.content) for turn in turns]
+    contents = [normalise(turn.content) for turn in turns]
     names = [
         entity.entity_value
         for entity in request.long_term
-        if entity.is_current and not any(normalise(entity.entity_value) in content for content in said)
+        if entity.is_current and not any(normalise(entity.entity_value) in content for content in contents)
     ]
     return tuple(names[:_NAMES])

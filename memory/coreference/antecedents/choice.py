@@ -120,8 +120,8 @@ def antecedents(
         one_of_two = discourse.contrasted[0 if reference.kind is Kind.FORMER else 1 :][:1]
         pair = list(one_of_two) or _of_a_pair(reference.kind, session)
         return rank(reference, pair, last_referred=last_referred)
-    said = {candidate.key for candidate in session}
-    remembered = [candidate for candidate in discourse.long_term if candidate.key not in said]
+    session_keys = {candidate.key for candidate in session}
+    remembered = [candidate for candidate in discourse.long_term if candidate.key not in session_keys]
     if reference.across:
         return recalled(reference, session, discourse.long_term, last_referred=last_referred, lifts=lifts, now=now)
     ranked = _many(reference, rank(reference, session, last_referred=last_referred, lifts=lifts))

@@ -87,11 +87,11 @@ def _with_same_head(folded: str, thing: str) -> Span | None:
 
 
 def _with_same_head_in_chinese(folded: str, thing: str) -> Span | None:
-    said = cut(thing)
-    if len(said) < 2 or not _is_noun(said[-1]) or not all(map(_modifies, said)):
+    phrase = cut(thing)
+    if len(phrase) < 2 or not _is_noun(phrase[-1]) or not all(map(_modifies, phrase)):
         return None
     words = cut(folded)
-    heads = [at for at, word in enumerate(words) if word.text == said[-1].text]
+    heads = [at for at, word in enumerate(words) if word.text == phrase[-1].text]
     if len(heads) != 1:
         return None
     first = heads[0]

@@ -47,9 +47,9 @@ _ASKS_WHAT = re.compile(r"(?:是|做|叫|干)(?:谁|什么|啥)|\b(?:who|what)(?
 
 def _date(match: re.Match[str], *, user: bool) -> Span:
     """A year or a date: what 那時候 and "back then" may mean, and nothing else."""
-    said = match[0].removeprefix("in ")
+    date = match[0].removeprefix("in ")
     candidate = Candidate(
-        said, normalise(said), ReferenceSource.SESSION, person=False, user=user, named=False, time=True
+        date, normalise(date), ReferenceSource.SESSION, person=False, user=user, named=False, time=True
     )
     return match.start(), match.end(), candidate
 
@@ -234,8 +234,10 @@ class Discourse:
             for match in re.compile(edge + re.escape(name) + edge).finditer(folded, first, last):
                 start, end = match.span()
                 subject = heads(text, start, end)
-                told = told_type(text, end)
-                as_told = replace(known, subtype=told, person=is_person(told)) if told else known
+                told_subtype = told_type(text, end)
+                as_told = (
+                    replace(known, subtype=told_subtype, person=is_person(told_subtype)) if told_subtype else known
+                )
                 where = is_location(folded[max(0, start - _WINDOW) : start])
                 again = replace(as_told, distance=0, user=user, subject=subject, located=where, frequency=1)
                 spans.append((start, end, again))

@@ -34,20 +34,20 @@ class EntityLookup:
         """The known name that a span was cut out of (京 of 京都), or the span with a bracket that it lacks (活著》)."""
         if antecedent.turn is None:
             return antecedent
-        said = self._turns[antecedent.turn].content
+        content = self._turns[antecedent.turn].content
         spans = [
             (at, at + len(name))
             for name in self._written
             for at in range(max(0, antecedent.end - len(name)), antecedent.start + 1)
-            if said.startswith(name, at) and len(name) > antecedent.end - antecedent.start
+            if content.startswith(name, at) and len(name) > antecedent.end - antecedent.start
         ]
         start, end = max(spans, key=lambda span: span[1] - span[0], default=(antecedent.start, antecedent.end))
         for opening, closing in _BRACKETS:
-            if closing in said[start:end] and said.endswith(opening, 0, start):
+            if closing in content[start:end] and content.endswith(opening, 0, start):
                 start -= 1
-            elif opening in said[start:end] and said.startswith(closing, end):
+            elif opening in content[start:end] and content.startswith(closing, end):
                 end += 1
-        return antecedent.model_copy(update={"text": said[start:end], "start": start, "end": end})
+        return antecedent.model_copy(update={"text": content[start:end], "start": start, "end": end})
 
     def ids(self, antecedents: Sequence[Antecedent]) -> tuple[str, ...]:
         """Ids of the entities that the spans name or hold, each once; spans that name none are passed over."""

@@ -53,13 +53,13 @@ def question_target(text: str, reference: Reference) -> QuestionTarget | None:
     return QuestionTarget.TIME if asks_when(folded) else None
 
 
-def is_target(asked: QuestionTarget, candidate: Candidate) -> bool:
+def is_target(target: QuestionTarget, candidate: Candidate) -> bool:
     """Whether a thing is of the sort that a question asks for."""
-    if asked is QuestionTarget.PERSON:
+    if target is QuestionTarget.PERSON:
         return candidate.named and candidate.person is not False
     if candidate.person:
         return False
-    return candidate.located or (asked is QuestionTarget.PLACE and candidate.subtype is EntitySubtype.PLACE)
+    return candidate.located or (target is QuestionTarget.PLACE and candidate.subtype is EntitySubtype.PLACE)
 
 
 def without_target(text: str, reference: Reference, ranked: Sequence[Ranked]) -> list[Ranked]:
@@ -70,13 +70,13 @@ def without_target(text: str, reference: Reference, ranked: Sequence[Ranked]) ->
         reference: Its offsets are into `text`.
         ranked: Best first.
     """
-    asked = question_target(text, reference)
-    if asked is None:
+    target = question_target(text, reference)
+    if target is None:
         return list(ranked)
-    others = [option.candidate.distance for option in ranked if not is_target(asked, option.candidate)]
+    others = [option.candidate.distance for option in ranked if not is_target(target, option.candidate)]
     nearest = min(others, default=None)
     return [
         option
         for option in ranked
-        if nearest is None or nearest > option.candidate.distance or not is_target(asked, option.candidate)
+        if nearest is None or nearest > option.candidate.distance or not is_target(target, option.candidate)
     ]

@@ -40,8 +40,8 @@ def recalled(
         lifts: What corrections have taught, by candidate's key.
     """
     window = find_window(fold_lower(reference.text), now)
-    said = {candidate.key for candidate in session}
-    everything = [*session, *(candidate for candidate in long_term if candidate.key not in said)]
+    session_keys = {candidate.key for candidate in session}
+    everything = [*session, *(candidate for candidate in long_term if candidate.key not in session_keys)]
     if window is not None:
         then = [
             _at_that_time(candidate, window) for candidate in long_term if any(map(window.holds, candidate.moments))
@@ -67,8 +67,8 @@ def _by_topic(reference: Reference, ranked: list[Ranked]) -> list[Ranked]:
         return ranked
     weighed = []
     for option in ranked:
-        told = set().union(*(_analyzer().content_terms(text) for text in option.candidate.said))
-        weighed.append(replace(option, score=min(1.0, option.score + _TOPIC * len(terms & told) / len(terms))))
+        spoken_terms = set().union(*(_analyzer().content_terms(text) for text in option.candidate.said))
+        weighed.append(replace(option, score=min(1.0, option.score + _TOPIC * len(terms & spoken_terms) / len(terms))))
     return sorted(weighed, key=lambda option: -option.score)
 
 

@@ -35,13 +35,13 @@ def may_become(query: str, ranking: ReferenceRanking, meant: Candidate) -> bool:
 
     Of a name of no known type that is likely where the reference was taken for what has no name.
     """
-    asked = question_target(query, ranking.reference)
-    if asked is None or not ranking.ranked:
+    target = question_target(query, ranking.reference)
+    if target is None or not ranking.ranked:
         return True
     understood = ranking.ranked[0].candidate
     unknown = meant.named and meant.subtype is None and not understood.named
-    site = asked is QuestionTarget.PLACE and meant.is_site > 1
-    return is_target(asked, understood) or not (unknown or site or is_target(asked, meant))
+    site = target is QuestionTarget.PLACE and meant.is_site > 1
+    return is_target(target, understood) or not (unknown or site or is_target(target, meant))
 
 
 def candidate_of(text: str, mention: Mention | None) -> Candidate:

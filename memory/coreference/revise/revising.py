@@ -66,46 +66,50 @@ async def _revise(
     request: ResolutionRequest, choice: Choice, earlier: ResolutionRequest, *, analyse: Analyse, find: Find
 ) -> Analysis | None:
     """One earlier message as this one makes it clear."""
-    asked = await analyse(earlier)
-    if not choice.firm and not choice.denies and not asked.questions:
+    analysis = await analyse(earlier)
+    if not choice.firm and not choice.denies and not analysis.questions:
         return None
     if choice.all or choice.place is not None:
-        meant = _of_options(choice, request, asked)
+        meant = _of_options(choice, request, analysis)
         if meant is not None or not choice.denies:
-            return None if meant is None else _revised(request, asked, choice, meant)
-    said = asked.result.revision.query if asked.result.revision else asked.result.original_query
-    if choice.wrong and not names_nothing(choice.wrong) and not _holds(asked, said, choice.wrong):
+            return None if meant is None else _revised(request, analysis, choice, meant)
+    message = analysis.result.revision.query if analysis.result.revision else analysis.result.original_query
+    if choice.wrong and not names_nothing(choice.wrong) and not _holds(analysis, message, choice.wrong):
         return None
     if choice.firm or choice.denies:
-        stands = await asyncio.to_thread(counterpart, said, choice)
+        stands = await asyncio.to_thread(counterpart, message, choice)
         if stands is not None:
-            there = replace(asked, questions=(), rankings=(replaceable_span(said, stands.start, stands.end),))
+            there = replace(analysis, questions=(), rankings=(replaceable_span(message, stands.start, stands.end),))
             return _revised(request, there, choice, candidate_of(stands.text, None))
         if is_value(choice.text):
             return None
-    meant = _known(choice, request, asked)
+    meant = _known(choice, request, analysis)
     if meant is None and (choice.firm or (choice.denies and _was_said(choice, request))):
         meant = _new(choice, request.query, await find(request.query))
     if meant is None:
         return None
-    asked = replace(
-        asked,
-        rankings=tuple(ranking for ranking in asked.rankings if may_become(said, ranking, meant)),
+    analysis = replace(
+        analysis,
+        rankings=tuple(ranking for ranking in analysis.rankings if may_become(message, ranking, meant)),
     )
-    if choice.denies and not asked.questions and not any(suits(ranking.reference, meant) for ranking in asked.rankings):
-        places = places_for(choice, meant, said, await find(said), referring=bool(asked.references))
-        asked = replace(asked, rankings=places or asked.rankings)
-    return _revised(request, asked, choice, meant)
+    if (
+        choice.denies
+        and not analysis.questions
+        and not any(suits(ranking.reference, meant) for ranking in analysis.rankings)
+    ):
+        places = places_for(choice, meant, message, await find(message), referring=bool(analysis.references))
+        analysis = replace(analysis, rankings=places or analysis.rankings)
+    return _revised(request, analysis, choice, meant)
 
 
-def _holds(asked: Analysis, said: str, wrong: str) -> bool:
+def _holds(analysis: Analysis, message: str, wrong: str) -> bool:
     """Whether a message has said, or could have meant, what the user takes back."""
     key = normalise(wrong)
     texts = [
-        said,
-        *(option.candidate.text for ranking in asked.rankings for option in ranking.ranked),
+        message,
+        *(option.candidate.text for ranking in analysis.rankings for option in ranking.ranked),
     ]
-    texts += [substitution.resolution.resolved_text for substitution in asked.written]
+    texts += [substitution.resolution.resolved_text for substitution in analysis.written]
     return any(key in normalise(text) for text in texts)
 
 
@@ -132,26 +136,27 @@ def _earlier(request: ResolutionRequest) -> list[ResolutionRequest]:
     ]
 
 
-def _pool(asked: Analysis) -> list[Candidate]:
+def _pool(analysis: Analysis) -> list[Candidate]:
     """All that the earlier query could have meant: what a question offers first, then what was mentioned."""
-    open_spans = {(question.start, question.end) for question in asked.questions}
+    open_spans = {(question.start, question.end) for question in analysis.questions}
     rankings = sorted(
-        asked.rankings,
+        analysis.rankings,
         key=lambda ranking: (ranking.reference.start, ranking.reference.end) not in open_spans,
     )
     considered = [option.candidate for ranking in rankings for option in ranking.ranked]
-    return [*considered, *(candidate for candidate in asked.candidates if not candidate.members)]
+    return [*considered, *(candidate for candidate in analysis.candidates if not candidate.members)]
 
 
-def _of_options(choice: Choice, request: ResolutionRequest, asked: Analysis) -> Candidate | None:
+def _of_options(choice: Choice, request: ResolutionRequest, analysis: Analysis) -> Candidate | None:
     """The option of this number, or all of them together."""
-    options = _options(request, asked)
+    options = _options(request, analysis)
     if len(options) < _ENOUGH:
         return None
     if choice.all:
         keys = [candidate.key for candidate in options]
         joined = next(
-            (candidate for candidate in asked.candidates if [member.key for member in candidate.members] == keys), None
+            (candidate for candidate in analysis.candidates if [member.key for member in candidate.members] == keys),
+            None,
         )
         return joined or replace(
             options[0],
@@ -165,14 +170,14 @@ def _of_options(choice: Choice, request: ResolutionRequest, asked: Analysis) -> 
     return options[place] if place < len(options) else None
 
 
-def _options(request: ResolutionRequest, asked: Analysis) -> list[Candidate]:
+def _options(request: ResolutionRequest, analysis: Analysis) -> list[Candidate]:
     """What may be counted through: as the assistant's question names them, else as they were mentioned."""
-    by_key = {candidate.key: candidate for candidate in reversed(_pool(asked))}
-    if asked.questions:
-        offered = [normalise(alternative.text) for alternative in asked.questions[0].options]
+    by_key = {candidate.key: candidate for candidate in reversed(_pool(analysis))}
+    if analysis.questions:
+        offered = [normalise(alternative.text) for alternative in analysis.questions[0].options]
     else:
         ranked = next(
-            (ranking.ranked for ranking in asked.rankings if len(ranking.ranked) >= _ENOUGH),
+            (ranking.ranked for ranking in analysis.rankings if len(ranking.ranked) >= _ENOUGH),
             (),
         )
         offered = [
@@ -180,23 +185,25 @@ def _options(request: ResolutionRequest, asked: Analysis) -> list[Candidate]:
         ]
     options = [by_key[key] for key in offered if key in by_key]
     last = request.turns[-1]
-    said = normalise(last.content) if last.role is Role.ASSISTANT else ""
-    if sum(candidate.key in said for candidate in options) >= _ENOUGH:
+    reply = normalise(last.content) if last.role is Role.ASSISTANT else ""
+    if sum(candidate.key in reply for candidate in options) >= _ENOUGH:
         options = sorted(
-            (candidate for candidate in options if candidate.key in said),
-            key=lambda candidate: said.index(candidate.key),
+            (candidate for candidate in options if candidate.key in reply),
+            key=lambda candidate: reply.index(candidate.key),
         )
     return options
 
 
-def _known(choice: Choice, request: ResolutionRequest, asked: Analysis) -> Candidate | None:
+def _known(choice: Choice, request: ResolutionRequest, analysis: Analysis) -> Candidate | None:
     """The thing of this name, or the only one whose name it is a part of: 宏康 for 宏康 HCI."""
     key = normalise(choice.text)
-    offered = [normalise(alternative.text) for alternative in asked.questions[0].options] if asked.questions else []
+    offered = (
+        [normalise(alternative.text) for alternative in analysis.questions[0].options] if analysis.questions else []
+    )
     if not choice.firm and not choice.denies:
-        pool = [candidate for candidate in _pool(asked) if candidate.key in offered]
+        pool = [candidate for candidate in _pool(analysis) if candidate.key in offered]
     else:
-        pool = [*_pool(asked), *Discourse(request.long_term).long_term]
+        pool = [*_pool(analysis), *Discourse(request.long_term).long_term]
     for bare in (key, key.removeprefix("the ")):
         named = next((candidate for candidate in pool if candidate.key in (bare, f"the {bare}")), None)
         if named:
@@ -231,18 +238,20 @@ def _article(text: str) -> int:
     return len("the ") if text.lower().startswith("the ") else 0
 
 
-def _revised(request: ResolutionRequest, asked: Analysis, choice: Choice, meant: Candidate) -> Analysis | None:
+def _revised(request: ResolutionRequest, analysis: Analysis, choice: Choice, meant: Candidate) -> Analysis | None:
     """The earlier query with what was meant in place."""
-    target = _target(asked, choice, meant)
+    target = _target(analysis, choice, meant)
     if target is None:
         return None
-    query = asked.result.revision.query if asked.result.revision else asked.result.original_query
-    reference, understood = target.reference, _understood(target, asked, request)
+    query = analysis.result.revision.query if analysis.result.revision else analysis.result.original_query
+    reference, understood = target.reference, _understood(target, analysis, request)
     rejected = understood if understood and normalise(understood.text) != meant.key else None
     considered = [option for option in target.ranked if option.candidate.key != meant.key]
-    chosen = written(query, reference, [Ranked(meant, _SAID), *considered], spaces=asked.spaces, around=target.around)
+    chosen = written(
+        query, reference, [Ranked(meant, _SAID), *considered], spaces=analysis.spaces, around=target.around
+    )
     resolution = chosen.resolution.model_copy(update={"confidence": _SAID, "reason": _reason(request.query)})
-    kept = [other for other in asked.written if not _in_place_of(other, reference, chosen.edit)]
+    kept = [other for other in analysis.written if not _in_place_of(other, reference, chosen.edit)]
     ids = (found for substitution in (*kept, chosen) for found in substitution.entity_ids)
     result = CoreferenceResult(
         original_query=request.query,
@@ -250,9 +259,9 @@ def _revised(request: ResolutionRequest, asked: Analysis, choice: Choice, meant:
         confidence=_SAID,
         entities_found=tuple(dict.fromkeys(ids)),
         revision=Revision(query=query, resolution=resolution, rejected=rejected),
-        degraded=asked.result.degraded,
+        degraded=analysis.result.degraded,
     )
-    return replace(asked, result=result, written=(*kept, replace(chosen, resolution=resolution)), questions=())
+    return replace(analysis, result=result, written=(*kept, replace(chosen, resolution=resolution)), questions=())
 
 
 def _in_place_of(other: Substitution, reference: Reference, change: Edit) -> bool:
@@ -261,10 +270,10 @@ def _in_place_of(other: Substitution, reference: Reference, change: Edit) -> boo
     return same or (other.edit.start < change.end and change.start < other.edit.end)
 
 
-def _target(asked: Analysis, choice: Choice, meant: Candidate) -> ReferenceRanking | None:
+def _target(analysis: Analysis, choice: Choice, meant: Candidate) -> ReferenceRanking | None:
     """The reference that is corrected: the one that was asked about, else the last that this can stand for."""
-    spans = {(question.start, question.end) for question in asked.questions}
-    rankings = [ranking for ranking in asked.rankings if ranking.reference not in asked.bound]
+    spans = {(question.start, question.end) for question in analysis.questions}
+    rankings = [ranking for ranking in analysis.rankings if ranking.reference not in analysis.bound]
     for ranking in rankings:
         if (ranking.reference.start, ranking.reference.end) in spans:
             return ranking
@@ -278,13 +287,13 @@ def _target(asked: Analysis, choice: Choice, meant: Candidate) -> ReferenceRanki
     return None
 
 
-def _understood(target: ReferenceRanking, asked: Analysis, request: ResolutionRequest) -> Alternative | None:
+def _understood(target: ReferenceRanking, analysis: Analysis, request: ResolutionRequest) -> Alternative | None:
     """What the reference was taken for: by what the session remembers, else as it is read now."""
     text, span = target.reference.text, (target.reference.start, target.reference.end)
     here = next(
         (
             substitution.resolution
-            for substitution in asked.written
+            for substitution in analysis.written
             if (substitution.resolution.start, substitution.resolution.end) == span
         ),
         None,
@@ -306,5 +315,5 @@ def _understood(target: ReferenceRanking, asked: Analysis, request: ResolutionRe
 def _reason(message: str) -> str:
     if not has_han(message):
         return "the user said so"
-    said = "使用者指明的"
-    return said if is_traditional(message) else to_simplified(said)
+    text = "使用者指明的"
+    return text if is_traditional(message) else to_simplified(text)

@@ -73,15 +73,15 @@ class AnalysisBuilder:
 
     Args:
         query: As the user wrote it.
-        said: What the user said before, latest first.
+        user_texts: What the user said before, latest first.
         spaces: Whether the user sets Latin and Han apart.
     """
 
-    def __init__(self, query: str, said: Sequence[str], *, spaces: bool) -> None:
+    def __init__(self, query: str, user_texts: Sequence[str], *, spaces: bool) -> None:
         self.query = query
         self.position = 0
         self.bound: list[Reference] = []
-        self._texts = (query, *said)
+        self._texts = (query, *user_texts)
         self._spaces = spaces
         self._written: list[Substitution] = []
         self._unresolved: list[CoreferenceResolution] = []

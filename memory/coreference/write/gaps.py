@@ -89,8 +89,8 @@ class Gaps:
         return bool(_OF_A_PLACE.search(self._folded)) and not any(map(self._holds_place, _antecedents(replacement)))
 
     def _holds_place(self, text: str) -> bool:
-        said = normalise(text)
-        return any(place in said for place in self._places)
+        normalised = normalise(text)
+        return any(place in normalised for place in self._places)
 
     def _is_misplaced(self, replacement: Replacement) -> bool:
         """Whether it fills what can be no gap: 那是誰的, "the restaurant installed Redis", AI-Box 是誰在用, or a word.

@@ -218,13 +218,13 @@ class Joiner:
     def _is_target(self, reference: Reference, meant: Candidate) -> bool:
         """Whether the question asks for such a thing, and the rules know another that it may be about."""
         ranked = self._ranked(reference)
-        asked = question_target(self._query, reference)
-        return asked is not None and is_target(asked, meant) and bool(ranked) and ranked[0].candidate.key != meant.key
+        target = question_target(self._query, reference)
+        return target is not None and is_target(target, meant) and bool(ranked) and ranked[0].candidate.key != meant.key
 
     def _is_option(self, reference: Reference, meant: Candidate) -> bool:
         """Whether the rules would ask if this or another is meant."""
-        asked = next((question for question in self._analysis.questions if question.start == reference.start), None)
-        options = [_plain(option.text) for option in asked.options] if asked else []
+        question = next((question for question in self._analysis.questions if question.start == reference.start), None)
+        options = [_plain(option.text) for option in question.options] if question else []
         return len(options) > 1 and _plain(meant.text) in options
 
     def _has_peer(self, reference: Reference, meant: Candidate) -> bool:

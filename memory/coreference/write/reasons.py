@@ -57,8 +57,8 @@ def reason(query: str, ranked: Sequence[Ranked]) -> str:
     best = ranked[0].candidate
     if not has_han(query):
         return _english(best, ranked).replace("that fits mentioned", "mentioned")
-    said = _chinese(best, ranked)
-    return said if is_traditional(query) else to_simplified(said)
+    text = _chinese(best, ranked)
+    return text if is_traditional(query) else to_simplified(text)
 
 
 def copy_reason(query: str, turns_back: int | None, *, left_out: bool) -> str:
@@ -74,5 +74,5 @@ def copy_reason(query: str, turns_back: int | None, *, left_out: bool) -> str:
         where = "long-term memory" if turns_back is None else f"{back} turn{'s' * (back > 1)} ago"
         return f"{'left out; ' if left_out else ''}the rewriting model took it from {where}"
     where = "長期記憶" if turns_back is None else "上一輪" if back == 1 else f"{back} 輪前"
-    said = f"{'補上省略的部分，' if left_out else ''}改寫模型取自{where}"
-    return said if is_traditional(query) else to_simplified(said)
+    text = f"{'補上省略的部分，' if left_out else ''}改寫模型取自{where}"
+    return text if is_traditional(query) else to_simplified(text)
