@@ -14,7 +14,7 @@ from .builders.language import is_on, make_extractor, make_reranker, make_resolv
 from .builders.learner import make_learner
 from .builders.retrieval import make_retriever
 from .builders.scaling import TokenBacklogPolicy
-from .builders.spaces import settled, vector_model
+from .builders.spaces import vector_model, with_live_model
 from .builders.stores import local_redis, make_session_server, make_shards
 from .config.deployment_options import merge_options
 from .config.settings import AppArgs
@@ -26,8 +26,8 @@ from .serve.turn import ExtractorDeployment, RerankerDeployment, ResolverDeploym
 from .telemetry.logs import open_in_replica
 
 APP_NAME = "jiyi"
-_LIGHT: dict[str, Any] = {
-    # These wait for others: they need no core of their own, and keep their queues short.
+_DEFAULTS: dict[str, Any] = {
+    # Most deployments wait for others: they need no core of their own, and their queues are short.
     "ray_actor_options": {"num_cpus": 0},
     "max_ongoing_requests": 256,
     "health_check_period_s": 2,
@@ -35,10 +35,10 @@ _LIGHT: dict[str, Any] = {
     "graceful_shutdown_timeout_s": 20,
     "graceful_shutdown_wait_loop_s": 0.2,
 }
-_REPLACED_FIRST: dict[str, Any] = {"max_surge_percent": 100}
-"""For those that own nothing: an update starts the new replica before it ends the old, so nobody waits for it."""
+_SURGE: dict[str, Any] = {"max_surge_percent": 100}
+"""For deployments that own no store: an update starts the new replica before it ends the old one."""
 _INGRESS_DRAIN_S = 45
-"""A bulk request may take that long; less than the supervisor waits when the service ends."""
+"""Seconds that a bulk request may still take; less than the supervisor waits when the service ends."""
 _SCALING = {"metrics_interval_s": 1, "look_back_period_s": 5, "upscale_delay_s": 2}
 
 
@@ -49,7 +49,7 @@ def build_app(args: AppArgs) -> Application:
         ModelUnavailable: The model is unknown.
     """
     args.data_home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    args = settled(args)
+    args = with_live_model(args)
     shared: dict[str, Any] = {"model": vector_model(args, args.model)}
     embedder = _embedder(args)
     parts: dict[str, Any] = {}
@@ -73,7 +73,7 @@ def build_app(args: AppArgs) -> Application:
     parts["retriever"] = _bind(
         args,
         RetrieverDeployment,
-        _REPLACED_FIRST,
+        _SURGE,
         retriever=partial(make_retriever, args, embedder=embedder, **indexed, **reranking),
     )
     parts["learner"] = _bind(
@@ -86,7 +86,7 @@ def build_app(args: AppArgs) -> Application:
     app: Application = _bind(
         args,
         serve.ingress()(Ingress),
-        _REPLACED_FIRST
+        _SURGE
         | {
             "num_replicas": args.ingress_replicas,
             "max_ongoing_requests": 1024,
@@ -100,15 +100,13 @@ def build_app(args: AppArgs) -> Application:
 def _bind(
     args: AppArgs, kind: Callable[..., Any], options: dict[str, Any] | None = None, **engine: Callable[[], Any]
 ) -> Any:
-    """A deployment of one replica that waits for others more than it works, unless the options say otherwise.
-
-    The setting `deployments` goes before both.
+    """Binds one deployment. Its options are the defaults, then `options`, then the setting `deployments`.
 
     Returns:
         An `Application`; where it is given to another deployment, Serve puts a handle in its place.
     """
     name = kind.__name__.removesuffix("Deployment")
-    merged = merge_options(_LIGHT | (options or {}), args.deployments.get(name, {}))
+    merged = merge_options(_DEFAULTS | (options or {}), args.deployments.get(name, {}))
     decorate: Any = serve.deployment(name=name, **merged)
     process = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
     return decorate(kind).bind(
@@ -117,20 +115,20 @@ def _bind(
 
 
 def _computing(args: AppArgs, model: str) -> dict[str, Any]:
-    """Options of a deployment in which a trained model computes, where it does.
+    """Options of a deployment that runs a trained model, where the model is on.
 
-    It asks for no core: what it computes is a fraction of a turn, on cores that the Embedder does not use meanwhile.
+    It asks for no core: its model computes for a fraction of a turn, while the Embedder leaves its cores idle.
     """
     if not is_on(args, model):
-        return _REPLACED_FIRST
-    on_gpu = {"num_cpus": 0, "num_gpus": args.models.gpus if args.models.device == "cuda" else 0}
-    # On a GPU there may be no room for another share.
-    surge = {} if on_gpu["num_gpus"] else _REPLACED_FIRST
-    return surge | {"num_replicas": args.models.replicas, "ray_actor_options": on_gpu}
+        return _SURGE
+    resources = {"num_cpus": 0, "num_gpus": args.models.gpus if args.models.device == "cuda" else 0}
+    # A GPU may have no room for one more share.
+    surge = {} if resources["num_gpus"] else _SURGE
+    return surge | {"num_replicas": args.models.replicas, "ray_actor_options": resources}
 
 
 def _embedder(args: AppArgs) -> Any:
-    """The embedding path: it has cores of its own and scales by itself, on tokens waiting."""
+    """The Embedder has cores of its own and scales by itself, on tokens waiting."""
     placement = place_embedder(args.embedder, cluster_machines())
     settings = args.embedder.model_copy(update={"threads": placement.threads})
     policy = {

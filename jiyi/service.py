@@ -106,11 +106,11 @@ def processes(settings: "AppArgs", endpoint: "Endpoint") -> list[ProcessMemory]:
 
 def prepare(settings: "AppArgs", model: str | None = None) -> None:
     """Downloads and prepares a model's weights, by default those that the service starts with; shows a progress bar."""
-    from deployments.builders.spaces import settled
+    from deployments.builders.spaces import with_live_model
     from models.assets.prepare import prepare_model
 
     _configure_logs(settings)
-    for name in [model] if model else filter(None, (settled(settings).model, settings.aam.model)):
+    for name in [model] if model else filter(None, (with_live_model(settings).model, settings.aam.model)):
         prepare_model(name, settings.model_cache)
 
 

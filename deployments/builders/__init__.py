@@ -1,1 +1,1 @@
-"""What each deployment runs, built from the settings."""
+"""What the replicas of each deployment run, built from the settings."""

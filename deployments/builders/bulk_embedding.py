@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import structlog
+from typing_extensions import override
 
 from memory.indexing.record_pages import Page, Position, walk_selected
 from memory.ports.generations import BulkEmbedder, EmbeddedItem, Selection, VectorModel
@@ -23,7 +24,7 @@ _log = structlog.get_logger(__name__)
 _PROCESS = "reembedding"
 """What log files call the reader and the actors."""
 _BLOCK_BYTES = 64 * 1024
-"""Some hundred texts: so much is computed twice at most when an actor dies, and waits in the object store."""
+"""Some hundred texts: at most so many are computed twice when an actor dies, or wait in the object store."""
 Batch = dict[str, Any]
 """Columns of a Ray Data batch. Texts and ids travel as bytes: Arrow's strings cannot hold a lone surrogate."""
 
@@ -31,8 +32,8 @@ Batch = dict[str, Any]
 class RayEmbedder(BulkEmbedder):
     """One pass of Ray Data: record → texts → pool of encoders → vectors, in order and streaming.
 
-    An actor that dies is started again and its texts are given to it once more. A reader that dies ends the pass, since
-    what it would read the second time need not be in the same places; whoever asked goes on from where they are.
+    An actor that dies is restarted and given its texts again. A reader that dies ends the pass, since a second reading
+    need not find the items in the same places; the caller continues after the last item that it got.
 
     Args:
         args: The settings of the service.
@@ -41,10 +42,10 @@ class RayEmbedder(BulkEmbedder):
     def __init__(self, args: AppArgs) -> None:
         self._args = args
 
+    @override
     async def embed(
         self, model: VectorModel, selection: Selection, *, after: str | None
     ) -> AsyncGenerator[Sequence[EmbeddedItem], None]:
-        """See `BulkEmbedder.embed`."""
         thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="reembedding")
         loop = asyncio.get_running_loop()
         batches: Iterator[Batch] = await loop.run_in_executor(thread, _batches, self._args, model, selection, after)
@@ -57,7 +58,7 @@ class RayEmbedder(BulkEmbedder):
 
 
 class EmbedActor:
-    """One encoder of the pool, the same as the Embedder's; it gives way to whatever serves people.
+    """One encoder of the pool, the same as the Embedder's, with a lower priority for the CPU.
 
     Args:
         args: The settings of the service.
@@ -69,21 +70,23 @@ class EmbedActor:
         settings = args.reembedding
         os.nice(settings.niceness)
         threads = settings.threads or max(1, (os.cpu_count() or 1) // 2)
-        device = args.embedder.device if settings.gpus else "cpu"  # Ray hides all GPUs from who has no share of one
+        device = (
+            args.embedder.device if settings.gpus else "cpu"
+        )  # Ray hides all GPUs from an actor without a share of one
         update = {"device": device, "threads": threads, "max_waiting_tokens": None}
         embedder = args.embedder.model_copy(update=update)
         self._encoder = make_encoder(args.model_copy(update={"model": model_id, "embedder": embedder}))
         self._runner = asyncio.Runner()
 
     def __call__(self, batch: Batch) -> Batch:
-        """Puts vectors, shape (texts, dimension), in the place of texts."""
+        """Replaces texts by vectors, shape (texts, dimension)."""
         texts = [text.decode("utf-8", "surrogatepass") for text in batch["text"]]
         vectors = self._runner.run(self._encoder.encode(texts, kind=TextKind.PASSAGE, priority=Priority.BATCH))
         return {"place": batch["place"], "fingerprint": batch["fingerprint"], "vector": vectors}
 
 
 def read_texts(begin: Batch, args: AppArgs, model_id: str, selection: Selection) -> Iterator[Batch]:
-    """Reads what is selected of the record behind a cursor, page by page, in a process of its own."""
+    """Reads the selected items of the record after a cursor, page by page, in a process of its own."""
     configure_logs(args.log_folder, _PROCESS, args.log_level)
     [cursor] = begin["cursor"]
     with asyncio.Runner() as runner:
@@ -111,7 +114,7 @@ def _columns(page: Page, model_id: str) -> Batch:
 
 
 def _batches(args: AppArgs, model: VectorModel, selection: Selection, after: str | None) -> Iterator[Batch]:
-    """The pass as an iterator; nothing runs before its first batch is asked for."""
+    """The pass as an iterator; nothing runs before its first batch is requested."""
     import ray.data
 
     context = ray.data.DataContext.get_current()
@@ -119,7 +122,7 @@ def _batches(args: AppArgs, model: VectorModel, selection: Selection, after: str
     context.target_max_block_size = _BLOCK_BYTES
     context.execution_options.preserve_order = True  # the cursor is the last item written
     pool = ray.data.ActorPoolStrategy(size=args.reembedding.actors)
-    reader: Any = read_texts  # Ray's types know no further arguments
+    reader: Any = read_texts  # Ray's types have no further arguments
     texts = ray.data.from_items([{"cursor": after or ""}]).map_batches(
         reader,
         fn_args=(args, model.model_id, selection),
@@ -155,7 +158,7 @@ def _end(batches: Iterator[Batch]) -> None:
 
 
 def _cause(error: Exception) -> Exception:
-    """What went wrong in a worker: what was raised on purpose as it is, a worker that is gone as an outage."""
+    """What went wrong in a worker: an error of ours as it was raised, a worker that died as an outage."""
     from ray.exceptions import RayTaskError
 
     cause: BaseException | None = error
@@ -165,15 +168,21 @@ def _cause(error: Exception) -> Exception:
         cause = getattr(cause, "cause", None) or cause.__cause__
     if isinstance(error, RayTaskError):
         return error
-    return Unavailable(f"a worker that embeds is gone: {error}", component="reembedding")
+    return Unavailable(f"a worker of the embedding pool died: {error}", component="reembedding")
 
 
 def _items(batch: Batch) -> list[EmbeddedItem]:
     rows = zip(batch["place"], batch["fingerprint"], batch["vector"], strict=True)
     items = []
     for place, fingerprint, vector in rows:
-        at = Position.from_cursor(bytes(place).decode("ascii"))
+        position = Position.from_cursor(bytes(place).decode("ascii"))
         items.append(
-            EmbeddedItem(at.user_id, at.collection, at.item_id, bytes(fingerprint).decode("ascii"), np.asarray(vector))
+            EmbeddedItem(
+                position.user_id,
+                position.collection,
+                position.item_id,
+                bytes(fingerprint).decode("ascii"),
+                np.asarray(vector),
+            )
         )
     return items

@@ -22,14 +22,14 @@ from .spaces import WantedModels
 
 _log = structlog.get_logger(__name__)
 _MOST_THREADS = 8
-"""A batch of some thousand tokens keeps no more threads busy; on a larger machine further replicas use the others."""
+"""A batch of some thousand tokens keeps no more threads busy; on a larger machine more replicas use the others."""
 
 Resources = Mapping[str, float]
-"""What one machine of the cluster has, as Ray counts it: `CPU`, `GPU`."""
+"""Ray's resources of one machine of the cluster: `CPU`, `GPU`."""
 
 
 def resolve_device(device: str) -> str:
-    """What `auto` means on this machine."""
+    """`cpu` or `cuda`; `auto` depends on this machine."""
     if device != "auto":
         return device
     import torch
@@ -38,22 +38,22 @@ def resolve_device(device: str) -> str:
 
 
 def make_encoder(args: AppArgs) -> BatchedEncoder:
-    """What the Embedder deployment runs."""
+    """The encoder of one model with its batcher; the pool for bulk work runs it too."""
     settings = args.embedder
     device = resolve_device(settings.device)
     folder = prepare_model(args.model, args.model_cache)
     engine = open_engine(get_model(args.model), folder, device=device, threads=settings.threads or os.cpu_count())
-    usual = BatchLimits() if device == "cpu" else GPU_LIMITS
+    defaults = BatchLimits() if device == "cpu" else GPU_LIMITS
     limits = replace(
-        usual,
-        batch_tokens=settings.batch_tokens or usual.batch_tokens,
-        max_waiting_tokens=settings.max_waiting_tokens or usual.max_waiting_tokens,
+        defaults,
+        batch_tokens=settings.batch_tokens or defaults.batch_tokens,
+        max_waiting_tokens=settings.max_waiting_tokens or defaults.max_waiting_tokens,
     )
     return BatchedEncoder(engine, limits=limits)
 
 
 def make_encoders(args: AppArgs) -> Encoders:
-    """What the Embedder deployment runs: the live model, and those that the record says are needed beside it."""
+    """What the Embedder runs: the live model, and those that the record says are needed beside it."""
     return Encoders(
         get_model(args.model).id,
         make=lambda model_id: make_encoder(args.model_copy(update={"model": model_id})),
@@ -69,7 +69,8 @@ class Placement:
         threads: Torch threads of a replica; as many cores are asked for.
         gpus: Share of a GPU; 0 where it computes on the CPU.
         max_replicas: The upper bound of scaling.
-        surge: Whether there is always room for one more, so that an update may start the new before it ends the old.
+        surge: Whether there is always room for one more, so that an update may start the new replica before it ends
+            the old one.
     """
 
     threads: int
@@ -79,11 +80,11 @@ class Placement:
 
 
 def place_embedder(settings: EmbedderArgs, machines: Sequence[Resources]) -> Placement:
-    """Fits the Embedder to the machines; what the settings say stands, and is warned about where it does not fit.
+    """Fits the Embedder to the machines; what the settings give is kept, with a warning where it does not fit.
 
     Args:
         settings: The Embedder's settings.
-        machines: All machines of the cluster as it is now.
+        machines: All machines of the cluster.
     """
     cores = int(max(machine.get("CPU", 0) for machine in machines))
     threads = settings.threads or max(1, min(cores, _MOST_THREADS))
@@ -100,7 +101,7 @@ def place_embedder(settings: EmbedderArgs, machines: Sequence[Resources]) -> Pla
             fitting=fitting,
             threads=threads,
             gpus=gpus,
-            advice="replicas beyond `fitting` wait until the cluster grows: lower embedder.max_replicas or .threads",
+            advice="Replicas beyond `fitting` wait until the cluster grows: lower embedder.max_replicas or .threads",
         )
     return Placement(threads, gpus, max_replicas, surge=fitting > max_replicas)
 

@@ -1,4 +1,4 @@
-"""Opens what the ingress serves: the domain's use cases over stores of its own and handles to the rest of the graph."""
+"""What the ingress serves: the domain's use cases over stores of its own and handles to the other deployments."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -52,12 +52,12 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
         args: The settings.
         parts: The deployments behind the ingress by component name; `vectors` and `session_server` only where the
             index and the sessions are kept by the service itself.
-        model: The one that is live where nothing is recorded.
+        model: The live one where nothing is recorded.
     """
     remotes = {
         name: Remote(handle, component=name, deadline_s=getattr(args.deadlines, name, _PROBE_DEADLINE_S))
         for name, handle in parts.items()
-        if name != "vectors"  # the index is asked through its own `Remote`, as a store
+        if name != "vectors"  # the vector index has a `Remote` of its own, as a store
     }
     metrics = ServiceMetrics()
     record = open_log(args)

@@ -44,8 +44,8 @@ def make_resolver(
 ) -> LanguageParts[Resolver]:
     """What the Resolver deployment runs: rules, and the rewriter where it is on.
 
-    Its extractor is its own and without a tagger: turns of a session carry what the Extractor found in them, and rules
-    read the rest (the query, turns that a caller gave) without another hop.
+    It has an extractor of its own, without a tagger: turns of a session carry what the Extractor found in them, and the
+    rules read the rest (the query, turns that a caller gave) without another call.
     """
     record = open_record(args, durable=False)
     spaces = open_spaces(
@@ -76,7 +76,7 @@ def make_reranker(args: AppArgs) -> LanguageParts[Reranker]:
 
 
 def open_tagger(args: AppArgs) -> BatchedTagger | None:
-    """The tagger with its weights read; None where it is off or has none."""
+    """The tagger with its weights loaded; None where it is off or has none."""
     if not is_on(args, "tagger"):
         return None
     return BatchedTagger(TrainedTagger(*_files(args, "tagger"), **_device(args)), limits=_limits(args))
@@ -88,14 +88,14 @@ def running_extraction_version(args: AppArgs) -> str:
 
 
 def open_rewriter(args: AppArgs) -> BatchedRewriter | None:
-    """The rewriter with its weights read; None where it is off or has none."""
+    """The rewriter with its weights loaded; None where it is off or has none."""
     if not is_on(args, "rewriter"):
         return None
     return BatchedRewriter(TrainedRewriter(*_files(args, "rewriter"), **_device(args)), limits=_limits(args))
 
 
 def open_reranker(args: AppArgs) -> BatchedReranker[Any]:
-    """The reranker with its weights read; only where one is on."""
+    """The reranker with its weights loaded; only where one is on."""
     if args.models.reranker == "builtin":
         scorer: PairScorer[Any] = LateInteraction(*_files(args, "reranker"), **_device(args))
     else:
@@ -104,7 +104,7 @@ def open_reranker(args: AppArgs) -> BatchedReranker[Any]:
 
 
 def is_on(args: AppArgs, name: str) -> bool:
-    """Whether a model is on, and has weights where that is left to the weights.
+    """Whether a model is on; `auto` is on where there are weights.
 
     Args:
         args: The settings.

@@ -1,4 +1,4 @@
-"""Which model's vectors the service searches and writes, from the settings and the record (DESIGN §8)."""
+"""Which models' vectors the service searches and writes, from the settings and the record (DESIGN §8)."""
 
 import asyncio
 import json
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from storage.qdrant.generations import QdrantGenerations
 
 _log = structlog.get_logger(__name__)
-_TYPED = "-typed"
-"""Ends the name of the vectors of typed memories: they are no generation, and none that is dropped takes them along."""
+_TYPED_SUFFIX = "-typed"
+"""Suffix of the vectors of typed memories: dropping the vectors of a model leaves them."""
 
 
 def vector_model(args: AppArgs, model_id: str) -> VectorModel:
-    """A model by the name of its vectors; its dimension from the catalogue, else from the weights' own configuration.
+    """The name and dimension of a model's vectors; from the catalogue, else from the configuration of its weights.
 
     Raises:
         ModelUnavailable: The model is unknown, or its weights are needed and missing.
@@ -45,10 +45,10 @@ def vector_model(args: AppArgs, model_id: str) -> VectorModel:
     return VectorModel(model_id=entry.id, dimension=dimension)
 
 
-def settled(args: AppArgs) -> AppArgs:
-    """The settings with the model that is live; what `jiyi reembed` recorded goes before `model:`. Blocks.
+def with_live_model(args: AppArgs) -> AppArgs:
+    """The settings with the live model: the one that `jiyi reembed` recorded, else the setting `model`. Blocks.
 
-    An index from before there were such records says it by its alias.
+    For an index that is older than these records its alias names the model.
     """
     live = asyncio.run(_recorded_model(args))
     if live is None and args.stores == "embedded":
@@ -61,7 +61,7 @@ def settled(args: AppArgs) -> AppArgs:
 
 
 class WantedModels:
-    """Tells the Embedder which models to hold; opens the record at the first question, so that it can do without."""
+    """Tells the Embedder which models to hold; opens the record at the first call: the Embedder starts without it."""
 
     def __init__(self, args: AppArgs) -> None:
         self._args = args
@@ -85,7 +85,7 @@ def open_generations(args: AppArgs, *, shard: Handle | None) -> "RemoteGeneratio
     """Where vectors are kept; `shard` is the deployment that owns the embedded ones."""
     if shard is not None:
         return RemoteGenerations(Remote(shard, component="vectors", deadline_s=args.deadlines.vectors))
-    from storage.qdrant.generations import QdrantGenerations  # here: the embedded stores need no client libraries
+    from storage.qdrant.generations import QdrantGenerations  # lazy: the embedded stores need no client libraries
 
     return QdrantGenerations(qdrant_settings(args))
 
@@ -99,41 +99,41 @@ def open_spaces(
     generations: "RemoteGenerations | QdrantGenerations",
     deadline_s: float,
 ) -> RecordedSpaces:
-    """The spaces as one process of the service follows them.
+    """The vector spaces, as the record names them at each moment.
 
     Args:
         args: The settings.
-        record: Says which are there.
-        model: What is live where nothing is recorded.
+        record: Names the models whose vectors are searched and written.
+        model: The live one where nothing is recorded.
         embedder: Encodes for all of them.
         generations: Keeps their vectors.
-        deadline_s: How long an encoding may take.
+        deadline_s: Seconds that an encoding may take.
     """
-    shared = RemoteEmbedder(Remote(embedder, component="embedder", deadline_s=deadline_s))
+    remote = RemoteEmbedder(Remote(embedder, component="embedder", deadline_s=deadline_s))
 
     def encoder_of(model: VectorModel) -> RemoteEncoder:
-        return RemoteEncoder(shared, model_id=model.model_id, dimension=model.dimension)
+        return RemoteEncoder(remote, model_id=model.model_id, dimension=model.dimension)
 
     own: dict[Collection, VectorSpace] = {}
     if args.aam.model is not None:
         typed = vector_model(args, args.aam.model)
-        name = f"{typed.model_id}{_TYPED}"
+        name = f"{typed.model_id}{_TYPED_SUFFIX}"
         own[Collection.TYPED_MEMORIES] = VectorSpace(
             encoder_of(typed), generations.index(typed.model_copy(update={"model_id": name}))
         )
 
-    def space(of: VectorModel) -> VectorSpace:
-        return VectorSpace(encoder_of(of), generations.index(of), own)
+    def open_space(model: VectorModel) -> VectorSpace:
+        return VectorSpace(encoder_of(model), generations.index(model), own)
 
-    return RecordedSpaces(runs=record.runs, configured=model, open_space=space)
+    return RecordedSpaces(runs=record.runs, configured=model, open_space=open_space)
 
 
 async def prepared_model(args: AppArgs, model_id: str) -> VectorModel:
-    """Gets a model's weights ready.
+    """Downloads and prepares a model's weights.
 
     Raises:
         InvalidField: There is no such model.
-        ModelUnavailable: Its weights cannot be had.
+        ModelUnavailable: Its weights cannot be downloaded or prepared.
     """
     try:
         entry = get_model(model_id)
@@ -146,7 +146,7 @@ async def prepared_model(args: AppArgs, model_id: str) -> VectorModel:
 async def _recorded_model(args: AppArgs) -> str | None:
     try:
         record = open_record(args, durable=False)
-    except StoreUnavailable as error:  # every part looks for itself once the record is back
+    except StoreUnavailable as error:  # every part asks the record itself once it is back
         _log.warning("live_model_unknown", error=error.message, settings=args.model)
         return None
     try:

@@ -1,4 +1,4 @@
-"""How the stores are, as `/health/detailed` and `/metrics` ask (DESIGN §7)."""
+"""The health of the stores, for `/health/detailed` and `/metrics` (DESIGN §7)."""
 
 import asyncio
 import math
@@ -14,7 +14,7 @@ from ..http.support.services import Probe
 from ..telemetry.replicas import Figures
 from .stores import ShortLived
 
-_REST = 20.0
+_PAUSE_FACTOR = 20.0
 _PING_S = 0.5
 
 
@@ -24,13 +24,13 @@ class _Store(Protocol):
 
 
 def store_probes(*, record: SystemOfRecord, index: _Store, short_lived: ShortLived) -> dict[str, Probe]:
-    """One probe a store; a store that something stands in for is `degraded`, not down."""
-    ping = Patiently(record.ping, wait_s=_PING_S)
-    counts_of = Seldom(record.backlog.counts)
+    """One probe a store; a store with a substitute is `degraded` while it is away, not down."""
+    ping = PatientPing(record.ping, wait_s=_PING_S)
+    counts_of = RateLimitedCounts(record.backlog.counts)
 
     async def of_record() -> Figures:
         try:
-            if "status" in record.figures():  # nobody may be writing, so nobody would notice that it is well again
+            if "status" in record.figures():  # without writes nothing else would notice that it is back
                 await ping()
             counts = await counts_of()
         except StoreUnavailable as error:
@@ -54,59 +54,59 @@ def store_probes(*, record: SystemOfRecord, index: _Store, short_lived: ShortLiv
     return probes
 
 
-class Patiently:
-    """Asks a store how it is and waits for a moment; one question at a time, which goes on when nobody waits for it.
+class PatientPing:
+    """Pings a store and waits for a moment; one ping at a time, which continues when nobody waits for it.
 
     Args:
-        ping: What is asked.
-        wait_s: For how long.
+        ping: Pings the store.
+        wait_s: Seconds to wait for it.
     """
 
     def __init__(self, ping: Callable[[], Coroutine[Any, Any, None]], *, wait_s: float) -> None:
         self._ping = ping
         self._wait_s = wait_s
-        self._asked: asyncio.Task[None] | None = None
+        self._running: asyncio.Task[None] | None = None
 
     async def __call__(self) -> None:
-        """Returns when the store has answered, or has not in this time.
+        """Returns when the store has answered, or after `wait_s`.
 
         Raises:
-            StoreUnavailable: It is not well.
+            StoreUnavailable: The ping failed.
         """
-        asked = self._asked = self._asked or asyncio.create_task(self._ping())
-        await asyncio.wait([asked], timeout=self._wait_s)
-        if asked.done():
-            self._asked = None
-            asked.result()
+        ping = self._running = self._running or asyncio.create_task(self._ping())
+        await asyncio.wait([ping], timeout=self._wait_s)
+        if ping.done():
+            self._running = None
+            ping.result()
 
 
-class Seldom:
-    """Asks again only when twenty times as long has passed as the last answer took: counting may read whole tables.
+class RateLimitedCounts:
+    """Counts again only when twenty times as long has passed as the last count took: it may read whole tables.
 
     Args:
-        ask: What is asked.
-        clock: Seconds that never go back.
+        count: Counts.
+        clock: A monotonic clock, in seconds.
     """
 
     def __init__(
-        self, ask: Callable[[], Awaitable[Mapping[str, int]]], *, clock: Callable[[], float] = time.monotonic
+        self, count: Callable[[], Awaitable[Mapping[str, int]]], *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._ask = ask
+        self._count = count
         self._clock = clock
-        self._answer: Mapping[str, int] = {}
+        self._counts: Mapping[str, int] = {}
         self._good_until = -math.inf
 
     async def __call__(self) -> Mapping[str, int]:
-        """The answer, or the last one."""
+        """New counts, or the last ones."""
         begin = self._clock()
         if begin >= self._good_until:
-            self._answer = await self._ask()
-            self._good_until = self._clock() + _REST * (self._clock() - begin)
-        return self._answer
+            self._counts = await self._count()
+            self._good_until = self._clock() + _PAUSE_FACTOR * (self._clock() - begin)
+        return self._counts
 
 
 def _degradable(store: _Store) -> Probe:
-    """The probe of a store that the service can do without for a while: `degraded` at worst, never down."""
+    """The probe of a store that the service can work without for a while: `degraded` at worst, never down."""
 
     async def ask() -> Figures:
         try:

@@ -1,4 +1,4 @@
-"""The stores as the settings choose them: the one place that knows the embedded kind and the servers (DESIGN §7)."""
+"""The stores that the settings choose: the only file that knows the embedded ones and the servers (DESIGN §7)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ from ..config.settings import AppArgs
 if TYPE_CHECKING:
     from storage.qdrant.vectors import QdrantSettings
 
-_USUAL_REDIS = "redis://127.0.0.1:6379/0"
+_DEFAULT_REDIS = "redis://127.0.0.1:6379/0"
 _REDIS_DEADLINE_S = 1.0
 _LIMITER_DEADLINE_S = 0.25
 
@@ -41,7 +41,7 @@ def record_path(args: AppArgs) -> Path:
 
 
 def journal_path(args: AppArgs) -> Path:
-    """Where turns are held while a system of record on a server is away."""
+    """Where turns wait while the server of the system of record is away."""
     return args.data_home / "journal.sqlite"
 
 
@@ -51,9 +51,9 @@ def vectors_path(args: AppArgs) -> Path:
 
 
 def open_record(args: AppArgs, *, durable: bool) -> SystemOfRecord:
-    """The system of record; `durable` for those that write to the raw log. Blocks, so call it while starting."""
+    """The system of record; `durable` for a process that writes to the raw log. Blocks: call it while starting."""
     if args.stores == "servers":
-        from storage.arango.engine.client import ArangoSettings  # here: the embedded stores need no client libraries
+        from storage.arango.engine.client import ArangoSettings  # lazy: the embedded stores need no client libraries
         from storage.arango.record import ArangoRecord
 
         settings = ArangoSettings(**args.arango.model_dump(), durable=durable)
@@ -62,7 +62,7 @@ def open_record(args: AppArgs, *, durable: bool) -> SystemOfRecord:
 
 
 def open_log(args: AppArgs) -> SystemOfRecord:
-    """The system of record for whoever acknowledges turns: where it is a server, a journal stands in for it.
+    """The system of record for the process that acknowledges turns; while a server is away, a journal takes them.
 
     Call it on the event loop that will use it.
     """
@@ -75,8 +75,8 @@ def open_log(args: AppArgs) -> SystemOfRecord:
 
 
 def qdrant_settings(args: AppArgs) -> "QdrantSettings":
-    """How the Qdrant server is used."""
-    from storage.qdrant.vectors import QdrantSettings  # here: the embedded stores need no client libraries
+    """Connection and options of the Qdrant server."""
+    from storage.qdrant.vectors import QdrantSettings  # lazy: the embedded stores need no client libraries
 
     return QdrantSettings(
         url=args.qdrant.url,
@@ -116,14 +116,14 @@ def local_redis(args: AppArgs) -> LocalRedisServer | None:
 
 
 def open_redis(args: AppArgs) -> RedisClient:
-    """The connections of one process to the Redis-protocol server."""
+    """The connections of this process to the Redis-protocol server."""
     local = local_redis(args)
-    url = local.url if local else args.redis_url or _USUAL_REDIS
+    url = local.url if local else args.redis_url or _DEFAULT_REDIS
     return RedisClient(url, timeout_s=_REDIS_DEADLINE_S)
 
 
 def open_locks(args: AppArgs) -> Locks:
-    """What may be done by one process at a time."""
+    """Locks between the processes of the service."""
     return RedisLocks(open_redis(args))
 
 
@@ -136,14 +136,14 @@ def make_session_server(args: AppArgs) -> LocalRedisServer:
 
 @dataclass(frozen=True)
 class ShortLived:
-    """What a process keeps in Redis: sessions, and limits where there are any; they go on without it."""
+    """What a process keeps in Redis: sessions, and rate limits where there are any; both work without it."""
 
     redis: RedisClient
     sessions: ResilientSessions
     limiter: ResilientRateLimiter | None
 
     async def close(self) -> None:
-        """Lets go of the connections."""
+        """Closes the connections."""
         await self.sessions.close()
         await self.redis.close()
 

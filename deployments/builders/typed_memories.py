@@ -21,7 +21,7 @@ from ..config.settings import AppArgs, ReviewArgs
 def make_typed_memory_manager(
     args: AppArgs, *, record: SystemOfRecord, space: VectorSpace, tally: AccessTally
 ) -> TypedMemoryManager:
-    """001's manager over the stores and the encoder of this process."""
+    """The manager of typed memories over the stores and the encoder of this process."""
     return TypedMemoryManager(
         record=record,
         encoder=space.encoder,
@@ -35,7 +35,7 @@ def make_typed_memory_manager(
 
 
 def make_recheck(args: AppArgs, *, record: SystemOfRecord, space: VectorSpace) -> ConflictRecheck:
-    """What looks for the conflicts of memories that were stored while index or encoder were away."""
+    """Finds the conflicts of memories that were stored while index or encoder were away."""
     return ConflictRecheck(
         record=record,
         encoder=space.encoder,
@@ -46,7 +46,7 @@ def make_recheck(args: AppArgs, *, record: SystemOfRecord, space: VectorSpace) -
 
 
 def conflict_bands(args: AppArgs, model_id: str) -> Bands:
-    """The bands that are calibrated for the model; 001's, from the settings, for a model without."""
+    """The calibrated bands of a model; for a model without, those of the settings (001 §3.3)."""
     return get_model(model_id).bands or FixedBand(lower=args.aam.conflict_lower, upper=args.aam.conflict_upper)
 
 
@@ -54,7 +54,7 @@ def make_review_job(args: AppArgs, *, record: SystemOfRecord, locks: Locks) -> R
     """The review on its schedule.
 
     Raises:
-        InvalidField: The schedule or its time zone is none.
+        InvalidField: The schedule or its time zone is not valid.
     """
     when = args.review.schedule
     schedule = None if when == NEVER else Schedule.parse(when, timezone=args.review.timezone)

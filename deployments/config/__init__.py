@@ -1,1 +1,1 @@
-"""All settings of the service."""
+"""The settings."""

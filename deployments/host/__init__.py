@@ -1,1 +1,1 @@
-"""The machine: cluster, ports, supervisor."""
+"""The service on one machine: supervisor, cluster, ports."""

@@ -1,8 +1,10 @@
-"""The Embedder deployment, spoken through its handle: short texts of several callers travel in one message."""
+"""The Embedder deployment behind its handle: short texts of several callers share a message."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+
+from typing_extensions import override
 
 from memory.ports.language import Encoder, FloatMatrix, Priority, TextKind
 from memory.values.errors import JiyiError
@@ -11,7 +13,7 @@ from .handles import Remote
 from .messages import SharedMessages
 
 _SHORT_CHARACTERS = 512
-"""Of all texts of a request; what is longer takes the models more time than a message of its own."""
+"""Of all texts of a request; encoding a longer one takes more time than a message of its own costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +26,11 @@ class EncodeRequest:
 
 
 Encoded = tuple[FloatMatrix, int]
-"""Vectors, shape (texts, dimension), and the number of tokens that were read."""
+"""Vectors, shape (texts, dimension), and their number of tokens."""
 
 
 class RemoteEmbedder:
-    """What all encoders of a process share."""
+    """The connection to the Embedder that all encoders of a process share."""
 
     def __init__(self, remote: Remote) -> None:
         self._remote = remote
@@ -40,9 +42,9 @@ class RemoteEmbedder:
         """Encodes texts in order.
 
         Raises:
-            InvalidField: More texts than the queue could ever hold.
-            Overloaded: Too much waits already.
-            ModelUnavailable: The model cannot be had.
+            InvalidField: More texts than the queue can hold.
+            Overloaded: The queue is full.
+            ModelUnavailable: The model cannot be loaded.
             Unavailable: No replica answered before the deadline.
         """
         if sum(map(len, request.texts)) <= _SHORT_CHARACTERS:
@@ -66,21 +68,21 @@ class RemoteEncoder(Encoder):
         self._dimension = dimension
 
     @property
+    @override
     def model_id(self) -> str:
-        """See `Encoder.model_id`."""
         return self._model_id
 
     @property
+    @override
     def dimension(self) -> int:
-        """See `Encoder.dimension`."""
         return self._dimension
 
+    @override
     async def encode(
         self, texts: Sequence[str], *, kind: TextKind, priority: Priority = Priority.INTERACTIVE
     ) -> FloatMatrix:
-        """See `Encoder.encode`."""
         return (await self.encode_counted(texts, kind=kind, priority=priority))[0]
 
     async def encode_counted(self, texts: Sequence[str], *, kind: TextKind, priority: Priority) -> Encoded:
-        """Like `encode`, with the number of tokens that were read."""
+        """`encode`, with the number of tokens."""
         return await self._embedder.embed(EncodeRequest(list(texts), kind, self._model_id), priority=priority)

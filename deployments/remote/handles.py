@@ -1,8 +1,7 @@
-"""The ports of the domain, spoken through Ray Serve handles.
+"""The ports of the domain over Ray Serve handles.
 
-What a replica raised on purpose arrives as it was raised. What the transport did (a replica died, none is there, it
-took too long) becomes `Unavailable`, after another try where a fresh replica may answer in time: every call here can
-be repeated without harm.
+An error of ours arrives as the replica raised it. A failure of the transport (a replica died, none runs, it took too
+long) becomes `Unavailable`, after retries while another replica may answer in time: every call here may be repeated.
 """
 
 import asyncio
@@ -26,7 +25,7 @@ from memory.values.resolutions import CoreferenceResult, ResolutionRequest
 
 T = TypeVar("T")
 Handle = DeploymentHandle[Any]
-"""A deployment as another one holds it."""
+"""A deployment, as another deployment is given it."""
 
 _log = structlog.get_logger(__name__)
 _RETRY_PAUSE_S = 0.1
@@ -38,8 +37,8 @@ class Remote:
 
     Args:
         handle: The deployment's handle.
-        component: What it is called in errors and in `/health/detailed`.
-        deadline_s: When to give up, retries included.
+        component: Its name in errors and in `/health/detailed`.
+        deadline_s: Seconds for a call, retries included.
     """
 
     def __init__(self, handle: Handle, *, component: str, deadline_s: float) -> None:
@@ -48,11 +47,11 @@ class Remote:
         self.deadline_s = deadline_s
 
     async def call(self, method: str, *args: Any, deadline_s: float | None = None) -> Any:
-        """Calls a method of some replica.
+        """Calls a method of one replica.
 
         Raises:
             JiyiError: What the replica raised.
-            Overloaded: Too many calls wait already.
+            Overloaded: Too many calls are waiting.
             Unavailable: No replica answered before the deadline.
         """
         return await self.within(self._until_answered(method, args), deadline_s=deadline_s)
@@ -67,10 +66,10 @@ class Remote:
         return await self.within(self._until_each_answered(method, args), deadline_s=deadline_s)
 
     async def within(self, answer: Awaitable[T], *, deadline_s: float | None = None) -> T:
-        """Waits for what the deployment is to give.
+        """Waits for an answer of the deployment, for as long as the deadline allows.
 
         Raises:
-            Unavailable: It was not there before the deadline.
+            Unavailable: There was none before the deadline.
         """
         seconds = self.deadline_s if deadline_s is None else deadline_s
         try:
@@ -90,9 +89,7 @@ class Remote:
                 response.cancel()
                 raise
             except BackPressureError as error:
-                raise Overloaded(
-                    f"{self.component} has too much to do", retry_after_s=error.retry_after_s or 1.0
-                ) from error
+                raise Overloaded(f"{self.component} is overloaded", retry_after_s=error.retry_after_s or 1.0) from error
             except RayTaskError as error:
                 raise _cause(error) from None
             except DeploymentUnavailableError as error:
@@ -116,7 +113,7 @@ class Remote:
 
 
 def _cause(error: BaseException) -> BaseException:
-    """What a replica raised on purpose, else the error as Ray gave it."""
+    """The error of ours that a replica raised, else the error as Ray gave it."""
     return error.cause if isinstance(error, RayTaskError) and isinstance(error.cause, JiyiError) else error
 
 
@@ -149,10 +146,10 @@ class RemoteReranker(Reranker):
     def __init__(self, remote: Remote) -> None:
         self._remote = remote
 
+    @override
     async def rerank(
         self, query: str, passages: Sequence[str], *, priority: Priority = Priority.INTERACTIVE
     ) -> list[float]:
-        """See `Reranker.rerank`."""
         scores: list[float] = await self._remote.call("rerank", query, list(passages), priority)
         return scores
 
@@ -163,8 +160,8 @@ class RemoteResolver(Resolver):
     def __init__(self, remote: Remote) -> None:
         self._remote = remote
 
+    @override
     async def resolve(self, request: ResolutionRequest) -> CoreferenceResult:
-        """See `Resolver.resolve`."""
         result: CoreferenceResult = await self._remote.call("resolve", request)
         return result
 
@@ -175,8 +172,8 @@ class RemoteRetriever(Retriever):
     def __init__(self, remote: Remote) -> None:
         self._remote = remote
 
+    @override
     async def search(self, request: SearchRequest) -> SearchResult:
-        """See `Retriever.search`."""
         result: SearchResult = await self._remote.call("search", request)
         return result
 
@@ -188,8 +185,9 @@ class RemoteLearning(LearningService):
         self._remote = remote
         self._notices: set[asyncio.Task[None]] = set()
 
+    @override
     def notify(self, *, user_id: str) -> None:
-        """See `LearningService.notify`; a notice that gets lost only means that the learner finds the work itself."""
+        # a notice that is lost delays learning only: the learner finds the work itself
         notice = asyncio.create_task(self._notify(user_id))
         self._notices.add(notice)
         notice.add_done_callback(self._notices.discard)
@@ -197,11 +195,11 @@ class RemoteLearning(LearningService):
     async def _notify(self, user_id: str) -> None:
         try:
             await self._remote.call("notify", user_id, deadline_s=5.0)
-        except Unavailable as error:  # it looks at the backlog by itself when it is back
+        except Unavailable as error:  # the learner reads the backlog itself when it is back
             _log.warning("learner_not_notified", error=error.message)
 
+    @override
     async def learn(self, *, user_id: str) -> LearnReport:
-        """See `LearningService.learn`."""
         report: LearnReport = await self._remote.call("learn", user_id)
         return report
 
@@ -212,13 +210,13 @@ class RemoteMaintenance(IndexMaintenance):
     def __init__(self, remote: Remote) -> None:
         self._remote = remote
 
+    @override
     async def start(self, operation: IndexOperation) -> IndexRun:
-        """See `IndexMaintenance.start`."""
         run: IndexRun = await self._remote.call("maintain_index", operation)
         return run
 
+    @override
     async def last_run(self) -> IndexRun | None:
-        """See `IndexMaintenance.last_run`."""
         run: IndexRun | None = await self._remote.call("index_run")
         return run
 
@@ -228,30 +226,30 @@ class RemoteReembedding(ReembeddingService):
 
     Args:
         remote: The Learner.
-        prepare_s: How long it may take until a run has begun: a model's weights may have to be fetched first.
+        prepare_s: Seconds until a run has begun: a model's weights may have to be downloaded first.
     """
 
     def __init__(self, remote: Remote, *, prepare_s: float = 900.0) -> None:
         self._remote = remote
         self._prepare_s = prepare_s
 
+    @override
     async def start(self, model_id: str) -> PipelineRun:
-        """See `ReembeddingService.start`."""
         run: PipelineRun = await self._remote.call("reembed", model_id, deadline_s=self._prepare_s)
         return run
 
+    @override
     async def rollback(self) -> PipelineRun:
-        """See `ReembeddingService.rollback`."""
         run: PipelineRun = await self._remote.call("roll_reembedding_back")
         return run
 
+    @override
     async def finish(self) -> PipelineRun:
-        """See `ReembeddingService.finish`."""
         run: PipelineRun = await self._remote.call("finish_reembedding")
         return run
 
+    @override
     async def last_run(self) -> PipelineRun | None:
-        """See `ReembeddingService.last_run`."""
         run: PipelineRun | None = await self._remote.call("reembedding_run")
         return run
 
@@ -262,12 +260,12 @@ class RemoteReviews(ReviewService):
     def __init__(self, remote: Remote) -> None:
         self._remote = remote
 
+    @override
     async def start(self, *, user_id: str | None = None, dry_run: bool = False) -> PipelineRun:
-        """See `ReviewService.start`."""
         run: PipelineRun = await self._remote.call("start_review", user_id, dry_run)
         return run
 
+    @override
     async def last_run(self) -> PipelineRun | None:
-        """See `ReviewService.last_run`."""
         run: PipelineRun | None = await self._remote.call("review_run")
         return run

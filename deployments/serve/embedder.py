@@ -21,7 +21,7 @@ class Embedder(Reporting):
         self._encoders.begin()
 
     async def embed(self, requests: Sequence[EncodeRequest], priority: Priority) -> list[Encoded | JiyiError]:
-        """Encodes what several callers ask for: for each in order its vectors, or why there are none."""
+        """Encodes the requests of several callers: for each, in order, its vectors or the error."""
         return await self._encoders.embed(requests, priority)
 
     @override

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import fields
+from typing import Any
 
 import structlog
 
@@ -18,16 +19,16 @@ _log = structlog.get_logger(__name__)
 _WATCH_S = 2.0
 _UNUSED_S = 30.0
 _LARGEST = frozenset({"tokens_per_s", "batch_tokens"})
-"""Figures that are not added up over the encoders."""
+"""Figures of which the largest counts; the others are added up over the encoders."""
 
 
 class Encoders:
-    """Loads a model at its first use, or when it is wanted; lets one go that is neither wanted nor used.
+    """Loads a model at its first use, or when it is wanted; unloads one that is neither wanted nor used.
 
     Args:
-        first: The model to begin with; it is there when this returns.
+        first: The model to start with; it is loaded by the constructor.
         make: Loads a model; blocks.
-        wanted: Which models are to be held, the live one first; None where there is only the first.
+        wanted: The models to hold, the live one first; None where there is only `first`.
     """
 
     def __init__(
@@ -45,7 +46,7 @@ class Encoders:
         self._watching: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
-        """Begins to look which models are wanted, in the background."""
+        """Starts to watch, in the background, which models are wanted."""
         if self._wanted is not None:
             self._watching = asyncio.get_running_loop().create_task(self._watch(self._wanted))
 
@@ -64,8 +65,10 @@ class Encoders:
         return self._encoders[model_id]
 
     async def embed(self, requests: Sequence[EncodeRequest], priority: Priority) -> list[Encoded | JiyiError]:
-        """Encodes what several callers ask for: for each in order its vectors, or why there are none."""
-        replies = await asyncio.gather(*(self._embed(each, priority) for each in requests), return_exceptions=True)
+        """Encodes the requests of several callers: for each, in order, its vectors or the error."""
+        replies = await asyncio.gather(
+            *(self._embed(request, priority) for request in requests), return_exceptions=True
+        )
         return [_expected(reply) for reply in replies]
 
     async def _embed(self, request: EncodeRequest, priority: Priority) -> Encoded:
@@ -74,14 +77,16 @@ class Encoders:
 
     def stats(self) -> BatcherStats:
         """Figures of all encoders together."""
-        each = [encoder.stats() for encoder in self._encoders.values()]
-        names = [field.name for field in fields(BatcherStats)]
-        return BatcherStats(
-            **{name: (max if name in _LARGEST else sum)(getattr(one, name) for one in each) for name in names}
-        )
+        all_stats = [encoder.stats() for encoder in self._encoders.values()]
+
+        def total(name: str) -> Any:
+            values = [getattr(stats, name) for stats in all_stats]
+            return max(values) if name in _LARGEST else sum(values)
+
+        return BatcherStats(**{field.name: total(field.name) for field in fields(BatcherStats)})
 
     def dtypes(self) -> str:
-        """In what the layers of each model compute, by name: `multilingual-e5-small bf16`."""
+        """The number format in which each model computes, by name: `multilingual-e5-small bf16`."""
         return ", ".join(f"{name} {encoder.dtype}" for name, encoder in sorted(self._encoders.items()))
 
     def check_health(self) -> None:
@@ -90,7 +95,7 @@ class Encoders:
             encoder.check_health()
 
     async def close(self) -> None:
-        """Finishes what is here and stops."""
+        """Finishes the current requests and stops."""
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.wait([self._watching])
@@ -108,17 +113,17 @@ class Encoders:
     async def _hold(self, wanted: Sequence[str]) -> None:
         for model_id in wanted:
             await self.of(model_id)
-        idle = [one for one in self._encoders if one not in wanted and self._idle_s(one) > _UNUSED_S]
-        for model_id in idle:
+        unused = [name for name in self._encoders if name not in wanted and self._idle_s(name) > _UNUSED_S]
+        for model_id in unused:
             await self._encoders.pop(model_id).close()
-            _log.info("encoder_let_go", model=model_id, held=sorted(self._encoders))
+            _log.info("encoder_unloaded", model=model_id, held=sorted(self._encoders))
 
     def _idle_s(self, model_id: str) -> float:
         return time.monotonic() - self._used_at[model_id]
 
 
 def _expected(reply: Encoded | BaseException) -> Encoded | JiyiError:
-    """A defect is no reply: it goes to everybody."""
+    """An error of ours is the reply to one request; any other is a defect and is raised to all callers."""
     if isinstance(reply, BaseException) and not isinstance(reply, JiyiError):
         raise reply
     return reply

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from deployments.builders.store_probes import Patiently, Seldom, store_probes
+from deployments.builders.store_probes import PatientPing, RateLimitedCounts, store_probes
 from memory.values.errors import StoreUnavailable
 from storage.inmemory.record import InMemoryRecord
 from storage.inmemory.sessions import InMemorySessions
@@ -79,7 +79,7 @@ async def test_a_ping_that_takes_long_goes_on_and_is_not_asked_twice() -> None:
         await answered.wait()
         raise AWAY
 
-    patiently = Patiently(ping, wait_s=0.01)
+    patiently = PatientPing(ping, wait_s=0.01)
     await patiently()
     await patiently()
     assert asked == 1
@@ -98,7 +98,7 @@ async def test_what_takes_long_to_count_is_counted_seldom() -> None:
         asked += 1
         return {"asked": asked}
 
-    counts = Seldom(ask, clock=lambda: now)
+    counts = RateLimitedCounts(ask, clock=lambda: now)
     assert await counts() == {"asked": 1}
     now = 10.4
     assert await counts() == {"asked": 1}

@@ -94,7 +94,7 @@ def test_the_example_in_serve_config_yaml_is_valid(tmp_path: Path) -> None:
     assert (read.host, read.port) == ("127.0.0.1", 8000)
     graph = bound(tmp_path, **(read.args | {"home": tmp_path}))
     assert graph["Resolver"].num_replicas == 2
-    assert graph["Embedder"].ray_actor_options["num_cpus"] == 4
+    assert graph["Embedder"].ray_actor_options["resources"] == {"fast_node": 1}
 
 
 @pytest.mark.parametrize(

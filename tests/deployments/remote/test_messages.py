@@ -45,9 +45,9 @@ async def _settle() -> None:
         await asyncio.sleep(0)
 
 
-async def test_requests_leave_at_once_while_few_messages_are_under_way() -> None:
+async def test_requests_leave_at_once_while_few_messages_are_in_flight() -> None:
     wire = Wire()
-    shared = SharedMessages(wire.send, under_way=2)
+    shared = SharedMessages(wire.send, in_flight=2)
     waiting = [asyncio.create_task(shared.ask(number)) for number in range(2)]
     await _settle()
     assert wire.carried == [[0], [1]]
@@ -59,7 +59,7 @@ async def test_requests_leave_at_once_while_few_messages_are_under_way() -> None
 
 async def test_what_comes_meanwhile_leaves_together_when_a_message_is_back() -> None:
     wire = Wire()
-    shared = SharedMessages(wire.send, under_way=1)
+    shared = SharedMessages(wire.send, in_flight=1)
     waiting = [asyncio.create_task(shared.ask(number)) for number in range(4)]
     await wire.let_through(0)
     assert wire.carried == [[0], [1, 2, 3]]
@@ -69,7 +69,7 @@ async def test_what_comes_meanwhile_leaves_together_when_a_message_is_back() -> 
 
 async def test_a_full_message_waits_for_none_to_come_back() -> None:
     wire = Wire()
-    shared = SharedMessages(wire.send, under_way=1, full=3)
+    shared = SharedMessages(wire.send, in_flight=1, full=3)
     waiting = [asyncio.create_task(shared.ask(number)) for number in range(5)]
     await _settle()
     assert wire.carried == [[0], [1, 2, 3]]
@@ -80,7 +80,7 @@ async def test_a_full_message_waits_for_none_to_come_back() -> None:
 
 async def test_a_request_that_is_refused_does_not_harm_those_beside_it() -> None:
     wire = Wire()
-    shared = SharedMessages(wire.send, under_way=1)
+    shared = SharedMessages(wire.send, in_flight=1)
     waiting = [asyncio.create_task(shared.ask(number)) for number in (0, 1, -1, 3)]
     await wire.let_through(0)
     await wire.let_through(1)
@@ -99,14 +99,14 @@ async def test_what_befalls_a_message_befalls_all_in_it_and_none_after_it() -> N
             raise Unavailable("away", component="part")
         return [*requests]
 
-    shared = SharedMessages(fail_once, under_way=1)
+    shared = SharedMessages(fail_once, in_flight=1)
     replies = await asyncio.gather(*(shared.ask(number) for number in range(3)), return_exceptions=True)
     assert [type(reply) for reply in replies] == [Unavailable, int, int]
 
 
 async def test_a_message_is_called_back_only_when_nobody_waits_for_it() -> None:
     wire = Wire()
-    shared = SharedMessages(wire.send, under_way=1)
+    shared = SharedMessages(wire.send, in_flight=1)
     waiting = [asyncio.create_task(shared.ask(number)) for number in range(3)]
     await wire.let_through(0)
     waiting[1].cancel()
@@ -126,7 +126,7 @@ async def _through(shared: SharedMessages[int, int], wire: Wire) -> int:
 
 async def test_who_leaves_before_the_message_does_is_not_waited_for() -> None:
     wire = Wire()
-    shared = SharedMessages(wire.send, under_way=1)
+    shared = SharedMessages(wire.send, in_flight=1)
     waiting = [asyncio.create_task(shared.ask(number)) for number in range(2)]
     await _settle()
     waiting[1].cancel()
@@ -137,7 +137,7 @@ async def test_who_leaves_before_the_message_does_is_not_waited_for() -> None:
 
 @given(st.lists(st.integers(0, 10**6), max_size=60), st.integers(1, 4), st.integers(1, 8), st.lists(st.integers(0, 3)))
 def test_everybody_gets_the_reply_to_his_own_request(
-    numbers: list[int], under_way: int, full: int, pauses: list[int]
+    numbers: list[int], in_flight: int, full: int, pauses: list[int]
 ) -> None:
     async def all_of_them() -> list[int]:
         messages: list[int] = []
@@ -148,7 +148,7 @@ def test_everybody_gets_the_reply_to_his_own_request(
                 await asyncio.sleep(0)
             return [2 * request for request in requests]
 
-        shared = SharedMessages(send, under_way=under_way, full=full)
+        shared = SharedMessages(send, in_flight=in_flight, full=full)
         replies = await asyncio.gather(*(shared.ask(number) for number in numbers))
         assert sum(messages) == len(numbers)
         assert max(messages, default=0) <= full
