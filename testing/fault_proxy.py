@@ -139,14 +139,14 @@ class FaultProxy:
         try:
             replies, upstream = await self._connect()
             self._open.add(upstream)
-            there = asyncio.create_task(self._forward(reader, upstream, writer, replies=False))
-            back = asyncio.create_task(self._forward(replies, writer, writer, replies=True))
+            upload = asyncio.create_task(self._forward(reader, upstream, writer, replies=False))
+            download = asyncio.create_task(self._forward(replies, writer, writer, replies=True))
             try:
-                await asyncio.wait((there, back), return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait((upload, download), return_when=asyncio.FIRST_COMPLETED)
             finally:
-                there.cancel()
-                back.cancel()
-                await asyncio.gather(there, back, return_exceptions=True)
+                upload.cancel()
+                download.cancel()
+                await asyncio.gather(upload, download, return_exceptions=True)
         except OSError:
             pass  # no server: the client sees its connection closed
         except asyncio.CancelledError:
@@ -170,7 +170,7 @@ class FaultProxy:
         self, source: asyncio.StreamReader, target: asyncio.StreamWriter, client: asyncio.StreamWriter, *, replies: bool
     ) -> None:
         """Copies until one end closes or the mode ends the connection."""
-        forwarded_in_cut, epoch = 0, self._changed
+        forwarded_in_cut, since = 0, self._changed
         with contextlib.suppress(OSError):
             while piece := await source.read(_CHUNK_BYTES):
                 while self._mode is _Mode.HANG:
@@ -183,8 +183,8 @@ class FaultProxy:
                     client.transport.abort()
                     return
                 if self._mode is _Mode.CUT and replies:
-                    if epoch is not self._changed:
-                        forwarded_in_cut, epoch = 0, self._changed
+                    if since is not self._changed:
+                        forwarded_in_cut, since = 0, self._changed
                     piece = piece[: self._cut_after - forwarded_in_cut]
                     forwarded_in_cut += len(piece)
                     target.write(piece)

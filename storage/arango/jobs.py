@@ -20,7 +20,7 @@ from .engine.errors import WriteConflict, unavailable
 from .engine.keys import ascii_of, key_of, order_of, text_of
 from .engine.transaction import ArangoTransaction, Query
 
-_EVERYBODY = 2**31
+_NO_LIMIT = 2**31
 
 Writing = Callable[[str], AbstractAsyncContextManager[ArangoTransaction]]
 
@@ -54,7 +54,7 @@ class ArangoBacklog(Backlog):
     async def acknowledge(self, entries: Sequence[OutboxEntry]) -> None:
         """Takes entries off the outbox; one that was saved again has another number and stays.
 
-        In the turn of each user: a removal in between would be a conflict for who is just saving the same item.
+        As a writer of each user: a removal at any time would conflict with a transaction that saves the same item.
         """
         for user_id in dict.fromkeys(entry.user_id for entry in entries):
             acknowledged = [
@@ -88,7 +88,7 @@ class ArangoBacklog(Backlog):
     async def counts(self) -> Mapping[str, int]:
         """Totals for the metrics; `size_bytes` is 0, since the disk is the server's."""
         (totals,) = await _query(self._server, aql.ALL_COUNTS)
-        users = await self.users(limit=_EVERYBODY)
+        users = await self.users(limit=_NO_LIMIT)
         return {**{name: int(total) for name, total in totals.items()}, "users": len(users), "size_bytes": 0}
 
 

@@ -74,8 +74,8 @@ class ArangoRecord(SystemOfRecord):
 
     def __init__(self, settings: ArangoSettings, *, http: HTTPClient | None = None) -> None:
         self._server = ArangoServer(settings, prepare=prepare, http=http)
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._units: set[ArangoTransaction] = set()
+        self._write_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._transactions: set[ArangoTransaction] = set()
         self._idle = asyncio.Event()
         self._idle.set()
         self._closed = False
@@ -96,7 +96,7 @@ class ArangoRecord(SystemOfRecord):
         try:
             record._server.prepare()
         except Unreachable as error:
-            _log.warning("record_away_at_start", error=error.message)
+            _log.warning("record_unavailable_at_start", error=error.message)
         return record
 
     @override
@@ -124,7 +124,7 @@ class ArangoRecord(SystemOfRecord):
             async with asyncio.timeout(self._server.settings.deadline_s):
                 await self._idle.wait()
         except TimeoutError:
-            _log.warning("record_closed_with_open_units", units=len(self._units))
+            _log.warning("record_closed_with_open_transactions", transactions=len(self._transactions))
         await self._server.close()
 
     @asynccontextmanager
@@ -136,21 +136,21 @@ class ArangoRecord(SystemOfRecord):
     async def _transaction(self, user_id: str, *, writable: bool) -> AsyncIterator[ArangoTransaction]:
         if self._closed:
             raise unavailable("it is closed")
-        turn = self._turns.setdefault(user_id, asyncio.Lock()) if writable else None
-        transaction = ArangoTransaction(self._server, user_id=user_id, turn=turn)
-        self._units.add(transaction)
+        write_lock = self._write_locks.setdefault(user_id, asyncio.Lock()) if writable else None
+        transaction = ArangoTransaction(self._server, user_id=user_id, write_lock=write_lock)
+        self._transactions.add(transaction)
         self._idle.clear()
         try:
             await transaction.begin()
             yield transaction
         finally:
-            # Whoever is cancelled here does not wait, yet it is undone before the next writer has its turn.
+            # A cancelled caller does not wait, yet it is rolled back before the next writer begins.
             await asyncio.shield(asyncio.ensure_future(self._finish(transaction)))
 
     async def _finish(self, transaction: ArangoTransaction) -> None:
         try:
             await transaction.close()
         finally:
-            self._units.discard(transaction)
-            if not self._units:
+            self._transactions.discard(transaction)
+            if not self._transactions:
                 self._idle.set()

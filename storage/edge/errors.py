@@ -1,4 +1,4 @@
-"""What the embedded vector engine throws, as errors of ours: its own are bare exceptions and panics."""
+"""Errors of the embedded vector engine, translated: its own are bare exceptions and panics."""
 
 import fcntl
 import os
@@ -12,11 +12,11 @@ from ..shared.index_checks import unavailable
 
 T = TypeVar("T")
 
-_REBUILD = "run `jiyi index rebuild`, which makes the index anew from what is remembered"
+_REBUILD = "run `jiyi index rebuild`, which builds the index anew from the system of record"
 
 
-def answered(work: Callable[[], T]) -> T:
-    """What `work` returns; blocks.
+def translate_errors(work: Callable[[], T]) -> T:
+    """Runs `work`, blocking, and returns its result.
 
     Raises:
         StoreUnavailable: The engine failed in it.

@@ -61,7 +61,9 @@ class EdgeGenerations(GenerationStore):
         def work() -> None:
             try:
                 self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-                Aliases(self._folder).replace({one.value: stored_name(one, model.model_id) for one in Collection})
+                Aliases(self._folder).replace(
+                    {collection.value: stored_name(collection, model.model_id) for collection in Collection}
+                )
             except OSError as error:
                 raise unavailable(f"{self._folder} cannot be written ({error})") from error
 

@@ -1,4 +1,4 @@
-"""Points and searches in the terms of the embedded vector engine. Every request is bound to one user here."""
+"""Requests to the embedded vector engine, each bound to one user."""
 
 from collections.abc import Iterable, Sequence
 from uuid import UUID
@@ -17,26 +17,26 @@ from ..shared.index_points import (
     Condition,
     Equals,
     conditions,
-    of_user,
     payload_of,
     stored_id,
+    user_condition,
 )
 
 EngineId = int | UUID | str
-"""What the engine calls a point."""
+"""The engine's id of a point."""
 
 
-def mine(user_id: str) -> edge.Filter:
-    """Lets through the points of one user."""
-    return _filter([of_user(user_id)])
+def user_filter(user_id: str) -> edge.Filter:
+    """The filter that passes the points of one user."""
+    return _filter([user_condition(user_id)])
 
 
-def upserting(points: Sequence[IndexPoint], collection: Collection, user_id: str) -> edge.UpdateOperation:
+def upsert_operation(points: Sequence[IndexPoint], collection: Collection, user_id: str) -> edge.UpdateOperation:
     """The operation that adds or replaces a user's points."""
     return edge.UpdateOperation.upsert_points([_point(point, collection, user_id) for point in points])
 
 
-def searching(query: IndexQuery, user_id: str) -> edge.QueryRequest:
+def search_request(query: IndexQuery, user_id: str) -> edge.QueryRequest:
     """The search, bound to a user; its IDF is computed over all points of this user and no others."""
     if query.dense is not None:
         nearest = edge.Query.Nearest(query.dense.tolist(), using=DENSE)
@@ -45,7 +45,7 @@ def searching(query: IndexQuery, user_id: str) -> edge.QueryRequest:
         terms = query.sparse
         assert terms is not None  # noqa: S101 - check_query saw to it
         nearest = edge.Query.Nearest(edge.SparseVector(list(terms.indices), list(terms.values)), using=SPARSE)
-        params = edge.SearchParams(exact=True, idf=edge.IdfParams(corpus=mine(user_id)))
+        params = edge.SearchParams(exact=True, idf=edge.IdfParams(corpus=user_filter(user_id)))
     return edge.QueryRequest(
         limit=query.limit,
         query=nearest,
@@ -56,9 +56,11 @@ def searching(query: IndexQuery, user_id: str) -> edge.QueryRequest:
     )
 
 
-def listing(user_id: str, *, after: EngineId | None, limit: int) -> edge.ScrollRequest:
-    """One page of what a user has."""
-    return edge.ScrollRequest(offset=after, limit=limit, filter=mine(user_id), with_payload=[POINT_ID, FINGERPRINT])
+def scroll_request(user_id: str, *, after: EngineId | None, limit: int) -> edge.ScrollRequest:
+    """One page of a user's points."""
+    return edge.ScrollRequest(
+        offset=after, limit=limit, filter=user_filter(user_id), with_payload=[POINT_ID, FINGERPRINT]
+    )
 
 
 def _point(point: IndexPoint, collection: Collection, user_id: str) -> edge.Point:
@@ -70,7 +72,7 @@ def _point(point: IndexPoint, collection: Collection, user_id: str) -> edge.Poin
 
 
 def _filter(must: Iterable[Condition]) -> edge.Filter:
-    return edge.Filter(must=[_condition(one) for one in must])
+    return edge.Filter(must=[_condition(condition) for condition in must])
 
 
 def _condition(condition: Condition) -> edge.FieldCondition:

@@ -49,11 +49,11 @@ class Aliases:
             raise damaged(self._file, error) from error
 
     def point(self, collection: Collection, name: str) -> None:
-        """Makes `name` the live folder of a collection; a crash leaves the old or the new one, never neither."""
+        """Makes `name` the live folder of a collection; a crash leaves the old or the new one."""
         self.replace({**self.read(), collection.value: name})
 
     def replace(self, names: dict[str, str]) -> None:
-        """Makes these the live folders, and no others; a crash leaves the old ones or these."""
+        """Makes exactly these folders the live ones; a crash leaves the old names or the new ones."""
         draft = self._file.with_suffix(".new")
         with draft.open("wb") as file:
             file.write(orjson.dumps(names, option=orjson.OPT_INDENT_2))
@@ -63,7 +63,7 @@ class Aliases:
 
 
 def drop_shards(folder: Path, names: Iterable[str]) -> None:
-    """Deletes shards that no process has open; those that there are not are passed over.
+    """Deletes shards that no process has open; missing ones are skipped.
 
     Each is moved away before it is deleted, so that a crash leaves a whole one or none by its name.
 
@@ -131,7 +131,7 @@ def discard(folder: Path, collections: Iterable[Collection] = tuple(Collection))
 
     Args:
         folder: Where the shards are; no process may have them open.
-        collections: Which ones.
+        collections: Collections whose shards are set aside.
 
     Returns:
         Where they are now.
@@ -139,19 +139,19 @@ def discard(folder: Path, collections: Iterable[Collection] = tuple(Collection))
     Raises:
         StoreUnavailable: A process has one of them open, or the files cannot be moved.
     """
-    wanted = {collection.value for collection in collections}
+    discarded = {collection.value for collection in collections}
     aliases = Aliases(folder)
     try:
         live = aliases.read()
     except StoreUnavailable:
         live = {}
-        names = [path.name for path in sorted(folder.iterdir()) if path.name.partition("__")[0] in wanted]
+        names = [path.name for path in sorted(folder.iterdir()) if path.name.partition("__")[0] in discarded]
     else:
-        names = [name for collection, name in sorted(live.items()) if collection in wanted]
+        names = [name for collection, name in sorted(live.items()) if collection in discarded]
     moved = set_aside(folder, names)
     try:
         if folder.exists():
-            aliases.replace({collection: name for collection, name in live.items() if collection not in wanted})
+            aliases.replace({collection: name for collection, name in live.items() if collection not in discarded})
     except OSError as error:
         raise unavailable(f"{folder} cannot be cleared ({error})") from error
     return moved
@@ -162,7 +162,7 @@ _DROPPED = ".dropped"
 
 
 def set_aside(folder: Path, names: Iterable[str]) -> list[Path]:
-    """Renames shards, so that they are made anew at the next use; returns where they are now.
+    """Renames shards, so that new ones are created at the next use; returns where they are now.
 
     Raises:
         StoreUnavailable: A process has one of them open, or it cannot be moved.
@@ -188,7 +188,7 @@ def _stored_dimension(folder: Path) -> int:
 
 
 def _create(folder: Path, dimension: int) -> None:
-    """Builds the shard beside its place and moves it there, so that a crash leaves no half of one."""
+    """Builds the shard beside its place and moves it there, so that a crash leaves no incomplete one."""
     draft = folder.with_name(f"{folder.name}.new")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)

@@ -23,15 +23,15 @@ from ..shared.index_points import (
     USER_ID,
     FacetHit,
     can_match,
-    owners,
-    ranked,
+    list_owners,
+    rank,
     read_point,
     read_stored,
     stored_ids,
     stored_name,
 )
-from .errors import answered
-from .requests import EngineId, listing, mine, searching, upserting
+from .errors import translate_errors
+from .requests import EngineId, scroll_request, search_request, upsert_operation, user_filter
 from .shards import Aliases, OutdatedShard, open_shard, set_aside
 
 T = TypeVar("T")
@@ -104,7 +104,7 @@ class EdgeVectors(VectorIndex):
         check_user(user_id)
         check_points(points, collection, self._dimension)
         for batch in chunked(points, POINTS_AT_ONCE):
-            await self._write(collection, partial(upserting, batch, collection, user_id))
+            await self._write(collection, partial(upsert_operation, batch, collection, user_id))
 
     @override
     async def delete(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> None:
@@ -113,8 +113,8 @@ class EdgeVectors(VectorIndex):
 
     @override
     async def delete_user(self, collection: Collection, *, user_id: str) -> None:
-        everything = mine(check_user(user_id))
-        await self._write(collection, partial(edge.UpdateOperation.delete_points_by_filter, everything))
+        chosen = user_filter(check_user(user_id))
+        await self._write(collection, partial(edge.UpdateOperation.delete_points_by_filter, chosen))
 
     @override
     async def get(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> list[IndexPoint]:
@@ -134,7 +134,7 @@ class EdgeVectors(VectorIndex):
 
     @override
     async def count(self, collection: Collection, *, user_id: str) -> int:
-        request = edge.CountRequest(exact=True, filter=mine(check_user(user_id)))
+        request = edge.CountRequest(exact=True, filter=user_filter(check_user(user_id)))
         return await self._run(lambda: self._shards[collection].count(request))
 
     @override
@@ -144,7 +144,7 @@ class EdgeVectors(VectorIndex):
         found: list[StoredPoint] = []
         after: EngineId | None = None
         while True:
-            page = listing(user_id, after=after, limit=POINTS_AT_ONCE)
+            page = scroll_request(user_id, after=after, limit=POINTS_AT_ONCE)
             records, after = await self._run(partial(self._shards[collection].scroll, page))
             found.extend(read_stored(record.payload or {}) for record in records)
             if after is None:
@@ -156,19 +156,19 @@ class EdgeVectors(VectorIndex):
             request = edge.FacetRequest(USER_ID, limit=limit, exact=True)
             return (await self._run(partial(self._shards[collection].facet, request))).hits
 
-        return await owners(facet)
+        return await list_owners(facet)
 
     @override
     async def ping(self) -> None:
-        """Returns when the engine has nothing older to do and its shards answer."""
+        """Returns when all earlier work is done and the shards answer."""
         await self._run(lambda: [shard.info() for shard in self._shards.values()])
 
     async def flush(self) -> None:
-        """Returns when all that was written is safe from a power cut."""
+        """Returns when everything written is safe from a power cut."""
         await self._run(self._flush)
 
     async def vacuum(self) -> None:
-        """Frees what replaced and deleted points still occupy; blocks the interpreter, so run it at night."""
+        """Frees the space of replaced and deleted points; blocks the interpreter, so run it at night."""
         await self._run(lambda: [shard.optimize() for shard in self._shards.values()])
 
     async def close(self) -> None:
@@ -196,18 +196,20 @@ class EdgeVectors(VectorIndex):
     async def _run(self, work: Callable[[], T]) -> T:
         if self._closed:
             raise unavailable("it is closed")
-        return await asyncio.get_running_loop().run_in_executor(self._thread, answered, work)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, translate_errors, work)
 
     def _search(self, queries: Sequence[IndexQuery], user_id: str) -> list[list[ScoredPoint]]:
         results: list[list[ScoredPoint]] = [[] for _ in queries]
         for collection, shard in self._shards.items():
-            asked = [
-                place for place, query in enumerate(queries) if query.collection is collection and can_match(query)
+            positions = [
+                position
+                for position, query in enumerate(queries)
+                if query.collection is collection and can_match(query)
             ]
-            if asked:
-                request = edge.QueryBatchRequest([searching(queries[place], user_id) for place in asked])
-                for place, hits in zip(asked, shard.query_batch(request), strict=True):
-                    results[place] = ranked(ScoredPoint((hit.payload or {})[POINT_ID], hit.score) for hit in hits)
+            if positions:
+                batch = edge.QueryBatchRequest([search_request(queries[position], user_id) for position in positions])
+                for position, hits in zip(positions, shard.query_batch(batch), strict=True):
+                    results[position] = rank(ScoredPoint((hit.payload or {})[POINT_ID], hit.score) for hit in hits)
         return results
 
     def _close_shards(self) -> None:
@@ -226,7 +228,7 @@ class EdgeVectors(VectorIndex):
 
     def _flush_and_log(self) -> None:
         try:
-            answered(self._flush)
+            translate_errors(self._flush)
         except StoreUnavailable as error:
             _log.warning("vectors_flush_failed", error=error.message)
 
@@ -242,7 +244,7 @@ def _open(
     try:
         shard = open_shard(folder / name, collection=collection, dimension=dimension)
     except OutdatedShard as error:
-        # An empty index beside a record that is not comes back by itself (memory.indexing.indexer).
+        # An empty index is rebuilt from a record that is not empty (memory.indexing.indexer).
         aside = set_aside(folder, [name])
         _log.warning("index_outdated", error=error.message, set_aside=[str(path) for path in aside])
         shard = open_shard(folder / name, collection=collection, dimension=dimension)

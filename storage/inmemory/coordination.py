@@ -35,7 +35,7 @@ class InMemoryLocks(Locks):
 
 
 class InMemoryRateLimiter(RateLimiter):
-    """Keeps for each user when the allowance will be full again; forgets who was idle longest.
+    """Keeps for each user when the full burst is available again; forgets the user who was idle longest.
 
     Args:
         requests_per_minute: How fast requests come back.

@@ -98,5 +98,5 @@ class InMemoryRuns(RunLog):
 
     @override
     async def latest(self, pipeline: str, *, limit: int = 1) -> list[PipelineRun]:
-        mine = [run for run in self._runs.values() if run.pipeline == pipeline]
-        return sorted(mine, key=lambda run: (run.started_at, run.run_id), reverse=True)[: max(limit, 0)]
+        runs = [run for run in self._runs.values() if run.pipeline == pipeline]
+        return sorted(runs, key=lambda run: (run.started_at, run.run_id), reverse=True)[: max(limit, 0)]

@@ -17,7 +17,7 @@ from ..shared.session_state import appended, bounded, new_context, with_earlier
 
 
 @dataclass(frozen=True)
-class _Kept:
+class _Entry:
     session: Session
     context_until: datetime
     turns_until: datetime
@@ -28,12 +28,12 @@ class InMemorySessions(SessionStore):
 
     Args:
         now: The clock by which sessions age.
-        max_sessions: How many sessions are kept at most.
+        max_sessions: How many sessions are entry at most.
     """
 
     def __init__(self, *, now: Callable[[], datetime] = utc_now, max_sessions: int = 10_000) -> None:
         self._now = now
-        self._sessions: LRUCache[tuple[str, str], _Kept] = LRUCache(max_sessions)
+        self._sessions: LRUCache[tuple[str, str], _Entry] = LRUCache(max_sessions)
 
     @override
     async def load(self, session_id: str, *, user_id: str) -> Session:
@@ -52,10 +52,10 @@ class InMemorySessions(SessionStore):
         referred: str | None = None,
         revision: Revision | None = None,
     ) -> None:
-        kept = self._load(check_user(user_id), check_session(session_id))
+        entry = self._load(check_user(user_id), check_session(session_id))
         now = self._now()
         session = appended(
-            kept.session,
+            entry.session,
             turns=turns,
             mentioned=mentioned,
             resolutions=resolutions,
@@ -64,14 +64,14 @@ class InMemorySessions(SessionStore):
             revision=revision,
             now=now,
         )
-        self._keep(_Kept(session, now + CONTEXT_TTL, now + HISTORY_TTL))
+        self._store(_Entry(session, now + CONTEXT_TTL, now + HISTORY_TTL))
 
     @override
     async def store_context(self, context: SessionContext, *, user_id: str) -> None:
         check_owner([context], check_user(user_id))
-        kept = self._load(user_id, context.session_id)
-        session = kept.session.model_copy(update={"context": bounded(context)})
-        self._keep(_Kept(session, self._now() + CONTEXT_TTL, kept.turns_until))
+        entry = self._load(user_id, context.session_id)
+        session = entry.session.model_copy(update={"context": bounded(context)})
+        self._store(_Entry(session, self._now() + CONTEXT_TTL, entry.turns_until))
 
     @override
     async def clear(self, session_id: str, *, user_id: str) -> None:
@@ -83,26 +83,26 @@ class InMemorySessions(SessionStore):
 
     def recall(self, session_id: str, *, user_id: str, turns: Sequence[Turn]) -> None:
         """Puts turns that another store knows before those of the session; does not count as activity."""
-        kept = self._load(check_user(user_id), check_session(session_id))
-        session = with_earlier(kept.session, turns)
-        self._keep(_Kept(session, kept.context_until, self._now() + HISTORY_TTL))
+        entry = self._load(check_user(user_id), check_session(session_id))
+        session = with_earlier(entry.session, turns)
+        self._store(_Entry(session, entry.context_until, self._now() + HISTORY_TTL))
 
     def forget_all(self) -> None:
         """Forgets every session of every user."""
         self._sessions.clear()
 
-    def _load(self, user_id: str, session_id: str) -> _Kept:
+    def _load(self, user_id: str, session_id: str) -> _Entry:
         now = self._now()
-        kept = self._sessions.get((user_id, session_id))
+        entry = self._sessions.get((user_id, session_id))
         context = new_context(session_id, user_id=user_id, now=now)
         turns: tuple[Turn, ...] = ()
         context_until, turns_until = now + CONTEXT_TTL, now + HISTORY_TTL
-        if kept is not None and now < kept.context_until:
-            context, context_until = kept.session.context, kept.context_until
-        if kept is not None and now < kept.turns_until:
-            turns, turns_until = kept.session.turns, kept.turns_until
-        return _Kept(Session(context=context, turns=turns), context_until, turns_until)
+        if entry is not None and now < entry.context_until:
+            context, context_until = entry.session.context, entry.context_until
+        if entry is not None and now < entry.turns_until:
+            turns, turns_until = entry.session.turns, entry.turns_until
+        return _Entry(Session(context=context, turns=turns), context_until, turns_until)
 
-    def _keep(self, kept: _Kept) -> None:
-        key = (kept.session.context.user_id, kept.session.context.session_id)
-        self._sessions[key] = kept
+    def _store(self, entry: _Entry) -> None:
+        key = (entry.session.context.user_id, entry.session.context.session_id)
+        self._sessions[key] = entry

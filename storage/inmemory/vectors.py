@@ -36,9 +36,9 @@ class InMemoryVectors(VectorIndex):
 
     @override
     async def delete(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> None:
-        mine = self._points.get((collection, check_user(user_id)), {})
+        points = self._points.get((collection, check_user(user_id)), {})
         for point_id in point_ids:
-            mine.pop(point_id, None)
+            points.pop(point_id, None)
 
     @override
     async def delete_user(self, collection: Collection, *, user_id: str) -> None:
@@ -46,8 +46,8 @@ class InMemoryVectors(VectorIndex):
 
     @override
     async def get(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> list[IndexPoint]:
-        mine = self._points.get((collection, check_user(user_id)), {})
-        return [_without_metadata(mine[point_id]) for point_id in point_ids if point_id in mine]
+        points = self._points.get((collection, check_user(user_id)), {})
+        return [_without_metadata(points[point_id]) for point_id in point_ids if point_id in points]
 
     @override
     async def search(self, queries: Sequence[IndexQuery], *, user_id: str) -> list[list[ScoredPoint]]:
@@ -62,8 +62,8 @@ class InMemoryVectors(VectorIndex):
 
     @override
     async def stored(self, collection: Collection, *, user_id: str) -> list[StoredPoint]:
-        mine = self._points.get((collection, check_user(user_id)), {})
-        return [StoredPoint(point.point_id, point.fingerprint) for point in mine.values()]
+        points = self._points.get((collection, check_user(user_id)), {})
+        return [StoredPoint(point.point_id, point.fingerprint) for point in points.values()]
 
     @override
     async def users(self, collection: Collection) -> list[str]:
@@ -77,17 +77,17 @@ class InMemoryVectors(VectorIndex):
         """Forgets everything."""
         self._points.clear()
 
-    def _search(self, query: IndexQuery, mine: dict[str, IndexPoint]) -> list[ScoredPoint]:
+    def _search(self, query: IndexQuery, points: dict[str, IndexPoint]) -> list[ScoredPoint]:
         candidates = [
             point
-            for point in mine.values()
+            for point in points.values()
             if _passes(point, query.filters) and query.where.items() <= point.payload.items()
         ]
         if query.dense is not None:
             scored = [ScoredPoint(point.point_id, _cosine(query.dense, point.dense)) for point in candidates]
         else:
             assert query.sparse is not None  # noqa: S101 - check_query saw to it
-            idf = _idf(query.sparse.indices, mine.values())
+            idf = _idf(query.sparse.indices, points.values())
             weights = {term: weight * idf[term] for term, weight in _pairs(query.sparse)}
             scored = [
                 ScoredPoint(point.point_id, sum(weights[t] * w for t, w in _pairs(point.sparse) if t in weights))
@@ -154,13 +154,13 @@ def _passes(point: IndexPoint, filters: SearchFilter) -> bool:
     if filters.created_to is not None and point.created_at_s > filters.created_to.timestamp():
         return False
     return all(
-        key in point.metadata and any(_same(point.metadata[key], one) for one in _as_list(wanted))
-        for key, wanted in filters.metadata.items()
+        key in point.metadata and any(_same(point.metadata[key], value) for value in _as_list(expected))
+        for key, expected in filters.metadata.items()
     )
 
 
-def _as_list(wanted: Scalar | list[Scalar]) -> list[Scalar]:
-    return wanted if isinstance(wanted, list) else [wanted]
+def _as_list(expected: Scalar | list[Scalar]) -> list[Scalar]:
+    return expected if isinstance(expected, list) else [expected]
 
 
 def _same(left: Scalar, right: Scalar) -> bool:

@@ -1,4 +1,4 @@
-"""Every request to a Qdrant server: within its deadline, and with errors of ours instead of the client library's."""
+"""Requests to a Qdrant server: with a deadline, and with the errors of the client library translated."""
 
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -28,11 +28,11 @@ _REFUSED_BY_GRPC = frozenset(
 
 
 class RefusedRequest(RuntimeError):
-    """The server understood a request and says that it is wrong: a defect here, and no reason to think it away."""
+    """The server rejected a request as wrong: a defect of this program; the server itself is well."""
 
 
 class MissingCollection(StoreUnavailable):
-    """The collection was there and is gone."""
+    """The collection existed before and is missing now."""
 
 
 class QdrantCalls:
@@ -46,7 +46,7 @@ class QdrantCalls:
     def __init__(self, circuit: Circuit, *, probe: Callable[[], Awaitable[object]] | None = None) -> None:
         self._circuit = circuit
         if probe is not None:
-            circuit.use_probe(lambda: _answered(probe))
+            circuit.use_probe(lambda: _translated(probe))
 
     async def __call__(self, request: Callable[[], Awaitable[T]]) -> T:
         """Awaits one request of the client library.
@@ -55,20 +55,20 @@ class QdrantCalls:
             StoreUnavailable: The server is away, slow, full or broken, or lets nobody in with this key.
             RefusedRequest: The request is wrong.
         """
-        return await self._circuit.call(lambda: _answered(request))
+        return await self._circuit.call(lambda: _translated(request))
 
 
-async def _answered(request: Callable[[], Awaitable[T]]) -> T:
+async def _translated(request: Callable[[], Awaitable[T]]) -> T:
     try:
         return await request()
     except UnexpectedResponse as error:
-        raise _of_status(error) from error
+        raise _status_error(error) from error
     except ResponseHandlingException as error:
-        raise _of_transport(error.source) from error
+        raise _transport_error(error.source) from error
     except QdrantException as error:  # 429 with Retry-After
         raise unavailable(f"Qdrant is overloaded ({error})") from error
     except grpc.RpcError as error:
-        raise _of_grpc(error) from error
+        raise _grpc_error(error) from error
     except AssertionError as error:  # the client asserts that replies have a result
         raise unavailable(f"Qdrant sent an unexpected reply ({error})") from error
     except ValueError as error:
@@ -78,25 +78,25 @@ async def _answered(request: Callable[[], Awaitable[T]]) -> T:
         raise unavailable(f"Qdrant sent an unexpected reply ({error})") from error
 
 
-def _of_status(error: UnexpectedResponse) -> Exception:
+def _status_error(error: UnexpectedResponse) -> Exception:
     status = error.status_code or 0
-    said = _shorten(error.content)
+    text = _shorten(error.content)
     if status == 401:
         return unavailable("Qdrant refuses the API key (401): check `api_key`")
     if status == 403:
-        return unavailable(f"Qdrant does not let this API key do that (403): it needs to read and write ({said})")
+        return unavailable(f"Qdrant does not let this API key do that (403): it needs to read and write ({text})")
     if status == 404:
-        return MissingCollection(unavailable(f"Qdrant has nothing there (404: {said})").message, component="vectors")
-    if status == _NO_SPACE or "No space left" in said:
-        return unavailable(f"the disk of Qdrant is full ({status}: {said})")
+        return MissingCollection(unavailable(f"Qdrant has nothing there (404: {text})").message, component="vectors")
+    if status == _NO_SPACE or "No space left" in text:
+        return unavailable(f"the disk of Qdrant is full ({status}: {text})")
     if status in (408, 429) or status >= 500:
-        return unavailable(f"Qdrant failed ({status}: {said})")
+        return unavailable(f"Qdrant failed ({status}: {text})")
     if 400 <= status < 500:
-        return RefusedRequest(f"Qdrant refuses a request as wrong ({status}: {said}).")
-    return unavailable(f"Qdrant sent an unexpected reply ({status}: {said})")
+        return RefusedRequest(f"Qdrant refuses a request as wrong ({status}: {text}).")
+    return unavailable(f"Qdrant sent an unexpected reply ({status}: {text})")
 
 
-def _of_transport(source: Exception) -> StoreUnavailable:
+def _transport_error(source: Exception) -> StoreUnavailable:
     reason = str(source) or type(source).__name__
     if isinstance(source, httpx.TimeoutException):
         return unavailable(f"Qdrant did not answer in time ({type(source).__name__})")
@@ -107,15 +107,15 @@ def _of_transport(source: Exception) -> StoreUnavailable:
     return unavailable(f"Qdrant sent an unexpected reply ({_shorten(reason.encode())})")
 
 
-def _of_grpc(error: grpc.RpcError) -> Exception:
-    code, said = error.code(), error.details()
+def _grpc_error(error: grpc.RpcError) -> Exception:
+    code, text = error.code(), error.details()
     if code in _REFUSED_BY_GRPC:
-        return RefusedRequest(f"Qdrant refuses a request as wrong ({code.name}: {said}).")
+        return RefusedRequest(f"Qdrant refuses a request as wrong ({code.name}: {text}).")
     if code is grpc.StatusCode.NOT_FOUND:
-        return MissingCollection(unavailable(f"Qdrant has nothing there ({said})").message, component="vectors")
+        return MissingCollection(unavailable(f"Qdrant has nothing there ({text})").message, component="vectors")
     if code in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED):
-        return unavailable(f"Qdrant refuses the API key ({code.name}: {said}): check `api_key`")
-    return unavailable(f"Qdrant failed ({code.name}: {said})")
+        return unavailable(f"Qdrant refuses the API key ({code.name}: {text}): check `api_key`")
+    return unavailable(f"Qdrant failed ({code.name}: {text})")
 
 
 def _shorten(content: bytes) -> str:

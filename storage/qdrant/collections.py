@@ -29,7 +29,7 @@ class QdrantCollections:
     """The collections of one model, each behind the alias that its base name is.
 
     Requests go to the model's own collection and not to the alias, so that a process whose model was replaced meanwhile
-    never compares its vectors with another model's. The alias says whose turn it is.
+    never compares its vectors with another model's. The alias says which model is live.
 
     Args:
         client: A client of the server.
@@ -60,7 +60,7 @@ class QdrantCollections:
         self._preparing = asyncio.Lock()
 
     async def ready(self, collection: Collection) -> str:
-        """The name of the model's collection on the server, which is there now, indexed and live.
+        """The name of the model's collection on the server, which exists, indexed and live, when this returns.
 
         Raises:
             StoreUnavailable: The server cannot answer or is too old, or the collection is another model's.
@@ -90,7 +90,7 @@ class QdrantCollections:
                 self._check_live(collection, live)
 
     async def point_alias(self, collection: Collection, model_id: str) -> None:
-        """Makes the collection of a model the live one, in one step; nobody ever sees none.
+        """Makes the collection of a model the live one, in one step, so that there is always one.
 
         Raises:
             InvalidField: There is no such collection.
@@ -99,7 +99,7 @@ class QdrantCollections:
         await self._point([collection], model_id)
 
     async def make_live(self) -> None:
-        """Makes this model's collections the live ones, all in one step, and makes those that there are not.
+        """Makes this model's collections the live ones, all in one step, and creates missing ones.
 
         Raises:
             StoreUnavailable: The server cannot answer or is too old.
@@ -109,7 +109,7 @@ class QdrantCollections:
         await self._point([*Collection], self._model_id)
 
     async def drop(self) -> None:
-        """Deletes this model's collections; those that there are not are passed over.
+        """Deletes this model's collections; missing ones are skipped.
 
         Raises:
             StoreUnavailable: The server cannot answer; some of them may be gone.
@@ -169,11 +169,11 @@ class QdrantCollections:
             )
             _log.info("qdrant_collection_created", collection=name, quantised=self._quantised)
         except RefusedRequest:
-            if not await self._exists(name):  # another process may have made it meanwhile
+            if not await self._exists(name):  # another process may have created it meanwhile
                 raise
 
     async def _complete(self, collection: Collection, name: str) -> None:
-        """Adds the indexes that the collection lacks; a crash or another process may have made some of them."""
+        """Adds the indexes that the collection lacks; a crash or another process may have created some of them."""
         info = await self._calls(lambda: self._client.get_collection(name))
         vectors = info.config.params.vectors
         dense = vectors.get(DENSE) if isinstance(vectors, dict) else None
@@ -203,7 +203,7 @@ class QdrantCollections:
         return await self._calls(lambda: self._client.collection_exists(name))
 
     def _check_live(self, collection: Collection, live: dict[str, str]) -> None:
-        wanted = stored_name(collection, self._model_id)
-        found = live.get(collection.value, wanted)
-        if found != wanted:
+        expected = stored_name(collection, self._model_id)
+        found = live.get(collection.value, expected)
+        if found != expected:
             raise unavailable(f"{found} is live, but the model is {self._model_id}: embed again, or change the model")

@@ -16,9 +16,9 @@ from ..shared.index_points import (
     Condition,
     Equals,
     conditions,
-    of_user,
     payload_of,
     stored_id,
+    user_condition,
 )
 
 _KINDS = {
@@ -29,9 +29,9 @@ _KINDS = {
 }
 
 
-def mine(user_id: str) -> models.Filter:
-    """Lets through the points of one user."""
-    return _filter([of_user(user_id)])
+def user_filter(user_id: str) -> models.Filter:
+    """The filter that passes the points of one user."""
+    return _filter([user_condition(user_id)])
 
 
 def stored_point(point: IndexPoint, collection: Collection, user_id: str) -> models.PointStruct:
@@ -44,7 +44,7 @@ def stored_point(point: IndexPoint, collection: Collection, user_id: str) -> mod
     )
 
 
-def searching(query: IndexQuery, user_id: str, *, quantised: bool) -> models.QueryRequest:
+def search_request(query: IndexQuery, user_id: str, *, quantised: bool) -> models.QueryRequest:
     """The search, bound to a user; its IDF is computed over all points of this user and no others.
 
     Quantised vectors only choose candidates: the scores come from the vectors as they were given.
@@ -60,7 +60,7 @@ def searching(query: IndexQuery, user_id: str, *, quantised: bool) -> models.Que
         assert terms is not None  # noqa: S101 - check_query saw to it
         weights = models.SparseVector(indices=list(terms.indices), values=list(terms.values))
         nearest = models.NearestQuery(nearest=weights)
-        params = models.SearchParams(idf=models.IdfCorpusParams(corpus=mine(user_id)))
+        params = models.SearchParams(idf=models.IdfCorpusParams(corpus=user_filter(user_id)))
     return models.QueryRequest(
         query=nearest,
         using=DENSE if query.dense is not None else SPARSE,
@@ -92,7 +92,7 @@ def vectors_config(dimension: int, *, quantised: bool) -> Mapping[str, models.Ve
 
 
 def _filter(must: Iterable[Condition]) -> models.Filter:
-    return models.Filter(must=[_condition(one) for one in must])
+    return models.Filter(must=[_condition(condition) for condition in must])
 
 
 def _condition(condition: Condition) -> models.FieldCondition:

@@ -25,15 +25,15 @@ from ..shared.index_points import (
     USER_ID,
     FacetHit,
     can_match,
-    owners,
-    ranked,
+    list_owners,
+    rank,
     read_point,
     read_stored,
     stored_ids,
 )
 from .calls import MissingCollection, QdrantCalls
 from .collections import QdrantCollections
-from .requests import mine, searching, stored_point
+from .requests import search_request, stored_point, user_filter
 
 T = TypeVar("T")
 Quantisation = Literal["int8"]
@@ -111,11 +111,11 @@ class QdrantVectors(VectorIndex):
             _log.warning("qdrant_key_unencrypted", host=address.hostname)
         client = AsyncQdrantClient(
             url=settings.url,
-            headers=None if key is None else {"api-key": key},  # given as `api_key` it warns even of localhost
+            headers=None if key is None else {"api-key": key},  # the parameter `api_key` warns even about localhost
             timeout=math.ceil(settings.deadline_s),
             prefer_grpc=settings.prefer_grpc,
             grpc_port=settings.grpc_port,
-            check_compatibility=False,  # it would ask from a thread, and only warn
+            check_compatibility=False,  # the check runs in a thread and only warns
         )
         return cls(
             client,
@@ -132,24 +132,24 @@ class QdrantVectors(VectorIndex):
         check_points(points, collection, self._dimension)
         for batch in chunked(points, POINTS_AT_ONCE):
             structs = [stored_point(point, collection, user_id) for point in batch]
-            await self._in(collection, partial(self._client.upsert, points=structs, wait=True))
+            await self._call(collection, partial(self._client.upsert, points=structs, wait=True))
 
     @override
     async def delete(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> None:
         for batch in chunked(stored_ids(check_user(user_id), point_ids), POINTS_AT_ONCE):
             chosen = models.PointIdsList(points=list(batch))
-            await self._in(collection, partial(self._client.delete, points_selector=chosen, wait=True))
+            await self._call(collection, partial(self._client.delete, points_selector=chosen, wait=True))
 
     @override
     async def delete_user(self, collection: Collection, *, user_id: str) -> None:
-        chosen = models.FilterSelector(filter=mine(check_user(user_id)))
-        await self._in(collection, partial(self._client.delete, points_selector=chosen, wait=True))
+        chosen = models.FilterSelector(filter=user_filter(check_user(user_id)))
+        await self._call(collection, partial(self._client.delete, points_selector=chosen, wait=True))
 
     @override
     async def get(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> list[IndexPoint]:
         found: dict[str, IndexPoint] = {}
         for batch in chunked(stored_ids(check_user(user_id), point_ids), POINTS_AT_ONCE):
-            records = await self._in(
+            records = await self._call(
                 collection,
                 partial(self._client.retrieve, ids=batch, with_payload=True, with_vectors=True),
             )
@@ -162,34 +162,34 @@ class QdrantVectors(VectorIndex):
         check_user(user_id)
         for query in queries:
             check_query(query, self._dimension)
-        places: dict[Collection, list[int]] = {}
-        for place, query in enumerate(queries):
+        positions: dict[Collection, list[int]] = {}
+        for position, query in enumerate(queries):
             if can_match(query):
-                places.setdefault(query.collection, []).append(place)
+                positions.setdefault(query.collection, []).append(position)
         found = await asyncio.gather(
             *(
-                self._search(collection, [queries[place] for place in asked], user_id)
-                for collection, asked in places.items()
+                self._search(collection, [queries[position] for position in chosen], user_id)
+                for collection, chosen in positions.items()
             )
         )
         results: list[list[ScoredPoint]] = [[] for _ in queries]
-        for asked, hits in zip(places.values(), found, strict=True):
-            for place, one in zip(asked, hits, strict=True):
-                results[place] = one
+        for chosen, batch in zip(positions.values(), found, strict=True):
+            for position, hits in zip(chosen, batch, strict=True):
+                results[position] = hits
         return results
 
     @override
     async def count(self, collection: Collection, *, user_id: str) -> int:
-        chosen = mine(check_user(user_id))
-        return (await self._in(collection, partial(self._client.count, count_filter=chosen, exact=True))).count
+        chosen = user_filter(check_user(user_id))
+        return (await self._call(collection, partial(self._client.count, count_filter=chosen, exact=True))).count
 
     @override
     async def stored(self, collection: Collection, *, user_id: str) -> list[StoredPoint]:
-        chosen = mine(check_user(user_id))
+        chosen = user_filter(check_user(user_id))
         found: list[StoredPoint] = []
         after: models.ExtendedPointId | None = None
         while True:
-            records, after = await self._in(
+            records, after = await self._call(
                 collection,
                 partial(
                     self._client.scroll,
@@ -207,9 +207,9 @@ class QdrantVectors(VectorIndex):
     async def users(self, collection: Collection) -> list[str]:
         async def facet(limit: int) -> Sequence[FacetHit]:
             request = partial(self._client.facet, key=USER_ID, limit=limit, exact=True)
-            return (await self._in(collection, request)).hits
+            return (await self._call(collection, request)).hits
 
-        return await owners(facet)
+        return await list_owners(facet)
 
     @override
     async def ping(self) -> None:
@@ -234,7 +234,7 @@ class QdrantVectors(VectorIndex):
         await self._collections.make_live()
 
     async def drop(self) -> None:
-        """Deletes this model's collections; they are made anew at the next use.
+        """Deletes this model's collections; they are created again at the next use.
 
         Raises:
             StoreUnavailable: The server cannot answer; some of them may be gone.
@@ -253,16 +253,16 @@ class QdrantVectors(VectorIndex):
     async def _search(
         self, collection: Collection, queries: Sequence[IndexQuery], user_id: str
     ) -> list[list[ScoredPoint]]:
-        requests = [searching(query, user_id, quantised=self._quantised) for query in queries]
-        replies = await self._in(collection, partial(self._client.query_batch_points, requests=requests))
+        requests = [search_request(query, user_id, quantised=self._quantised) for query in queries]
+        replies = await self._call(collection, partial(self._client.query_batch_points, requests=requests))
         return [
-            ranked(ScoredPoint((hit.payload or {})[POINT_ID], hit.score) for hit in reply.points) for reply in replies
+            rank(ScoredPoint((hit.payload or {})[POINT_ID], hit.score) for hit in reply.points) for reply in replies
         ]
 
-    async def _in(self, collection: Collection, request: Callable[[str], Awaitable[T]]) -> T:
+    async def _call(self, collection: Collection, request: Callable[[str], Awaitable[T]]) -> T:
         name = await self._collections.ready(collection)
         try:
             return await self._calls(lambda: request(name))
         except MissingCollection:
-            self._collections.forget(collection)  # it is made anew at the next use, and filled by `index rebuild`
+            self._collections.forget(collection)  # it is created again at the next use, and filled by `index rebuild`
             raise

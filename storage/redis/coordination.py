@@ -52,18 +52,18 @@ class RedisLocks(Locks):
             await self._release(lock, name)
 
     async def _renew(self, lock: Lock, name: str, ttl_s: float) -> None:
-        ours_until = time.monotonic() + ttl_s
+        held_until = time.monotonic() + ttl_s
         while True:
             await asyncio.sleep(ttl_s / _RENEWALS_PER_TTL)
-            asked = time.monotonic()
+            sent_at = time.monotonic()
             try:
                 await self._redis.ask(lock.reacquire(), component="locks")
-                ours_until = asked + ttl_s
+                held_until = sent_at + ttl_s
             except LockNotOwnedError:
                 _log.error("lock_lost", name=name, error="another may have taken it")
                 return
             except StoreUnavailable as error:
-                if time.monotonic() >= ours_until:
+                if time.monotonic() >= held_until:
                     _log.error("lock_lost", name=name, error=error.message)
                     return
 
@@ -71,9 +71,9 @@ class RedisLocks(Locks):
         try:
             await self._redis.ask(lock.release(), component="locks")
         except LockNotOwnedError:
-            _log.warning("lock_was_not_ours_any_more", name=name)
+            _log.warning("lock_expired_before_release", name=name)
         except StoreUnavailable as error:
-            _log.warning("lock_expires_by_itself", name=name, error=error.message)
+            _log.warning("lock_release_failed", name=name, error=error.message)
 
 
 class RedisRateLimiter(RateLimiter):
@@ -102,5 +102,5 @@ class RedisRateLimiter(RateLimiter):
 class _Lock(Lock):
     @override
     async def do_acquire(self, token: str | bytes) -> bool:
-        # An answer that was lost made the client ask again: then it is our own token that stands in the way.
+        # When a reply was lost the client asks again, and the token that it finds is its own.
         return await super().do_acquire(token) or await self.redis.get(self.name) == token

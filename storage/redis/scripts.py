@@ -27,7 +27,7 @@ def lock_key(name: str) -> str:
 
 
 def limit_key(user_id: str) -> str:
-    """The key of a user's allowance."""
+    """The key of a user's rate limit."""
     return f"{LIMIT_PREFIX}{{{quote(user_id, safe='')}}}"
 
 
@@ -102,5 +102,5 @@ redis.call('SET', KEYS[1], string.format('%.0f', full), 'PX', math.ceil((full - 
 return 0
 """
 """The atomic step of `RateLimiter.take`. KEYS: `limit_key`. ARGV: microseconds that a request costs, requests at once.
-Returns the microseconds to wait, 0 where the request is counted. The key holds the time at which the allowance is full
-again, by the server's clock; no further ahead than it can be, so that a clock that was set back locks nobody out."""
+Returns the microseconds to wait, 0 where the request is counted. The key holds the time at which the full burst is
+available again, by the server's clock; bounded, so that setting the clock back locks nobody out."""

@@ -1,4 +1,4 @@
-"""Deadlines and circuit breaking for a store: nobody waits for one that is known to be away (DESIGN §7)."""
+"""Deadlines and circuit breaking: nobody waits for a store that is known to be unavailable (DESIGN §7)."""
 
 import asyncio
 import time
@@ -70,7 +70,7 @@ class Circuit:
         self._probe: Callable[[], Awaitable[object]] | None = None
         self._watch: asyncio.Task[None] | None = None
         self._clock = clock
-        self._in_a_row = 0
+        self._failures_in_a_row = 0
         self._open_until: float | None = None
         self._trying = False
         self._generation = 0
@@ -120,15 +120,15 @@ class Circuit:
     def figures(self) -> dict[str, float | str]:
         """For `/health/detailed` and the metrics: the state, and totals since the start."""
         state = self.state
-        shown: dict[str, float | str] = {
+        figures: dict[str, float | str] = {
             "circuit": state.value,
             "failures": self.failures,
             "rejected": self.rejected,
             "opened": self.opened,
         }
         if state is not CircuitState.CLOSED:
-            shown |= {"status": "degraded", "error": self.last_error}
-        return shown
+            figures |= {"status": "degraded", "error": self.last_error}
+        return figures
 
     async def close(self) -> None:
         """Stops asking a store that is away."""
@@ -155,8 +155,8 @@ class Circuit:
         self.last_error = reason
         if generation != self._generation:
             return
-        self._in_a_row += self._threshold if slow else 1
-        if self._open_until is not None or self._in_a_row >= self._threshold:
+        self._failures_in_a_row += self._threshold if slow else 1
+        if self._open_until is not None or self._failures_in_a_row >= self._threshold:
             if self._open_until is None:
                 self.opened += 1
                 self._generation += 1
@@ -171,7 +171,7 @@ class Circuit:
         if self._open_until is not None:
             self._generation += 1
             _log.info("circuit_closed", component=self.component, rejected=self.rejected)
-        self._in_a_row = 0
+        self._failures_in_a_row = 0
         self._open_until = None
 
     async def _until_back(self, probe: Callable[[], Awaitable[object]]) -> None:

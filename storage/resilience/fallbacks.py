@@ -82,7 +82,7 @@ class ResilientSessions(SessionStore):
                 return await self._primary.load(session_id, user_id=user_id)
             except StoreUnavailable as error:
                 self._degrade(error)
-        await self._remember(session_id, user_id)
+        await self._recall_turns(session_id, user_id)
         if not self.degraded:  # the primary came back meanwhile
             return await self.load(session_id, user_id=user_id)
         self.fallbacks += 1
@@ -131,15 +131,15 @@ class ResilientSessions(SessionStore):
 
     def figures(self) -> Mapping[str, float | str]:
         """For `/health/detailed`: totals since the start; while the primary is away, since when and why."""
-        shown: dict[str, float | str] = {
+        figures: dict[str, float | str] = {
             "fallbacks": self.fallbacks,
             "outages": self.outages,
             "held_back": len(self._held_back),
             "lost": self.lost,
         }
         if self._away_since is not None:
-            shown |= {"status": "degraded", "error": self._last_error, "since": self._away_since.isoformat()}
-        return shown
+            figures |= {"status": "degraded", "error": self._last_error, "since": self._away_since.isoformat()}
+        return figures
 
     async def close(self) -> None:
         """Stops probing; what the primary has not got by now is lost to it."""
@@ -162,7 +162,7 @@ class ResilientSessions(SessionStore):
             self.lost += 1
         return None
 
-    async def _remember(self, session_id: str, user_id: str) -> None:
+    async def _recall_turns(self, session_id: str, user_id: str) -> None:
         """Brings the turns of the last hour into the fallback, once in an outage."""
         if self._recall is None or (user_id, session_id) in self._recalled:
             return
@@ -195,7 +195,7 @@ class ResilientSessions(SessionStore):
                 await self._primary.ping()
                 # The queue may grow meanwhile; no await stands between its last check and the switch back.
                 while self._held_back:
-                    await self._hand_over(self._held_back[0])
+                    await self._replay(self._held_back[0])
             except StoreUnavailable as error:
                 self._last_error = error.message
                 continue
@@ -206,7 +206,7 @@ class ResilientSessions(SessionStore):
             _log.info("sessions_recovered", fallbacks=self.fallbacks, lost=self.lost)
             return
 
-    async def _hand_over(self, change: Callable[[], Awaitable[None]]) -> None:
+    async def _replay(self, change: Callable[[], Awaitable[None]]) -> None:
         try:
             await change()
         except BadRequest as error:

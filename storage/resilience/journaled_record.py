@@ -26,10 +26,10 @@ class JournaledRecord(SystemOfRecord):
     """Wraps a system of record; only `append` differs: where the inner one is away, the journal holds the entries.
 
     The journal is a system of record too, so it brings its own durability: what waits is its backlog, and what the
-    inner one has is taken off it and deleted. Entries are handed over oldest first. Until the inner one has all that
+    inner one has is taken off it and deleted. Entries are forwarded oldest first. Until the inner one has all that
     waits of a user, that user's new entries wait behind it, so the order of a session is kept. Every step may be
     repeated: ids keep an entry from being there twice, and an entry leaves the journal only when the inner one has it.
-    Several processes may share a journal, and each hands over what it finds.
+    Several processes may share a journal, and each forwards what it finds.
 
     An entry that the inner one refuses for good stays in the journal, is logged and counted, and holds up nobody.
 
@@ -38,7 +38,7 @@ class JournaledRecord(SystemOfRecord):
         journal: Where entries wait, durably; closed with this. Used for nothing else.
         probe_interval_s: How often the inner one is tried while something waits.
         look_interval_s: How often the journal is looked at otherwise: another process may have died and left entries.
-        batch: How many entries are handed over at a time.
+        batch: How many entries are forwarded at a time.
     """
 
     def __init__(
@@ -58,21 +58,21 @@ class JournaledRecord(SystemOfRecord):
         self._look_interval_s = look_interval_s
         self._batch = batch
         self._held = 0
-        self._drained = 0
+        self._flushed = 0
         self._waiting = 0
         self._refused: set[tuple[str, str]] = set()
         self._away_since: datetime | None = None
         self._error = ""
-        self._something_waits = asyncio.Event()
-        self._draining: asyncio.Task[None] | None = None
+        self._has_entries = asyncio.Event()
+        self._flushing: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begins to hand over what a crash left, in the background; the first `append` does so too."""
-        if self._draining is not None and not self._draining.done():
+        """Begins to forward what a crash left, in the background; the first `append` does so too."""
+        if self._flushing is not None and not self._flushing.done():
             return
-        if self._draining is not None and (error := self._draining.exception()) is not None:
-            _log.error("journal_drain_died", error=repr(error))
-        self._draining = asyncio.get_running_loop().create_task(self._drain_forever())
+        if self._flushing is not None and (error := self._flushing.exception()) is not None:
+            _log.error("journal_flush_failed", error=repr(error))
+        self._flushing = asyncio.get_running_loop().create_task(self._flush_forever())
 
     @override
     def reading(self, *, user_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
@@ -101,10 +101,10 @@ class JournaledRecord(SystemOfRecord):
             try:
                 await self._inner.append(resources, user_id=user_id)
             except StoreUnavailable as error:
-                self._lost_inner(error)
+                self._inner_failed(error)
             else:
                 return True
-        await self._hold(resources, user_id)
+        await self._write_journal(resources, user_id)
         return False
 
     @override
@@ -114,53 +114,53 @@ class JournaledRecord(SystemOfRecord):
     @override
     def figures(self) -> Mapping[str, float | str]:
         """The inner one's, and what the journal of this process holds and has held."""
-        shown: dict[str, float | str] = {
+        figures: dict[str, float | str] = {
             **self._inner.figures(),
             "journal_waiting": self._waiting,
             "journal_held": self._held,
-            "journal_drained": self._drained,
+            "journal_flushed": self._flushed,
             "journal_refused": len(self._refused),
         }
         if self._away_since is not None or self._waiting:
-            shown |= {"status": "degraded", "error": self._error or "Entries wait in the journal."}
+            figures |= {"status": "degraded", "error": self._error or "Entries wait in the journal."}
         if self._away_since is not None:
-            shown["since"] = self._away_since.isoformat()
-        return shown
+            figures["since"] = self._away_since.isoformat()
+        return figures
 
     @override
     async def close(self) -> None:
-        """Stops handing over; what waits is kept for the next start."""
-        if self._draining is not None:
-            self._draining.cancel()
-            await asyncio.gather(self._draining, return_exceptions=True)
-            self._draining = None
+        """Stops forwarding; entries in the journal wait for the next start."""
+        if self._flushing is not None:
+            self._flushing.cancel()
+            await asyncio.gather(self._flushing, return_exceptions=True)
+            self._flushing = None
         await self._inner.close()
         await self._journal.close()
 
-    async def drain(self) -> None:
-        """Hands over everything that waits now.
+    async def flush(self) -> None:
+        """Forwards all entries of the journal.
 
         Raises:
             StoreUnavailable: The inner one or the journal cannot answer; what is left still waits.
         """
         while waiting := await self._next():
-            await self._hand_over(waiting)
+            await self._forward(waiting)
         if self._away_since is not None:
             await self._inner.backlog.unlearned(limit=1)  # nothing waited, so nothing has shown that it answers again
-            self._found_inner()
+            self._inner_succeeded()
         self._waiting = (await self._journal.backlog.counts())["unlearned"]
 
-    async def _drain_forever(self) -> None:
+    async def _flush_forever(self) -> None:
         while True:
-            self._something_waits.clear()
+            self._has_entries.clear()
             try:
-                await self.drain()
+                await self.flush()
             except StoreUnavailable as error:
                 self._error = error.message
             if self._away_since is None and not self._waiting:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(self._look_interval_s):
-                        await self._something_waits.wait()
+                        await self._has_entries.wait()
             await asyncio.sleep(self._probe_interval_s)
 
     async def _caught_up(self, user_id: str) -> bool:
@@ -173,12 +173,12 @@ class JournaledRecord(SystemOfRecord):
         if not waiting:
             return True
         try:
-            await self._hand_over(waiting)
+            await self._forward(waiting)
             return not await self._next(user_id)
         except StoreUnavailable:
             return False
 
-    async def _hold(self, resources: Sequence[Resource], user_id: str) -> None:
+    async def _write_journal(self, resources: Sequence[Resource], user_id: str) -> None:
         try:
             await self._journal.append([_envelope(resource) for resource in resources], user_id=user_id)
         except StoreUnavailable as error:
@@ -186,28 +186,28 @@ class JournaledRecord(SystemOfRecord):
             raise StoreUnavailable(message, component="record") from error
         self._held += len(resources)
         self._waiting += len(resources)
-        self._something_waits.set()
+        self._has_entries.set()
 
     async def _next(self, user_id: str | None = None) -> list[Resource]:
         limit = self._batch + len(self._refused)
         waiting = await self._journal.backlog.unlearned(limit=limit, user_id=user_id)
         return [entry for entry in waiting if (entry.user_id, entry.resource_id) not in self._refused]
 
-    async def _hand_over(self, waiting: Sequence[Resource]) -> None:
+    async def _forward(self, waiting: Sequence[Resource]) -> None:
         for user_id, entries in groupby(sorted(waiting, key=attrgetter("user_id")), key=attrgetter("user_id")):
-            taken = await self._give(list(entries), user_id)
-            async with self._journal.writing(user_id=user_id) as unit:
-                self._drained += len(await unit.log.mark_learned(taken))
-                await unit.log.delete_orphaned(created_before=_END_OF_TIME)
-                await unit.commit()
+            taken = await self._append_entries(list(entries), user_id)
+            async with self._journal.writing(user_id=user_id) as transaction:
+                self._flushed += len(await transaction.log.mark_learned(taken))
+                await transaction.log.delete_orphaned(created_before=_END_OF_TIME)
+                await transaction.commit()
 
-    async def _give(self, entries: Sequence[Resource], user_id: str) -> list[str]:
+    async def _append_entries(self, entries: Sequence[Resource], user_id: str) -> list[str]:
         """Appends what the envelopes hold to the inner one; returns the ids of those that it has now."""
-        found = [(entry, content) for entry in entries if (content := self._opened(entry)) is not None]
+        found = [(entry, content) for entry in entries if (content := self._unwrap(entry)) is not None]
         try:
             await self._append_to_inner([content for _, content in found], user_id)
             return [entry.resource_id for entry, _ in found]
-        except BadRequest:  # at least one of them: which?
+        except BadRequest:  # at least one is wrong: try them one by one
             taken = []
             for entry, content in found:
                 try:
@@ -221,11 +221,11 @@ class JournaledRecord(SystemOfRecord):
         try:
             await self._inner.append(resources, user_id=user_id)
         except StoreUnavailable as error:
-            self._lost_inner(error)
+            self._inner_failed(error)
             raise
-        self._found_inner()
+        self._inner_succeeded()
 
-    def _opened(self, entry: Resource) -> Resource | None:
+    def _unwrap(self, entry: Resource) -> Resource | None:
         try:
             return Resource.model_validate_json(entry.content)
         except ValidationError as error:
@@ -236,18 +236,18 @@ class JournaledRecord(SystemOfRecord):
         self._refused.add((entry.user_id, entry.resource_id))
         _log.error("journal_entry_refused", resource_id=entry.resource_id, error=reason)
 
-    def _lost_inner(self, error: StoreUnavailable) -> None:
+    def _inner_failed(self, error: StoreUnavailable) -> None:
         self._error = error.message
         if self._away_since is None:
             self._away_since = utc_now()
-            self._something_waits.set()
-            _log.warning("record_away", error=error.message)
+            self._has_entries.set()
+            _log.warning("record_unavailable", error=error.message)
 
-    def _found_inner(self) -> None:
+    def _inner_succeeded(self) -> None:
         if self._away_since is not None:
             self._away_since = None
             self._error = ""
-            _log.info("record_back", journal_held=self._held)
+            _log.info("record_available", journal_held=self._held)
 
 
 def _envelope(resource: Resource) -> Resource:

@@ -1,7 +1,6 @@
-"""What a vector index stores and compares with, in no engine's terms; each engine has its own spelling of it.
+"""Points and search conditions of a vector index, independent of the engine; each engine translates them.
 
-Every condition of a search is made here, and the first of them is always the user, so that no engine's adapter can
-forget it.
+Every condition of a search is built here, and the first is always the user, so that no engine's adapter can forget it.
 """
 
 import hashlib
@@ -31,14 +30,14 @@ from memory.values.vectors import SparseVector
 from .index_checks import is_point_id
 
 DENSE = "dense"
-"""Name of the vectors that are compared by cosine."""
+"""Name of the vectors that are compared by cosine similarity."""
 SPARSE = "sparse"
 """Name of the term weights, which the engine multiplies by IDF."""
 SCANNED_USER_POINTS = 1_000_000
 """A keyword search reads the points of one user up to this many; beyond, the engine would walk everybody's postings:
 9.7 instead of 2.1 ms for a user with 10,000 of a million points (benchmarks.stores)."""
 POINTS_AT_ONCE = 256
-"""So many points an engine writes or reads in one call."""
+"""How many points an engine writes or reads in one call."""
 USER_ID = "user_id"
 POINT_ID = "point_id"
 FINGERPRINT = "fingerprint"
@@ -93,7 +92,7 @@ def stored_id(user_id: str, point_id: str) -> str:
 
 
 def stored_ids(user_id: str, point_ids: Iterable[str]) -> list[str]:
-    """Ids under which an engine may hold these points, each once; what is no point id is left out."""
+    """Ids under which an engine may hold these points, each once; an invalid one is left out."""
     return [stored_id(user_id, point_id) for point_id in dict.fromkeys(point_ids) if is_point_id(point_id)]
 
 
@@ -102,15 +101,15 @@ def indexed_fields(collection: Collection) -> dict[str, FieldKind]:
     return _COMMON | dict(PAYLOAD_FIELDS[collection])
 
 
-def of_user(user_id: str) -> Condition:
+def user_condition(user_id: str) -> Condition:
     """Lets through the points of one user."""
     return Equals(USER_ID, user_id)
 
 
 def conditions(query: IndexQuery, user_id: str) -> list[Condition]:
-    """What a point must meet to be found: it is this user's, and it passes the filters of the search."""
+    """The conditions of a search: the point is this user's and passes the filters of the query."""
     filters = query.filters
-    must: list[Condition] = [of_user(user_id)]
+    must: list[Condition] = [user_condition(user_id)]
     if filters.session_id is not None:
         must.append(Equals("session_id", filters.session_id))
     if filters.role is not None:
@@ -119,23 +118,23 @@ def conditions(query: IndexQuery, user_id: str) -> list[Condition]:
         low = None if filters.created_from is None else filters.created_from.timestamp()
         high = None if filters.created_to is None else filters.created_to.timestamp()
         must.append(Between("created_at_s", low, high))
-    for key, wanted in filters.metadata.items():
-        if isinstance(wanted, list):
-            must.append(AnyOf("metadata", tuple(metadata_token(key, value) for value in wanted)))
+    for key, value in filters.metadata.items():
+        if isinstance(value, list):
+            must.append(AnyOf("metadata", tuple(metadata_token(key, alternative) for alternative in value)))
         else:
-            must.append(Equals("metadata", metadata_token(key, wanted)))
+            must.append(Equals("metadata", metadata_token(key, value)))
     must.extend(Equals(name, value) for name, value in query.where.items())
     return must
 
 
 def can_match(query: IndexQuery) -> bool:
     """Whether a search may find anything: a filter by any of no values lets nothing through."""
-    nothing_asked = query.sparse is not None and not query.sparse.indices
-    return query.limit > 0 and not nothing_asked and [] not in query.filters.metadata.values()
+    no_terms = query.sparse is not None and not query.sparse.indices
+    return query.limit > 0 and not no_terms and [] not in query.filters.metadata.values()
 
 
 def payload_of(point: IndexPoint, collection: Collection, user_id: str) -> dict[str, object]:
-    """What is stored beside the vectors of a point; times as RFC 3339, to the microsecond (000 §5.1)."""
+    """The payload of a point; times as RFC 3339, to the microsecond (000 §5.1)."""
     kinds = PAYLOAD_FIELDS[collection]
     payload: dict[str, object] = {name: _as_stored(value, kinds[name]) for name, value in point.payload.items()}
     payload |= {
@@ -176,7 +175,7 @@ def read_point(payload: Mapping[str, Any], vectors: Any, collection: Collection)
 
 
 def read_stored(payload: Mapping[str, Any]) -> StoredPoint:
-    """Which point this is the payload of."""
+    """The id and fingerprint in a payload."""
     return StoredPoint(payload[POINT_ID], payload.get(FINGERPRINT, ""))
 
 
@@ -200,34 +199,34 @@ def metadata_tokens(metadata: Mapping[str, Scalar]) -> list[str]:
 
 
 class FacetHit(Protocol):
-    """One line of what an engine answers when it counts points by a payload field."""
+    """One row of a facet: a value of a payload field and how many points have it."""
 
     @property
     def value(self) -> str | int | bool:
-        """What the field holds."""
+        """The value of the field."""
 
     @property
     def count(self) -> int:
         """How many points have it."""
 
 
-def ranked(hits: Iterable[ScoredPoint]) -> list[ScoredPoint]:
-    """The best first; equal scores are ordered by id."""
+def rank(hits: Iterable[ScoredPoint]) -> list[ScoredPoint]:
+    """Hits with the best first; equal scores are ordered by id."""
     return sorted(hits, key=lambda hit: (-hit.score, hit.point_id))
 
 
-async def owners(facet: Callable[[int], Awaitable[Sequence[FacetHit]]]) -> list[str]:
-    """Everybody who has points, sorted.
+async def list_owners(facet: Callable[[int], Awaitable[Sequence[FacetHit]]]) -> list[str]:
+    """The users who have points, sorted.
 
     Args:
-        facet: The owners of points and how many each has, those with most first, at most as many as it is called with.
+        facet: Users and their numbers of points, largest first, at most as many as its argument.
     """
     limit = _FIRST_USERS
     while True:
         hits = await facet(limit)
         if len(hits) < limit:
             return sorted(str(hit.value) for hit in hits if hit.count)
-        limit *= 10  # a facet has no pages; users whose points are gone come last, with a count of 0
+        limit *= 10  # a facet has no pages; users whose points were deleted come last, with a count of 0
 
 
 def _as_stored(value: Stored, kind: FieldKind) -> Stored:

@@ -29,13 +29,13 @@ _OWNING = (
     "aam_memories",
     "changes",
 )
-"""The tables that hold somebody's data."""
+"""The tables that hold data of users."""
 
 
 def _next_user(after: str) -> str:
-    """The query for the first user greater than `after`: one look into an index of each table."""
-    each = (f"SELECT min(user_id) AS user_id FROM {table} WHERE user_id > {after}" for table in _OWNING)  # noqa: S608
-    return f"SELECT min(user_id) AS user_id FROM ({' UNION ALL '.join(each)})"  # noqa: S608
+    """The query for the first user greater than `after`: one index lookup in each table."""
+    minima = (f"SELECT min(user_id) AS user_id FROM {table} WHERE user_id > {after}" for table in _OWNING)  # noqa: S608
+    return f"SELECT min(user_id) AS user_id FROM ({' UNION ALL '.join(minima)})"  # noqa: S608
 
 
 _USERS = f"""
@@ -87,7 +87,7 @@ class SqliteBacklog(Backlog):
 
     @override
     async def unlearned(self, *, limit: int, user_id: str | None = None) -> list[Resource]:
-        where, owner = _of(user_id)
+        where, owner = _user_clause(user_id)
         statement = f"SELECT {COLUMNS} FROM resources WHERE learned = 0{where} ORDER BY sequence LIMIT ?"  # noqa: S608
 
         def work(connection: sqlite3.Connection) -> list[Resource]:
@@ -97,7 +97,7 @@ class SqliteBacklog(Backlog):
 
     @override
     async def outbox(self, *, limit: int, user_id: str | None = None) -> list[OutboxEntry]:
-        where, owner = _of(user_id)
+        where, owner = _user_clause(user_id)
         columns = "sequence, user_id, collection, item_id"
         statement = f"SELECT {columns} FROM outbox WHERE 1{where} ORDER BY sequence LIMIT ?"  # noqa: S608
 
@@ -185,5 +185,5 @@ def _users(connection: sqlite3.Connection, after: str, limit: int) -> list[str]:
     return [user_id for (user_id,) in connection.execute(_USERS, (after, limit))]
 
 
-def _of(user_id: str | None) -> tuple[str, tuple[str, ...]]:
+def _user_clause(user_id: str | None) -> tuple[str, tuple[str, ...]]:
     return ("", ()) if user_id is None else (" AND user_id = ?", (check_user(user_id),))

@@ -20,5 +20,8 @@ class FakeReranker(Reranker):
     ) -> list[float]:
         check_reranked(passages)
         self.calls += 1
-        asked = {unit.key for unit in split_edit_units(query)}
-        return [len(asked & {unit.key for unit in split_edit_units(text)}) / max(1, len(asked)) for text in passages]
+        query_words = {unit.key for unit in split_edit_units(query)}
+        return [
+            len(query_words & {unit.key for unit in split_edit_units(text)}) / max(1, len(query_words))
+            for text in passages
+        ]

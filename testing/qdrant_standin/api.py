@@ -79,15 +79,15 @@ def make_api(engine: Engine) -> FastAPI:
 
     @app.put("/collections/{name}")
     async def create(name: str, request: Request) -> JSONResponse:
-        asked = models.CreateCollection.model_validate_json(await request.body())
+        body = models.CreateCollection.model_validate_json(await request.body())
         if await engine.client.collection_exists(name):
             return _error(409, f"Wrong input: Collection `{name}` already exists!")
-        made = await engine.client.create_collection(
-            name, vectors_config=asked.vectors, sparse_vectors_config=asked.sparse_vectors
+        created = await engine.client.create_collection(
+            name, vectors_config=body.vectors, sparse_vectors_config=body.sparse_vectors
         )
         engine.indexes[name] = {}
-        engine.created[name] = asked
-        return _ok(made)
+        engine.created[name] = body
+        return _ok(created)
 
     @app.delete("/collections/{name}")
     async def drop(name: str) -> JSONResponse:
@@ -95,23 +95,23 @@ def make_api(engine: Engine) -> FastAPI:
 
     @app.put("/collections/{name}/index")
     async def index(name: str, request: Request) -> JSONResponse:
-        asked = models.CreateFieldIndex.model_validate_json(await request.body())
-        schema = asked.field_schema
+        body = models.CreateFieldIndex.model_validate_json(await request.body())
+        schema = body.field_schema
         assert schema is not None
         params = schema.model_dump(mode="json", exclude_none=True) if isinstance(schema, BaseModel) else None
         kind = models.PayloadSchemaType(schema.type.value if isinstance(schema, BaseModel) else schema).value
-        engine.indexes[name][asked.field_name] = {"data_type": kind, "points": 0} | (
+        engine.indexes[name][body.field_name] = {"data_type": kind, "points": 0} | (
             {"params": params} if params else {}
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the engine says that it does without
-            return _ok(await engine.client.create_payload_index(name, asked.field_name, schema))
+            return _ok(await engine.client.create_payload_index(name, body.field_name, schema))
 
     @app.put("/collections/{name}/points")
     async def upsert(name: str, request: Request, wait: bool = False) -> JSONResponse:
-        asked = _POINTS.validate_json(await request.body())
+        body = _POINTS.validate_json(await request.body())
         assert wait, "an adapter that does not wait loses what it acknowledges"
-        return _ok(await engine.client.upsert(name, asked.points))
+        return _ok(await engine.client.upsert(name, body.points))
 
     @app.post("/collections/{name}/points/delete")
     async def delete(name: str, request: Request, wait: bool = False) -> JSONResponse:
@@ -120,46 +120,46 @@ def make_api(engine: Engine) -> FastAPI:
 
     @app.post("/collections/{name}/points")
     async def retrieve(name: str, request: Request) -> JSONResponse:
-        asked = models.PointRequest.model_validate_json(await request.body())
+        body = models.PointRequest.model_validate_json(await request.body())
         return _ok(
             await engine.client.retrieve(
-                name, asked.ids, with_payload=asked.with_payload or False, with_vectors=asked.with_vector or False
+                name, body.ids, with_payload=body.with_payload or False, with_vectors=body.with_vector or False
             )
         )
 
     @app.post("/collections/{name}/points/query/batch")
     async def query(name: str, request: Request) -> JSONResponse:
-        asked = models.QueryRequestBatch.model_validate_json(await request.body()).searches
-        for one in asked:
-            if one.params is not None and one.params.quantization is not None:
-                engine.rescored.append(one.params.quantization.rescore)
-                one.params.quantization = None  # the engine would warn that it has none
-        return _ok(await engine.client.query_batch_points(name, asked))
+        body = models.QueryRequestBatch.model_validate_json(await request.body()).searches
+        for search in body:
+            if search.params is not None and search.params.quantization is not None:
+                engine.rescored.append(search.params.quantization.rescore)
+                search.params.quantization = None  # the engine would warn that it has none
+        return _ok(await engine.client.query_batch_points(name, body))
 
     @app.post("/collections/{name}/points/scroll")
     async def scroll(name: str, request: Request) -> JSONResponse:
-        asked = models.ScrollRequest.model_validate_json(await request.body())
+        body = models.ScrollRequest.model_validate_json(await request.body())
         points, after = await engine.client.scroll(
             name,
-            asked.filter,
-            limit=asked.limit or 10,
-            offset=asked.offset,
-            with_payload=asked.with_payload or False,
-            with_vectors=asked.with_vector or False,
+            body.filter,
+            limit=body.limit or 10,
+            offset=body.offset,
+            with_payload=body.with_payload or False,
+            with_vectors=body.with_vector or False,
         )
         return _ok({"points": _plain(points), "next_page_offset": after})
 
     @app.post("/collections/{name}/points/count")
     async def count(name: str, request: Request) -> JSONResponse:
-        asked = models.CountRequest.model_validate_json(await request.body())
-        return _ok(await engine.client.count(name, asked.filter))
+        body = models.CountRequest.model_validate_json(await request.body())
+        return _ok(await engine.client.count(name, body.filter))
 
     @app.post("/collections/{name}/facet")
     async def facet(name: str, request: Request) -> JSONResponse:
-        asked = models.FacetRequest.model_validate_json(await request.body())
-        if asked.key not in engine.indexes[name]:
-            return _error(400, f"No appropriate index for faceting: `{asked.key}`.")
-        return _ok(await engine.client.facet(name, asked.key, asked.filter, limit=asked.limit or 10))
+        body = models.FacetRequest.model_validate_json(await request.body())
+        if body.key not in engine.indexes[name]:
+            return _error(400, f"No appropriate index for faceting: `{body.key}`.")
+        return _ok(await engine.client.facet(name, body.key, body.filter, limit=body.limit or 10))
 
     return app
 
@@ -168,7 +168,7 @@ def _plain(result: Any) -> Any:
     if isinstance(result, BaseModel):
         return result.model_dump(mode="json", exclude_none=True)
     if isinstance(result, Sequence) and not isinstance(result, str):
-        return [_plain(one) for one in result]
+        return [_plain(item) for item in result]
     return result
 
 

@@ -1,4 +1,4 @@
-"""The one way to ArangoDB: a few threads, a deadline, a circuit breaker, and errors of Jiyi's own."""
+"""The connection to ArangoDB: a few threads, a deadline, a circuit breaker, and translated errors."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ from arango.exceptions import ArangoClientError, ArangoServerError
 from arango.http import HTTPClient
 
 from ...resilience.circuit import Circuit
-from .errors import WriteConflict, meaning_of, unavailable
+from .errors import WriteConflict, translate, unavailable
 from .http import ArangoHttp, unreachable
 
 T = TypeVar("T")
@@ -99,7 +99,7 @@ class ArangoServer:
         """
         if self._database is None:
             try:
-                self._database = _mapped(lambda: self._prepare(self._client, self.settings))
+                self._database = _translated(lambda: self._prepare(self._client, self.settings))
             except WriteConflict as error:
                 raise unavailable(f"another process is preparing the database: {error}") from error
 
@@ -108,7 +108,7 @@ class ArangoServer:
 
         Args:
             work: What to do with the database.
-            started: Told of the thread's own future, which goes on when the caller does not wait for it any more.
+            started: Called with the thread's future, which goes on when the caller is cancelled.
 
         Raises:
             StoreUnavailable: The server refuses, is away or is too slow.
@@ -140,7 +140,7 @@ class ArangoServer:
     async def _ready(self) -> None:
         if self._database is not None:
             return
-        # One attempt for all who wait: a server that hangs is not asked again by each of them in turn.
+        # One attempt for all callers: each would wait for a hanging server in turn otherwise.
         if self._preparing is None or self._preparing.done():
             self._preparing = asyncio.ensure_future(self._prepare_in_thread())
             self._preparing.add_done_callback(lambda task: task.cancelled() or task.exception())
@@ -162,11 +162,11 @@ class ArangoServer:
         database = self._database
         if database is None:
             raise unavailable("it is not prepared")
-        return _mapped(lambda: work(database))
+        return _translated(lambda: work(database))
 
 
 def rows_of(database: Any, statement: str, bind: Mapping[str, Any], *, deadline_s: float) -> list[Any]:
-    """All rows of a statement, which the server gives up when nobody waits for it any more.
+    """All rows of a statement, which the server stops at the deadline.
 
     Args:
         database: The driver's database or transaction; typed loosely, since it types results as possible jobs.
@@ -177,13 +177,13 @@ def rows_of(database: Any, statement: str, bind: Mapping[str, Any], *, deadline_
     return list(database.aql.execute(statement, bind_vars=dict(bind), batch_size=_BATCH_ROWS, max_runtime=deadline_s))
 
 
-def _mapped(work: Callable[[], T]) -> T:
+def _translated(work: Callable[[], T]) -> T:
     try:
         return work()
     except ArangoServerError as error:
-        raise meaning_of(error) from error
+        raise translate(error) from error
     except ArangoClientError as error:
         raise RuntimeError(f"The ArangoDB driver was used wrongly: {error}") from error
     except ConnectionAbortedError as error:
-        # What the driver makes of "503: the server is starting, or shutting down".
+        # The driver raises this for "503: the server is starting, or shutting down".
         raise unreachable("is starting or shutting down") from error

@@ -69,9 +69,9 @@ def accessed_by_id(
     accessed: dict[str, AccessedT] = {}
     for access in accesses:
         item_id = access.item_id
-        found = accessed.get(item_id) or next(iter(by_id(query, collection, kind, user_id, [item_id])), None)
-        if found is not None:
-            accessed[item_id] = with_access(found, access)
+        value = accessed.get(item_id) or next(iter(by_id(query, collection, kind, user_id, [item_id])), None)
+        if value is not None:
+            accessed[item_id] = with_access(value, access)
     return list(accessed.values())
 
 
@@ -114,8 +114,8 @@ def delete(
 ) -> list[str]:
     """Removes a user's documents by id, puts those that existed on the outbox, and returns their keys."""
     keys = {key_of(transaction.user_id, id_): id_ for id_ in ids}
-    found = existing(query, collection, keys)
-    removed = [key for key in keys if key in found]
+    sequences = existing(query, collection, keys)
+    removed = [key for key in keys if key in sequences]
     remove(query, collection, removed)
     enqueue(transaction, query, indexed, [keys[key] for key in removed])
     return removed

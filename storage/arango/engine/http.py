@@ -1,4 +1,4 @@
-"""How bytes travel to ArangoDB: short timeouts, no hidden retries, and one error for "nobody answered" (STORES)."""
+"""HTTP to ArangoDB: short timeouts, no hidden retries, and one error for "no answer" (STORES)."""
 
 from collections.abc import MutableMapping
 from typing import Any
@@ -15,11 +15,11 @@ from memory.values.errors import StoreUnavailable
 
 
 class Unreachable(StoreUnavailable):
-    """Nobody answered: it is not known whether the request was carried out."""
+    """There was no answer: it is not known whether the request was carried out."""
 
 
 def unreachable(reason: object) -> Unreachable:
-    """The error that says why nobody answered."""
+    """The error that says why there was no answer."""
     return Unreachable(f"The system of record cannot answer: ArangoDB {reason}.", component="record")
 
 

@@ -1,7 +1,7 @@
 """Every AQL statement of Jiyi (STORES, ArangoDB).
 
-`@user` is the owner in ASCII (`arango_documents.ascii_of`), given to every statement that a unit of work runs, so one
-that does not filter by it is refused by the server. Only `ALL_…`, `MIGRATIONS` and `ADD_MIGRATION` are without.
+`@user` is the owner in ASCII (`keys.ascii_of`), bound in every statement of a unit of work, so the server
+refuses one that does not filter by it. Only `ALL_…`, `MIGRATIONS` and `ADD_MIGRATION` are without.
 Documents hold what is compared and, in `body`, the value itself. `order` sorts as the id does by code point.
 """
 
@@ -26,7 +26,7 @@ REMOVE = """
 FOR d IN @@collection FILTER d._key IN @keys AND d.user_id == @user REMOVE d IN @@collection RETURN OLD._key
 """
 
-# A user's turn to write: whoever changes this document first is the only writer until the transaction ends.
+# The write lock of a user: the transaction that changes this document first is the only writer until it ends.
 # The server may hand numbers back as floats; they stay far below 2^53.
 
 LOCK = """

@@ -1,7 +1,8 @@
 """The schema in ArangoDB, as numbered append-only migrations (DESIGN §7, STYLE §11).
 
 A migration that was released is never changed: a new one is added at the end. Its steps may be repeated, since
-ArangoDB creates collections outside of transactions: one that broke off is run again as a whole.
+ArangoDB creates collections outside of transactions: one that was interrupted runs again as a whole. Written by hand:
+no migration library supports ArangoDB.
 """
 
 import math

@@ -23,7 +23,7 @@ from .schema import COLLECTIONS
 T = TypeVar("T")
 
 _RESERVED = 1000
-"""How many numbers are taken from the user's document with the lock."""
+"""How many sequence numbers are reserved in the user's document with the lock."""
 _FIRST_PAUSE_S = 0.005
 _LONGEST_PAUSE_S = 0.2
 _log = structlog.get_logger(__name__)
@@ -39,22 +39,22 @@ class Query(Protocol):
 class ArangoTransaction:
     """A stream transaction bound to one user, until it is committed or closed.
 
-    A reader sees a snapshot. A writer holds the user's turn, in this process by `turn`, between processes by being
-    the first to change the user's document: the others are told at once that they conflict, and try again.
+    A reader sees a snapshot. There is one writer for a user: within this process by `write_lock`, between processes by
+    changing the user's document first, upon which the others get a conflict and try again.
 
     Args:
         server: Where it runs.
         user_id: Whose documents every statement is filtered by.
-        turn: What writers of this user in this process wait for; None for readers.
+        write_lock: Lock of this user's writers in this process; None for readers.
     """
 
-    def __init__(self, server: ArangoServer, *, user_id: str, turn: asyncio.Lock | None) -> None:
+    def __init__(self, server: ArangoServer, *, user_id: str, write_lock: asyncio.Lock | None) -> None:
         self.user_id = user_id
         self._server = server
         self._owner = ascii_of(user_id)
-        self._turn = turn
-        self._has_turn = False
-        self._one_at_a_time = asyncio.Lock()
+        self._write_lock = write_lock
+        self._holds_write_lock = False
+        self._call_lock = asyncio.Lock()
         self._running: Future[Any] | None = None
         self._transaction: TransactionDatabase | None = None
         self._numbers: Iterator[int] = iter(())
@@ -63,22 +63,22 @@ class ArangoTransaction:
         self._over = False
 
     async def begin(self) -> None:
-        """Opens it; a writer waits for its turn.
+        """Opens the transaction; a writer waits for the writers before it.
 
         Raises:
-            StoreUnavailable: The turn did not come before the deadline, or the server cannot answer.
+            StoreUnavailable: Other writers did not end before the deadline, or the server cannot answer.
         """
-        if self._turn is None:
+        if self._write_lock is None:
             await self._call(lambda database: self._open(database, read=COLLECTIONS))
             return
         deadline_s = self._server.settings.deadline_s
         busy = f"others have been writing for this user for {deadline_s:g} s"
         try:
             async with asyncio.timeout(deadline_s):
-                await self._turn.acquire()
+                await self._write_lock.acquire()
         except TimeoutError:
             raise unavailable(busy) from None
-        self._has_turn = True
+        self._holds_write_lock = True
         give_up = time.monotonic() + deadline_s
         pause_s = _FIRST_PAUSE_S
         while not await self._call(self._open_locked):
@@ -99,7 +99,7 @@ class ArangoTransaction:
             RuntimeError: The unit of work was opened for reading only.
         """
         self._require_open()
-        if self._turn is None:
+        if self._write_lock is None:
             raise RuntimeError("this unit of work was opened for reading")
         self._wrote = True
         return await self._call(lambda _: work(self._query))
@@ -144,33 +144,33 @@ class ArangoTransaction:
         await self._call(self._abort)
 
     async def close(self) -> None:
-        """Undoes what is not committed and gives the turn to the next; to be awaited to its end."""
+        """Undoes what is not committed and releases the write lock; to be awaited to its end."""
         self._over = True
         try:
-            async with self._one_at_a_time:
-                await self._settled()
+            async with self._call_lock:
+                await self._wait_for_running()
             if self._transaction is not None:
                 await self._server.call(self._abort)
         except (StoreUnavailable, WriteConflict) as error:
             # ArangoDB gives it up by itself when it has been idle for a minute.
             _log.warning("record_rollback_failed", error=str(error))
         finally:
-            if self._turn is not None and self._has_turn:
-                self._turn.release()
+            if self._write_lock is not None and self._holds_write_lock:
+                self._write_lock.release()
 
     def _require_open(self) -> None:
         if self._over:
             raise RuntimeError("this unit of work is over")
 
     async def _call(self, work: Callable[[StandardDatabase], T]) -> T:
-        """Runs one thing at a time, also after a caller that did not wait for the end."""
-        async with self._one_at_a_time:
-            await self._settled()
+        """Runs one call at a time, also after a caller that was cancelled."""
+        async with self._call_lock:
+            await self._wait_for_running()
             try:
                 return await self._server.call(work, self._started)
             except WriteConflict as error:
                 self._broken = True
-                raise unavailable(f"somebody else wrote the same at the same time: {error}") from error
+                raise unavailable(f"another transaction wrote the same at the same time: {error}") from error
             except (StoreUnavailable, asyncio.CancelledError):
                 self._broken = True
                 raise
@@ -178,14 +178,14 @@ class ArangoTransaction:
     def _started(self, future: "Future[Any]") -> None:
         self._running = future
 
-    async def _settled(self) -> None:
+    async def _wait_for_running(self) -> None:
         if self._running is not None:
             done, _ = await asyncio.wait([asyncio.wrap_future(self._running)])
             for future in done:
-                # Whoever waited for it has seen its error, or did not want to.
+                # Its caller has seen the error, or was cancelled.
                 _ = future.cancelled() or future.exception()
 
-    # From here on in a thread.
+    # The methods below run in a thread.
 
     def _query(self, statement: str, **bind: Any) -> list[Any]:
         if self._transaction is None or self._over:
@@ -208,7 +208,7 @@ class ArangoTransaction:
         )
 
     def _open_locked(self, database: StandardDatabase) -> bool:
-        """Whether the turn was to be had; where not, nothing is open."""
+        """Whether this transaction is the user's writer; where not, nothing is open."""
         self._open(database, write=COLLECTIONS)
         try:
             self._reserve(self._query)
@@ -241,6 +241,6 @@ class ArangoTransaction:
         try:
             transaction.abort_transaction()
         except ArangoServerError as error:
-            # A commit whose answer was lost, or a unit that idled: there is nothing left to undo.
+            # A commit whose answer was lost, or a transaction that timed out: nothing is left to undo.
             if error.error_code not in TRANSACTION_OVER:
                 raise

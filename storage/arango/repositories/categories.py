@@ -97,7 +97,7 @@ class ArangoCategoryAccesses(ArangoRepository, CategoryAccessRepository):
             first.setdefault(key_of(self._user_id, access.access_id), access)
 
         def work(query: Query) -> None:
-            there = documents.existing(query, _ACCESSES, first)
+            stored = documents.existing(query, _ACCESSES, first)
             documents.put(
                 query,
                 _ACCESSES,
@@ -109,7 +109,7 @@ class ArangoCategoryAccesses(ArangoRepository, CategoryAccessRepository):
                         "body": access.model_dump_json(),
                     }
                     for key, access in first.items()
-                    if key not in there
+                    if key not in stored
                 ],
             )
 

@@ -30,15 +30,15 @@ class ArangoChanges(ArangoRepository, ChangeLog):
             first.setdefault(key_of(self._user_id, change.change_id), change)
 
         def work(query: Query) -> None:
-            there = documents.existing(query, _COLLECTION, first)
+            stored = documents.existing(query, _COLLECTION, first)
             added = [
                 change.model_copy(update={"sequence": self._transaction.next_sequence(query)})
                 for key, change in first.items()
-                if key not in there
+                if key not in stored
             ]
             self._put(query, added)
             documents.put(
-                query, "change_subjects", [one for change in added for one in _subjects(self._user_id, change)]
+                query, "change_subjects", [subject for change in added for subject in _subjects(self._user_id, change)]
             )
 
         await self._transaction.write(work)

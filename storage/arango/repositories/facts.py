@@ -42,8 +42,8 @@ class ArangoFacts(ArangoRepository, FactRepository):
             first.setdefault(key_of(self._user_id, fact.fact_id), fact)
 
         def work(query: Query) -> Strings:
-            there = documents.existing(query, _COLLECTION, first)
-            self._put(query, [fact for key, fact in first.items() if key not in there])
+            stored = documents.existing(query, _COLLECTION, first)
+            self._put(query, [fact for key, fact in first.items() if key not in stored])
             return [fact.fact_id for fact in facts]
 
         return await self._transaction.write(work)

@@ -31,17 +31,17 @@ class ArangoGraph(ArangoRepository, GraphRepository):
             ids = dict(query(aql.EDGE_IDS, keys=[self._key(edge) for edge in edges]))
             taken = set(query(aql.EDGES_WITH_IDS, orders=[order_of(edge.edge_id) for edge in edges]))
             added: list[GraphEdge] = []
-            kept: list[str] = []
+            stored: list[str] = []
             for edge in edges:
                 key = self._key(edge)
                 if key not in ids and edge.edge_id not in taken:
                     ids[key] = edge.edge_id
                     taken.add(edge.edge_id)
                     added.append(edge)
-                kept.append(ids.get(key, edge.edge_id))
+                stored.append(ids.get(key, edge.edge_id))
             documents.put(query, _NODES, self._nodes(added))
             documents.put(query, _COLLECTION, [self._document(edge) for edge in added])
-            return kept
+            return stored
 
         return await self._transaction.write(work)
 

@@ -31,14 +31,14 @@ class ArangoLog(ArangoRepository, RawLog):
             first.setdefault(key_of(self._user_id, resource.resource_id), resource)
 
         def work(query: Query) -> None:
-            there = documents.existing(query, _COLLECTION, first)
+            stored = documents.existing(query, _COLLECTION, first)
             documents.put(
                 query,
                 _COLLECTION,
                 [
                     _document(key, resource, self._transaction.next_sequence(query))
                     for key, resource in first.items()
-                    if key not in there
+                    if key not in stored
                 ],
             )
 
@@ -78,7 +78,7 @@ class ArangoLog(ArangoRepository, RawLog):
 
     @override
     async def mark_learned(self, resource_ids: Sequence[str]) -> Strings:
-        keys = {key_of(self._user_id, one): one for one in resource_ids}
+        keys = {key_of(self._user_id, id_): id_ for id_ in resource_ids}
 
         def work(query: Query) -> Strings:
             taken = set(query(aql.MARK_LEARNED, keys=list(keys)))

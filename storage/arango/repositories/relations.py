@@ -28,8 +28,8 @@ class ArangoRelations(ArangoRepository, RelationRepository):
 
         def work(query: Query) -> None:
             keys = {end: key_of(self._user_id, end) for end in ends}
-            there = documents.existing(query, "entities", keys.values())
-            check_ends(ends, [end for end, key in keys.items() if key in there])
+            stored = documents.existing(query, "entities", keys.values())
+            check_ends(ends, [end for end, key in keys.items() if key in stored])
             documents.put(query, _COLLECTION, [self._document(relation) for relation in relations])
 
         await self._transaction.write(work)
@@ -60,7 +60,7 @@ class ArangoRelations(ArangoRepository, RelationRepository):
                 return dict(query(aql.RELATED, vertex=vertex, depth=depth, limit=max(limit, 0)))
 
             def step(frontier: Sequence[str], most: int) -> list[str]:
-                vertices = [self._vertex(one) for one in frontier]
+                vertices = [self._vertex(entity) for entity in frontier]
                 return query(aql.RELATED_BY_ONE_HOP, frontier=vertices, least=min_confidence, limit=most)
 
             return walk(entity_id, step, depth=depth, limit=limit)
@@ -69,7 +69,7 @@ class ArangoRelations(ArangoRepository, RelationRepository):
 
     @override
     async def delete(self, relation_ids: Sequence[str]) -> int:
-        keys = [key_of(self._user_id, one) for one in relation_ids]
+        keys = [key_of(self._user_id, relation_id) for relation_id in relation_ids]
         return await self._transaction.write(lambda query: documents.remove(query, _COLLECTION, keys))
 
     @override

@@ -23,7 +23,7 @@ class InMemoryCategories(InMemoryRepository, CategoryRepository):
 
     @override
     async def get_by_name(self, name: str) -> Category | None:
-        return next((one for one in self._state.readable.categories.values() if one.name == name), None)
+        return next((category for category in self._state.readable.categories.values() if category.name == name), None)
 
     @override
     async def create(self, category: Category) -> bool:
@@ -60,9 +60,9 @@ class InMemoryCategoryAccesses(InMemoryRepository, CategoryAccessRepository):
     @override
     async def create_many(self, accesses: Sequence[CategoryAccess]) -> None:
         check_owner(accesses, self._state.user_id)
-        kept = self._state.writable.accesses
+        stored = self._state.writable.accesses
         for access in accesses:
-            kept.setdefault(access.access_id, access)
+            stored.setdefault(access.access_id, access)
 
     @override
     async def count_since(self, since: datetime) -> Mapping[str, int]:

@@ -18,10 +18,10 @@ class InMemoryChanges(InMemoryRepository, ChangeLog):
     @override
     async def append(self, changes: Sequence[Change]) -> None:
         check_owner(changes, self._state.user_id)
-        kept = self._state.writable.changes
+        stored = self._state.writable.changes
         for change in changes:
-            if change.change_id not in kept:
-                kept[change.change_id] = change.model_copy(update={"sequence": next(self._state.numbers)})
+            if change.change_id not in stored:
+                stored[change.change_id] = change.model_copy(update={"sequence": next(self._state.numbers)})
 
     @override
     async def get(self, change_ids: Sequence[str]) -> Changes:

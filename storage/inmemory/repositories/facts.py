@@ -28,9 +28,9 @@ def list_facts(data: UserData, status: FactStatus | None, category: str | None =
     return sorted(found, key=lambda fact: fact.recorded_at, reverse=True)
 
 
-def statement_of(one: Fact | GraphEdge) -> tuple[str, str, str]:
+def statement_of(source: Fact | GraphEdge) -> tuple[str, str, str]:
     """Subject, predicate and object in the form in which they are compared."""
-    return comparable(one.subject), comparable(one.predicate), comparable(one.object)
+    return comparable(source.subject), comparable(source.predicate), comparable(source.object)
 
 
 class InMemoryFacts(InMemoryRepository, FactRepository):
@@ -47,10 +47,10 @@ class InMemoryFacts(InMemoryRepository, FactRepository):
     @override
     async def create_many(self, facts: Sequence[Fact]) -> Strings:
         check_owner(facts, self._state.user_id)
-        kept = self._state.writable.facts
+        stored = self._state.writable.facts
         for fact in facts:
-            if fact.fact_id not in kept:
-                kept[fact.fact_id] = fact
+            if fact.fact_id not in stored:
+                stored[fact.fact_id] = fact
                 self._state.queue(Collection.FACTS, [fact.fact_id])
         return [fact.fact_id for fact in facts]
 
@@ -87,8 +87,8 @@ class InMemoryFacts(InMemoryRepository, FactRepository):
 
     @override
     async def find_potential_conflicts(self, subject: str, predicate: str, *, exclude_id: str | None = None) -> Facts:
-        said = (comparable(subject), comparable(predicate))
-        return [fact for fact in self._active() if statement_of(fact)[:2] == said and fact.fact_id != exclude_id]
+        names = (comparable(subject), comparable(predicate))
+        return [fact for fact in self._active() if statement_of(fact)[:2] == names and fact.fact_id != exclude_id]
 
     @override
     async def list_duplicates(self) -> Sequence[tuple[Fact, ...]]:

@@ -20,13 +20,13 @@ class InMemoryGraph(InMemoryRepository, GraphRepository):
     @override
     async def create_many(self, edges: Sequence[GraphEdge]) -> list[str]:
         check_owner(edges, self._state.user_id)
-        kept = self._state.writable.edges
-        by_names = {statement_of(edge): edge_id for edge_id, edge in kept.items()}
+        stored = self._state.writable.edges
+        by_names = {statement_of(edge): edge_id for edge_id, edge in stored.items()}
         ids = []
         for edge in edges:
             edge_id = by_names.get(statement_of(edge), edge.edge_id)
-            if edge_id not in kept:
-                kept[edge_id] = edge
+            if edge_id not in stored:
+                stored[edge_id] = edge
                 by_names[statement_of(edge)] = edge_id
             ids.append(edge_id)
         return ids
@@ -50,10 +50,10 @@ class InMemoryGraph(InMemoryRepository, GraphRepository):
     @override
     async def delete_by_subject(self, subject: str) -> int:
         edges = self._state.writable.edges
-        gone = await self.get_by_subject(subject)
-        for edge in gone:
+        deleted = await self.get_by_subject(subject)
+        for edge in deleted:
             del edges[edge.edge_id]
-        return len(gone)
+        return len(deleted)
 
     @override
     async def list_all(self) -> list[GraphEdge]:
@@ -63,9 +63,9 @@ class InMemoryGraph(InMemoryRepository, GraphRepository):
     @override
     async def delete_all(self) -> int:
         edges = self._state.writable.edges
-        gone = len(edges)
+        count = len(edges)
         edges.clear()
-        return gone
+        return count
 
     @override
     async def count(self) -> int:
@@ -75,8 +75,8 @@ class InMemoryGraph(InMemoryRepository, GraphRepository):
     async def update_weight(self, subject: str, predicate: str, object_: str, weight: float) -> bool:
         check_weight(weight)
         edges = self._state.writable.edges
-        said = (comparable(subject), comparable(predicate), comparable(object_))
-        found = [edge for edge in edges.values() if statement_of(edge) == said]
+        statement = (comparable(subject), comparable(predicate), comparable(object_))
+        found = [edge for edge in edges.values() if statement_of(edge) == statement]
         for edge in found:
             edges[edge.edge_id] = edge.model_copy(update={"weight": weight})
         return bool(found)

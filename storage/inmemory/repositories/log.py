@@ -72,7 +72,8 @@ class InMemoryLog(InMemoryRepository, RawLog):
     async def delete_orphaned(self, *, created_before: datetime) -> int:
         check_aware(created_before, "created_before")
         data = self._state.writable
-        used = {one.resource_id for kept in (data.memories, data.facts) for one in kept.values()} | set(data.unlearned)
+        learned_from = {memory.resource_id for memory in data.memories.values()}
+        used = learned_from | {fact.resource_id for fact in data.facts.values()} | set(data.unlearned)
         orphaned = [
             resource_id
             for resource_id, resource in data.resources.items()

@@ -23,8 +23,8 @@ class InMemoryMemories(InMemoryRepository, MemoryRepository):
     @override
     async def recent(self, *, limit: int, session_id: str | None = None) -> list[Memory]:
         memories = self._state.readable.memories.values()
-        mine = [memory for memory in memories if session_id in (None, memory.session_id)]
-        return sorted(mine, key=lambda memory: memory.created_at)[::-1][: max(limit, 0)]
+        chosen = [memory for memory in memories if session_id in (None, memory.session_id)]
+        return sorted(chosen, key=lambda memory: memory.created_at)[::-1][: max(limit, 0)]
 
     @override
     async def previous(self, memory_ids: Sequence[str]) -> Mapping[str, str]:
@@ -37,7 +37,7 @@ class InMemoryMemories(InMemoryRepository, MemoryRepository):
     @override
     async def mentioning(self, entity_id: str) -> list[Memory]:
         memories = self._state.readable.memories
-        return [memories[one] for one in sorted(memories) if entity_id in memories[one].entity_ids]
+        return [memories[id_] for id_ in sorted(memories) if entity_id in memories[id_].entity_ids]
 
     @override
     async def page(self, *, after: str | None = None, limit: int) -> list[Memory]:

@@ -48,10 +48,10 @@ class InMemoryRelations(InMemoryRepository, RelationRepository):
     @override
     async def delete(self, relation_ids: Sequence[str]) -> int:
         relations = self._state.writable.relations
-        there = {relation_id for relation_id in relation_ids if relation_id in relations}
-        for relation_id in there:
+        deleted = {relation_id for relation_id in relation_ids if relation_id in relations}
+        for relation_id in deleted:
             del relations[relation_id]
-        return len(there)
+        return len(deleted)
 
     @override
     async def count(self) -> int:

@@ -1,4 +1,4 @@
-"""How the embedded system of record is: why it cannot answer, and since when it can again."""
+"""Health of the embedded system of record: failures, and their causes in words."""
 
 import sqlite3
 from collections.abc import Iterable
@@ -28,16 +28,16 @@ def error_code(error: sqlite3.Error) -> int | None:
 
 
 def explain(error: sqlite3.Error) -> str:
-    """What is wrong in words that say where to look, with SQLite's own."""
+    """The cause of an error, with SQLite's own message."""
     reason = _REASONS.get(error_code(error) or sqlite3.SQLITE_OK)
     return str(error) if reason is None else f"{reason} ({error})"
 
 
 class Health:
-    """Counts failures; one for the lanes that write and one for each kind that reads, and used in the event loop only.
+    """Counts failures; one for each connection pool, used in the event loop only.
 
-    There is no circuit breaker before the lanes: a file that is gone, full, damaged or read-only refuses at once, and a
-    lock is waited for no longer than the deadline. A breaker would turn a short lock into refused writes.
+    There is no circuit breaker before the connections: a file that is gone, full, damaged or read-only refuses at
+    once, and a lock is waited for no longer than the deadline. A breaker would turn a short lock into refused writes.
     """
 
     def __init__(self) -> None:
@@ -46,21 +46,21 @@ class Health:
         self.degraded = False
 
     def failed(self, reason: str) -> None:
-        """A unit of work was refused something."""
+        """Counts a failure of a unit of work."""
         self.failures += 1
         self.last_error = reason
         self.degraded = True
 
     def succeeded(self) -> None:
-        """A unit of work ended well."""
+        """Notes that a unit of work has succeeded."""
         self.degraded = False
 
 
 def figures_of(healths: Iterable[Health]) -> dict[str, float | str]:
     """For `/health/detailed`: failures since the start; `status` and the latest `error` until work succeeds again."""
-    all_ = list(healths)
-    shown: dict[str, float | str] = {"backend": "sqlite", "failures": sum(health.failures for health in all_)}
-    for health in all_:
+    healths = list(healths)
+    figures: dict[str, float | str] = {"backend": "sqlite", "failures": sum(health.failures for health in healths)}
+    for health in healths:
         if health.degraded:
-            shown |= {"status": "degraded", "error": health.last_error}
-    return shown
+            figures |= {"status": "degraded", "error": health.last_error}
+    return figures

@@ -1,4 +1,7 @@
-"""Bringing the file of the embedded system of record to the newest schema, whoever else opens it."""
+"""Migrates the SQLite file to the newest schema, while other processes may do the same.
+
+By hand: migration libraries build on SQLAlchemy, and none locks the file against other processes.
+"""
 
 import os
 import sqlite3
@@ -50,8 +53,8 @@ def migrate(path: Path, *, deadline_s: float, migrations: tuple[Migration, ...] 
         ) from error
 
 
-def _microseconds(moment: str) -> int:
-    return timestamp_us(datetime.fromisoformat(moment))
+def _microseconds(time: str) -> int:
+    return timestamp_us(datetime.fromisoformat(time))
 
 
 def _use_wal(connection: sqlite3.Connection, path: Path, deadline_s: float) -> None:

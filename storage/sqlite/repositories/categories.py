@@ -49,8 +49,8 @@ class SqliteCategories(SqliteRepository, CategoryRepository):
         def work(connection: sqlite3.Connection) -> None:
             found = self._one(connection, "name", category.name)
             if found is not None:
-                kept = category.model_copy(update={"category_id": found.category_id})
-                connection.execute(_REPLACE, (kept.model_dump_json(), self._user_id, category.name))
+                replacement = category.model_copy(update={"category_id": found.category_id})
+                connection.execute(_REPLACE, (replacement.model_dump_json(), self._user_id, category.name))
             else:
                 check_category_id(category, self._one(connection, "category_id", category.category_id))
                 connection.execute(_CREATE, (self._user_id, *_row(category)))

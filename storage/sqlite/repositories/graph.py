@@ -81,8 +81,8 @@ class SqliteGraph(SqliteRepository, GraphRepository):
         names = (comparable(edge.subject), comparable(edge.predicate), comparable(edge.object))
         body = edge.model_dump_json(exclude={"weight"})
         connection.execute(_CREATE, (self._user_id, edge.edge_id, *names, edge.weight, body))
-        kept = connection.execute(_KEPT, (self._user_id, *names)).fetchone()
-        return edge.edge_id if kept is None else str(kept[0])
+        stored = connection.execute(_KEPT, (self._user_id, *names)).fetchone()
+        return edge.edge_id if stored is None else str(stored[0])
 
     async def _edges(self, where: str, *parameters: str) -> list[GraphEdge]:
         statement = f"SELECT body, weight FROM edges WHERE user_id = ?{where} ORDER BY edge_id"  # noqa: S608

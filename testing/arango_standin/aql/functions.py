@@ -146,16 +146,16 @@ def _merge(context: QueryContext, *arguments: Any) -> Any:
 
 def _document(context: QueryContext, collection_or_identifier: Any, *keys: Any) -> Any:
     """DOCUMENT(collection, key or keys) or DOCUMENT(identifier or identifiers); missing ones are left out of arrays."""
-    asked = keys[0] if keys else collection_or_identifier
+    requested = keys[0] if keys else collection_or_identifier
 
     def read(key: Any) -> dict[str, Any] | None:
         if not isinstance(key, str):
             return None
         return context.document(key if "/" in key or not keys else f"{collection_or_identifier}/{key}")
 
-    if isinstance(asked, list):
-        return [document for document in map(read, asked) if document is not None]
-    return read(asked)
+    if isinstance(requested, list):
+        return [document for document in map(read, requested) if document is not None]
+    return read(requested)
 
 
 def _not_null(_context: QueryContext, *arguments: Any) -> Any:

@@ -15,7 +15,7 @@ from arango.response import Response
 
 from memory.values.errors import JiyiError, StoreUnavailable
 from storage.arango.engine.client import ArangoSettings
-from storage.arango.engine.errors import WriteConflict, meaning_of
+from storage.arango.engine.errors import WriteConflict, translate
 from storage.arango.engine.http import Unreachable
 from storage.arango.record import ArangoRecord
 from storage.resilience.circuit import CircuitState
@@ -61,17 +61,17 @@ async def failure(record: ArangoRecord) -> StoreUnavailable:
 class TestMeaning:
     @pytest.mark.parametrize("code", [1200, 1210])
     def test_a_conflict_is_for_whoever_may_try_again(self, code: int) -> None:
-        assert isinstance(meaning_of(server_error(code, 409)), WriteConflict)
+        assert isinstance(translate(server_error(code, 409)), WriteConflict)
 
     @pytest.mark.parametrize("code", [1501, 1551, 1552, 1579, 1652])
     def test_a_statement_that_is_wrong_is_a_fault_of_the_program(self, code: int) -> None:
-        error = meaning_of(server_error(code))
+        error = translate(server_error(code))
         assert type(error) is RuntimeError
         assert str(code) in str(error)
 
     @pytest.mark.parametrize(("code", "status"), [(1202, 404), (1203, 404), (1207, 409), (1228, 404), (1655, 404)])
     def test_what_is_missing_or_doubled_makes_the_store_unavailable(self, code: int, status: int) -> None:
-        error = meaning_of(server_error(code, status))
+        error = translate(server_error(code, status))
         assert type(error) is StoreUnavailable
         assert f"ArangoDB error {code}" in str(error)
 
@@ -79,7 +79,7 @@ class TestMeaning:
         codes = {value for value in vars(errno).values() if isinstance(value, int)}
         assert len(codes) > 100
         for code in codes:
-            error = meaning_of(server_error(code))
+            error = translate(server_error(code))
             assert isinstance(error, StoreUnavailable | WriteConflict | RuntimeError)
             if isinstance(error, JiyiError):
                 assert str(pickle.loads(pickle.dumps(error))) == str(error)

@@ -45,5 +45,5 @@ async def test_users_whose_names_are_equal_to_a_collation_are_apart(
         await make.save(record, user_id=user, memories=[make.memory("m", user_id=user, text=user)])  # type: ignore[attr-defined]
     for user in twins:
         async with record.reading(user_id=user) as unit:
-            assert [one.text for one in await unit.memories.recent(limit=9)] == [user]
+            assert [memory.text for memory in await unit.memories.recent(limit=9)] == [user]
     assert await record.backlog.users(limit=9) == sorted(twins)

@@ -43,7 +43,7 @@ async def _opened(server: ArangoStandIn) -> AsyncIterator[ArangoRecord]:
 
 async def log_of(record: SystemOfRecord, user_id: str = "ann") -> list[str]:
     async with record.reading(user_id=user_id) as unit:
-        return [one.resource_id for one in await unit.log.session("s", limit=99)]
+        return [resource.resource_id for resource in await unit.log.session("s", limit=99)]
 
 
 class TestTurns:
@@ -105,7 +105,7 @@ class TestTurns:
             await make.save(one, resources=[make.resource(f"{many} {n} {id(one)}") for n in range(many)])
             await make.save(one, resources=[make.resource(f"next {many} {id(one)}")])
         async with record.reading(user_id="ann") as unit:
-            places = [one.sequence for one in await unit.log.session("s", limit=9999)]
+            places = [entry.sequence for entry in await unit.log.session("s", limit=9999)]
         assert len(places) == 1204
         assert places == sorted(set(places))
 

@@ -19,8 +19,8 @@ import qdrant_edge as edge
 from memory.ports.vectors import PAYLOAD_FIELDS, Collection, IndexQuery
 from memory.values.errors import StoreUnavailable
 from memory.values.vectors import SparseVector
-from storage.edge.errors import answered
-from storage.edge.requests import searching
+from storage.edge.errors import translate_errors
+from storage.edge.requests import search_request
 from storage.edge.shards import OutdatedShard, discard, open_shard
 from storage.edge.vectors import EdgeVectors
 from storage.shared.index_points import indexed_fields, stored_id
@@ -222,14 +222,14 @@ def test_damage_that_shows_while_working_is_an_outage_and_no_crash(tmp_path: Pat
         file.unlink()
     shard = edge.EdgeShard.load(str(folder))
     with pytest.raises(StoreUnavailable, match="run `jiyi index rebuild`"):
-        answered(lambda: shard.query(searching(dense(1, 0, 0, 0), "ann")))
-    assert answered(lambda: shard.count(edge.CountRequest())) == 2
+        translate_errors(lambda: shard.query(search_request(dense(1, 0, 0, 0), "ann")))
+    assert translate_errors(lambda: shard.count(edge.CountRequest())) == 2
     shard.close()
 
 
 def test_our_own_errors_are_not_taken_for_the_engines() -> None:
     with pytest.raises(ZeroDivisionError):
-        answered(lambda: 1 // 0)
+        translate_errors(lambda: 1 // 0)
 
 
 async def test_discarding_moves_the_live_shards_and_the_next_start_is_empty(files: Path, make: SimpleNamespace) -> None:

@@ -84,7 +84,7 @@ class TestHistories:
             elif step in ("drain", "half a drain"):
                 journal.no_units = step == "half a drain"
                 try:
-                    await record.drain()
+                    await record.flush()
                 except StoreUnavailable:
                     assert inner.away or inner.unsure or journal.no_units
                 journal.no_units = False
@@ -99,7 +99,7 @@ class TestHistories:
 
 async def stop(record: JournaledRecord) -> None:
     """Ends its task as a crash does; the stores stay as they are."""
-    task = record._draining
+    task = record._flushing
     if task is not None:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
@@ -177,7 +177,7 @@ async def test_two_processes_that_share_a_journal_may_be_killed_at_any_time(tmp_
     inner = SqliteRecord.open(tmp_path / "inner.db", readers=1)
     journal = SqliteRecord.open(tmp_path / "journal.db", readers=1)
     record = JournaledRecord(inner, journal)
-    await record.drain()
+    await record.flush()
     for session, names in acknowledged.items():
         assert names
         kept = await ids(inner, session_id=session)

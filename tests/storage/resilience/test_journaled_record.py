@@ -50,7 +50,7 @@ async def test_while_the_store_answers_the_journal_stays_empty(
         "kind": "breakable",
         "journal_waiting": 0,
         "journal_held": 0,
-        "journal_drained": 0,
+        "journal_flushed": 0,
         "journal_refused": 0,
     }
 
@@ -80,7 +80,7 @@ async def test_what_is_said_while_the_store_is_away_reaches_it_when_it_is_back_a
         "kind": "breakable",
         "journal_waiting": 4,
         "journal_held": 4,
-        "journal_drained": 0,
+        "journal_flushed": 0,
         "journal_refused": 0,
         "status": "degraded",
         "error": "It is away.",
@@ -90,7 +90,7 @@ async def test_what_is_said_while_the_store_is_away_reaches_it_when_it_is_back_a
     await record.append([make.resource("e")], user_id="ann")
     assert await ids(inner) == ["a", "b", "c", "d", "e"]
     assert await ids(inner, user_id="bob") == ["b"]
-    assert (record.figures()["journal_drained"], record.figures()["journal_waiting"]) == (4, 0)
+    assert (record.figures()["journal_flushed"], record.figures()["journal_waiting"]) == (4, 0)
     assert (await journal.backlog.counts())["resources"] == 0
 
 
@@ -136,7 +136,7 @@ async def test_a_turn_that_finds_earlier_ones_waiting_goes_behind_them(
     assert await ids(inner, user_id="bob") == ["x"]
     for name in "gh":
         await other.append([make.resource(name)], user_id="ann")
-    await other.drain()
+    await other.flush()
     await other.append([make.resource("i")], user_id="ann")
     assert await ids(inner) == list("abcdefghi")
     await one.close()
@@ -185,9 +185,9 @@ async def test_an_entry_that_the_store_has_and_the_journal_still_holds_is_not_do
     inner.unsure = False
     journal.no_units = True
     with pytest.raises(StoreUnavailable):
-        await record.drain()
+        await record.flush()
     journal.no_units = False
-    await record.drain()
+    await record.flush()
     assert await ids(inner) == ["a", "b"]
     assert record.figures()["journal_waiting"] == 0
     await record.close()
@@ -203,7 +203,7 @@ async def test_an_entry_that_the_store_refuses_holds_up_nobody(
     inner.refuses = {"b"}
     inner.away = False
     with capture_logs() as logs:
-        await until(lambda: record.figures()["journal_drained"] == 3)
+        await until(lambda: record.figures()["journal_flushed"] == 3)
         await record.append([make.resource("d")], user_id="ann")
     assert await ids(inner) == ["a", "c", "d"]
     assert await ids(inner, user_id="bob") == ["x"]

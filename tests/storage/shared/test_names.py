@@ -20,7 +20,7 @@ LETTERS = "ab1_é- ．Ｂ我他宏康鴻鸿ひカーйß"
 async def found(record: SystemOfRecord, text: str, entities: Any) -> list[str]:
     async with record.writing(user_id="ann") as unit:
         await unit.entities.save(entities)
-        return [one.entity_value for one in await unit.entities.found_in(text)]
+        return [entity.entity_value for entity in await unit.entities.found_in(text)]
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def made(name, content="c"):
 
 async def contents(record):
     async with record.reading(user_id="ann") as unit:
-        return [one.resource_id for one in await unit.log.list()]
+        return [resource.resource_id for resource in await unit.log.list()]
 """
 
 
@@ -114,7 +114,7 @@ class TestFailures:
         with pytest.raises(StoreUnavailable, match="the disk is full"):
             await make.save(record, memories=[make.memory("lost", text="x" * 1_000_000)])
         async with record.reading(user_id="ann") as unit:
-            assert [one.memory_id for one in await unit.memories.recent(limit=9)] == ["kept"]
+            assert [memory.memory_id for memory in await unit.memories.recent(limit=9)] == ["kept"]
         assert record.figures()["status"] == "degraded"
         await make.save(record, memories=[make.memory("later", text="x" * 1_000_000)])
         assert "status" not in record.figures()
@@ -217,7 +217,7 @@ class TestFailures:
         backup.rename(path)
         await make.save(record, memories=[make.memory("later")])
         async with record.reading(user_id="ann") as unit:
-            found = {one.memory_id for one in await unit.memories.recent(limit=9)}
+            found = {memory.memory_id for memory in await unit.memories.recent(limit=9)}
         assert found == {"kept", "later"} | ({"also kept"} if used else set())
         assert "status" not in record.figures()
         await record.close()

@@ -58,11 +58,11 @@ class TestUpgrade:
         released(tmp_path / "record.db")
         record = SqliteRecord.open(tmp_path / "record.db")
         async with record.writing(user_id=user_id) as unit:
-            assert [one.resource_id for one in await unit.log.list()] == ["r3", "r2", "r1"]
+            assert [resource.resource_id for resource in await unit.log.list()] == ["r3", "r2", "r1"]
             (first,) = await unit.log.get(["r1"])
             assert first.understanding is None
             assert first.content == "我住在台北。It's 100%_\x00"
-            assert [one.resource_id for one in await unit.log.list_unextracted()] == ["r3"]
+            assert [resource.resource_id for resource in await unit.log.list_unextracted()] == ["r3"]
             (remembered,) = await unit.memories.page(limit=9)
             assert (remembered.resource_id, remembered.entity_ids) == ("r1", ("e1",))
             entity = await unit.entities.get_by_value("鴻康")
@@ -86,15 +86,15 @@ class TestUpgrade:
         released(tmp_path / "record.db")
         record = SqliteRecord.open(tmp_path / "record.db")
         async with record.writing(user_id="ann") as unit:
-            assert [one.resource_id for one in await unit.log.list(kind=ResourceKind.NOTE)] == ["r3"]
+            assert [resource.resource_id for resource in await unit.log.list(kind=ResourceKind.NOTE)] == ["r3"]
             # r2 was said 1.999999 s after noon, r3 a microsecond before the epoch.
-            assert [one.resource_id for one in await unit.log.list(since=make.at(1.999999))] == ["r2"]
+            assert [resource.resource_id for resource in await unit.log.list(since=make.at(1.999999))] == ["r2"]
             assert await unit.log.list(since=make.at(2)) == []
             epoch = datetime(1970, 1, 1, tzinfo=UTC)
-            assert [one.resource_id for one in await unit.log.list(since=epoch)] == ["r2", "r1"]
+            assert [resource.resource_id for resource in await unit.log.list(since=epoch)] == ["r2", "r1"]
             await unit.log.mark_learned(["r3"])
             assert await unit.log.delete_orphaned(created_before=make.at(9)) == 2
-            assert [one.resource_id for one in await unit.log.list()] == ["r1"]
+            assert [resource.resource_id for resource in await unit.log.list()] == ["r1"]
         await record.close()
 
 

@@ -260,8 +260,8 @@ async def view(record: SystemOfRecord, make: SimpleNamespace, user_id: str, word
     for user in (user_id, None):
         unlearned = await backlog.unlearned(limit=999, user_id=user)
         outbox = await backlog.outbox(limit=999, user_id=user)
-        seen[f"unlearned {user}"] = [one.resource_id for one in unlearned if one.user_id == user_id]
-        seen[f"outbox {user}"] = [(one.collection, one.item_id) for one in outbox if one.user_id == user_id]
+        seen[f"unlearned {user}"] = [resource.resource_id for resource in unlearned if resource.user_id == user_id]
+        seen[f"outbox {user}"] = [(entry.collection, entry.item_id) for entry in outbox if entry.user_id == user_id]
     seen["user"] = user_id in await backlog.users(limit=9)
     seen["counted"] = (await backlog.counts())["users"] > 0 or not seen["user"]
     return seen
@@ -281,8 +281,8 @@ async def _log(unit: UnitOfWork, make: SimpleNamespace, words: Sequence[str]) ->
         "memories": [
             await unit.memories.get(words),
             await unit.memories.page(limit=99),
-            sorted(one.memory_id for one in await unit.memories.recent(limit=99)),
-            sorted(one.memory_id for one in await unit.memories.recent(limit=99, session_id="s")),
+            sorted(memory.memory_id for memory in await unit.memories.recent(limit=99)),
+            sorted(memory.memory_id for memory in await unit.memories.recent(limit=99, session_id="s")),
             [await unit.memories.mentioning(word) for word in words],
             await unit.memories.previous(words),
         ],
@@ -294,8 +294,8 @@ async def _entities(unit: UnitOfWork, words: Sequence[str]) -> dict[str, Any]:
         "entities": [
             await unit.entities.get(words),
             await unit.entities.page(limit=99),
-            sorted(one.entity_id for one in await unit.entities.recent(limit=99)),
-            [one.entity_id for one in await unit.entities.found_in(" ".join(words))],
+            sorted(entity.entity_id for entity in await unit.entities.recent(limit=99)),
+            [entity.entity_id for entity in await unit.entities.found_in(" ".join(words))],
             [await unit.entities.get_by_value(word) for word in words],
         ],
         "relations": [

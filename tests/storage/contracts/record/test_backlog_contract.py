@@ -18,8 +18,8 @@ class TestBacklog:
         await make.save(record, user_id="bob", resources=[make.resource("2", user_id="bob")])
         await make.save(record, resources=[make.resource("answer", learn=False), make.resource("3")])
         waiting = await record.backlog.unlearned(limit=9)
-        assert [(one.user_id, one.resource_id) for one in waiting] == [("ann", "1"), ("bob", "2"), ("ann", "3")]
-        assert [one.resource_id for one in await record.backlog.unlearned(limit=1, user_id="bob")] == ["2"]
+        assert [(entry.user_id, entry.resource_id) for entry in waiting] == [("ann", "1"), ("bob", "2"), ("ann", "3")]
+        assert [resource.resource_id for resource in await record.backlog.unlearned(limit=1, user_id="bob")] == ["2"]
         assert len(await record.backlog.unlearned(limit=2)) == 2
 
     async def test_the_outbox_holds_one_entry_an_item_however_often_it_changed(

@@ -27,7 +27,7 @@ class TestCategories:
         names = ["偏好", "偏 好", "Facts", "facts", "ｆacts", "%", ""]
         await make.save(record, categories=[make.category(name) for name in names])
         async with record.reading(user_id="ann") as unit:
-            assert [one.name for one in await unit.categories.list()] == sorted(names)
+            assert [category.name for category in await unit.categories.list()] == sorted(names)
 
     async def test_a_name_or_an_id_that_is_taken_is_not_created(
         self, record: SystemOfRecord, make: SimpleNamespace
@@ -76,7 +76,7 @@ class TestCategories:
             await unit.categories.upsert(make.category("a", user_id="bob", summary="new"))
             await unit.commit()
         async with record.reading(user_id="ann") as unit:
-            assert [one.summary for one in await unit.categories.list()] == ["ann"]
+            assert [category.summary for category in await unit.categories.list()] == ["ann"]
 
     async def test_a_unit_that_is_left_adds_nothing(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         async with record.writing(user_id="ann") as unit:

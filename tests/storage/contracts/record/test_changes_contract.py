@@ -37,7 +37,7 @@ class TestChanges:
         await _append(record, make.change("c", "a", reason="first"), make.change("c", "b", reason="second"))
         await _append(record, make.change("c", "b", reason="third"))
         async with record.reading(user_id="ann") as unit:
-            assert [one.reason for one in await unit.changes.list()] == ["first"]
+            assert [change.reason for change in await unit.changes.list()] == ["first"]
             assert await unit.changes.list(subject="b") == []
 
     async def test_the_list_is_latest_first_page_by_page(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
@@ -47,7 +47,7 @@ class TestChanges:
             assert await unit.changes.list(limit=0) == []
             pages, before = [], None
             while page := await unit.changes.list(limit=2, before=before):
-                pages.append([one.change_id for one in page])
+                pages.append([change.change_id for change in page])
                 before = page[-1].sequence
             assert pages == [["4", "3"], ["2", "1"], ["0"]]
 
@@ -70,7 +70,7 @@ class TestChanges:
                 ({"kind": ChangeKind.MERGE, "subject": "a"}, ["2"]),
                 ({"kind": ChangeKind.SPLIT}, []),
             ):
-                assert [one.change_id for one in await unit.changes.list(**conditions)] == wanted
+                assert [change.change_id for change in await unit.changes.list(**conditions)] == wanted
 
     async def test_a_change_is_marked_undone_and_done_again(
         self, record: SystemOfRecord, make: SimpleNamespace
@@ -134,7 +134,9 @@ class TestDeletion:
             assert await unit.relations.related("2") == {}
             await unit.commit()
         waiting = await record.backlog.outbox(limit=9)
-        assert [(one.user_id, one.collection, one.item_id) for one in waiting] == [("ann", Collection.ENTITIES, "1")]
+        assert [(entry.user_id, entry.collection, entry.item_id) for entry in waiting] == [
+            ("ann", Collection.ENTITIES, "1")
+        ]
         async with record.reading(user_id="bob") as unit:
             assert (await unit.entities.get_by_value("宏康")) is not None
 
@@ -145,10 +147,10 @@ class TestDeletion:
         await record.backlog.acknowledge(await record.backlog.outbox(limit=9))
         async with record.writing(user_id="ann") as unit:
             assert await unit.memories.delete(["none", "1", "1"]) == 1
-            assert [one.memory_id for one in await unit.memories.recent(limit=9)] == ["2"]
+            assert [memory.memory_id for memory in await unit.memories.recent(limit=9)] == ["2"]
             assert await unit.log.count() == 1
             await unit.commit()
-        assert [one.item_id for one in await record.backlog.outbox(limit=9)] == ["1"]
+        assert [entry.item_id for entry in await record.backlog.outbox(limit=9)] == ["1"]
 
 
 async def test_entities_in_review_are_found_as_active_ones_are_and_archived_ones_are_not(

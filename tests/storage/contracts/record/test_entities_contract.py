@@ -63,8 +63,8 @@ class TestEntities:
             ],
         )
         async with record.reading(user_id="ann") as unit:
-            assert [one.entity_value for one in await unit.entities.recent(limit=9)] == ["new", "old"]
-            assert [one.entity_value for one in await unit.entities.recent(limit=1)] == ["new"]
+            assert [entity.entity_value for entity in await unit.entities.recent(limit=9)] == ["new", "old"]
+            assert [entity.entity_value for entity in await unit.entities.recent(limit=1)] == ["new"]
             assert await unit.entities.recent(limit=0) == []
 
     async def test_entities_are_paged_by_id_whatever_their_status(
@@ -77,10 +77,10 @@ class TestEntities:
             seen: list[str] = []
             while page := await unit.entities.page(after=seen[-1] if seen else None, limit=2):
                 assert len(page) <= 2
-                seen += [one.entity_id for one in page]
+                seen += [entity.entity_id for entity in page]
             assert sorted(seen) == sorted(ids)
             assert [one for one in seen if one in "ab憶記"] == ["a", "b", "憶", "記"]
-            assert [one.entity_id for one in await unit.entities.page(after="aa", limit=1)] == ["b"]
+            assert [entity.entity_id for entity in await unit.entities.page(after="aa", limit=1)] == ["b"]
             assert await unit.entities.page(limit=0) == []
         async with record.reading(user_id="bob") as unit:
             assert await unit.entities.page(limit=9) == []
@@ -112,7 +112,7 @@ class TestEntities:
         await make.save(record, entities=[first, second])
         async with record.writing(user_id="ann") as unit:
             await unit.entities.update_mention(second.entity_id, at=make.at(3))
-            assert [one.entity_value for one in await unit.entities.recent(limit=9)] == ["second", "first"]
+            assert [entity.entity_value for entity in await unit.entities.recent(limit=9)] == ["second", "first"]
 
     async def test_nobody_mentions_the_entity_of_another(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         await make.save(record, entities=[make.entity("宏康", entity_id="id")])
@@ -121,7 +121,7 @@ class TestEntities:
             await unit.commit()
         async with record.writing(user_id="ann") as unit:
             assert not await unit.entities.update_mention("none", at=make.at(1))
-            assert [one.mention_count for one in await unit.entities.get(["id"])] == [0]
+            assert [entity.mention_count for entity in await unit.entities.get(["id"])] == [0]
             with pytest.raises(InvalidField):
                 await unit.entities.update_mention("id", at=make.NOON.replace(tzinfo=None))
 
@@ -129,11 +129,11 @@ class TestEntities:
 class TestMemories:
     async def test_memories_are_paged_by_id(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         ids = ["b", "a", "記", "憶", "c"]
-        await make.save(record, memories=[make.memory(one) for one in ids])
+        await make.save(record, memories=[make.memory(id_) for id_ in ids])
         async with record.reading(user_id="ann") as unit:
             first = await unit.memories.page(limit=3)
             rest = await unit.memories.page(after=first[-1].memory_id, limit=3)
-            assert [one.memory_id for one in [*first, *rest]] == sorted(ids)
+            assert [memory.memory_id for memory in [*first, *rest]] == sorted(ids)
             assert await unit.memories.page(after=rest[-1].memory_id, limit=3) == []
             assert await unit.memories.page(limit=0) == []
         async with record.reading(user_id="bob") as unit:
@@ -162,8 +162,8 @@ class TestMemories:
             ],
         )
         async with record.reading(user_id="ann") as unit:
-            assert [one.memory_id for one in await unit.memories.recent(limit=9)] == ["other", "tie", "b", "a"]
-            assert [one.memory_id for one in await unit.memories.recent(limit=2, session_id="s")] == ["tie", "b"]
+            assert [memory.memory_id for memory in await unit.memories.recent(limit=9)] == ["other", "tie", "b", "a"]
+            assert [memory.memory_id for memory in await unit.memories.recent(limit=2, session_id="s")] == ["tie", "b"]
 
     async def test_the_memory_before_each_is_that_of_its_session_in_the_order_of_recent(
         self, record: SystemOfRecord, make: SimpleNamespace
@@ -199,9 +199,9 @@ class TestMemories:
             ],
         )
         async with record.reading(user_id="ann") as unit:
-            assert [one.memory_id for one in await unit.memories.mentioning("e")] == ["1", "2"]
-            assert [one.memory_id for one in await unit.memories.mentioning("宏康")] == ["2"]
-            assert [one.memory_id for one in await unit.memories.mentioning('quo"te')] == ["4"]
+            assert [memory.memory_id for memory in await unit.memories.mentioning("e")] == ["1", "2"]
+            assert [memory.memory_id for memory in await unit.memories.mentioning("宏康")] == ["2"]
+            assert [memory.memory_id for memory in await unit.memories.mentioning('quo"te')] == ["4"]
             assert await unit.memories.mentioning("nobody") == []
         async with record.reading(user_id="bob") as unit:
             assert await unit.memories.mentioning("e") == []

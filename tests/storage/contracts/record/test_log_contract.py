@@ -87,13 +87,13 @@ class TestRawLog:
     ) -> None:
         await make.save(record, resources=[make.resource(name) for name in "abc"])
         async with record.reading(user_id="ann") as unit:
-            assert [one.resource_id for one in await unit.log.get(["c", "x", "a"])] == ["c", "a"]
+            assert [resource.resource_id for resource in await unit.log.get(["c", "x", "a"])] == ["c", "a"]
 
     async def test_get_takes_any_number_of_ids(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         names = [str(n) for n in range(1200)]
         await make.save(record, resources=[make.resource(name) for name in names])
         async with record.reading(user_id="ann") as unit:
-            assert [one.resource_id for one in await unit.log.get(names)] == names
+            assert [resource.resource_id for resource in await unit.log.get(names)] == names
 
     async def test_a_session_is_read_backwards_in_pages_oldest_first(
         self, record: SystemOfRecord, make: SimpleNamespace
@@ -102,9 +102,9 @@ class TestRawLog:
         await make.save(record, resources=[make.resource("x", session_id="t")])
         async with record.reading(user_id="ann") as unit:
             last = await unit.log.session("s", limit=2)
-            assert [one.resource_id for one in last] == ["d", "e"]
+            assert [resource.resource_id for resource in last] == ["d", "e"]
             before = await unit.log.session("s", limit=2, before=last[0].sequence)
-            assert [one.resource_id for one in before] == ["b", "c"]
+            assert [resource.resource_id for resource in before] == ["b", "c"]
             assert await unit.log.session("s", limit=0) == []
 
     async def test_only_the_first_to_take_an_entry_gets_it(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
@@ -142,7 +142,7 @@ class TestRawLog:
                 ("4", {"since": make.at(3), "kind": ResourceKind.NOTE}),
                 ("", {"since": make.at(4.000001)}),
             ):
-                assert "".join(one.resource_id for one in await unit.log.list(**query)) == wanted
+                assert "".join(resource.resource_id for resource in await unit.log.list(**query)) == wanted
             with pytest.raises(InvalidField) as caught:
                 await unit.log.list(since=make.NOON.replace(tzinfo=None))
             assert caught.value.field == "since"
@@ -156,8 +156,8 @@ class TestRawLog:
         async with record.writing(user_id="ann") as unit:
             await unit.log.mark_learned(["a"])
             assert await unit.log.count() == 4
-            assert [one.resource_id for one in await unit.log.list_unextracted()] == ["c", "b"]
-            assert [one.resource_id for one in await unit.log.list_unextracted(limit=1)] == ["c"]
+            assert [resource.resource_id for resource in await unit.log.list_unextracted()] == ["c", "b"]
+            assert [resource.resource_id for resource in await unit.log.list_unextracted(limit=1)] == ["c"]
             assert await unit.log.list_unextracted(limit=0) == []
         async with record.reading(user_id="eve") as unit:
             assert await unit.log.count() == 0
@@ -189,7 +189,7 @@ class TestRawLog:
             assert await unit.log.delete_orphaned(created_before=make.at(2)) == 0
             await unit.commit()
         async with record.reading(user_id="ann") as unit:
-            left = [one.resource_id for one in await unit.log.list()]
+            left = [resource.resource_id for resource in await unit.log.list()]
             assert left == ["young", "forgotten", "fact", "memory", "waiting"]
         async with record.reading(user_id="bob") as unit:
             assert await unit.log.count() == 2

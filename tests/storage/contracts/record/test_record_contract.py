@@ -42,7 +42,7 @@ class TestUnitOfWork:
                     await late()
         await make.save(record, resources=[make.resource("kept")])
         async with record.reading(user_id="ann") as unit:
-            assert [one.resource_id for one in await unit.log.list()] == ["kept"]
+            assert [resource.resource_id for resource in await unit.log.list()] == ["kept"]
 
     async def test_ending_a_reading_unit_changes_nothing(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         async with record.reading(user_id="ann") as one, record.reading(user_id="ann") as other:
@@ -66,7 +66,7 @@ class TestUnitOfWork:
             await fail()
         await make.save(record, memories=[make.memory("kept")])
         async with record.reading(user_id="ann") as unit:
-            assert [one.memory_id for one in await unit.memories.recent(limit=9)] == ["kept"]
+            assert [memory.memory_id for memory in await unit.memories.recent(limit=9)] == ["kept"]
 
     async def test_a_unit_sees_its_own_writes(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         async with record.writing(user_id="ann") as unit:
@@ -144,7 +144,9 @@ class TestUnitOfWork:
     async def test_writers_come_in_the_order_of_asking(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         await asyncio.gather(*(make.save(record, resources=[make.resource(str(n))]) for n in range(20)))
         async with record.reading(user_id="ann") as unit:
-            assert [one.resource_id for one in await unit.log.session("s", limit=99)] == [str(n) for n in range(20)]
+            assert [resource.resource_id for resource in await unit.log.session("s", limit=99)] == [
+                str(n) for n in range(20)
+            ]
 
     @pytest.mark.parametrize("steps", range(12))
     async def test_a_cancelled_writer_leaves_no_lock_and_no_half(
@@ -163,7 +165,7 @@ class TestUnitOfWork:
         await asyncio.gather(task, return_exceptions=True)
         await make.save(record, memories=[make.memory("c")])
         async with record.reading(user_id="ann") as unit:
-            found = {one.memory_id for one in await unit.memories.recent(limit=9)}
+            found = {memory.memory_id for memory in await unit.memories.recent(limit=9)}
         assert found in ({"c"}, {"a", "b", "c"})
 
     async def test_cancelled_waiters_do_not_hold_up_the_others(
@@ -176,7 +178,13 @@ class TestUnitOfWork:
                 task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
         async with record.reading(user_id="ann") as unit:
-            assert [one.resource_id for one in await unit.log.session("s", limit=99)] == ["1", "3", "5", "7", "9"]
+            assert [resource.resource_id for resource in await unit.log.session("s", limit=99)] == [
+                "1",
+                "3",
+                "5",
+                "7",
+                "9",
+            ]
 
     @pytest.mark.parametrize("user_id", ["", "a\nb", "x" * 129, "\ud800"])
     async def test_an_impossible_user_is_refused(self, record: SystemOfRecord, user_id: str) -> None:
@@ -225,9 +233,9 @@ class TestIsolation:
                 memories=[make.memory("id", user_id=user, text=user)],
             )
         async with record.reading(user_id="ann") as unit:
-            assert [one.content for one in await unit.log.get(["id"])] == ["ann"]
-            assert [one.entity_value for one in await unit.entities.get(["id"])] == ["ann"]
-            assert [one.text for one in await unit.memories.get(["id"])] == ["ann"]
+            assert [resource.content for resource in await unit.log.get(["id"])] == ["ann"]
+            assert [entity.entity_value for entity in await unit.entities.get(["id"])] == ["ann"]
+            assert [memory.text for memory in await unit.memories.get(["id"])] == ["ann"]
             assert await unit.entities.get_by_value("bob") is None
             assert await unit.entities.found_in("bob and ann") == await unit.entities.get(["id"])
 
@@ -239,4 +247,4 @@ class TestIsolation:
         async with record.writing(user_id="ann") as unit:
             await unit.log.mark_learned(["id"])
             await unit.commit()
-        assert [one.user_id for one in await record.backlog.unlearned(limit=9)] == ["bob"]
+        assert [entry.user_id for entry in await record.backlog.unlearned(limit=9)] == ["bob"]

@@ -100,7 +100,7 @@ class TestOf:
         await make.save(chain, relations=[*sure, make.relation("b", "b", confidence=0.97)])
         async with chain.reading(user_id="ann") as unit:
             found = await unit.relations.of("b")
-            assert [one.relation_id for one in found] == ["a>b", "b>x", "c>b", "b>b", "e>b", "z"]
+            assert [relation.relation_id for relation in found] == ["a>b", "b>x", "c>b", "b>b", "e>b", "z"]
             assert await unit.relations.of("b", limit=4) == found[:4]
             assert await unit.relations.of("b", limit=0) == []
 

@@ -68,14 +68,14 @@ class TestTypedMemories:
                 ({"limit": 9, "status": review, "after": "a"}, "b"),
                 ({"limit": 9, "entity_type": "X"}, ""),
             ):
-                assert "".join([one.memory_id for one in await unit.typed_memories.page(**conditions)]) == wanted
+                assert "".join([memory.memory_id for memory in await unit.typed_memories.page(**conditions)]) == wanted
 
     async def test_saving_and_deleting_are_queued_for_the_index(
         self, record: SystemOfRecord, make: SimpleNamespace
     ) -> None:
         await _save(record, make.typed_memory("t", "1", memory_id="1"), make.typed_memory("t", "2", memory_id="2"))
         waiting = await record.backlog.outbox(limit=9)
-        assert [(one.collection, one.item_id) for one in waiting] == [
+        assert [(entry.collection, entry.item_id) for entry in waiting] == [
             (Collection.TYPED_MEMORIES, "1"),
             (Collection.TYPED_MEMORIES, "2"),
         ]
@@ -83,7 +83,7 @@ class TestTypedMemories:
         async with record.writing(user_id="ann") as unit:
             assert await unit.typed_memories.delete(["1", "none", "1"]) == 1
             await unit.commit()
-        assert [one.item_id for one in await record.backlog.outbox(limit=9)] == ["1"]
+        assert [entry.item_id for entry in await record.backlog.outbox(limit=9)] == ["1"]
         assert (await record.backlog.counts())["aam_memories"] == 1
 
     async def test_everybody_has_memories_of_their_own(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
@@ -95,7 +95,7 @@ class TestTypedMemories:
             assert await unit.typed_memories.delete(["m"]) == 1
             await unit.commit()
         async with record.reading(user_id="ann") as unit:
-            assert [one.entity_value for one in await unit.typed_memories.get(["m"])] == ["ann"]
+            assert [entity.entity_value for entity in await unit.typed_memories.get(["m"])] == ["ann"]
         assert await record.backlog.users(limit=9) == ["ann"]
 
 
@@ -134,7 +134,7 @@ class TestAccesses:
             await unit.typed_memories.count_accesses([Access("i", 1, make.NOON)])
             await unit.commit()
         async with record.reading(user_id="ann") as unit:
-            assert [one.access_count for one in await unit.typed_memories.get(["i"])] == [0]
+            assert [memory.access_count for memory in await unit.typed_memories.get(["i"])] == [0]
 
 
 class TestRuns:

@@ -133,7 +133,7 @@ class TestRedisLocks:
                 async with asyncio.timeout(10):
                     while not logs:
                         await asyncio.sleep(0.01)
-        assert [entry["event"] for entry in logs] == ["lock_lost", "lock_was_not_ours_any_more"]
+        assert [entry["event"] for entry in logs] == ["lock_lost", "lock_expired_before_release"]
         assert await commands.get(lock_key("job")) == b"theirs"
 
     async def test_it_is_free_again_after_its_holder_was_killed(self, redis: RedisClient, redis_url: str) -> None:
@@ -196,7 +196,7 @@ class TestRedisLocks:
                         await asyncio.sleep(0.01)
             await client.close()
         assert mine
-        assert [entry["event"] for entry in logs] == ["lock_lost", "lock_expires_by_itself"]
+        assert [entry["event"] for entry in logs] == ["lock_lost", "lock_release_failed"]
 
 
 class TestRateLimits:

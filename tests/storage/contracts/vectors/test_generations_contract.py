@@ -88,7 +88,7 @@ async def test_one_is_dropped_whole_as_often_as_one_likes_and_can_be_made_again(
         await store.drop(OLD)
     assert await store.index(NEW).count(MEMORIES, user_id="ann") == 3
     again = store.index(OLD)
-    assert [await again.count(one, user_id="ann") for one in Collection] == [0] * len(Collection)
+    assert [await again.count(collection, user_id="ann") for collection in Collection] == [0] * len(Collection)
     await again.upsert(FACTS, [_point("a", OLD)], user_id="ann")
     assert await again.users(FACTS) == ["ann"]
 
@@ -123,7 +123,9 @@ async def test_shards_of_another_process_are_not_deleted(tmp_path: Path) -> None
 async def test_the_aliases_of_the_embedded_store_move_together(tmp_path: Path) -> None:
     edge = EdgeGenerations(tmp_path)
     await edge.make_live(NEW)
-    assert Aliases(tmp_path).read() == {one.value: stored_name(one, NEW.model_id) for one in Collection}
+    assert Aliases(tmp_path).read() == {
+        collection.value: stored_name(collection, NEW.model_id) for collection in Collection
+    }
     edge.open_live(OLD)
     assert not _shards(tmp_path, "e5"), "what was dropped is not made again"
     edge.open_live(NEW)

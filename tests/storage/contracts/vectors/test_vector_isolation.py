@@ -76,7 +76,7 @@ def queries(metadata: dict[str, Any], category: str) -> list[IndexQuery]:
 
 async def step(index: VectorIndex, make: SimpleNamespace, user: str, action: Any) -> Any:
     name, _, names, terms, dense, metadata, category = action
-    ids = [make.point_id(one) for one in names]
+    ids = [make.point_id(name) for name in names]
     if name == "delete":
         return await index.delete(FACTS, ids, user_id=user)
     if name == "delete_user":
@@ -99,8 +99,8 @@ async def view(index: VectorIndex, make: SimpleNamespace, user: str, asked: list
     return (
         [{hit.point_id: pytest.approx(hit.score, rel=1e-4, abs=1e-5) for hit in hits} for hits in found],
         await index.count(FACTS, user_id=user),
-        sorted((one.point_id, one.fingerprint) for one in await index.stored(FACTS, user_id=user)),
-        [shown(point) for point in await index.get(FACTS, [make.point_id(one) for one in "abc"], user_id=user)],
+        sorted((point.point_id, point.fingerprint) for point in await index.stored(FACTS, user_id=user)),
+        [shown(point) for point in await index.get(FACTS, [make.point_id(name) for name in "abc"], user_id=user)],
     )
 
 

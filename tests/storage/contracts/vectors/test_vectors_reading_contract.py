@@ -112,7 +112,7 @@ class TestInventory:
         await index.upsert(MEMORIES, points, user_id="ann")
         await index.upsert(MEMORIES, [make.point("0", fingerprint="other")], user_id="bob")
         held = await index.stored(MEMORIES, user_id="ann")
-        assert sorted((one.point_id, one.fingerprint) for one in held) == sorted(
+        assert sorted((point.point_id, point.fingerprint) for point in held) == sorted(
             (point.point_id, point.fingerprint) for point in points
         )
         assert await index.stored(ENTITIES, user_id="ann") == []
@@ -148,7 +148,7 @@ class TestInventory:
         keep = {make.point_id("b"), make.point_id("z")}
         assert await index.delete_stale(FACTS, keep, user_id="ann") == 3
         assert await index.delete_stale(FACTS, keep, user_id="ann") == 0
-        assert [one.point_id for one in await index.stored(FACTS, user_id="ann")] == [make.point_id("b")]
+        assert [point.point_id for point in await index.stored(FACTS, user_id="ann")] == [make.point_id("b")]
         assert await index.count(FACTS, user_id="bob") == 1
 
     async def test_it_answers_a_ping(self, index: VectorIndex) -> None:
