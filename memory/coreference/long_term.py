@@ -1,4 +1,4 @@
-"""What a resolver may know from other sessions: this user's entities, and when they were spoken of (000 §6.4)."""
+"""Offers a resolver the user's entities of other sessions, and when they were mentioned (000 §6.4)."""
 
 import asyncio
 from collections.abc import Sequence

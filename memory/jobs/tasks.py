@@ -1,4 +1,4 @@
-"""Tasks that run on in the background, whoever watches: how they end, and who hears of their defects."""
+"""Background tasks: cancelling them, and logging the defects of those that nobody awaits."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The types of well-known names, whatever finds them."""
+"""The types of the well-known names in the word lists."""
 
 from functools import cache
 

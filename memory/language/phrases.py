@@ -1,4 +1,4 @@
-"""The few sentences that Jiyi says in its own words, in the three ways its users write."""
+"""The sentences that Jiyi says itself, in Traditional Chinese, Simplified Chinese and English."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Where sentences end, and which of them ask."""
+"""Splits text into sentences and tells which are questions."""
 
 import re
 from bisect import bisect_right

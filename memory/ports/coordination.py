@@ -1,4 +1,4 @@
-"""What several processes agree on: who may do a job alone, and how much a user may ask for (DESIGN §7, Redis)."""
+"""Locks and rate limits that several processes share (DESIGN §7, Redis)."""
 
 from abc import ABC, abstractmethod
 from contextlib import AbstractAsyncContextManager

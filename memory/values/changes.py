@@ -1,4 +1,4 @@
-"""The log of changes to what is remembered: who did what and why, and all that undoing it takes (DESIGN §4, §6)."""
+"""Changes to what is remembered: who made them, why, and the state before and after, for undoing (DESIGN §4, §6)."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime

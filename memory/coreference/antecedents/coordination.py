@@ -1,4 +1,4 @@
-"""Things that were named side by side and not apart since: a singular that would fit each of them means none surely.
+"""Coordinations: things named side by side and not on their own since. A singular that fits each of them is ambiguous.
 
 "AI-Box and Redis are up for renewal. When does it expire?" What a ranking prefers one of them for is older than the
 coordination (it was referred to, or named in a correction) or no evidence (it sounds more like the question), so
@@ -19,7 +19,7 @@ Coordination = frozenset[str]
 
 
 class CoordinationTracker:
-    """Follows a conversation mention by mention: which things have last been named together.
+    """Follows a conversation mention by mention, and keeps the coordinations that still stand.
 
     What the assistant repeats (it quotes) names nothing anew: a coordination that was known stays as it was.
     """

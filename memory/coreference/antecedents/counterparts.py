@@ -1,4 +1,4 @@
-"""What a correction stands against in a message that the user takes back a part of: 二樓 for 一樓, Monday for Tuesday.
+"""Finds what a correction replaces in an earlier message by its form: 二樓 for 一樓, Monday for Tuesday.
 
 "The key is on the second floor." — "No, I meant the first floor." Nothing refers, but the correction has a form, and
 what it replaces has the same one: a time of the same kind, a number with the same unit, a phrase with the same head

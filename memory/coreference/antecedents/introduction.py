@@ -1,4 +1,4 @@
-"""How well a text introduces what it mentions, and what the words around a mention say of it."""
+"""How well a mention is introduced by the words around it, and what they say of its type."""
 
 import re
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What a question asks for is not what it asks about: in "where is it?" it is no place, while anything else could be.
+"""The target of a question, which no reference in it means: in "where is it?" `it` is no place.
 
 "I parked the car in Hamburg. Where is it?" asks for Hamburg, or for something like it. So a place, and whatever has
 only been said to say where or when something is, gives way to what was mentioned with it or since; in "who is that?" a
@@ -17,7 +17,7 @@ from .ranking import Ranked
 
 
 class QuestionTarget(StrEnum):
-    """What a question asks for."""
+    """The sort of thing that a question asks for."""
 
     PLACE = "place"
     TIME = "time"

@@ -1,4 +1,4 @@
-"""What a text gives as a value rather than as a thing: times, amounts, places in a row (三樓, "the second floor").
+"""Value expressions: times, amounts and ordinals (三樓, "the second floor").
 
 Values name nothing that a reference could mean, but a user corrects them: one stands against another of the same kinds.
 All patterns are over folded text.
@@ -14,7 +14,7 @@ from ...values.text import fold_lower
 
 
 class TimeUnit(StrEnum):
-    """A kind of which one says the time."""
+    """What a part of a time says."""
 
     YEAR = "year"
     MONTH = "month"
@@ -25,7 +25,7 @@ class TimeUnit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TimePart:
-    """One unit of a time, `text[start:end]`."""
+    """One part of a time, `text[start:end]`."""
 
     unit: TimeUnit
     start: int

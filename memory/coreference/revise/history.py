@@ -13,7 +13,6 @@ from ..antecedents.discourse import Discourse
 from ..antecedents.ranking import confidence
 from ..detect.corrections import Choice, find_choice
 from ..detect.detection import find_references
-from ..detect.references import Reference
 from ..write.clarifying import options_of
 
 TURNS = 12
@@ -61,7 +60,7 @@ class HistoryReader:
     def _read(self, turn: Turn, named: tuple[Mention, ...], *, user: bool) -> None:
         discourse, position = self._discourse, 0
         choice = find_choice(turn.content) if user else None
-        if choice and self._take(choice, turn.content):
+        if choice and self._apply_choice(choice, turn.content):
             discourse.read(turn.content, named, user=user)
             return
         if user and (choice and (choice.firm or choice.denies)) and (stands := counterpart(self._said, choice)):
@@ -79,16 +78,13 @@ class HistoryReader:
                 discourse.refer(ranked[0].candidate, user=user, end=reference.end)
                 position = reference.end
             if user:
-                self._note(reference, ranked[0].candidate if sure else None)
+                self._referred = (reference.text, ranked[0].candidate if sure else None)
                 self._options = () if sure else tuple(option.candidate for option in options_of(ranked))
         if user and not references:
             self._referred, self._options = None, ()
         discourse.read(turn.content, named, user=user, start=position)
 
-    def _note(self, reference: Reference, meant: Candidate | None) -> None:
-        self._referred = (reference.text, meant)
-
-    def _take(self, choice: Choice, content: str) -> bool:
+    def _apply_choice(self, choice: Choice, content: str) -> bool:
         """Follows a correction, or an answer that chooses among what was open; whether it was one."""
         meant = self._chosen(choice)
         if meant is None or self._referred is None:

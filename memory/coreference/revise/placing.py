@@ -1,6 +1,6 @@
-"""Where a thing belongs in a query, because a user says that it was about that thing.
+"""Finds which span of a query a correction concerns, where no reference of it is meant.
 
-In place of a name or a description that could be said by mistake for it; else the query has no place for it yet.
+It is a name or a description that could be said by mistake for what is meant; else the query has no span for it yet.
 "What is the monthly price?" — "No, I meant Slack." Nothing of the query refers, and nobody put anything in; but now it
 is certain that something was left out. English leaves out the owner of a definite noun; a Chinese question its owner or
 its topic, both of which stand at its head.

@@ -43,7 +43,7 @@ class ReferenceRanking:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What the rules made of a query, for those who know more.
+    """How a query was read; a rewriter, or a later correction, continues from it.
 
     Attributes:
         result: The resolved query.
@@ -53,7 +53,7 @@ class Analysis:
         questions: What to ask about the references that are open, in order.
         rankings: What each reference was chosen from, in order.
         candidates: What the session has mentioned; empty where nothing refers.
-        coordinations: Which of it has last been named together.
+        coordinations: The coordinations in it whose members have not been mentioned on their own since.
         spaces: Whether the user sets Latin and Han apart.
     """
 
@@ -69,7 +69,7 @@ class Analysis:
 
 
 class AnalysisBuilder:
-    """Collects what one query has come to.
+    """Collects the resolutions of one query while its references are read from left to right.
 
     Args:
         query: As the user wrote it.
@@ -89,7 +89,7 @@ class AnalysisBuilder:
         self._rankings: list[ReferenceRanking] = []
 
     def consider(self, reference: Reference, ranked: Sequence[Ranked]) -> None:
-        """Notes what a reference is chosen from."""
+        """Records the candidates of a reference, best first."""
         self._rankings.append(ReferenceRanking(reference, tuple(ranked)))
 
     def resolve(self, reference: Reference, ranked: Sequence[Ranked], *, inferred: bool = False) -> None:
@@ -108,7 +108,7 @@ class AnalysisBuilder:
             self._questions.append(question)
 
     def analysis(self, references: Sequence[Reference], discourse: Discourse | None = None) -> Analysis:
-        """All of it."""
+        """The analysis of everything collected."""
         return Analysis(
             joined(self.query, self._written, self._unresolved, self._questions),
             tuple(references),
@@ -156,7 +156,7 @@ def joined(
     unresolved: Sequence[CoreferenceResolution] = (),
     questions: Sequence[Clarification] = (),
 ) -> CoreferenceResult:
-    """The result in which a query's resolutions, in text order, are written; it asks about the first that is open."""
+    """The result with all substitutions applied, in text order; it asks about the first reference that is open."""
     resolutions = tuple(substitution.resolution for substitution in written)
     still_open = {(resolution.start, resolution.end) for resolution in unresolved}
     return CoreferenceResult(

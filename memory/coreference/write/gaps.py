@@ -1,4 +1,4 @@
-"""What a rewriter may put where the rules see no reference: where a gap can be, and how sure it must be to fill it."""
+"""Decides where a rewriter may fill a gap that the rules see no reference in, and how sure it must be."""
 
 import re
 from collections.abc import Sequence
@@ -19,10 +19,10 @@ OVERRIDE = 0.8
 DECISIVE = 0.9
 """Confidence from which it chooses among things of which the rules would ask the user which one is meant."""
 
-_NEEDED = 0.75
+_MIN_NEED = 0.75
 """Probability that the query lacks anything at all from which a gap is filled."""
 
-_MORE = 0.1
+_GAP_MARGIN = 0.1
 """How much surer than of a reference it must be of what was left out."""
 
 _NOUN_BEFORE = re.compile(r"\b(?:(?:phone|post|postal|area|zip|serial) (?P<unit>numbers?|codes?)|[a-z]+)(?=\W*\Z)")
@@ -33,7 +33,7 @@ _MOVES = re.compile(r"(?:to|from|into) ")  # what is copied with it was the goal
 
 
 class Gaps:
-    """Judges what would be put into one query.
+    """Decides which insertions of a rewriter are followed in one query.
 
     Args:
         query: As it was asked.
@@ -48,7 +48,7 @@ class Gaps:
         self._places = {candidate.key for candidate in analysis.candidates if candidate.subtype is EntitySubtype.PLACE}
         self._is_found = bool(analysis.written)
         self._asks = is_question(query)
-        self._floor = floor + _MORE
+        self._floor = floor + _GAP_MARGIN
 
     def placed(self, replacement: Replacement) -> Replacement:
         """In a question its subject stands in front (X 附近有車站嗎, X 和 Y 哪個快), and as no object (把 X)."""
@@ -69,7 +69,7 @@ class Gaps:
             sure: Probability of it, the query's need included, 0–1.
             needed: Probability that the query lacks anything, 0–1.
         """
-        if needed < _NEEDED or self._tells_time(replacement) or self._needs_place(replacement):
+        if needed < _MIN_NEED or self._tells_time(replacement) or self._needs_place(replacement):
             return False
         if is_pointing(self._query, replacement.start, replacement.end):
             return sure >= OVERRIDE
@@ -78,14 +78,14 @@ class Gaps:
         return not has_look_alike(self._query, self._references)  # which may have misled the rewriter
 
     def _tells_time(self, replacement: Replacement) -> bool:
-        """Whether it would tell a query when that says so itself, or asks for it."""
+        """Whether it would add a time to a query that has one already, or that asks for one."""
         texts = _antecedents(replacement)
         if asks_when(self._folded):
             return any(map(times, texts))
         return bool(times(self._folded)) and any(map(time_of, texts))
 
     def _needs_place(self, replacement: Replacement) -> bool:
-        """Whether one asks so of places only, and it puts in none."""
+        """Whether such a question is asked of places only, and no antecedent is a place."""
         return bool(_OF_A_PLACE.search(self._folded)) and not any(map(self._holds_place, _antecedents(replacement)))
 
     def _holds_place(self, text: str) -> bool:

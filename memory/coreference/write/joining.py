@@ -42,7 +42,7 @@ _POSSESSIVE = re.compile(r"(?:的|['’]s?)$")
 
 
 class Joiner:
-    """Joins the two views of one query.
+    """Joins the rules' analysis of one query with a rewrite of it.
 
     Args:
         request: What was asked.
@@ -60,17 +60,19 @@ class Joiner:
         self._lookup = EntityLookup(request.long_term, turns)
 
     def join(self, rewrite: RewriteResult) -> Analysis:
-        """The query with what either of both resolves, and what each place of it was chosen from."""
+        """The analysis with what the rules or the rewriter resolve, and with what each place was chosen from."""
         rewrite = self._completed(rewrite)
         ruled = self._analysis.written
         copied = any(replacement.antecedents for replacement in rewrite.replacements)
         by_rules = any(reference.kind in _BY_RULES for reference in self._analysis.references)
         if not copied and not by_rules and rewrite.keep_probability >= OVERRIDE:
-            return self._joined([substitution for substitution in ruled if not self._is_read(substitution)])
+            return self._joined(
+                [substitution for substitution in ruled if not self._was_read_by_rewriter(substitution)]
+            )
         if not copied or by_rules or is_self_contained(self._query):
             return self._analysis
         needed = 1.0 - rewrite.keep_probability
-        if ruled and all(self._is_said(replacement) for replacement in rewrite.replacements):
+        if ruled and all(self._is_written_by_rules(replacement) for replacement in rewrite.replacements):
             return self._confirmed(rewrite, needed)
         followed: list[Substitution] = []
         rankings: list[ReferenceRanking] = []
@@ -102,7 +104,7 @@ class Joiner:
     def _confirmed(self, rewrite: RewriteResult, needed: float) -> Analysis:
         """What the rules write, as sure as the surer of both; once more where the rewriter repeats it."""
         sure = needed * min(replacement.confidence for replacement in rewrite.replacements)
-        written = [_surer(substitution, sure) for substitution in self._analysis.written]
+        written = [_with_confidence(substitution, sure) for substitution in self._analysis.written]
         written += [
             self._written(replacement, sure, rewrite)
             for replacement in rewrite.replacements
@@ -147,13 +149,13 @@ class Joiner:
         meant = Candidate(antecedent.text, normalise(antecedent.text), source, entity_id=entity_id)
         return [ReferenceRanking(place, (Ranked(meant, sure),), (before.lstrip(), behind.strip()))]
 
-    def _is_said(self, replacement: Replacement) -> bool:
+    def _is_written_by_rules(self, replacement: Replacement) -> bool:
         """Whether the rules write the same antecedents, or there are none, as in their → the."""
         names = [_plain(substitution.resolution.resolved_text) for substitution in self._analysis.written]
         return all(any(_plain(antecedent.text) in name for name in names) for antecedent in replacement.antecedents)
 
-    def _is_read(self, written: Substitution) -> bool:
-        """Whether the rewriter has read of what the rules write."""
+    def _was_read_by_rewriter(self, written: Substitution) -> bool:
+        """Whether the turns that the rewriter has read hold what the rules write."""
         name = _plain(written.resolution.resolved_text)
         return any(name in normalise(turn.content) for turn in self._turns)
 
@@ -163,7 +165,7 @@ class Joiner:
             (substitution for substitution in self._analysis.written if _touch(substitution.edit, replacement)), None
         )
         if instead_of is None:
-            if replacement.antecedents and self._is_said(replacement):
+            if replacement.antecedents and self._is_written_by_rules(replacement):
                 return False
         else:
             known = instead_of.entity_ids or instead_of.resolution.source is ReferenceSource.LONG_TERM
@@ -171,7 +173,8 @@ class Joiner:
             if known or sure < OVERRIDE or self._is_part(replacement, instead_of) or not (reference or same_gap):
                 return False
         if sure < self._floor or any(
-            names_nothing(antecedent.text) or self._is_more(antecedent) for antecedent in replacement.antecedents
+            names_nothing(antecedent.text) or self._spans_several_things(antecedent)
+            for antecedent in replacement.antecedents
         ):
             return False
         if reference is None:
@@ -207,8 +210,8 @@ class Joiner:
             return False
         return meant is None or (score(reference, meant) is not None and not self._is_target(reference, meant))
 
-    def _is_more(self, antecedent: Antecedent) -> bool:
-        """Whether it is more than one thing: what holds the end of a clause, "Slack to Teams", 我把車."""
+    def _spans_several_things(self, antecedent: Antecedent) -> bool:
+        """Whether a copied span is more than one thing: what holds the end of a clause, "Slack to Teams", 我把車."""
         apart = _CLAUSE.search(antecedent.text) or _FROM_TO.search(antecedent.text)
         return apart is not None and not any(
             candidate.named and _plain(candidate.text) == _plain(antecedent.text)
@@ -296,7 +299,7 @@ class Joiner:
         )
 
 
-def _surer(substitution: Substitution, sure: float) -> Substitution:
+def _with_confidence(substitution: Substitution, sure: float) -> Substitution:
     resolution = substitution.resolution
     sure = max(sure, resolution.confidence)
     return Substitution(resolution.model_copy(update={"confidence": sure}), substitution.edit, substitution.entity_ids)

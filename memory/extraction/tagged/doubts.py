@@ -1,4 +1,4 @@
-"""When a tagger is not believed, or only for the session: what it takes for a name is a word before it is one.
+"""Judges the names of a tagger: which are ordinary words, and which are kept for the session only.
 
 How frequent a word may be was set on training rows of the Chinese sets (CLUENER, UNER, MSRA, People's Daily, Weibo,
 Youku): a noun that the dictionary's corpus holds fewer than 200 times is a name there in 3 to 12% of its occurrences, a
@@ -62,7 +62,7 @@ def is_doubtful(folded: str, words: Words, span: TaggedSpan) -> bool:
         if span.score < SURE_OF_A_PERSON and _ends_in_adverb(inside):
             return True
     lists = (latin_words.COMMON, latin_words.GENERIC, han_words.STOP_NAMES)
-    names_nothing = any(text.lower() in words for words in lists)
+    names_nothing = any(text.lower() in word_list for word_list in lists)
     if names_nothing and span.score < (SURE_OF_A_PERSON if span.subtype is EntitySubtype.PERSON else _NAMING_NOTHING):
         return True
     if span.subtype is not EntitySubtype.PRODUCT:

@@ -1,4 +1,4 @@
-"""Joins the names of a trained tagger with those of the rules: what is believed, who says where a name ends, its type.
+"""Joins the names of a trained tagger with those of the rules: which are kept, where they end, and their types.
 
 The thresholds were set on tuning rows (UNER, CLUENER, MSRA, Weibo, e-commerce) and on hand-written chat.
 """
