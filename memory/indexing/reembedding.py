@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
+from typing_extensions import override
 
 from ..jobs.tasks import end
 from ..ports.coordination import Locks
@@ -106,22 +107,22 @@ class Reembedding(ReembeddingService):
         """Begins to look for a run that broke off, in the background."""
         self._looking = asyncio.get_running_loop().create_task(self._look_forever())
 
+    @override
     async def start(self, model_id: str) -> PipelineRun:
-        """See `ReembeddingService.start`."""
         target = await self._prepare(model_id)
         return await self._begin(lambda last: self._started(last, target))
 
+    @override
     async def rollback(self) -> PipelineRun:
-        """See `ReembeddingService.rollback`."""
         await self._stop()
         return await self._begin(self._rolling_back)
 
+    @override
     async def finish(self) -> PipelineRun:
-        """See `ReembeddingService.finish`."""
         return await self._begin(self._finishing)
 
+    @override
     async def last_run(self) -> PipelineRun | None:
-        """See `ReembeddingService.last_run`."""
         run = self._run if self._is_working else await latest_run(self._record.runs)
         return None if run is None or source_of(run) is None else run
 
