@@ -123,8 +123,8 @@ def main() -> None:
     figures |= {"chat_p95_ms": idle, "chat_p95_ms_meanwhile": meanwhile, "chat_over_idle": round(meanwhile / idle, 2)}
     console.print(figures)
     wrong = sum(verdict.missing + verdict.stale + verdict.orphaned for verdict in verdicts)
-    told = {"kills": [asdict(kill) for kill in kills], "verdicts": [asdict(verdict) for verdict in verdicts]}
-    print(json.dumps({"benchmark": "reembedding", "to": arguments.to, "wrong": wrong, **figures, **told}))
+    outcomes = {"kills": [asdict(kill) for kill in kills], "verdicts": [asdict(verdict) for verdict in verdicts]}
+    print(json.dumps({"benchmark": "reembedding", "to": arguments.to, "wrong": wrong, **figures, **outcomes}))
 
 
 def _arguments() -> argparse.Namespace:
@@ -143,7 +143,7 @@ def _arguments() -> argparse.Namespace:
 
 def _learn(client: JiyiClient, users: int, turns: int) -> None:
     for user in range(users):
-        said = [
+        messages = [
             {
                 "content": f"Part ZX{user:03d}-{turn:04d} is in hall {turn % 9}, 由第 {user} 組保管。",
                 "turn_id": f"t{turn}",
@@ -151,7 +151,7 @@ def _learn(client: JiyiClient, users: int, turns: int) -> None:
             for turn in range(turns)
         ]
         for begin in range(0, turns, 64):
-            client.add(said[begin : begin + 64], user_id=f"{_LEARNED}{user:04d}", wait=True)
+            client.add(messages[begin : begin + 64], user_id=f"{_LEARNED}{user:04d}", wait=True)
 
 
 def _until(client: JiyiClient, holds: Any) -> dict[str, Any]:

@@ -67,14 +67,14 @@ def main() -> None:
     seconds: dict[str, dict[str, list[float]]] = {}
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        told = scratch / "workloads.json"
-        told.write_text(json.dumps({name: _batches(name, texts) for name, texts in workloads.items()}))
+        file = scratch / "workloads.json"
+        file.write_text(json.dumps({name: _batches(name, texts) for name, texts in workloads.items()}))
         contestants: dict[str, Timed] = {OURS: lambda name: _seconds(engine, name, workloads[name])}
         vectors = {OURS: _in_order(engine.forward(workloads["gate"]), workloads["gate"])}
         for number, runtime in enumerate(track(RUNTIMES, "loading")):
             saved = scratch / f"{number}.npy"
             command = [str(python), str(Path(__file__).with_name("contestant.py")), runtime]
-            command += [str(folder), str(arguments.threads), str(told), str(saved)]
+            command += [str(folder), str(arguments.threads), str(file), str(saved)]
             contestants[runtime] = _started(command, stack)
             vectors[runtime] = np.load(saved)
         for number in track(range(arguments.rounds + 1), "rounds"):
@@ -138,15 +138,15 @@ def _seconds(engine: EncoderEngine, name: str, texts: Sequence[TokenizedText]) -
 def _started(command: list[str], stack: ExitStack) -> Timed:
     process = stack.enter_context(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
     stack.callback(process.kill)
-    given, told = process.stdin, process.stdout
-    assert given is not None and told is not None  # noqa: PT018 - PIPE above
+    to_process, from_process = process.stdin, process.stdout
+    assert to_process is not None and from_process is not None  # noqa: PT018 - PIPE above
 
     def timed(workload: str) -> float:
-        given.write(f"{workload}\n")
-        given.flush()
-        return float(told.readline())
+        to_process.write(f"{workload}\n")
+        to_process.flush()
+        return float(from_process.readline())
 
-    while (line := told.readline()) != "ready\n":
+    while (line := from_process.readline()) != "ready\n":
         if not line:
             raise SystemExit(f"{command[2]} could not be started: its output says why")
     return timed
@@ -175,8 +175,12 @@ def _report(seconds: dict[str, dict[str, list[float]]], cosines: dict[str, float
         shown = [f"{cell['per_s']}  {cell['over_ours']} × {cell['rounds']}" for cell in cells]
         table.add_row(name, *shown, f"{cosine:.5f}")
     console.print(table)
-    told = {"threads": arguments.threads, "rounds": arguments.rounds, "versions": versions(ENVIRONMENT, arguments.envs)}
-    print(json.dumps({"benchmark": "runtimes", **told, "results": results}))
+    setup = {
+        "threads": arguments.threads,
+        "rounds": arguments.rounds,
+        "versions": versions(ENVIRONMENT, arguments.envs),
+    }
+    print(json.dumps({"benchmark": "runtimes", **setup, "results": results}))
 
 
 def _arguments() -> argparse.Namespace:

@@ -120,11 +120,11 @@ class Workload:
 
     def entities(self, user_id: str, numbers: range) -> list[Entity]:
         """Some of a user's entities; every third has an alias."""
-        made = []
+        entities = []
         for number in numbers:
             name = self.name(user_id, number)
             at = _START + timedelta(minutes=number)
-            made.append(
+            entities.append(
                 Entity(
                     entity_id=entity_id(user_id, name),
                     user_id=user_id,
@@ -138,18 +138,18 @@ class Workload:
                     attributes={"note": f"第 {number} 次提到", "city": _BRANDS[number % len(_BRANDS)]},
                 )
             )
-        return made
+        return entities
 
     def relations(self, user_id: str, numbers: range) -> list[EntityRelation]:
         """Five relations from each of these entities to random others up to the last of them."""
         chooser = random.Random(f"{user_id} {numbers.start}")
-        made = []
+        relations = []
         for number in numbers:
             source = self.id(user_id, number)
             others = min(RELATIONS_EACH, numbers.stop - 1)
             for place in chooser.sample(range(numbers.stop - 1), others):
                 target = self.id(user_id, place + (place >= number))
-                made.append(
+                relations.append(
                     EntityRelation(
                         relation_id=derive_id("relation", user_id, source, target),
                         user_id=user_id,
@@ -162,7 +162,7 @@ class Workload:
                         updated_at=_START,
                     )
                 )
-        return made
+        return relations
 
     def id(self, user_id: str, number: int) -> str:
         """The id of a user's entity."""
@@ -181,14 +181,14 @@ class Workload:
         """Questions about a user's entities, with embeddings near theirs."""
         chooser, generator = random.Random(user_id), np.random.default_rng(sum(user_id.encode()))
         analyzer = KeywordAnalyzer()
-        asked = []
+        questions = []
         for _ in range(count):
             name = self.name(user_id, chooser.randrange(self.count(user_id)))
             text = chooser.choice(_ASKING).format(name)
             near = self.vectors[self.place_of[name]] + _NOISE / 2 * generator.standard_normal(DIMENSION)
             dense = (near / np.linalg.norm(near)).astype(np.float32)
-            asked.append(Question(text, dense, analyzer.query_vector(text)))
-        return asked
+            questions.append(Question(text, dense, analyzer.query_vector(text)))
+        return questions
 
 
 def _shuffled(*parts: object) -> Iterator[tuple[str, ...]]:

@@ -24,23 +24,23 @@ Points = dict[tuple[Collection, str], str]
 
 
 @dataclass
-class Told:
-    """What one user was told: writes acknowledged, refused, and the one that had begun when all ended."""
+class Answers:
+    """What the stores answered one user: writes acknowledged, refused, and the one that had begun when all ended."""
 
     acknowledged: list[int] = field(default_factory=list)
     refused: list[int] = field(default_factory=list)
     begun: int | None = None
 
     @classmethod
-    def of(cls, notes: Sequence[tuple[int, int, int]], user: int) -> "Told":
+    def of(cls, notes: Sequence[tuple[int, int, int]], user: int) -> "Answers":
         """What the notes say of a user."""
-        told = cls()
+        answers = cls()
         for kind, number, place in notes:
             if number == user and kind in (Note.BEGUN, Note.ACKNOWLEDGED, Note.REFUSED):
-                told.begun = place if kind == Note.BEGUN else None
+                answers.begun = place if kind == Note.BEGUN else None
                 if kind != Note.BEGUN:
-                    (told.acknowledged if kind == Note.ACKNOWLEDGED else told.refused).append(place)
-        return told
+                    (answers.acknowledged if kind == Note.ACKNOWLEDGED else answers.refused).append(place)
+        return answers
 
 
 @dataclass(frozen=True)
@@ -53,24 +53,24 @@ class _State:
 
 def check(plan: Plan, home: Path, notes: Sequence[tuple[int, int, int]]) -> Verdict:
     """Opens the stores again and compares them with what was acknowledged; then does the rest, and compares again."""
-    return asyncio.run(_check(plan, home, [Told.of(notes, user) for user in range(len(plan.sequences))]))
+    return asyncio.run(_check(plan, home, [Answers.of(notes, user) for user in range(len(plan.sequences))]))
 
 
-async def _check(plan: Plan, home: Path, told: Sequence[Told]) -> Verdict:
+async def _check(plan: Plan, home: Path, users: Sequence[Answers]) -> Verdict:
     record = SqliteRecord.open(record_path(home))
     index: VectorIndex = open_index(home) if plan.has_index else InMemoryVectors(dimension=DIMENSION)
-    verdicts = [await _check_user(plan, user, answers, record, index) for user, answers in enumerate(told)]
+    verdicts = [await _check_user(plan, user, answers, record, index) for user, answers in enumerate(users)]
     if isinstance(index, EdgeVectors):
         await index.close()
     await record.close()
     in_flight = tuple(
         sequence[answers.begun].op
-        for sequence, answers in zip(plan.sequences, told, strict=True)
+        for sequence, answers in zip(plan.sequences, users, strict=True)
         if answers.begun is not None
     )
     return Verdict(
-        acknowledged=sum(len(answers.acknowledged) for answers in told),
-        refused=sum(len(answers.refused) for answers in told),
+        acknowledged=sum(len(answers.acknowledged) for answers in users),
+        refused=sum(len(answers.refused) for answers in users),
         in_flight=in_flight,
         **{
             name: sum(getattr(verdict, name) for verdict in verdicts)
@@ -79,15 +79,15 @@ async def _check(plan: Plan, home: Path, told: Sequence[Told]) -> Verdict:
     )
 
 
-async def _check_user(plan: Plan, user: int, told: Told, record: SystemOfRecord, index: VectorIndex) -> Verdict:
+async def _check_user(plan: Plan, user: int, answers: Answers, record: SystemOfRecord, index: VectorIndex) -> Verdict:
     sequence, user_id = plan.sequences[user], user_name(user)
-    done = [*told.acknowledged] if told.begun is None else [*told.acknowledged, told.begun]
+    done = [*answers.acknowledged] if answers.begun is None else [*answers.acknowledged, answers.begun]
     states = await _model(sequence, done, user_id)
-    before, after = states[len(told.acknowledged)], states[-1]
+    before, after = states[len(answers.acknowledged)], states[-1]
     found = await _rows(record, user_id)
     kept = found == after.rows and after.rows != before.rows
     verdict = Verdict(
-        acknowledged=len(told.acknowledged),
+        acknowledged=len(answers.acknowledged),
         kept=kept,
         # A write in flight that was kept may itself take rows away: what was learned is no longer unlearned.
         lost=0 if kept else sum((before.rows - found).values()),
@@ -98,12 +98,13 @@ async def _check_user(plan: Plan, user: int, told: Told, record: SystemOfRecord,
     points = await _points(index, user_id)
     now = await _expected(record, user_id)  # a write that was refused may have brought a point up to date
     lost = sum(
-        points.get(key) not in (print_, after.points.get(key), now.get(key)) for key, print_ in before.points.items()
+        points.get(key) not in (fingerprint, after.points.get(key), now.get(key))
+        for key, fingerprint in before.points.items()
     )
     if plan.death is Death.POWER:
         await _verify(record, index, user_id)
     else:
-        rest = [place for place in range(len(sequence)) if place not in told.acknowledged]
+        rest = [place for place in range(len(sequence)) if place not in answers.acknowledged]
         for place in rest:
             await perform(sequence[place], place, user_id=user_id, record=record, upsert=_to(index))
     await _drain(record, _to(index), user_id)
@@ -157,8 +158,8 @@ async def _verify(record: SystemOfRecord, index: VectorIndex, user_id: str) -> N
     stored = await _points(index, user_id)
     expected = await _expected(record, user_id)
     for collection in Collection:
-        wanted = {id_: print_ for (of, id_), print_ in expected.items() if of is collection}
-        stale = [id_ for id_, print_ in wanted.items() if stored.get((collection, id_)) != print_]
+        wanted = {id_: fingerprint for (of, id_), fingerprint in expected.items() if of is collection}
+        stale = [id_ for id_, fingerprint in wanted.items() if stored.get((collection, id_)) != fingerprint]
         await record.backlog.requeue(collection, stale, user_id=user_id)
         await index.delete_stale(collection, wanted.keys(), user_id=user_id)
 

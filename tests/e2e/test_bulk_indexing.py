@@ -71,7 +71,7 @@ async def test_a_corpus_is_embedded_by_a_pool_of_actors_with_the_models_weights(
         indexer=Indexer(record=record, spaces=spaces, analyzer=KeywordAnalyzer()),
     )
     for user in ("ann", "zoë"):
-        said = [
+        resources = [
             Resource(
                 resource_id=f"{user}-{number}",
                 user_id=user,
@@ -81,7 +81,7 @@ async def test_a_corpus_is_embedded_by_a_pool_of_actors_with_the_models_weights(
             )
             for number in range(BACKLOG)
         ]
-        await record.append(said, user_id=user)
+        await record.append(resources, user_id=user)
         await learner.learn(user_id=user, index=False)
     job = BulkIndexing(
         record=record,

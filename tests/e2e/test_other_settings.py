@@ -173,10 +173,10 @@ def deploy_again(service: Service, **changed: Any) -> None:
         "import json; from deployments.config.settings import AppArgs; "
         "print(json.dumps(AppArgs().model_dump(mode='json')))"
     )
-    told = subprocess.run(
+    printed = subprocess.run(
         [sys.executable, "-c", code], env=service.environment, capture_output=True, text=True, check=True
     )
-    args = AppArgs.model_validate(json.loads(told.stdout) | changed)
+    args = AppArgs.model_validate(json.loads(printed.stdout) | changed)
     request = {
         "args": args.model_dump(mode="json"),
         "address": running_address(Path(service.home)),

@@ -36,11 +36,11 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 def _say(client: JiyiClient, user: str, first: int, last: int) -> None:
-    said = [
+    messages = [
         {"content": f"Part ZX{number:04d}-77 is kept in hall {number}.", "turn_id": f"t{number}"}
         for number in range(first, last)
     ]
-    client.add(said, user_id=user)
+    client.add(messages, user_id=user)
 
 
 def _dimension(client: JiyiClient) -> int:

@@ -95,15 +95,15 @@ def test_the_command_line_replays_a_recording_twice_and_learns_it_once(service: 
 
 def test_the_index_is_made_again_by_the_pool_of_encoders(service: Service) -> None:
     with service.client as client:
-        said = [{"content": f"Part ZX{number:04d}-88 is kept in hall {number}."} for number in range(8)]
-        client.add(said, user_id="rebuilt")
+        messages = [{"content": f"Part ZX{number:04d}-88 is kept in hall {number}."} for number in range(8)]
+        client.add(messages, user_id="rebuilt")
         shown = service.command("index", "rebuild")
         assert "rebuild done" in shown
         run = client.index_status()
         assert run is not None
         counted = run["report"]["collections"].values()
         assert sum(part["checked"] for part in counted) == run["total"]
-        assert sum(part["mended"] for part in counted) >= len(said)
+        assert sum(part["mended"] for part in counted) >= len(messages)
         assert not any(part["missing"] + part["stale"] + part["orphaned"] for part in counted)
         reply = client.search("Where is ZX0005-88 kept?", user_id="rebuilt", top_k=3, kinds=["memory"])
     assert "ZX0005-88" in reply["results"][0]["text"]
