@@ -40,14 +40,14 @@ class UserData:
 
     @property
     def any(self) -> bool:
-        """Whether there is anything, besides what waits for the vector index."""
+        """Whether there is any data besides the outbox."""
         kept: list[dict[str, Any]] = [
             getattr(self, attribute.name) for attribute in fields(self) if attribute.name != "outbox"
         ]
         return any(kept)
 
     def queue(self, collection: Collection, item_ids: Iterable[str], numbers: Iterator[int]) -> None:
-        """Queues items for the vector index; one that waits already gets a new number."""
+        """Puts items on the outbox; an item that is on it already gets a new number."""
         for item_id in item_ids:
             self.outbox[collection, item_id] = next(numbers)
 
@@ -57,8 +57,8 @@ class State:
 
     Args:
         data: A copy of its own, where it may write.
-        user_id: Whose they are.
-        numbers: Where numbers of the log and the outbox come from.
+        user_id: The user whose data they are.
+        numbers: The sequence numbers of the log and the outbox.
         can_write: Whether the unit was opened for writing.
     """
 
@@ -71,7 +71,7 @@ class State:
 
     @property
     def readable(self) -> UserData:
-        """The data, to look at.
+        """The data, for reading.
 
         Raises:
             RuntimeError: The unit of work is over.
@@ -82,7 +82,7 @@ class State:
 
     @property
     def writable(self) -> UserData:
-        """The data, to change.
+        """The data, for writing.
 
         Raises:
             RuntimeError: The unit of work is over, or was opened for reading only.
@@ -92,7 +92,7 @@ class State:
         return self.readable
 
     def queue(self, collection: Collection, item_ids: Iterable[str]) -> None:
-        """Queues items that the unit of work changes."""
+        """Puts items that the unit of work changes on the outbox."""
         self.writable.queue(collection, item_ids, self.numbers)
 
 

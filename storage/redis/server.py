@@ -1,4 +1,4 @@
-"""A Redis-protocol server of one's own, on a unix socket, where none is configured (STORES, Redis / Valkey)."""
+"""A local Redis-protocol server on a unix socket, where no URL is configured (STORES, Redis / Valkey)."""
 
 import atexit
 import hashlib
@@ -49,9 +49,9 @@ class LocalRedisServer:
 
     Args:
         folder: Where the append-only file, the log and the lock are; created for this user of the machine alone.
-        binary: The server; found on this machine where None.
-        start_timeout_s: How long a server may take until it answers.
-        check_interval_s: How often the supervising thread looks.
+        binary: The server; found on this machine if None.
+        start_timeout_s: How long a server may take to answer.
+        check_interval_s: How often the supervising thread checks the server.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class LocalRedisServer:
 
     @property
     def url(self) -> str:
-        """What `RedisSessions` connects to."""
+        """The URL for `RedisClient`."""
         return f"unix://{self._socket}"
 
     @property
@@ -107,7 +107,7 @@ class LocalRedisServer:
         """Returns when the server answers, starting it where this object owns it or can come to own it; blocks.
 
         Raises:
-            StoreUnavailable: It cannot be brought to answer.
+            StoreUnavailable: It does not answer in time.
         """
         with self._guard:
             if self._answers():
@@ -117,7 +117,7 @@ class LocalRedisServer:
             spawned = False
             give_up = time.monotonic() + self._start_timeout_s
             while not self._answers():
-                # Who accepts connections is alive (loading, busy, stopped): a second server would damage its files.
+                # It is alive if it accepts connections (loading, busy, stopped): a second one would damage its files.
                 if self._own() and not self._listens() and not self._child_is_alive():
                     if spawned:
                         raise _unavailable(f"it ended while starting; see {self._folder / 'redis.log'}")
@@ -130,7 +130,7 @@ class LocalRedisServer:
             self._has_answered = True
 
     def stop(self) -> None:
-        """Ends the server with its data saved, if this object owns it, and leaves no process behind."""
+        """Saves the data and ends the server, if this object owns it."""
         atexit.unregister(self.stop)
         self._stopping.set()
         with self._guard:
@@ -182,7 +182,7 @@ class LocalRedisServer:
         }
         command = [str(binary), *(part for key, value in options.items() for part in (f"--{key}", value))]
         try:
-            # A session of its own: an interrupt from the terminal is for us, who then end it in order.
+            # A session of its own: an interrupt from the terminal reaches this process only, which ends the server.
             self._child = subprocess.Popen(  # noqa: S603 - the binary and the options are ours
                 command,
                 stdin=subprocess.DEVNULL,

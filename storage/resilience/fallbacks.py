@@ -35,8 +35,8 @@ class ResilientSessions(SessionStore):
     Args:
         primary: The store that is meant to answer.
         fallback: Where sessions live meanwhile.
-        recall: Where turns from before can be read, such as the raw log; without it they are not seen. It does not know
-            that a session was cleared.
+        recall: Reads earlier turns, from the raw log for example; without it they are missing. It does not know that
+            a session was cleared.
         recall_deadline_s: How long that may take; it is tried again with the session's next turn.
         probe_interval_s: How often the primary is tried while it is away.
         max_held_back: How many changes are kept for it; beyond, the oldest are lost to it and counted in `lost`.

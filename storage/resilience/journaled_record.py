@@ -1,4 +1,4 @@
-"""A system of record that keeps what is said while its store is away, in a journal on this machine (DESIGN §7)."""
+"""A system of record that journals the raw log on this machine while its store is unavailable (DESIGN §7)."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -23,21 +23,21 @@ _log = structlog.get_logger(__name__)
 
 
 class JournaledRecord(SystemOfRecord):
-    """Wraps a system of record; only `append` differs: where the inner one is away, the journal holds the entries.
+    """Wraps a system of record; only `append` differs: while the inner record is unavailable, it writes to the journal.
 
-    The journal is a system of record too, so it brings its own durability: what waits is its backlog, and what the
-    inner one has is taken off it and deleted. Entries are forwarded oldest first. Until the inner one has all that
-    waits of a user, that user's new entries wait behind it, so the order of a session is kept. Every step may be
-    repeated: ids keep an entry from being there twice, and an entry leaves the journal only when the inner one has it.
-    Several processes may share a journal, and each forwards what it finds.
+    The journal is a system of record too, so it brings its own durability: its backlog are the entries that wait, and
+    an entry that the inner record has is deleted from it. Entries are forwarded oldest first. A user's new entries wait
+    in the journal until the inner record has all earlier ones, which keeps the order of a session. Every step may be
+    repeated: ids prevent duplicates, and an entry leaves the journal only when the inner record has it. Several
+    processes may share a journal, and each forwards what it finds.
 
-    An entry that the inner one refuses for good stays in the journal, is logged and counted, and holds up nobody.
+    An entry that the inner record rejects for good stays in the journal, is logged and counted, and delays no other.
 
     Args:
-        inner: The store that is meant to keep everything; closed with this.
+        inner: The store of all data; closed with this.
         journal: Where entries wait, durably; closed with this. Used for nothing else.
-        probe_interval_s: How often the inner one is tried while something waits.
-        look_interval_s: How often the journal is looked at otherwise: another process may have died and left entries.
+        probe_interval_s: How often the inner record is tried while entries wait.
+        look_interval_s: How often the journal is read otherwise: another process may have died and left entries.
         batch: How many entries are forwarded at a time.
     """
 
@@ -76,7 +76,7 @@ class JournaledRecord(SystemOfRecord):
 
     @override
     def reading(self, *, user_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
-        """A consistent view of what the inner one has; what waits is not in it."""
+        """A consistent view of the inner record, without the entries of the journal."""
         return self._inner.reading(user_id=user_id)
 
     @override
@@ -88,10 +88,10 @@ class JournaledRecord(SystemOfRecord):
         """Appends to the raw log, or to the journal.
 
         Returns:
-            Whether the inner one has it.
+            Whether the inner record has them.
 
         Raises:
-            StoreUnavailable: Neither has it.
+            StoreUnavailable: Neither can be written.
         """
         check_owner(resources, check_user(user_id))
         if not resources:
@@ -113,7 +113,7 @@ class JournaledRecord(SystemOfRecord):
 
     @override
     def figures(self) -> Mapping[str, float | str]:
-        """The inner one's, and what the journal of this process holds and has held."""
+        """The figures of the inner record, and the journal's entries that wait, were written and were forwarded."""
         figures: dict[str, float | str] = {
             **self._inner.figures(),
             "journal_waiting": self._waiting,
@@ -141,7 +141,7 @@ class JournaledRecord(SystemOfRecord):
         """Forwards all entries of the journal.
 
         Raises:
-            StoreUnavailable: The inner one or the journal cannot answer; what is left still waits.
+            StoreUnavailable: The inner record or the journal cannot answer; the remaining entries still wait.
         """
         while waiting := await self._next():
             await self._forward(waiting)
@@ -164,10 +164,10 @@ class JournaledRecord(SystemOfRecord):
             await asyncio.sleep(self._probe_interval_s)
 
     async def _caught_up(self, user_id: str) -> bool:
-        """Whether the inner one has all entries of the user, after a batch was handed over where it has not."""
+        """Whether the inner record has all entries of the user, after forwarding a batch where it had not."""
         try:
             waiting = await self._next(user_id)
-        except StoreUnavailable as error:  # a broken journal is no reason to refuse what can be kept
+        except StoreUnavailable as error:  # a broken journal does not prevent writing to the inner record
             _log.warning("journal_unreadable", error=error.message)
             return True
         if not waiting:
@@ -182,7 +182,7 @@ class JournaledRecord(SystemOfRecord):
         try:
             await self._journal.append([_envelope(resource) for resource in resources], user_id=user_id)
         except StoreUnavailable as error:
-            message = f"The turn can be kept neither in the system of record nor in its journal: {error.message}"
+            message = f"The turn can be written neither to the system of record nor to its journal: {error.message}"
             raise StoreUnavailable(message, component="record") from error
         self._held += len(resources)
         self._waiting += len(resources)
@@ -202,7 +202,7 @@ class JournaledRecord(SystemOfRecord):
                 await transaction.commit()
 
     async def _append_entries(self, entries: Sequence[Resource], user_id: str) -> list[str]:
-        """Appends what the envelopes hold to the inner one; returns the ids of those that it has now."""
+        """Appends the content of journal entries to the inner record; returns the ids of those that it has now."""
         found = [(entry, content) for entry in entries if (content := self._unwrap(entry)) is not None]
         try:
             await self._append_to_inner([content for _, content in found], user_id)

@@ -1,4 +1,4 @@
-"""Where the names of entities stand in a text (`memory.ports.record.EntityRepository.found_in`)."""
+"""Finds the names of entities in a text (`memory.ports.record.EntityRepository.found_in`)."""
 
 import unicodedata
 from itertools import pairwise
@@ -9,13 +9,13 @@ from memory.values.text import normalise
 PREFIX_LENGTH = 2
 """Characters of a name by which a text is probed first."""
 HEAD_LENGTH = 32
-"""Characters of a name by which a text is probed exactly; what is beyond is compared afterwards."""
+"""Characters of a name by which a text is probed exactly; the rest is compared afterwards."""
 
 _WORD_CATEGORIES = frozenset({"Ll", "Lu", "Lt", "Nd"})
 
 
 def comparable(text: str) -> str:
-    """The normalised form, without the two things that a database cannot compare: NUL and lone surrogates."""
+    """The normalised form, without NUL and lone surrogates, which a database cannot compare."""
     valid = text.encode("utf-8", "replace").decode("utf-8")
     return normalise(valid).replace("\0", "\ufffd")
 
@@ -27,9 +27,9 @@ def names_of(entity: Entity) -> list[str]:
 
 
 def _is_word(character: str) -> bool:
-    """Whether words are written with it and set apart by spaces: letters of cased scripts, digits, underscore.
+    """Whether the character belongs to words between spaces: letters of cased scripts, digits, underscore.
 
-    Han, kana and hangul are not: names stand in them without borders.
+    Han, kana and hangul do not: names occur in them without word borders.
     """
     return character == "_" or unicodedata.category(character) in _WORD_CATEGORIES
 
@@ -43,7 +43,7 @@ def word_borders(text: str) -> list[bool]:
 
 
 def position_of(name: str, text: str, borders: list[bool]) -> int | None:
-    """The first place where a name stands in a text, both in comparable form; None where it does not."""
+    """The first position of a name in a text, both in comparable form; None where it does not occur."""
     start = text.find(name) if name else -1
     while start >= 0:
         if borders[start] and borders[start + len(name)]:
@@ -53,7 +53,7 @@ def position_of(name: str, text: str, borders: list[bool]) -> int | None:
 
 
 def prefixes(text: str, borders: list[bool]) -> dict[str, list[int]]:
-    """Every beginning that a name in this text may have, with the places where it stands."""
+    """Every prefix that a name in this text may have, with its positions."""
     places: dict[str, list[int]] = {}
     for start in range(len(text)):
         if borders[start]:
@@ -64,7 +64,7 @@ def prefixes(text: str, borders: list[bool]) -> dict[str, list[int]]:
 
 
 def heads(text: str, borders: list[bool], prefix: str, starts: list[int]) -> set[str]:
-    """Every head of a name that may stand at the places where `prefix` does."""
+    """Every head of a name that may begin at these positions of `prefix`."""
     if len(prefix) < PREFIX_LENGTH:
         return {prefix} if any(borders[start + 1] for start in starts) else set()
     found = set()

@@ -1,4 +1,4 @@
-"""How a session changes when something is said: the rules that every session store follows (000 §4.3)."""
+"""How a session changes with a turn: the rules that every session store follows (000 §4.3)."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -27,22 +27,24 @@ def history_entry(resolution: CoreferenceResolution) -> HistoryEntry:
     }
 
 
-def marked(history: Sequence[HistoryEntry], revision: Revision | None) -> tuple[HistoryEntry, ...]:
-    """The history in which the latest entry that a revision takes back says what was meant."""
+def with_correction(history: Sequence[HistoryEntry], revision: Revision | None) -> tuple[HistoryEntry, ...]:
+    """The history, with the latest entry that a revision rejects marked with its correction."""
     entries = list(history)
     if revision is None or revision.rejected is None:
         return tuple(entries)
-    taken_back = (revision.resolution.original_text, revision.rejected.text)
-    for at, entry in reversed(list(enumerate(entries))):
-        if (entry.get("original_text"), entry.get("resolved_text")) == taken_back and not entry.get("corrected"):
-            entries[at] = {**entry, "corrected": revision.resolution.resolved_text}
+    rejected = (revision.resolution.original_text, revision.rejected.text)
+    for position, entry in reversed(list(enumerate(entries))):
+        if (entry.get("original_text"), entry.get("resolved_text")) == rejected and not entry.get("corrected"):
+            entries[position] = {**entry, "corrected": revision.resolution.resolved_text}
             break
     return tuple(entries)
 
 
 def last_referred(referred: str | None, resolutions: Sequence[CoreferenceResolution]) -> str | None:
     """The entity that was referred to last: `referred`, else that of the last resolution with one."""
-    return referred or next((one.entity_id for one in reversed(resolutions) if one.entity_id is not None), None)
+    return referred or next(
+        (resolution.entity_id for resolution in reversed(resolutions) if resolution.entity_id is not None), None
+    )
 
 
 def bounded(context: SessionContext) -> SessionContext:
@@ -70,7 +72,7 @@ def appended(
 ) -> Session:
     """The session after an append (`memory.ports.sessions.SessionStore.append`).
 
-    Where all turns are there already, the call is a repetition: what was seen in them is there too.
+    Where the session has all turns already, the call is a repetition and changes nothing else.
     """
     context = session.context
     history = list(session.turns)
@@ -86,7 +88,7 @@ def appended(
     if not repeated:
         changes |= {
             "coreference_history": (
-                *marked(context.coreference_history, revision),
+                *with_correction(context.coreference_history, revision),
                 *map(history_entry, resolutions),
             ),
             "deixis": (*context.deixis, *deixis),
@@ -95,7 +97,7 @@ def appended(
 
 
 def with_earlier(session: Session, earlier: Sequence[Turn]) -> Session:
-    """The session with turns before its own that it has not seen; of a turn that both have, its own stays."""
+    """The session with earlier turns before its own; of a turn in both, its own version stays."""
     own = {turn.turn_id: turn for turn in session.turns if turn.turn_id is not None}
     first = [own.pop(turn.turn_id, turn) if turn.turn_id else turn for turn in earlier]
     rest = [turn for turn in session.turns if turn.turn_id is None or turn.turn_id in own]
