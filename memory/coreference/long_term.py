@@ -37,7 +37,7 @@ class LongTermResolver(Resolver):
 
     @override
     async def resolve(self, request: ResolutionRequest) -> CoreferenceResult:
-        across, window = await asyncio.to_thread(_reach, request)
+        across, window = await asyncio.to_thread(_cross_session_window, request)
         try:
             async with self._record.reading(user_id=request.user_id) as unit:
                 known = await unit.entities.recent(limit=RECALLED if window else CANDIDATES)
@@ -48,12 +48,12 @@ class LongTermResolver(Resolver):
             return result.model_copy(update={"degraded": (*result.degraded, "record")})
         mentioned = [entity for entity in known if entity.mention_count > 0]
         if window:
-            mentioned = [*mentioned[:CANDIDATES], *_then(mentioned[CANDIDATES:], occasions, window)]
+            mentioned = [*mentioned[:CANDIDATES], *_mentioned_during(mentioned[CANDIDATES:], occasions, window)]
         offered = {"long_term": tuple(mentioned), "occasions": occasions}
         return await self._resolver.resolve(request.model_copy(update=offered))
 
 
-def _reach(request: ResolutionRequest) -> tuple[bool, TimeWindow | None]:
+def _cross_session_window(request: ResolutionRequest) -> tuple[bool, TimeWindow | None]:
     """Whether a query reaches across sessions, and to which time."""
     across = [reference for reference in find_references(request.query) if reference.across]
     windows = (find_window(fold_lower(reference.text), request.now) for reference in across)
@@ -70,7 +70,7 @@ async def _occasions(unit: UnitOfWork, entities: Sequence[Entity]) -> tuple[Occa
     )
 
 
-def _then(entities: Sequence[Entity], occasions: Sequence[Occasion], window: TimeWindow) -> list[Entity]:
+def _mentioned_during(entities: Sequence[Entity], occasions: Sequence[Occasion], window: TimeWindow) -> list[Entity]:
     """Those that were spoken of at a time, as many as are offered otherwise."""
     spoken = {occasion.entity_id for occasion in occasions if window.holds(occasion.at)}
     found = [

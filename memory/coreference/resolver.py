@@ -62,7 +62,7 @@ class RuleResolver(Resolver):
     async def read(self, request: ResolutionRequest) -> Analysis:
         """Resolves a query for what it says itself, as if it revised nothing."""
         query = request.query
-        references, gap = await asyncio.to_thread(_detect, query)
+        references, gap = await asyncio.to_thread(_find_references_or_gap, query)
         turns = request.turns[-TURNS:]
         user_texts = [turn.content for turn in reversed(turns) if turn.role is Role.USER]
         builder = AnalysisBuilder(query, user_texts, spaces=writes_spaces([query, *(turn.content for turn in turns)]))
@@ -82,7 +82,7 @@ class RuleResolver(Resolver):
             ranked = antecedents(
                 query, reference, discourse, now=request.now, last_referred=request.last_referred_entity
             )
-            ranked = level_coordinated(await self._compared(query, reference, ranked), discourse.coordinations)
+            ranked = level_coordinated(await self._break_ties(query, reference, ranked), discourse.coordinations)
             builder.consider(reference, ranked)
             if not ranked or confidence(ranked) < self._floor:
                 if not reference.quiet:
@@ -107,14 +107,14 @@ class RuleResolver(Resolver):
         texts = [*(turn.content for turn in turns), request.query]
         found = await self._extractor.extract(texts, known=[known] * len(texts))
         carried = [*(turn.mentions or () for turn in turns), ()]
-        return [_complemented(own, extraction.mentions) for own, extraction in zip(carried, found, strict=True)]
+        return [_merge_mentions(own, extraction.mentions) for own, extraction in zip(carried, found, strict=True)]
 
     async def find(self, text: str) -> tuple[Mention, ...]:
         """The names of a text."""
         [found] = await self._extractor.extract([text])
         return found.mentions
 
-    async def _compared(self, query: str, reference: Reference, ranked: list[Ranked]) -> list[Ranked]:
+    async def _break_ties(self, query: str, reference: Reference, ranked: list[Ranked]) -> list[Ranked]:
         """Lets the encoder decide between close candidates; when it cannot answer the ranking stands."""
         if not self._similarity or not is_close(ranked):
             return ranked
@@ -150,7 +150,7 @@ class RuleResolver(Resolver):
             builder.resolve(gap, topics, inferred=True)
 
 
-def _complemented(carried: Sequence[Mention], found: Sequence[Mention]) -> tuple[Mention, ...]:
+def _merge_mentions(carried: Sequence[Mention], found: Sequence[Mention]) -> tuple[Mention, ...]:
     """All that a turn carries, and what else was found where that has nothing.
 
     Where a model has guessed another type than was found, the type is open.
@@ -171,7 +171,7 @@ def _complemented(carried: Sequence[Mention], found: Sequence[Mention]) -> tuple
     return tuple(sorted((*kept, *more), key=lambda mention: mention.start))
 
 
-def _detect(query: str) -> tuple[tuple[Reference, ...], Reference | None]:
+def _find_references_or_gap(query: str) -> tuple[tuple[Reference, ...], Reference | None]:
     references = find_references(query)[:REFERENCES]
     return references, None if references else find_ellipsis(query)
 

@@ -50,9 +50,9 @@ class RewritingResolver(Resolver):
         return revised or await self._read(request)
 
     async def _read(self, request: ResolutionRequest) -> Analysis:
-        turns = _spoken(request.turns)
+        turns = _last_turns(request.turns)
         rewrite_request = RewriteRequest(
-            query=request.query, turns=tuple(turn.content for turn in turns), names=_offered(request, turns)
+            query=request.query, turns=tuple(turn.content for turn in turns), names=_names_not_in_turns(request, turns)
         )
         if not request.query.strip() or not (rewrite_request.turns or rewrite_request.names):
             return await self._rules.read(request)
@@ -70,12 +70,12 @@ class RewritingResolver(Resolver):
         return rewrite
 
 
-def _spoken(turns: Sequence[Turn]) -> tuple[Turn, ...]:
+def _last_turns(turns: Sequence[Turn]) -> tuple[Turn, ...]:
     """The last turns that say something: in a stock phrase of the assistant nothing can be referred to."""
     return tuple(turn for turn in turns if turn.role is Role.USER or turn.mentions != ())[-_TURNS:]
 
 
-def _offered(request: ResolutionRequest, turns: Sequence[Turn]) -> tuple[str, ...]:
+def _names_not_in_turns(request: ResolutionRequest, turns: Sequence[Turn]) -> tuple[str, ...]:
     """Names of long-term memory that the conversation does not hold already."""
     contents = [normalise(turn.content) for turn in turns]
     names = [

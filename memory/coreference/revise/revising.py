@@ -18,8 +18,8 @@ from ..detect.phrases import noun_phrases
 from ..detect.references import Number, Reference
 from ..detect.self_contained import names_nothing
 from ..detect.value_expressions import is_value
-from ..write.analysis import Analysis, ReferenceRanking, Substitution, written
-from ..write.rewriting import Edit, apply
+from ..write.analysis import Analysis, ReferenceRanking, Substitution, substitution_for
+from ..write.rewriting import Edit, apply_edits
 from .history import TURNS
 from .placing import candidate_of, may_become, places_for, replaceable_span, suits
 
@@ -48,13 +48,13 @@ async def revise(request: ResolutionRequest, *, analyse: Analyse, find: Find) ->
     if choice is None or not earlier:
         return None
     last, *before = earlier
-    revised = await _revise(request, choice, last, analyse=analyse, find=find)
+    revised = await _revise_message(request, choice, last, analyse=analyse, find=find)
     if revised is not None or not choice.denies or not (choice.wrong or is_question(last.query)):
         return revised
     replied = normalise(request.turns[-1].content)
     statements = [message for message in before if not is_question(message.query)]
     for statement in statements[:_STATEMENTS]:
-        revised = await _revise(request, choice, statement, analyse=analyse, find=find)
+        revised = await _revise_message(request, choice, statement, analyse=analyse, find=find)
         revision = revised.result.revision if revised else None
         taken_back = normalise(revision.resolution.original_text) if revision else ""
         if taken_back and (taken_back in replied or taken_back == normalise(choice.wrong)):
@@ -62,7 +62,7 @@ async def revise(request: ResolutionRequest, *, analyse: Analyse, find: Find) ->
     return None
 
 
-async def _revise(
+async def _revise_message(
     request: ResolutionRequest, choice: Choice, earlier: ResolutionRequest, *, analyse: Analyse, find: Find
 ) -> Analysis | None:
     """One earlier message as this one makes it clear."""
@@ -72,20 +72,20 @@ async def _revise(
     if choice.all or choice.place is not None:
         meant = _of_options(choice, request, analysis)
         if meant is not None or not choice.denies:
-            return None if meant is None else _revised(request, analysis, choice, meant)
+            return None if meant is None else _build_revision(request, analysis, choice, meant)
     message = analysis.result.revision.query if analysis.result.revision else analysis.result.original_query
-    if choice.wrong and not names_nothing(choice.wrong) and not _holds(analysis, message, choice.wrong):
+    if choice.wrong and not names_nothing(choice.wrong) and not _mentions(analysis, message, choice.wrong):
         return None
     if choice.firm or choice.denies:
         stands = await asyncio.to_thread(counterpart, message, choice)
         if stands is not None:
             there = replace(analysis, questions=(), rankings=(replaceable_span(message, stands.start, stands.end),))
-            return _revised(request, there, choice, candidate_of(stands.text, None))
+            return _build_revision(request, there, choice, candidate_of(stands.text, None))
         if is_value(choice.text):
             return None
-    meant = _known(choice, request, analysis)
-    if meant is None and (choice.firm or (choice.denies and _was_said(choice, request))):
-        meant = _new(choice, request.query, await find(request.query))
+    meant = _known_candidate(choice, request, analysis)
+    if meant is None and (choice.firm or (choice.denies and _was_mentioned(choice, request))):
+        meant = _new_candidate(choice, request.query, await find(request.query))
     if meant is None:
         return None
     analysis = replace(
@@ -99,10 +99,10 @@ async def _revise(
     ):
         places = places_for(choice, meant, message, await find(message), referring=bool(analysis.references))
         analysis = replace(analysis, rankings=places or analysis.rankings)
-    return _revised(request, analysis, choice, meant)
+    return _build_revision(request, analysis, choice, meant)
 
 
-def _holds(analysis: Analysis, message: str, wrong: str) -> bool:
+def _mentions(analysis: Analysis, message: str, wrong: str) -> bool:
     """Whether a message has said, or could have meant, what the user takes back."""
     key = normalise(wrong)
     texts = [
@@ -117,10 +117,10 @@ def _may_answer(choice: Choice, request: ResolutionRequest) -> bool:
     """Whether it is worth reading the earlier query: nearly every short message has the form of an answer."""
     if choice.firm or choice.denies or choice.all or choice.place is not None:
         return True
-    return _was_said(choice, request) and not is_question(request.query)
+    return _was_mentioned(choice, request) and not is_question(request.query)
 
 
-def _was_said(choice: Choice, request: ResolutionRequest) -> bool:
+def _was_mentioned(choice: Choice, request: ResolutionRequest) -> bool:
     key = normalise(choice.text).removeprefix("the ")
     return any(key in normalise(turn.content) for turn in request.turns[-TURNS:])
 
@@ -136,7 +136,7 @@ def _earlier(request: ResolutionRequest) -> list[ResolutionRequest]:
     ]
 
 
-def _pool(analysis: Analysis) -> list[Candidate]:
+def _candidates(analysis: Analysis) -> list[Candidate]:
     """All that the earlier query could have meant: what a question offers first, then what was mentioned."""
     open_spans = {(question.start, question.end) for question in analysis.questions}
     rankings = sorted(
@@ -172,7 +172,7 @@ def _of_options(choice: Choice, request: ResolutionRequest, analysis: Analysis) 
 
 def _options(request: ResolutionRequest, analysis: Analysis) -> list[Candidate]:
     """What may be counted through: as the assistant's question names them, else as they were mentioned."""
-    by_key = {candidate.key: candidate for candidate in reversed(_pool(analysis))}
+    by_key = {candidate.key: candidate for candidate in reversed(_candidates(analysis))}
     if analysis.questions:
         offered = [normalise(alternative.text) for alternative in analysis.questions[0].options]
     else:
@@ -194,16 +194,16 @@ def _options(request: ResolutionRequest, analysis: Analysis) -> list[Candidate]:
     return options
 
 
-def _known(choice: Choice, request: ResolutionRequest, analysis: Analysis) -> Candidate | None:
+def _known_candidate(choice: Choice, request: ResolutionRequest, analysis: Analysis) -> Candidate | None:
     """The thing of this name, or the only one whose name it is a part of: 宏康 for 宏康 HCI."""
     key = normalise(choice.text)
     offered = (
         [normalise(alternative.text) for alternative in analysis.questions[0].options] if analysis.questions else []
     )
     if not choice.firm and not choice.denies:
-        pool = [candidate for candidate in _pool(analysis) if candidate.key in offered]
+        pool = [candidate for candidate in _candidates(analysis) if candidate.key in offered]
     else:
-        pool = [*_pool(analysis), *Discourse(request.long_term).long_term]
+        pool = [*_candidates(analysis), *Discourse(request.long_term).long_term]
     for bare in (key, key.removeprefix("the ")):
         named = next((candidate for candidate in pool if candidate.key in (bare, f"the {bare}")), None)
         if named:
@@ -218,7 +218,7 @@ def _is_part(short: str, full: str) -> bool:
     return short in full if has_han(short) else f" {short} " in f" {full} "
 
 
-def _new(choice: Choice, message: str, mentions: Sequence[Mention]) -> Candidate | None:
+def _new_candidate(choice: Choice, message: str, mentions: Sequence[Mention]) -> Candidate | None:
     """A name or a description that the conversation has not held yet; None where the text is neither."""
     for mention in mentions:
         whole = mention.start <= choice.start + _article(choice.text) and choice.end <= mention.end
@@ -238,24 +238,26 @@ def _article(text: str) -> int:
     return len("the ") if text.lower().startswith("the ") else 0
 
 
-def _revised(request: ResolutionRequest, analysis: Analysis, choice: Choice, meant: Candidate) -> Analysis | None:
+def _build_revision(
+    request: ResolutionRequest, analysis: Analysis, choice: Choice, meant: Candidate
+) -> Analysis | None:
     """The earlier query with what was meant in place."""
     target = _target(analysis, choice, meant)
     if target is None:
         return None
     query = analysis.result.revision.query if analysis.result.revision else analysis.result.original_query
-    reference, understood = target.reference, _understood(target, analysis, request)
+    reference, understood = target.reference, _earlier_antecedent(target, analysis, request)
     rejected = understood if understood and normalise(understood.text) != meant.key else None
     considered = [option for option in target.ranked if option.candidate.key != meant.key]
-    chosen = written(
+    chosen = substitution_for(
         query, reference, [Ranked(meant, _SAID), *considered], spaces=analysis.spaces, around=target.around
     )
     resolution = chosen.resolution.model_copy(update={"confidence": _SAID, "reason": _reason(request.query)})
-    kept = [other for other in analysis.written if not _in_place_of(other, reference, chosen.edit)]
+    kept = [other for other in analysis.written if not _is_replaced(other, reference, chosen.edit)]
     ids = (found for substitution in (*kept, chosen) for found in substitution.entity_ids)
     result = CoreferenceResult(
         original_query=request.query,
-        resolved_query=apply(query, [substitution.edit for substitution in (*kept, chosen)]),
+        resolved_query=apply_edits(query, [substitution.edit for substitution in (*kept, chosen)]),
         confidence=_SAID,
         entities_found=tuple(dict.fromkeys(ids)),
         revision=Revision(query=query, resolution=resolution, rejected=rejected),
@@ -264,7 +266,7 @@ def _revised(request: ResolutionRequest, analysis: Analysis, choice: Choice, mea
     return replace(analysis, result=result, written=(*kept, replace(chosen, resolution=resolution)), questions=())
 
 
-def _in_place_of(other: Substitution, reference: Reference, change: Edit) -> bool:
+def _is_replaced(other: Substitution, reference: Reference, change: Edit) -> bool:
     """Whether what was written before stands where something else is meant; two insertions do not overlap."""
     same = (other.resolution.start, other.resolution.end) == (reference.start, reference.end)
     return same or (other.edit.start < change.end and change.start < other.edit.end)
@@ -287,7 +289,7 @@ def _target(analysis: Analysis, choice: Choice, meant: Candidate) -> ReferenceRa
     return None
 
 
-def _understood(target: ReferenceRanking, analysis: Analysis, request: ResolutionRequest) -> Alternative | None:
+def _earlier_antecedent(target: ReferenceRanking, analysis: Analysis, request: ResolutionRequest) -> Alternative | None:
     """What the reference was taken for: by what the session remembers, else as it is read now."""
     text, span = target.reference.text, (target.reference.start, target.reference.end)
     here = next(

@@ -11,7 +11,7 @@ from ..antecedents.ranking import Ranked, confidence
 from ..detect.references import Form, Kind, Reference
 from .clarifying import alternative, clarification
 from .reasons import reason
-from .rewriting import Edit, apply, concatenate, edit, fitted
+from .rewriting import Edit, apply_edits, concatenate, edit_for, fit_edit
 
 _SHOWN = 5  # alternatives in a result
 
@@ -94,7 +94,7 @@ class AnalysisBuilder:
 
     def resolve(self, reference: Reference, ranked: Sequence[Ranked], *, inferred: bool = False) -> None:
         """Writes the best candidate in place of the reference."""
-        substitution = written(self.query, reference, ranked, spaces=self._spaces)
+        substitution = substitution_for(self.query, reference, ranked, spaces=self._spaces)
         if inferred:
             resolution = substitution.resolution.model_copy(update={"source": ReferenceSource.INFERENCE})
             substitution = replace(substitution, resolution=resolution)
@@ -110,7 +110,7 @@ class AnalysisBuilder:
     def analysis(self, references: Sequence[Reference], discourse: Discourse | None = None) -> Analysis:
         """The analysis of everything collected."""
         return Analysis(
-            joined(self.query, self._written, self._unresolved, self._questions),
+            build_result(self.query, self._written, self._unresolved, self._questions),
             tuple(references),
             tuple(self.bound),
             tuple(self._written),
@@ -122,7 +122,7 @@ class AnalysisBuilder:
         )
 
 
-def written(
+def substitution_for(
     query: str,
     reference: Reference,
     ranked: Sequence[Ranked],
@@ -141,16 +141,16 @@ def written(
     """
     best = ranked[0].candidate
     if around is None:
-        change = edit(query, reference, best.text, number=best.number, spaces=spaces)
+        change = edit_for(query, reference, best.text, number=best.number, spaces=spaces)
     else:
         text = concatenate((around[0], best.text, around[1]), spaces=spaces)
-        change = fitted(query, reference.start, reference.end, text, spaces=spaces)
+        change = fit_edit(query, reference.start, reference.end, text, spaces=spaces)
     owned = reference.kind is Kind.ELLIPSIS and reference.form is Form.POSSESSIVE
     found = _resolution(query, reference, ranked, resolved=change.text.strip() if owned else best.text)
     return Substitution(found, change, tuple(_ids(best)))
 
 
-def joined(
+def build_result(
     query: str,
     written: Sequence[Substitution],
     unresolved: Sequence[CoreferenceResolution] = (),
@@ -161,7 +161,7 @@ def joined(
     still_open = {(resolution.start, resolution.end) for resolution in unresolved}
     return CoreferenceResult(
         original_query=query,
-        resolved_query=apply(query, [substitution.edit for substitution in written]),
+        resolved_query=apply_edits(query, [substitution.edit for substitution in written]),
         resolutions=resolutions,
         unresolved=tuple(unresolved),
         confidence=min((resolution.confidence for resolution in resolutions), default=0.0 if unresolved else 1.0),

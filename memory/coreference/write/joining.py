@@ -22,10 +22,10 @@ from ..antecedents.question_target import is_target, question_target
 from ..antecedents.ranking import Ranked, score
 from ..detect.references import Form, Kind, Number, Reference
 from ..detect.self_contained import is_self_contained, names_nothing
-from .analysis import Analysis, ReferenceRanking, Substitution, joined
+from .analysis import Analysis, ReferenceRanking, Substitution, build_result
 from .gaps import DECISIVE, OVERRIDE, Gaps
 from .reasons import copy_reason
-from .rewriting import Edit, edit, fitted
+from .rewriting import Edit, edit_for, fit_edit
 
 _BY_RULES = frozenset({Kind.FORMER, Kind.LATTER, Kind.BOTH, Kind.RECALL, Kind.TIME})
 """References whose antecedent follows from what they say."""
@@ -61,25 +61,25 @@ class Joiner:
 
     def join(self, rewrite: RewriteResult) -> Analysis:
         """The analysis with what the rules or the rewriter resolve, and with what each place was chosen from."""
-        rewrite = self._completed(rewrite)
+        rewrite = self._with_whole_names(rewrite)
         ruled = self._analysis.written
         copied = any(replacement.antecedents for replacement in rewrite.replacements)
         by_rules = any(reference.kind in _BY_RULES for reference in self._analysis.references)
         if not copied and not by_rules and rewrite.keep_probability >= OVERRIDE:
-            return self._joined(
+            return self._with_substitutions(
                 [substitution for substitution in ruled if not self._was_read_by_rewriter(substitution)]
             )
         if not copied or by_rules or is_self_contained(self._query):
             return self._analysis
         needed = 1.0 - rewrite.keep_probability
         if ruled and all(self._is_written_by_rules(replacement) for replacement in rewrite.replacements):
-            return self._confirmed(rewrite, needed)
+            return self._confirm(rewrite, needed)
         followed: list[Substitution] = []
         rankings: list[ReferenceRanking] = []
         for replacement in rewrite.replacements:
             sure = needed * replacement.confidence
             if self._is_followed(replacement, sure, needed=needed):
-                followed.append(self._written(replacement, sure, rewrite))
+                followed.append(self._substitution(replacement, sure, rewrite))
                 rankings += self._rankings(replacement, sure)
             elif any(not replacement.antecedents for replacement in rewrite.replacements):
                 return self._analysis  # its edits make sense together only
@@ -88,9 +88,9 @@ class Joiner:
             for substitution in ruled
             if not any(_touch(substitution.edit, other.edit) or _repeats(other, substitution) for other in followed)
         ]
-        return self._joined([*kept, *followed], rankings)
+        return self._with_substitutions([*kept, *followed], rankings)
 
-    def _completed(self, rewrite: RewriteResult) -> RewriteResult:
+    def _with_whole_names(self, rewrite: RewriteResult) -> RewriteResult:
         """The rewrite with the whole of each known name that a copied span cuts."""
         completed = []
         for replacement in rewrite.replacements:
@@ -101,18 +101,20 @@ class Joiner:
             completed.append(self._gaps.placed(replacement.model_copy(update={"text": text, "antecedents": whole})))
         return rewrite.model_copy(update={"replacements": tuple(completed)})
 
-    def _confirmed(self, rewrite: RewriteResult, needed: float) -> Analysis:
+    def _confirm(self, rewrite: RewriteResult, needed: float) -> Analysis:
         """What the rules write, as sure as the surer of both; once more where the rewriter repeats it."""
         sure = needed * min(replacement.confidence for replacement in rewrite.replacements)
         written = [_with_confidence(substitution, sure) for substitution in self._analysis.written]
         written += [
-            self._written(replacement, sure, rewrite)
+            self._substitution(replacement, sure, rewrite)
             for replacement in rewrite.replacements
             if replacement.antecedents and self._reference_at(replacement) in self._analysis.bound
         ]
-        return self._joined(written)
+        return self._with_substitutions(written)
 
-    def _joined(self, written: Sequence[Substitution], rankings: Sequence[ReferenceRanking] = ()) -> Analysis:
+    def _with_substitutions(
+        self, written: Sequence[Substitution], rankings: Sequence[ReferenceRanking] = ()
+    ) -> Analysis:
         known = self._analysis
         written = sorted(written, key=lambda substitution: substitution.edit.start)
         still_open = [
@@ -126,7 +128,7 @@ class Joiner:
         questions = tuple(question for question in known.questions if (question.start, question.end) in open_spans)
         return replace(
             known,
-            result=joined(self._query, written, still_open, questions),
+            result=build_result(self._query, written, still_open, questions),
             written=tuple(written),
             questions=questions,
             rankings=tuple(sorted((*known.rankings, *rankings), key=lambda ranking: ranking.reference.start)),
@@ -259,7 +261,7 @@ class Joiner:
         ]
         return max(known, key=lambda candidate: len(candidate.text), default=None)
 
-    def _written(self, replacement: Replacement, sure: float, rewrite: RewriteResult) -> Substitution:
+    def _substitution(self, replacement: Replacement, sure: float, rewrite: RewriteResult) -> Substitution:
         reference = self._reference_at(replacement)
         # their → the, with "of Golden Wok" behind it: the other edit says who is meant
         meant = replacement.antecedents or tuple(
@@ -284,12 +286,12 @@ class Joiner:
     def _edit(self, replacement: Replacement, reference: Reference | None) -> Edit:
         start, end, text = replacement.start, replacement.end, replacement.text
         if reference is None or not replacement.antecedents or (start, end) != (reference.start, reference.end):
-            return fitted(self._query, start, end, text, spaces=self._analysis.spaces)
+            return fit_edit(self._query, start, end, text, spaces=self._analysis.spaces)
         if start and _OPENS_A_SENTENCE.match(text):
             text = text[0].lower() + text[1:]
         if reference.form is Form.POSSESSIVE:
             text = _POSSESSIVE.sub("", text)
-        return edit(self._query, reference, text, spaces=self._analysis.spaces)
+        return edit_for(self._query, reference, text, spaces=self._analysis.spaces)
 
     def _alternative(self, antecedent: Antecedent) -> Alternative:
         ids = self._lookup.ids((antecedent,))

@@ -96,7 +96,9 @@ def _spaced(query: str, start: int, end: int, text: str, spaces: bool) -> str:
     return text
 
 
-def edit(query: str, reference: Reference, text: str, *, number: Number = Number.SINGULAR, spaces: bool = True) -> Edit:
+def edit_for(
+    query: str, reference: Reference, text: str, *, number: Number = Number.SINGULAR, spaces: bool = True
+) -> Edit:
     """How `text`, the antecedent, is written in place of the reference.
 
     Args:
@@ -126,7 +128,7 @@ def edit(query: str, reference: Reference, text: str, *, number: Number = Number
     return Edit(reference.start, end, written)
 
 
-def fitted(query: str, start: int, end: int, text: str, *, spaces: bool = True) -> Edit:
+def fit_edit(query: str, start: int, end: int, text: str, *, spaces: bool = True) -> Edit:
     """How `text` takes the place of `query[start:end]` as it is: nothing but the spaces at its seams is added.
 
     Args:
@@ -161,7 +163,7 @@ def _han_around(query: str, reference: Reference) -> bool:
     return has_han(query[: reference.start]) or has_han(query[reference.end :])
 
 
-def apply(query: str, edits: Sequence[Edit]) -> str:
+def apply_edits(query: str, edits: Sequence[Edit]) -> str:
     """The query with all edits made; their spans do not overlap."""
     for change in sorted(edits, key=lambda change: change.start, reverse=True):
         query = query[: change.start] + change.text + query[change.end :]

@@ -4,12 +4,12 @@ import pytest
 
 from memory.coreference.detect.detection import find_references
 from memory.coreference.detect.references import Number
-from memory.coreference.write.rewriting import apply, edit, writes_spaces
+from memory.coreference.write.rewriting import apply_edits, edit_for, writes_spaces
 
 
 def _write(query: str, text: str, *, spaces: bool = True, number: Number = Number.SINGULAR) -> str:
     (reference,) = find_references(query)
-    return apply(query, [edit(query, reference, text, spaces=spaces, number=number)])
+    return apply_edits(query, [edit_for(query, reference, text, spaces=spaces, number=number)])
 
 
 @pytest.mark.parametrize(
@@ -51,6 +51,6 @@ def test_spaces_between_scripts_follow_the_user() -> None:
 def test_edits_are_made_from_the_end_so_that_offsets_hold() -> None:
     query = "它比它好"
     edits = [
-        edit(query, reference, name) for reference, name in zip(find_references(query), ("甲乙", "丙"), strict=True)
+        edit_for(query, reference, name) for reference, name in zip(find_references(query), ("甲乙", "丙"), strict=True)
     ]
-    assert apply(query, edits) == "甲乙比丙好"
+    assert apply_edits(query, edits) == "甲乙比丙好"
