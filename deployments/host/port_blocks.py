@@ -1,8 +1,7 @@
-"""A block of TCP ports that belongs to one service of this machine as long as it runs.
+"""A block of TCP ports that belongs to one service of this machine while it runs.
 
-What stands behind HAProxy takes fixed ports, shares them without complaint with that of another service, and then
-answers for it: one user's data would reach another's service. A lock on a file, which ends with its process, says whose
-a block is.
+The servers behind HAProxy take fixed ports and would share them, without an error, with those of another service: one
+user's data would reach another's service. A file lock, which ends with its process, reserves a block.
 """
 
 import random
@@ -14,16 +13,16 @@ from filelock import FileLock, Timeout
 
 _FIRST = 20_000
 _LAST = 32_768
-"""Above the ports of Ray's workers, below those that systems give to outgoing connections."""
+"""Above the ports of Ray's workers, below the ports of outgoing connections."""
 _PORTS = 256
 
 
 class NoPortsLeft(Exception):
-    """Every block is some service's, or somebody listens in it."""
+    """Every block is reserved by a service, or a process listens in it."""
 
 
 class PortBlock:
-    """Ports `first` to `first + 255`; claimed when this is made, given back by `close` or the end of the process.
+    """Ports `first` to `first + 255`; reserved by the constructor until `close` or the end of the process.
 
     Raises:
         NoPortsLeft: There is no free block.
@@ -35,7 +34,7 @@ class PortBlock:
             lock = _locked(Path(tempfile.gettempdir()) / f"jiyi-ports-{first}")
             if lock is None:
                 continue
-            if _nobody_listens(first):
+            if _is_free(first):
                 self.first = first
                 self._lock = lock
                 return
@@ -43,11 +42,11 @@ class PortBlock:
         raise NoPortsLeft(f"no {_PORTS} TCP ports from {_FIRST} to {_LAST} are free")
 
     def close(self) -> None:
-        """Gives the block back."""
+        """Releases the block."""
         self._lock.release()
 
     def environment(self) -> dict[str, str]:
-        """The ports of Serve's HAProxy and of all that it sends requests to."""
+        """The ports of Serve's HAProxy and of the servers behind it, as environment variables."""
         http, grpc, end = self.first + 4, self.first + _PORTS // 2, self.first + _PORTS
         ports = {
             "FALLBACK_PROXY_HTTP_PORT": self.first,
@@ -72,7 +71,7 @@ def _locked(path: Path) -> FileLock | None:
     return lock
 
 
-def _nobody_listens(first: int) -> bool:
+def _is_free(first: int) -> bool:
     for port in range(first, first + _PORTS):
         with socket.socket() as probe:
             try:

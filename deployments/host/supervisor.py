@@ -1,7 +1,7 @@
-"""The supervisor: one small process a home that keeps cluster and application alive, whatever dies (DESIGN §7).
+"""The supervisor: one small process a home that keeps cluster and application running (DESIGN §7).
 
-Ray restarts replicas by itself; what it cannot survive is the loss of its own head processes. Then the supervisor
-starts everything again: all state is in the home folder.
+Ray restarts replicas by itself, but does not survive the loss of its own head processes. Then the supervisor starts
+everything again: all state is in the home folder.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ _DRAIN_S = 60.0
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where the service listens, and who supervises it; kept in `service.json` of the home."""
+    """Where the service listens, and the process that supervises it; kept in `service.json` of the home."""
 
     host: str
     port: int
@@ -52,7 +52,7 @@ def endpoint_path(home: Path) -> Path:
 
 
 def read_endpoint(home: Path) -> Endpoint | None:
-    """The service of this home, if its supervisor runs."""
+    """The service of this home; None where no supervisor runs."""
     try:
         endpoint = Endpoint(**json.loads(endpoint_path(home).read_text()))
     except (FileNotFoundError, json.JSONDecodeError, TypeError):
@@ -61,7 +61,7 @@ def read_endpoint(home: Path) -> Endpoint | None:
 
 
 def is_locked(home: Path) -> bool:
-    """Whether some supervisor holds this home."""
+    """Whether a supervisor runs for this home."""
     try:
         with _lock(home):
             return False
@@ -78,7 +78,7 @@ class DeployFailed(Exception):
 
 
 class Supervisor:
-    """Starts cluster and application, watches them, starts them again, ends them on SIGTERM."""
+    """Starts cluster and application, watches them, restarts them, stops them on SIGTERM."""
 
     def __init__(self, args: AppArgs, *, host: str, port: int) -> None:
         self._args = args
@@ -90,11 +90,11 @@ class Supervisor:
         self._failed_starts = 0
 
     def run(self) -> None:
-        """Works until SIGTERM or SIGINT.
+        """Supervises until SIGTERM or SIGINT.
 
         Raises:
-            DeployFailed: The service did not come up at all, three times: then the settings or the machine are at
-                fault, and trying again would not help. Once it was up, it is started again for ever.
+            DeployFailed: The first three starts failed: the settings or the machine are at fault. Once the service was
+                up, it is restarted without limit.
         """
         signal.signal(signal.SIGTERM, self._stop)
         signal.signal(signal.SIGINT, self._stop)
@@ -112,7 +112,7 @@ class Supervisor:
     def _start_and_watch(self) -> None:
         self._head.start()
         try:
-            if self._ask("up", _DEPLOY_S):
+            if self._deploy("up", _DEPLOY_S):
                 self._was_up = True
                 _log.info("service_up", url=self._endpoint.url)
                 reason = self._watch()
@@ -121,22 +121,22 @@ class Supervisor:
                 _log.error("deploy_failed", see=str(self._logs / "deploy.log"))
                 self._failed_starts += 1
                 if not self._was_up and self._failed_starts >= _FIRST_STARTS:
-                    raise DeployFailed(f"the service did not come up; see {self._logs / 'deploy.log'}")
+                    raise DeployFailed(f"the service did not start; see {self._logs / 'deploy.log'}")
                 time.sleep(_WATCH_S)
             if self._stopping:
-                self._ask("down", _DRAIN_S)
+                self._deploy("down", _DRAIN_S)
         finally:
             self._head.stop()
 
-    def _ask(self, what: str, deadline_s: float) -> bool:
-        """Runs `deployments.host.deploy`, in a process of its own: a driver does not outlive its cluster."""
+    def _deploy(self, action: str, deadline_s: float) -> bool:
+        """Runs `deployments.host.deploy` in a process of its own: a Ray driver does not outlive its cluster."""
         request = {
             "args": self._args.model_dump(mode="json"),
             "address": self._head.address,
             "host": self._endpoint.host,
             "port": self._endpoint.port,
         }
-        command = [sys.executable, "-m", "deployments.host.deploy", what]
+        command = [sys.executable, "-m", "deployments.host.deploy", action]
         with (self._logs / "deploy.log").open("ab") as log:
             process = subprocess.Popen(  # noqa: S603 - our own command
                 command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=ray_environment()
@@ -146,7 +146,7 @@ class Supervisor:
             process.stdin.close()
             end = time.monotonic() + deadline_s
             while process.poll() is None and time.monotonic() < end:
-                if what == "up" and (self._stopping or not self._head.is_alive()):
+                if action == "up" and (self._stopping or not self._head.is_alive()):
                     break
                 time.sleep(0.1)
             if process.poll() is None:
@@ -154,7 +154,7 @@ class Supervisor:
             return process.wait() == 0
 
     def _watch(self) -> str:
-        """Returns when the service is to end or is lost, and says why."""
+        """Returns the reason when the service is to stop or is lost."""
         last_answer = time.monotonic()
         while not self._stopping:
             time.sleep(_WATCH_S)
@@ -164,7 +164,7 @@ class Supervisor:
                 last_answer = time.monotonic()
             elif time.monotonic() - last_answer > _SILENT_LIMIT_S:
                 return f"no answer for {_SILENT_LIMIT_S:g} s"
-        return "told to stop"
+        return "stop requested"
 
     def _answers(self) -> bool:
         with contextlib.suppress(urllib.error.URLError, TimeoutError, ConnectionError):

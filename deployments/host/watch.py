@@ -1,4 +1,4 @@
-"""What Serve wants and has of each deployment, as lines of JSON: for tests, benchmarks and people who watch."""
+"""The target and running replicas of each deployment, as lines of JSON: for tests, benchmarks and people."""
 
 import argparse
 import json
@@ -23,8 +23,8 @@ class Replicas:
     """How many replicas of a deployment there are.
 
     Attributes:
-        target: As many as Serve wants.
-        running: As many as answer.
+        target: The number that Serve aims at.
+        running: The number that run.
     """
 
     target: int
@@ -33,11 +33,11 @@ class Replicas:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The service at one moment.
+    """The replicas of the service at one moment.
 
     Attributes:
         time: Seconds since the epoch.
-        replicas: Of each deployment.
+        replicas: By deployment.
         waiting_tokens: Tokens that wait or are computed in all Embedder replicas; None where one did not answer.
     """
 
@@ -47,11 +47,11 @@ class Snapshot:
 
 
 def watch(address: str, *, every_s: float) -> Iterator[Snapshot]:
-    """Looks again and again; this process becomes a driver of the cluster.
+    """Takes snapshots; this process becomes a driver of the cluster.
 
     Args:
-        address: Of the cluster (`cluster.running_address`).
-        every_s: How often.
+        address: The cluster (`cluster.running_address`).
+        every_s: Seconds between two snapshots.
     """
     import ray
     from ray import serve
@@ -73,7 +73,7 @@ def _waiting_tokens(embedder: Any) -> int | None:
         stats = embedder.broadcast("stats").results(timeout_s=_ANSWER_S)
     except (TimeoutError, RayError, RayServeException):
         return None  # a replica has just ended
-    return sum(int(each["queued_tokens"] + each["running_tokens"]) for each in stats)
+    return sum(int(replica["queued_tokens"] + replica["running_tokens"]) for replica in stats)
 
 
 def replicas_of(details: Mapping[str, Any]) -> dict[str, Replicas]:
@@ -89,14 +89,14 @@ def replicas_of(details: Mapping[str, Any]) -> dict[str, Replicas]:
 
 
 def main() -> None:
-    """`python -m deployments.host.watch HOME [--every SECONDS]`: one line of JSON each time, until it is ended."""
+    """`python -m deployments.host.watch HOME [--every SECONDS]`: a line of JSON each time, until it is stopped."""
     parser = argparse.ArgumentParser(description="Replicas of every deployment of a running service.")
     parser.add_argument("home", type=Path)
     parser.add_argument("--every", type=float, default=1.0, metavar="SECONDS")
     arguments = parser.parse_args()
     home = arguments.home.expanduser().absolute()
     lines = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # Ray prints now and then what is not for the reader of these lines
+    os.dup2(2, 1)  # Ray prints messages now and then that must not mix with these lines
     for snapshot in watch(running_address(home), every_s=arguments.every):
         print(json.dumps(asdict(snapshot)), file=lines, flush=True)
 
