@@ -8,7 +8,10 @@ _NAMESPACE = uuid.UUID("6a697969-2d6d-5e6d-8f72-790000000001")
 
 
 def derive_id(kind: str, user_id: str, *parts: str) -> str:
-    """A UUID that depends on nothing but its arguments; two users never share one."""
+    """A UUID that depends on nothing but its arguments; two users never share one.
+
+    `kind` is a part of every stored id: it stays as it is when the thing is renamed.
+    """
     return str(uuid.uuid5(_NAMESPACE, "\x1f".join((kind, user_id, *parts))))
 
 

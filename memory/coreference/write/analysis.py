@@ -1,4 +1,4 @@
-"""What the rules make of a query while its references are read from left to right."""
+"""The analysis of a query: its references, what each was chosen from, and what is written in their place."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
