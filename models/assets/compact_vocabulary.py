@@ -26,14 +26,14 @@ _FORMAT = 1
 _ARRAYS = ("slots", "starts", "scores", "pieces")
 _SPACE = "▁"
 _LONGEST_IN_RUN = 6
-"""Characters of the longest piece inside a run: what is longer in the vocabulary is no word."""
+"""Characters of the longest piece inside a run; longer pieces of the vocabulary are no words."""
 _UNKNOWN_PENALTY = 10.0
 """As in SentencePiece and in `tokenizers`: an unknown character scores so much less than the rarest piece."""
 
 
 @dataclass(frozen=True, slots=True)
 class PieceIds:
-    """What `tokenizers.Encoding` offers here."""
+    """The part of `tokenizers.Encoding` that callers use."""
 
     ids: list[int]
 
@@ -43,7 +43,7 @@ def open_vocabulary(prepared: Path, cache: Path) -> "CompactVocabulary":
 
     Args:
         prepared: The model's folder, with a `tokenizer.json` that holds a unigram model behind a metaspace.
-        cache: Where prepared models are kept.
+        cache: The folder of prepared models.
 
     Raises:
         ModelUnavailable: The tokenizer is missing, broken or of another kind.
@@ -75,11 +75,11 @@ class CompactVocabulary:
         self._slots, self._starts = memoryview(slots), memoryview(starts)
         self._scores, self._pieces = memoryview(scores), memoryview(pieces)
         self._mask = len(self._slots) - 1
-        told = json.loads((folder / "vocabulary.json").read_text(encoding="utf-8"))
-        self._unknown_id = int(told["unknown_id"])
-        self._unknown_score = float(told["lowest_score"]) - _UNKNOWN_PENALTY
-        self._longest = int(told["longest"])
-        self._normalizer = Tokenizer.from_str(json.dumps(told["tokenizer"])).normalizer
+        settings = json.loads((folder / "vocabulary.json").read_text(encoding="utf-8"))
+        self._unknown_id = int(settings["unknown_id"])
+        self._unknown_score = float(settings["lowest_score"]) - _UNKNOWN_PENALTY
+        self._longest = int(settings["longest"])
+        self._normalizer = Tokenizer.from_str(json.dumps(settings["tokenizer"])).normalizer
 
     def token_to_id(self, token: str) -> int | None:
         """The id of a piece."""
@@ -92,7 +92,7 @@ class CompactVocabulary:
         return None
 
     def encode(self, sequence: str, *, add_special_tokens: bool = False) -> PieceIds:
-        """The pieces of a word; the body's special tokens are the caller's business.
+        """The pieces of a word, without special tokens.
 
         Raises:
             ValueError: `add_special_tokens` is asked for.
@@ -144,9 +144,9 @@ def _backwards(last: list[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
 
 
 def _write(source: Path, folder: Path) -> None:
-    told = json.loads(source.read_text(encoding="utf-8"))
-    model = told["model"]
-    if model["type"] != "Unigram" or told["pre_tokenizer"]["type"] != "Metaspace" or model.get("byte_fallback"):
+    tokenizer = json.loads(source.read_text(encoding="utf-8"))
+    model = tokenizer["model"]
+    if model["type"] != "Unigram" or tokenizer["pre_tokenizer"]["type"] != "Metaspace" or model.get("byte_fallback"):
         raise ValueError("it is no unigram model behind a metaspace")
     pieces = [piece.encode("utf-8") for piece, _ in model["vocab"]]
     scores = np.array([score for _, score in model["vocab"]], np.float64)
@@ -173,7 +173,7 @@ def _write(source: Path, folder: Path) -> None:
                 "unknown_id": unknown_id,
                 "lowest_score": float(scores.min()),
                 "longest": max(len(piece) for piece, _ in model["vocab"]),
-                "tokenizer": {**told, "model": small, "added_tokens": [], "post_processor": None},
+                "tokenizer": {**tokenizer, "model": small, "added_tokens": [], "post_processor": None},
             },
             ensure_ascii=False,
         ),

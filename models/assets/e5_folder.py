@@ -36,7 +36,7 @@ def write_model_folder(source: Path, folder: Path, progress: Progress) -> None:
     Args:
         source: The `E5S1` file.
         folder: An existing, empty folder.
-        progress: Told how far it is.
+        progress: Called with the progress.
 
     Raises:
         ModelUnavailable: The bundle is broken.

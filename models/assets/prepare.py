@@ -31,8 +31,8 @@ def prepare_model(model_id: str, cache_dir: Path, *, progress: Progress | None =
 
     Args:
         model_id: As `catalog.get_model` takes it.
-        cache_dir: Where prepared models are kept; created when missing.
-        progress: Told how far it is; by default a bar is drawn when standard error is a terminal.
+        cache_dir: The folder of prepared models; created when missing.
+        progress: Called with the progress; by default a bar is drawn when standard error is a terminal.
         offline: Never ask the hub: take what is in the cache.
 
     Returns:
@@ -56,8 +56,8 @@ def prepare_bundled(entry: ModelEntry, source: Path | None, cache_dir: Path, pro
     Args:
         entry: The model.
         source: Its bundled weight file; None when the package is not installed, and then only the cache can help.
-        cache_dir: Where prepared models are kept.
-        progress: Told how far it is.
+        cache_dir: The folder of prepared models.
+        progress: Called with the progress.
 
     Raises:
         ModelUnavailable: There is no sound cache, and the package is missing or its file is not the one it ships.
@@ -139,7 +139,7 @@ def main() -> None:
     """Prepares one model and prints its folder; leaves with status 1 and the reason where it cannot."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--model", default=DEFAULT_MODEL, help="id of the catalogue, or organisation/name on the hub")
-    parser.add_argument("--cache", type=Path, required=True, help="folder in which prepared models are kept")
+    parser.add_argument("--cache", type=Path, required=True, help="folder of prepared models")
     arguments = parser.parse_args()
     try:
         folder = prepare_model(arguments.model, arguments.cache)

@@ -29,8 +29,8 @@ def prepare_wheel_parts(
     Args:
         entry: The model.
         pieces: What `installed_pieces` found; None where a package is missing, and then only the cache can help.
-        cache_dir: Where prepared models are kept.
-        progress: Told how far it is.
+        cache_dir: The folder of prepared models.
+        progress: Called with the progress.
 
     Returns:
         The prepared folder; None where neither the cache nor the packages have it.

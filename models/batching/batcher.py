@@ -1,4 +1,4 @@
-"""The pull-when-free batcher: whenever a worker is free, it takes as much of what waits as fits (DESIGN §5).
+"""The pull-when-free batcher: whenever a worker is free, it takes as many of the waiting inputs as fit (DESIGN §5).
 
 There are no timers: while one batch is computed the next one collects, so batches grow with the load by themselves.
 The event loop only enqueues; tokenising and computing run in threads.
@@ -30,7 +30,7 @@ _PREPARE_AT_ONCE = 64
 """Inputs that one call of the tokenizer takes, so that a large request does not hold up the ones behind it."""
 
 _SICK_AFTER_FAILURES = 16
-"""So many inputs failing one after the other, with none that succeeds, are no poison: the engine is broken."""
+"""After so many failed inputs in a row the engine counts as broken, and not the inputs."""
 
 _NICENESS_STEPS = 10
 """One step of niceness is worth about a quarter of processor time, ten leave a ninth (`sched(7)`)."""
@@ -46,7 +46,7 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
 
     Args:
         engine: Computes.
-        limits: What a batch and the queue may hold.
+        limits: Bounds of a batch and of the queue.
         tokenizer_threads: Threads that tokenise, for each priority.
         workers: Threads that compute, for each lane; a second one only pays where the engine waits for a device.
     """
@@ -109,8 +109,8 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
 
         Args:
             inputs: Of one caller.
-            prepare: Makes some of them ready for the model, in order; called in a thread of its own.
-            priority: Who waits for whom.
+            prepare: Tokenises a part of them, in order; called in a tokenizer thread.
+            priority: The lane in which they wait.
 
         Returns:
             An output for each input, and the number of tokens that were read.
@@ -129,7 +129,7 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
             self._enqueue(request)
             try:
                 return await request.future, sum(item.token_count for item in prepared)
-            finally:  # also when the caller was cancelled: what still waits leaves the queue
+            finally:  # also when the caller was cancelled: inputs that still wait leave the queue
                 with self._state:
                     self._settle(request)
         finally:
@@ -155,7 +155,7 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
             )
 
     def check_health(self) -> None:
-        """Says nothing while the batcher works.
+        """Does nothing while the batcher works.
 
         Raises:
             ModelUnavailable: It is closed, a worker died, or the engine fails on everything.
@@ -170,7 +170,7 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
                 )
 
     async def close(self, drain_s: float = 30.0) -> None:
-        """Refuses new requests, finishes those it has and stops; what is not done in time fails.
+        """Refuses new requests, finishes those that it has, and stops; requests that are not done in time fail.
 
         Args:
             drain_s: How long to wait for requests that are already here.
@@ -369,9 +369,9 @@ def _resolve(requests: Sequence[BatchRequest[PreparedT, OutputT]], error: ModelU
     by_loop: defaultdict[asyncio.AbstractEventLoop, list[BatchRequest[PreparedT, OutputT]]] = defaultdict(list)
     for request in requests:
         by_loop[request.future.get_loop()].append(request)
-    for loop, mine in by_loop.items():
+    for loop, loop_requests in by_loop.items():
         with suppress(RuntimeError):  # the loop is closed, so nobody waits any more
-            loop.call_soon_threadsafe(_answer, mine, error)
+            loop.call_soon_threadsafe(_answer, loop_requests, error)
 
 
 def _answer(requests: Sequence[BatchRequest[PreparedT, OutputT]], error: ModelUnavailable | None) -> None:

@@ -146,7 +146,7 @@ class BatchQueue(Generic[PreparedT, OutputT]):
     """Requests by priority and age.
 
     Args:
-        limits: What a batch may hold.
+        limits: Bounds of a batch.
     """
 
     def __init__(self, limits: BatchLimits) -> None:

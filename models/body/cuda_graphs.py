@@ -1,12 +1,12 @@
-"""Small batches on CUDA as recorded graphs: one launch in place of some two hundred (DESIGN §5).
+"""Small batches on CUDA as captured graphs: one launch in place of about two hundred (DESIGN §5).
 
-A short query is two hundred kernels of a few microseconds each, so that starting them takes longer than what they do. A
-graph is recorded once for each shape and replayed: ids, positions and the places of the texts are written into its
-inputs. Shapes are few, as rows and texts are rounded up; the rows that are added are one text more, which nobody reads.
+A short query is two hundred kernels of a few microseconds each, so launching them takes longer than running them. A
+graph is captured once for each shape and replayed: ids, positions and text boundaries are written into its inputs. Rows
+and texts are rounded up, so that there are few shapes; the added rows form one more text, whose vector is dropped.
 
-No GPU has run it yet. What it computes is tested on a CPU, where the same function runs without being recorded.
+No GPU has run it yet. Its results are tested on a CPU, where the same function runs without being captured.
 
-This module needs torch: it is loaded by what builds a network, never by importing a package.
+This module imports torch: it is imported where a network is built, never with its package.
 """
 
 import threading
@@ -22,8 +22,8 @@ from .unpadded import Group
 
 TokenIds = npt.NDArray[np.int64]
 Compute = Callable[[], Tensor]
-Record = Callable[[Compute], Compute]
-"""Takes a computation over inputs that stay where they are; gives one that does the same, quicker."""
+Capture = Callable[[Compute], Compute]
+"""Takes a computation over inputs at fixed addresses; returns a faster one with the same result."""
 
 MOST_ROWS, MOST_TEXTS = 256, 16
 _FEWEST_ROWS, _FEWEST_TEXTS = 16, 2
@@ -44,7 +44,7 @@ class SmallBatch:
         self.ids = torch.zeros(rows, dtype=torch.int64, device=device)
         self.positions = torch.zeros(rows, dtype=torch.int64, device=device)
         self.starts = torch.zeros(texts + 1, dtype=torch.int32, device=device)
-        self._owners = torch.zeros(rows, dtype=torch.int64, device=device)
+        self._text_of = torch.zeros(rows, dtype=torch.int64, device=device)
         self._texts = texts
         self.fill([])
 
@@ -55,15 +55,15 @@ class SmallBatch:
         padding = np.zeros(self._lengths[-1], np.int64)
         empty = [0] * (self._texts - len(self._lengths))
         starts = np.cumsum([0, *self._lengths, *empty]).astype(np.int32)
-        owners = np.repeat(np.arange(len(self._lengths)), self._lengths)
+        text_of = np.repeat(np.arange(len(self._lengths)), self._lengths)
         self.ids.copy_(torch.from_numpy(np.concatenate([*texts, padding])))
         self.positions.copy_(torch.from_numpy(np.concatenate([*map(np.arange, lengths), padding])))
         self.starts.copy_(torch.from_numpy(starts))
-        self._owners.copy_(torch.from_numpy(owners))
+        self._text_of.copy_(torch.from_numpy(text_of))
 
     @property
     def groups(self) -> list[Group]:
-        """Each text for itself; only where attention is not recorded."""
+        """Each text for itself; only where attention is not captured."""
         ends = np.cumsum(self._lengths).tolist()
         return [
             Group(slice(end - length, end), 1, length, None) for length, end in zip(self._lengths, ends, strict=True)
@@ -71,26 +71,26 @@ class SmallBatch:
 
     def mean(self, states: Tensor) -> Tensor:
         """The mean over the rows of each text: (rows, hidden) gives (texts, hidden), zeros for texts without rows."""
-        sums = states.new_zeros(self._texts, states.shape[1]).index_add_(0, self._owners, states)
+        sums = states.new_zeros(self._texts, states.shape[1]).index_add_(0, self._text_of, states)
         return sums / self.starts.diff().clamp(min=1)[:, None]
 
 
-class RecordedBatches:
-    """Computes small batches by what was recorded for their shape; from several threads, one after the other.
+class CapturedBatches:
+    """Computes small batches with the graph of their shape; safe to call from several threads, which take turns.
 
     Args:
         compute: Gives the vectors of the texts that lie in a batch, shape (texts, hidden).
         device: Where it computes.
-        record: Records it; a CUDA graph where it is not given.
+        capture: Captures it; a CUDA graph where it is not given.
     """
 
     def __init__(
-        self, compute: Callable[[SmallBatch], Tensor], device: torch.device, *, record: Record | None = None
+        self, compute: Callable[[SmallBatch], Tensor], device: torch.device, *, capture: Capture | None = None
     ) -> None:
         self._compute = compute
         self._device = device
-        self._record = record or cuda_graph
-        self._recorded: dict[tuple[int, int], tuple[SmallBatch, Compute]] = {}
+        self._capture = capture or cuda_graph
+        self._captured: dict[tuple[int, int], tuple[SmallBatch, Compute]] = {}
         self._lock = threading.Lock()
 
     def takes(self, texts: Sequence[TokenIds]) -> bool:
@@ -104,29 +104,29 @@ class RecordedBatches:
             _power_of_two(len(texts) + 1, _FEWEST_TEXTS),
         )
         with self._lock:
-            if shape not in self._recorded:
+            if shape not in self._captured:
                 batch = SmallBatch(*shape, self._device)
-                self._recorded[shape] = batch, self._record(partial(self._compute, batch))
-            batch, compute = self._recorded[shape]
+                self._captured[shape] = batch, self._capture(partial(self._compute, batch))
+            batch, compute = self._captured[shape]
             batch.fill(texts)
             return compute()[: len(texts)].clone()
 
 
 def cuda_graph(compute: Compute) -> Compute:
-    """Records a computation on the current CUDA device; it is run some times before, on a stream of its own."""
-    aside = torch.cuda.Stream()
-    aside.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(aside):
+    """Captures a computation on the current CUDA device, after warm-up runs on a stream of its own."""
+    warm_up_stream = torch.cuda.Stream()
+    warm_up_stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(warm_up_stream):
         for _ in range(_WARM_UPS):
             compute()
-    torch.cuda.current_stream().wait_stream(aside)
+    torch.cuda.current_stream().wait_stream(warm_up_stream)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        written = compute()
+        output = compute()
 
     def replay() -> Tensor:
         graph.replay()
-        return written
+        return output
 
     return replay
 

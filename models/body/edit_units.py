@@ -1,4 +1,4 @@
-"""Units: the smallest pieces of text that an edit keeps, deletes or copies.
+"""Edit units: the smallest pieces of text that an edit keeps, deletes or copies.
 
 A Han character is a unit and a Latin word is one, so that an edit never falls inside a token of the model.
 """
@@ -33,8 +33,8 @@ class EditUnit:
 
     Attributes:
         start: Code-point offset of its first character.
-        end: Offset behind its last character.
-        key: What it is compared by: width, case and script folded.
+        end: Offset after its last character.
+        key: Its text with width, case and script folded, for comparison.
     """
 
     start: int
@@ -53,7 +53,7 @@ def fold_edit_unit(surface: str) -> str:
 
 
 class Place(IntEnum):
-    """Where in its word a unit stands."""
+    """The place of a unit in its word."""
 
     ALONE = 0
     FIRST = 1
@@ -65,7 +65,7 @@ class Cover(NamedTuple):
     """The piece of the vocabulary that a unit is a character of, in the most probable segmentation of its run.
 
     Attributes:
-        piece: Token id; of no meaning for a unit that stands alone.
+        piece: Token id; without meaning for a unit with the place `ALONE`.
         place: Of the unit in the piece.
     """
 
@@ -77,7 +77,7 @@ ALONE = Cover(0, Place.ALONE)
 
 
 class Vocabulary(Protocol):
-    """What a `compact_vocabulary.CompactVocabulary` offers here."""
+    """The part of `compact_vocabulary.CompactVocabulary` that is used here."""
 
     def token_to_id(self, token: str) -> int | None:
         """The id of a piece."""
@@ -93,7 +93,7 @@ class Vocabulary(Protocol):
 
 
 class Encoding(Protocol):
-    """What `compact_vocabulary.PieceIds` offers here."""
+    """The part of `compact_vocabulary.PieceIds` that is used here."""
 
     @property
     def ids(self) -> list[int]:
@@ -102,7 +102,7 @@ class Encoding(Protocol):
 
 
 class EditUnitTokenizer:
-    """Turns units into token ids; remembers each surface that it has seen, up to a bound.
+    """Turns units into token ids; caches those of the first `_REMEMBERED` surfaces.
 
     Args:
         tokenizer: The body's tokenizer.
@@ -132,7 +132,7 @@ class EditUnitTokenizer:
         return [self._of(text[unit.start : unit.end]) for unit in units]
 
     def covers(self, text: str, units: Sequence[EditUnit]) -> list[Cover]:
-        """What covers each unit: a piece of two Han characters or more, or nothing."""
+        """The piece of two or more Han characters that covers each unit; `ALONE` for none."""
         covering: dict[int, Cover] = {}
         for run in _HAN_RUN.finditer(self._read(text)):
             start = run.start()
@@ -156,7 +156,7 @@ class EditUnitTokenizer:
         return known
 
     def _tokenize(self, surface: str) -> tuple[int, ...]:
-        if len(surface) == 1:  # without the word-start mark: what the model saw inside running text
+        if len(surface) == 1:  # without the word-start mark, as inside running text
             number = self._tokenizer.token_to_id(unicodedata.normalize("NFKC", surface))
             if number is None and _HAN_CHARACTER.match(surface):
                 number = self._tokenizer.token_to_id(to_simplified(surface))

@@ -1,6 +1,6 @@
-"""The gate of the fast path: bf16 is served where the CPU multiplies it and the outputs stay the same (DESIGN §5).
+"""The gate of the fast path: bf16 is served where the CPU multiplies it and the outputs stay close (DESIGN §5).
 
-This module needs torch: it is loaded by what builds a network, never by importing a package.
+This module imports torch: it is imported where a network is built, never with its package.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 LOWEST_COSINE = 0.99
-"""Of any row that a network gives in bf16 to the same in fp32."""
+"""Least cosine of any output row in bf16 to the same row in fp32."""
 
 PROBES = (
     "我們公司上個月買了 AI-Box，放在三樓機房，王小明負責。",
@@ -30,12 +30,12 @@ def has_fast_bf16() -> bool:
 
 
 def passes_gate(fast: Callable[[str], Tensor], exact: Callable[[str], Tensor], *, component: str) -> bool:
-    """Whether a network gives the same in bf16 as in fp32, on a fixed sample in several languages.
+    """Whether the outputs in bf16 are close to those in fp32, on a fixed sample in several languages.
 
     Args:
-        fast: What it gives for a text in bf16, shape (rows, width).
+        fast: The output for a text in bf16, shape (rows, width).
         exact: The same in fp32.
-        component: Which network it is, for the log.
+        component: The network's name in the log.
     """
     with torch.inference_mode():
         cosines = [functional.cosine_similarity(fast(probe), exact(probe), dim=-1).min().item() for probe in PROBES]

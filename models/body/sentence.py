@@ -1,6 +1,6 @@
-"""An embedding model as it is served: a body, pooling and unit vectors, in bf16 behind the gate.
+"""An embedding model as it is served: a body, pooling and unit vectors, in bf16 if the gate passes.
 
-This module needs torch: it is loaded by what builds a network, never by importing a package.
+This module imports torch: it is imported where a network is built, never with its package.
 """
 
 import json
@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from ..assets.catalog import Pooling
 from .body import WORDS, BodyShape, ServingBody, serving_state
-from .cuda_graphs import Record, RecordedBatches, TokenIds
+from .cuda_graphs import Capture, CapturedBatches, TokenIds
 from .gate import has_fast_bf16, passes_gate
 from .unpadded import Layout, Unpadded
 
@@ -33,17 +33,17 @@ class SentenceNetwork(nn.Module):
         super().__init__()
         self.body = body
         self.pooling = pooling
-        self._recorded: RecordedBatches | None = None
+        self._captured: CapturedBatches | None = None
 
-    def record_small_batches(self, record: Record | None = None) -> None:
-        """Has small batches computed by recordings, which the first batch of each shape makes (`recorded`).
+    def capture_small_batches(self, capture: Capture | None = None) -> None:
+        """Computes small batches with CUDA graphs, captured at the first batch of each shape (`cuda_graphs`).
 
         Args:
-            record: Records a computation; a CUDA graph where it is not given.
+            capture: Captures a computation; a CUDA graph where it is not given.
         """
         device = self.body.embeddings.word_embeddings.weight.device
-        self._recorded = RecordedBatches(
-            lambda batch: self._vectors(batch.ids, batch.positions, batch), device, record=record
+        self._captured = CapturedBatches(
+            lambda batch: self._vectors(batch.ids, batch.positions, batch), device, capture=capture
         )
 
     @override
@@ -56,8 +56,8 @@ class SentenceNetwork(nn.Module):
         Returns:
             Shape (texts, hidden), float32, rows of length 1.
         """
-        if self._recorded is not None and self._recorded.takes(texts):
-            return self._recorded.run(texts)
+        if self._captured is not None and self._captured.takes(texts):
+            return self._captured.run(texts)
         device = self.body.embeddings.word_embeddings.weight.device
         ids = torch.from_numpy(np.concatenate(texts)).to(device)  # (tokens,)
         positions = torch.from_numpy(np.concatenate([np.arange(len(ids)) for ids in texts])).to(device)
@@ -68,7 +68,7 @@ class SentenceNetwork(nn.Module):
         if self.pooling is Pooling.MEAN:
             pooled = layout.mean(states)
         else:
-            pooled = states[layout.starts[:-1].clamp(max=layout.tokens - 1)]  # behind the end there are no texts
+            pooled = states[layout.starts[:-1].clamp(max=layout.tokens - 1)]  # padding texts begin at the end
         return functional.normalize(pooled, dim=-1)
 
 
@@ -83,7 +83,7 @@ def load_sentence_network(
     """The network of a prepared folder, ready to compute.
 
     On a CPU it computes in bf16 where the CPU multiplies bf16 quickly and the gate lets it, else in fp32; on CUDA in
-    bf16 where the gate lets it, small batches as recorded graphs (that path has not run on a GPU yet). The word
+    bf16 where the gate lets it, small batches as captured graphs (that path has not run on a GPU yet). The word
     embeddings stay mapped; the layers are a copy of this process, laid out for oneDNN.
 
     Args:
@@ -91,7 +91,7 @@ def load_sentence_network(
         pooling: How token vectors become one.
         read: Tokenises the texts of the gate.
         device: `cpu`, `cuda` or `cuda:N`.
-        is_exact: Compute in fp32 in any case.
+        is_exact: Compute in fp32 even where bf16 is fast.
 
     Raises:
         OSError, KeyError, RuntimeError, SafetensorError: The folder cannot be read, or its weights do not fit.
@@ -114,5 +114,5 @@ def load_sentence_network(
     if torch.device(device).type == "cpu":
         network.body.pack()
     elif network.body.dtype is torch.bfloat16:
-        network.record_small_batches()
+        network.capture_small_batches()
     return network

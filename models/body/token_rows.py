@@ -1,4 +1,4 @@
-"""Rows of tokens as tagger and rewriter read them: texts unit by unit, each with its separator, and batches of them."""
+"""Rows of tokens for the tagger and the rewriter: texts unit by unit, each with its separator; and padded batches."""
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol
@@ -12,7 +12,7 @@ Indices = npt.NDArray[np.int64]
 
 
 class TokenRow(Protocol):
-    """A row that is complete."""
+    """A complete row."""
 
     @property
     def input_ids(self) -> Indices:

@@ -1,6 +1,6 @@
-"""Texts end to end, without padding: layers work on rows of tokens, and only attention needs to know the texts.
+"""Batches without padding: layers compute rows of tokens, and only attention needs the boundaries of the texts.
 
-This module needs torch: it is loaded by what builds a network, never by importing a package.
+This module imports torch: it is imported where a network is built, never with its package.
 """
 
 from collections.abc import Sequence
@@ -16,15 +16,15 @@ from typing_extensions import override
 from ..batching.engine import length_buckets
 
 _GROUP_OVERHEAD = 5_000
-"""What attention of one more group costs, in squared tokens: about 80 µs on one core of a server CPU."""
+"""Cost of attention of one more group, in squared tokens: about 80 µs on one core of a server CPU."""
 
-_WHOLE = 8
-"""Padded lengths are multiples of it, so that the matrix library meets few shapes: each is compiled once."""
+_LENGTH_STEP = 8
+"""Padded lengths are multiples of it, so that the matrix library compiles code for few shapes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Padding:
-    """Where the tokens of texts of unequal length stand once they are padded.
+    """Where the tokens of texts of unequal length are after padding.
 
     Attributes:
         places: Shape (texts x length,): the row of each place, counted from the group's first; padding repeats it.
@@ -41,7 +41,7 @@ class Padding:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Texts of like length, which attend in one product.
+    """Texts of like length, whose attention is computed together.
 
     Attributes:
         rows: Their rows.
@@ -121,7 +121,7 @@ class Unpadded(Layout):
             lengths = np.array([self.lengths[index] for index in bucket])
             rows = slice(first, first + int(lengths.sum()))
             is_even = bool((lengths == lengths[0]).all())
-            length = int(lengths[0]) if is_even else -(-int(lengths[0]) // _WHOLE) * _WHOLE
+            length = int(lengths[0]) if is_even else -(-int(lengths[0]) // _LENGTH_STEP) * _LENGTH_STEP
             groups.append(Group(rows, len(bucket), length, None if is_even else self._padding(lengths, length)))
             first = rows.stop
         return groups

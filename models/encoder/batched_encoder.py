@@ -19,7 +19,7 @@ class BatchedEncoder(Encoder):
 
     Args:
         engine: Computes.
-        limits: What a batch and the queue may hold; by default what suits a CPU.
+        limits: Bounds of a batch and of the queue; by default those for a CPU.
         tokenizer_threads: Threads that tokenise, for each priority.
         workers: Threads that compute.
     """
@@ -47,7 +47,7 @@ class BatchedEncoder(Encoder):
 
     @property
     def dtype(self) -> str:
-        """In what the layers compute: `fp32` or `bf16`."""
+        """The type in which the layers compute: `fp32` or `bf16`."""
         return self._engine.dtype
 
     @override
@@ -69,7 +69,7 @@ class BatchedEncoder(Encoder):
         return self._batcher.stats()
 
     def check_health(self) -> None:
-        """Says nothing while the encoder works.
+        """Does nothing while the encoder works.
 
         Raises:
             ModelUnavailable: It is closed, its worker died, or the engine fails on everything.
@@ -77,5 +77,5 @@ class BatchedEncoder(Encoder):
         self._batcher.check_health()
 
     async def close(self, drain_s: float = 30.0) -> None:
-        """Finishes what is here, at most for `drain_s`, and stops."""
+        """Refuses new inputs, finishes those that wait, for at most `drain_s` seconds, and stops."""
         await self._batcher.close(drain_s)

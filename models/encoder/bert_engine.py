@@ -16,11 +16,11 @@ from .sentence_layout import SentenceLayout
 from .text_tokenizer import TextTokenizer, TokenizedText
 
 _PASS_TOKENS = 1024
-"""Tokens of one pass on a CPU: enough to be busy, few enough that what is computed stays in its caches."""
+"""Tokens of one pass on a CPU: enough to use the cores, few enough that the states stay in their caches."""
 
 _ALONE_TOKENS = 256
-"""A smaller pass takes one thread: its hundred products are so short that a second one costs more to wake than it does,
-and where other processes want the core, waiting for it makes the pass many times as long."""
+"""A smaller pass takes one thread: its hundred matrix products are so short that waking a second thread costs more than
+it saves, and on a busy core waiting for that thread makes the pass many times as long."""
 
 
 class BertEngine(PreparedEngine):
@@ -29,8 +29,8 @@ class BertEngine(PreparedEngine):
     Args:
         entry: The catalogue entry.
         folder: Its prepared folder.
-        layout: What `sentence_layout.read_layout` says of that folder.
-        device: `cpu`, `cuda` or `cuda:N`. CUDA computes in bf16, small batches as recorded graphs; that path is written
+        layout: From `sentence_layout.read_layout`.
+        device: `cpu`, `cuda` or `cuda:N`. CUDA computes in bf16, small batches as captured graphs; that path is written
             and has not run on a GPU yet.
         threads: CPU threads for one forward pass, in the whole process; None leaves torch as it is.
         is_exact: Compute in fp32 in any case; otherwise in bf16 where that is fast and the gate lets it (DESIGN §5).
@@ -88,7 +88,7 @@ class BertEngine(PreparedEngine):
         return sum(text.token_count for text in batch)
 
     def _passes(self, batch: Sequence[TokenizedText]) -> Iterator[list[int]]:
-        """Positions in the batch, longest text first, in passes of some tokens; one text is taken in any case."""
+        """Positions in the batch, longest text first, in passes of at most `_PASS_TOKENS` or of one text."""
         chosen: list[int] = []
         tokens = 0
         for index in sorted(range(len(batch)), key=lambda index: -batch[index].token_count):

@@ -1,4 +1,4 @@
-"""What a sentence-transformers folder holds, read without loading it: whether `BertEngine` can run it."""
+"""Reads from a sentence-transformers folder, without loading it, whether `BertEngine` can run it."""
 
 import json
 from dataclasses import dataclass
@@ -52,9 +52,9 @@ def read_layout(folder: Path) -> SentenceLayout | None:
     if pooling is None or modules[0]["path"]:
         return None
     tokenizer = _read(folder / "tokenizer_config.json") or {}
-    told = transformer.get("max_seq_length") or tokenizer.get("model_max_length")
+    limit = transformer.get("max_seq_length") or tokenizer.get("model_max_length")
     positions = int(config["max_position_embeddings"])
-    return SentenceLayout(pooling, min(int(told), positions) if told else positions)
+    return SentenceLayout(pooling, min(int(limit), positions) if limit else positions)
 
 
 def _pooling(config: dict[str, Any]) -> Pooling | None:

@@ -1,4 +1,4 @@
-"""Texts to token ids, as an embedding model reads them: prefix, limit, and what no tokenizer can read."""
+"""Texts to token ids for an embedding model: prefix, limit, and characters that no tokenizer reads."""
 
 import re
 from collections.abc import Sequence
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 LONE_SURROGATES = re.compile(r"[\ud800-\udfff]")
-"""What a Python string can hold and no tokenizer can read."""
+"""Code points that a Python string can hold and no tokenizer can read."""
 
 _CHARACTERS_PER_TOKEN = 64
 """Longer than any token, so that cutting characters before the tokenizer reads them loses no token that would stay."""
 
 _MAX_TOKENS = 512
-"""Where neither the entry nor the model says how long a text may be."""
+"""The limit where neither the entry nor the model has one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,8 +46,8 @@ class TextTokenizer:
 
     Args:
         tokenizer: Of the model; it is changed, so nothing else may use it.
-        entry: Says prefixes and, perhaps, how long a text may be.
-        max_tokens: How long a text may be as the model says it, where it does.
+        entry: Has the prefixes and, perhaps, the limit of tokens.
+        max_tokens: Limit of the model; None if it has none.
     """
 
     def __init__(self, tokenizer: "Tokenizer", entry: ModelEntry, max_tokens: int | None) -> None:

@@ -37,7 +37,7 @@ class HubCrossEncoder(PairScorer[HubPair]):
 
     Args:
         model_id: `organisation/name` of a model with one label on the hub; bge-reranker and most others are.
-        cache: Where prepared models are kept.
+        cache: The folder of prepared models.
         device: `cpu` or `cuda`, where it computes in bf16.
         threads: CPU threads in the whole process; None leaves torch as it is.
         offline: Never ask the hub: take what is in the cache.

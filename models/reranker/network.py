@@ -1,11 +1,11 @@
-"""The network: the e5 body over query and passage, each on its own, and how well their tokens match.
+"""The network: the e5 body over query and passage separately, and the match of their tokens.
 
 Every token of the query looks for the most similar token of the passage; the score is the weighted mean of these
-cosines ("late interaction", Khattab and Zaharia 2020, ColBERT). Without training it ranks well already, best behind the
-ninth layer: the last ones serve the one vector that the encoder makes of a text. Since passages are read without the
-query, what was computed for one is of use for the next query.
+cosines ("late interaction", Khattab and Zaharia 2020, ColBERT). It ranks well without training, best after the
+ninth layer: the last ones are trained for the single vector of a text. Since passages are read without the query, their
+vectors serve the next query as well.
 
-This module needs torch: it is loaded by what builds a network, never by importing the package.
+This module imports torch: it is imported where a network is built, never with its package.
 """
 
 from collections.abc import Mapping, Sequence
@@ -54,11 +54,11 @@ class RerankerSettings(WeightSettings):
 
 
 class RerankerNetwork(nn.Module):
-    """The body and what compares tokens.
+    """The body and the comparison of tokens.
 
     Args:
         body: A `BertModel` without a pooler; layers that are not used are taken out of it.
-        shape: What the network is built from.
+        shape: Sizes of the network.
     """
 
     def __init__(self, body: nn.Module, shape: RerankerShape) -> None:
@@ -91,7 +91,7 @@ class RerankerNetwork(nn.Module):
 
         Args:
             query: Shape (queries, query tokens, hidden), from `encode`.
-            asked: Shape (queries, query tokens): 1 for each token that is looked for.
+            asked: Shape (queries, query tokens): 1 for each token that is matched.
             passages: Shape (queries, passages, passage tokens, hidden), from `encode`.
             mask: Shape (queries, passages, passage tokens): 1 where there is a token.
 
@@ -122,7 +122,7 @@ def pad(texts: Sequence[Tokens], *, pad_id: int) -> dict[str, Tensor]:
 
 
 def asked_tokens(query: Tokens, asked_from: int) -> Tokens:
-    """1 for each token of a query that is looked for: not the prefix, not the end; all of them in an empty query."""
+    """1 for each token of a query that is matched: not the prefix, not the end; all tokens of an empty query."""
     asked = np.zeros(len(query), np.int64)
     asked[asked_from:-1] = 1
     return asked if asked.any() else np.ones(len(query), np.int64)

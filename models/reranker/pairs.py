@@ -1,4 +1,4 @@
-"""What the network reads of a query and a passage."""
+"""Network inputs: the tokens of a query and of a passage."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ..encoder.text_tokenizer import LONE_SURROGATES
 
 QUERY_TOKENS = 64
-"""Tokens of a query that are read, special ones included."""
+"""Tokens of a query that are read, with special tokens."""
 
 PASSAGE_TOKENS = 384
 """Likewise of a passage."""
@@ -22,7 +22,7 @@ Tokens = npt.NDArray[np.int64]
 
 
 class TextTokenizer(Protocol):
-    """What a `tokenizers.Tokenizer` offers here."""
+    """The part of `tokenizers.Tokenizer` that is used here."""
 
     def encode(self, sequence: str) -> "Encoded":
         """Tokenises a text, special tokens around it."""
@@ -34,7 +34,7 @@ class TextTokenizer(Protocol):
 
 
 class Encoded(Protocol):
-    """What `tokenizers.Encoding` offers here."""
+    """The part of `tokenizers.Encoding` that is used here."""
 
     @property
     def ids(self) -> list[int]:
@@ -56,12 +56,12 @@ def pad_id_of(tokenizer: TextTokenizer) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairTokens:
-    """A query and a passage, ready for the network, which reads them apart.
+    """A query and a passage, ready for the network, which reads them separately.
 
     Attributes:
         query: Shape (tokens,), int64, special tokens and prefix included.
         passage: Likewise.
-        asked_from: Index of the query's first token behind the prefix; those before it are not looked for.
+        asked_from: Index of the query's first token after the prefix; only tokens from there on are matched.
     """
 
     query: Tokens
@@ -70,7 +70,7 @@ class PairTokens:
 
     @property
     def token_count(self) -> int:
-        """How many tokens the network will read, where it has read neither before."""
+        """How many tokens the network will read if neither vectors are cached."""
         return len(self.query) + len(self.passage)
 
 

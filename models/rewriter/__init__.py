@@ -1,1 +1,1 @@
-"""The rewriter: turns a query that leans on its conversation into one that stands alone (DESIGN §5)."""
+"""The rewriter: turns a query that depends on its conversation into a self-contained one (DESIGN §5)."""

@@ -33,7 +33,7 @@ class RewriterShape(Value):
         deleted: Query units that one edit may delete.
         place: Width of the head that chooses places.
         pointer: Width of the head that chooses spans.
-        steps: Edits, and segments of an edit, that are told apart by number.
+        steps: Edits, and segments of an edit, that have a number of their own; later ones share the last.
     """
 
     hidden: int = 384

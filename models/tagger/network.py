@@ -34,7 +34,7 @@ class TaggerShape(Value):
 
     Attributes:
         labels: How many there are.
-        sources: How many data sets are told apart, no source included.
+        sources: Number of data sets, with one more for none.
         hidden: Width of the body.
         span: Units of the longest span.
         products: Products of the two ends.
@@ -116,7 +116,7 @@ class TaggerNetwork(nn.Module):
                 `unit_tokens` (batch, units, 2); `unit_counts` (batch,).
 
         Returns:
-            Shape (batch, units, span, labels), float32, by first unit and width; `MASKED` where a span ends behind
+            Shape (batch, units, span, labels), float32, by first unit and width; `MASKED` where a span ends after
             the text.
         """
         sources = batch["sources"]

@@ -26,6 +26,8 @@ from training.rewriter.mix import (
 )
 from training.rewriter.train import rewriting_task
 from training.shared.body import PooledDropout
+from training.shared.learning_curve import Curve
+from training.shared.loop import start, train_all, training_parser
 from training.shared.run import RunOptions, Task, TrainingRun
 
 LIMITS = Limits(span=6, deleted=2)
@@ -128,6 +130,19 @@ def test_a_run_goes_on_where_its_checkpoint_was_written(
     for mine, kept in zip(again.weights.masters, masters, strict=True):
         torch.testing.assert_close(mine, kept)
     assert len(list(again.train_epoch())) == len(list(mix.batches(0))) - 3
+
+
+def test_a_training_writes_its_checkpoints_and_its_log(
+    toy_network: RewriterNetwork, reader: FeatureReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ["train", "DATA", "--out", str(tmp_path / "run"), "--cache", "MODELS", "--epochs", "1", "--workers", "1"]
+    monkeypatch.setattr("sys.argv", command)
+    arguments = start(training_parser("Trains.", "rows", RewritingOptions))
+    task = task_of(toy_network, mix_of(reader, ROWS * 16, batch_rows=3))
+    train_all(
+        toy_network, task, lambda: {"toy": {"EM": 1.0}}, Curve(("place", "segment"), "EM", "EM"), arguments=arguments
+    )
+    assert {path.name for path in (tmp_path / "run").iterdir()} >= {"checkpoint.pt", "best.pt", "log.jsonl"}
 
 
 def test_an_epoch_is_drawn_alike_each_time_and_differs_from_the_next(reader: FeatureReader) -> None:

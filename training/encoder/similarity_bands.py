@@ -187,9 +187,9 @@ def by_source(
     """The quality of a threshold on each source, so that a large one does not speak for all."""
     found = {}
     for source in sorted(question.sources):
-        mine: Flags = np.array([pair.source == source for pair in pairs], np.bool_)
-        some = [pair for pair in pairs if pair.source == source]
-        if (measured := quality(some, cosines[mine], question, threshold)) is not None:
+        of_source: Flags = np.array([pair.source == source for pair in pairs], np.bool_)
+        source_pairs = [pair for pair in pairs if pair.source == source]
+        if (measured := quality(source_pairs, cosines[of_source], question, threshold)) is not None:
             found[source] = measured
     return found
 
@@ -198,7 +198,7 @@ def choose_lower(pairs: Sequence[LabelledPair], cosines: Floats) -> float:
     """The threshold with the best F1 of "the same matter", averaged over the sources."""
 
     def score(threshold: float) -> float:
-        return float(np.mean([f1(one) for one in by_source(pairs, cosines, CANDIDATES, threshold).values()]))
+        return float(np.mean([f1(measured) for measured in by_source(pairs, cosines, CANDIDATES, threshold).values()]))
 
     return float(max(_GRID, key=score))
 
@@ -208,7 +208,7 @@ def choose_duplicate(pairs: Sequence[LabelledPair], cosines: Floats) -> float:
 
     def precision(threshold: float) -> float:
         measured = by_source(pairs, cosines, DUPLICATES, threshold).values()
-        return float(np.mean([one.precision for one in measured]))
+        return float(np.mean([band.precision for band in measured]))
 
     precise = [threshold for threshold in _GRID if precision(threshold) >= _LEAST_PRECISION]
     return float(min(precise) if precise else max(_GRID, key=precision))
@@ -262,7 +262,7 @@ def main() -> None:
     """Prints precision and recall by source and, last, one JSON line."""
     parser = argparse.ArgumentParser(description="Calibrates similarity bands on labelled pairs.")
     parser.add_argument("data", type=Path, help="folder with csts_zh")
-    parser.add_argument("--cache", type=Path, required=True, help="folder in which prepared models are kept")
+    parser.add_argument("--cache", type=Path, required=True, help="folder of prepared models")
     parser.add_argument("--model", default=DEFAULT_MODEL)
     parser.add_argument("--limit", type=int, default=1400, help="rows of a source in a part, at most")
     parser.add_argument("--threads", type=int, default=1)
@@ -291,9 +291,9 @@ def _add(table: Table, name: str, pairs: Sequence[LabelledPair], cosines: Floats
         found = by_source(pairs, cosines, question, threshold)
         if (whole := quality(pairs, cosines, question, threshold)) is not None:
             found["all"] = whole
-        for source, one in found.items():
-            figures = (f"{one.precision:.3f}", f"{one.recall:.3f}")
-            table.add_row(name, question.name, f"{threshold:.3f}", source, str(one.pairs), *figures)
+        for source, measured in found.items():
+            figures = (f"{measured.precision:.3f}", f"{measured.recall:.3f}")
+            table.add_row(name, question.name, f"{threshold:.3f}", source, str(measured.pairs), *figures)
 
 
 if __name__ == "__main__":

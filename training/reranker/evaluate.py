@@ -70,9 +70,9 @@ def main() -> None:
         if scored is not None:
             report[name]["by weight"] = _by_weight(pools, scored)
         for kind in sorted({pool.kind for pool in pools if pool.kind in _KINDS}):
-            mine = [number for number, pool in enumerate(pools) if pool.kind == kind]
-            some = {ranking: [flags[number] for number in mine] for ranking, flags in rankings.items()}
-            _add(table, report, f"{name}: {_KINDS[kind]}", [pools[number] for number in mine], some)
+            numbers = [number for number, pool in enumerate(pools) if pool.kind == kind]
+            of_kind = {ranking: [flags[number] for number in numbers] for ranking, flags in rankings.items()}
+            _add(table, report, f"{name}: {_KINDS[kind]}", [pools[number] for number in numbers], of_kind)
         if arguments.errors is not None and scored is not None:
             _write_errors(arguments.errors / f"{name}.jsonl", pools, scored, rankings)
     Console(width=150).print(table)
@@ -120,7 +120,7 @@ def _by_weight(pools: Sequence[Pool], scored: Sequence[Sequence[float]]) -> dict
     for weight in _SHARES:
         flags = [reordered(pool, scores, weight) for pool, scores in zip(pools, scored, strict=True)]
         for label, measure in MEASURES.items():
-            values = [measure(one, pool.gold) for one, pool in zip(flags, pools, strict=True)]
+            values = [measure(ranking, pool.gold) for ranking, pool in zip(flags, pools, strict=True)]
             found.setdefault(str(weight), {})[label] = round(100 * float(np.mean(values)), 2)
     return found
 
@@ -139,11 +139,11 @@ def _add(
         cells: list[str] = []
         found: dict[str, Any] = {}
         for label, measure in MEASURES.items():
-            values = [100 * measure(one, pool.gold) for one, pool in zip(flags, pools, strict=True)]
+            values = [100 * measure(ranking, pool.gold) for ranking, pool in zip(flags, pools, strict=True)]
             cell = f"{np.mean(values):.1f}"
             found[label] = round(float(np.mean(values)), 2)
             if ranking not in ("served", "perfect"):
-                base = [100 * measure(one, pool.gold) for one, pool in zip(before, pools, strict=True)]
+                base = [100 * measure(ranking, pool.gold) for ranking, pool in zip(before, pools, strict=True)]
                 gain = interval([a - b for a, b in zip(values, base, strict=True)], groups)
                 cell += _shown(gain)
                 found[f"{label} gain"] = [round(gain.value, 2), round(gain.low, 2), round(gain.high, 2)]
@@ -189,10 +189,10 @@ def _sampled(arguments: argparse.Namespace, part: Part) -> dict[str, list[Pool]]
     pools = list(read_pools(arguments.pools / "pools.jsonl", part))
     found = {}
     for name in arguments.sets or SHARES:
-        mine = [pool for pool in pools if pool.data_set == name]
-        step = max(1, -(-len(mine) // arguments.limit)) if arguments.limit else 1
-        if mine:
-            found[name] = mine[::step]
+        questions = [pool for pool in pools if pool.data_set == name]
+        step = max(1, -(-len(questions) // arguments.limit)) if arguments.limit else 1
+        if questions:
+            found[name] = questions[::step]
     return found
 
 
@@ -226,7 +226,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--weights", type=Path, help="a checkpoint, the file that ships, or `untrained`")
     parser.add_argument("--layers", type=int, default=RerankerShape().layers, help="of an untrained network")
     parser.add_argument("--hub", default="", help="a cross-encoder of the hub instead")
-    parser.add_argument("--cache", type=Path, help="folder in which prepared models are kept")
+    parser.add_argument("--cache", type=Path, help="folder of prepared models")
     parser.add_argument("--sets", nargs="*", default=[], help="all unless named")
     parser.add_argument("--limit", type=int, default=0, help="questions of a set, about; 0 for all")
     parser.add_argument("--candidates", type=int, default=50, help="how many are reranked")

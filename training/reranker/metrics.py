@@ -24,7 +24,7 @@ def ndcg(ranked: Sequence[bool], gold: int) -> float:
         ranked: Whether each hit is gold, best first.
         gold: How many passages are, found or not; at least 1.
     """
-    found = sum(1.0 / np.log2(place + 2) for place, one in enumerate(ranked[:DEPTH]) if one)
+    found = sum(1.0 / np.log2(place + 2) for place, is_gold in enumerate(ranked[:DEPTH]) if is_gold)
     best = sum(1.0 / np.log2(place + 2) for place in range(min(DEPTH, gold)))
     return float(found / best)
 
@@ -46,7 +46,7 @@ def reordered(pool: Pool, scores: Sequence[float], weight: float) -> list[bool]:
 
     Args:
         pool: The question.
-        scores: Of its first candidates; those behind them stay behind.
+        scores: Of its first candidates; the others keep their places after them.
         weight: Share of the score.
     """
     count = len(scores)

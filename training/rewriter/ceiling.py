@@ -38,15 +38,15 @@ def main() -> None:
     shape = RewriterShape()
     limits = Limits(span=shape.span, deleted=shape.deleted)
     table = Table("set", "licence", "train", "tune", "report", "complete", "reached", "no words", "one span")
-    parts = {one: load_rows(arguments.data, one) for one in DATA_SETS}
-    words = choose_words([(parts[one][Part.TRAIN], one.chinese) for one in DATA_SETS])
-    for one in track(DATA_SETS, console=Console(stderr=True), transient=True):
-        rows = parts[one][Part.REPORT][: arguments.limit]
+    parts = {data_set: load_rows(arguments.data, data_set) for data_set in DATA_SETS}
+    words = choose_words([(parts[data_set][Part.TRAIN], data_set.chinese) for data_set in DATA_SETS])
+    for data_set in track(DATA_SETS, console=Console(stderr=True), transient=True):
+        rows = parts[data_set][Part.REPORT][: arguments.limit]
         complete = 100 * sum(row.query == row.target for row in rows) / len(rows)
         single = Limits(span=shape.span, deleted=shape.deleted, segments=1, edits=1)
         reached = (ceiling(rows, words, limits), ceiling(rows, (), limits), ceiling(rows, (), single))
-        counts = (str(len(parts[one][part])) for part in Part)
-        table.add_row(one.name, one.licence, *counts, *(f"{value:.1f}" for value in (complete, *reached)))
+        counts = (str(len(parts[data_set][part])) for part in Part)
+        table.add_row(data_set.name, data_set.licence, *counts, *(f"{value:.1f}" for value in (complete, *reached)))
     Console(width=140).print(table)
 
 

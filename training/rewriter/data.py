@@ -1,8 +1,7 @@
 """Query-rewriting data sets, read and split: train, tune (chosen on) and report (reported on, never chosen on).
 
 The reported rows are those of `benchmarks/coreference/__main__.py`, so that the rules and the model are measured
-alike. Test
-parts of the publishers are not read here.
+alike. Test parts of the publishers are not read here.
 """
 
 import json
@@ -22,11 +21,11 @@ _REPORTED = 2000
 
 @dataclass(frozen=True, slots=True)
 class RewritingRow:
-    """A query in its conversation, and the query that stands alone.
+    """A query in its conversation, and the self-contained query.
 
     Attributes:
         turns: Context, oldest first.
-        query: What was said.
+        query: The last message.
         target: What it means; the query itself where nothing has to be rewritten.
         data_set: Where it comes from.
         kind: A subset that is reported on its own.
@@ -112,11 +111,11 @@ def _read_mudoco(path: Path) -> Iterable[tuple[str, RewritingRow]]:
     for number, dialogue in json.loads(path.read_text(encoding="utf-8"))["dialogs"].items():
         turns: list[str] = []
         for turn in dialogue["turns"]:
-            said = turn["utterance"]
+            utterance = turn["utterance"]
             if (target := turn.get("rewritten_utterance")) is not None:  # a seventh of the turns is not annotated
                 kind = "incomplete" if turn["rewrite_required"] else "complete"
-                yield number, RewritingRow(tuple(turns), said, target, "mudoco", kind)
-            turns.append(said)
+                yield number, RewritingRow(tuple(turns), utterance, target, "mudoco", kind)
+            turns.append(utterance)
 
 
 def _last(count: int) -> Callable[[list[str]], set[str]]:
@@ -194,7 +193,7 @@ def as_traditional(row: RewritingRow) -> RewritingRow:
 
 
 def as_complete(row: RewritingRow) -> RewritingRow:
-    """A negative: the rewrite is asked itself, and stands alone already."""
+    """A negative: the rewrite itself is the query, and needs no rewriting."""
     return replace(row, query=row.target, kind="complete")
 
 

@@ -122,12 +122,12 @@ def _add(
     for method, texts in outputs.items():
         found = measure(rows, texts)
         cells = [
-            f"{one['value']:.1f}" + (f" ±{(one['high'] - one['low']) / 2:.1f}" if "low" in one else "")
-            for one in found.values()
+            f"{figures['value']:.1f}" + (f" ±{(figures['high'] - figures['low']) / 2:.1f}" if "low" in figures else "")
+            for figures in found.values()
         ]
         table.add_row(name, str(len(rows)), method, *cells)
         report[name][method] = {
-            measure: {key: round(value, 2) for key, value in one.items()} for measure, one in found.items()
+            measure: {key: round(value, 2) for key, value in figures.items()} for measure, figures in found.items()
         }
 
 
@@ -149,14 +149,14 @@ def _reliability(decided: Sequence[tuple[RewritingRow, Rewritten]], rule: KeepRu
 
 def _show(rows: Sequence[RewritingRow], found: Sequence[Rewritten], rule: KeepRule, count: int) -> None:
     missed = [
-        (row, one)
-        for row, one in zip(rows, found, strict=True)
-        if score_rewrites([row.query], [row.target], [one.text(rule)]).value("EM") == 0
+        (row, rewritten)
+        for row, rewritten in zip(rows, found, strict=True)
+        if score_rewrites([row.query], [row.target], [rewritten.text(rule)]).value("EM") == 0
     ]
-    for row, one in missed[:count]:
+    for row, rewritten in missed[:count]:
         sys.stdout.write(
-            f"{' | '.join(row.turns[-4:])} => {row.query}\n  want {row.target}\n  got  {one.text(rule)}"
-            f"  (keep {one.rewrite.keep_probability:.2f}, edits {one.rewrite.log_probability:.2f})\n"
+            f"{' | '.join(row.turns[-4:])} => {row.query}\n  want {row.target}\n  got  {rewritten.text(rule)}"
+            f"  (keep {rewritten.rewrite.keep_probability:.2f}, edits {rewritten.rewrite.log_probability:.2f})\n"
         )
 
 
@@ -164,7 +164,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Measures the rewriter beside its baselines.")
     parser.add_argument("data", type=Path, help="folder of the query-rewriting data sets")
     parser.add_argument("--weights", type=Path, required=True, help="a checkpoint, or the file that ships")
-    parser.add_argument("--cache", type=Path, required=True, help="folder in which prepared models are kept")
+    parser.add_argument("--cache", type=Path, required=True, help="folder of prepared models")
     parser.add_argument("--sets", default="all", help="all, open, or names")
     parser.add_argument("--part", choices=[Part.REPORT.value, Part.TUNE.value], default=Part.REPORT.value)
     parser.add_argument("--limit", type=int, default=None, help="rows of a set, at most")

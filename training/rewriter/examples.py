@@ -76,9 +76,9 @@ def frequent_words(rows: Iterable[RewritingRow], *, least: int, most: int) -> li
     needed: defaultdict[str, set[str]] = defaultdict(set)
     for row in rows:
         held = {unit.key for turn in row.turns for unit in split_edit_units(turn)}
-        said = Counter(unit.key for unit in split_edit_units(row.query))
+        in_query = Counter(unit.key for unit in split_edit_units(row.query))
         wanted = Counter(unit.key for unit in split_edit_units(row.target))
-        for word in wanted - said:
+        for word in wanted - in_query:
             if word not in held:
                 needed[word].add(row.turns[0] if row.turns else row.query)
     counts = sorted(needed, key=lambda word: (-len(needed[word]), word))
@@ -111,20 +111,20 @@ def make_example(row: RewritingRow, reader: FeatureReader, limits: Limits) -> Ex
 def _place(before: LabelledEdit | None, step: int, answer: tuple[int, int]) -> PlaceChoice:
     if before is None:
         return PlaceChoice(step, None, (), answer)
-    first = tuple(one.places[-1] for one in before.segments[:1] if one.places)
+    first = tuple(segment.places[-1] for segment in before.segments[:1] if segment.places)
     return PlaceChoice(step, (before.start, before.stop), first, answer)
 
 
 def _segments(edit: LabelledEdit, limits: Limits) -> list[SegmentChoice]:
     choices: list[SegmentChoice] = []
-    said: tuple[Segment, ...] = ()
+    before: tuple[Segment, ...] = ()
     for segment in edit.segments[: limits.segments]:
         if not segment.places:
             return choices
-        choices.append(SegmentChoice((edit.start, edit.stop), len(choices), said, segment.places))
-        said = segment.places[-1:]
+        choices.append(SegmentChoice((edit.start, edit.stop), len(choices), before, segment.places))
+        before = segment.places[-1:]
     if len(edit.segments) < limits.segments:
-        choices.append(SegmentChoice((edit.start, edit.stop), len(choices), said, ()))
+        choices.append(SegmentChoice((edit.start, edit.stop), len(choices), before, ()))
     return choices
 
 
@@ -141,16 +141,16 @@ def collate_examples(examples: Sequence[Example], *, pad_id: int, shape: Rewrite
     segments: list[list[int]] = []
     right: list[tuple[int, int]] = []
     for row, example in enumerate(examples):
-        mine = len(example.features.source.units)
+        context_units = len(example.features.source.units)
         for choice in example.places:
             answer = stop if choice.answer == STOP else choice.answer[0] * widths + choice.answer[1]
             gaps = choice.before or (NOWHERE, NOWHERE)
-            places.append([row, choice.step, *gaps, *last_segment(choice.before_segment, mine, units), answer])
-        for one in example.segments:
+            places.append([row, choice.step, *gaps, *last_segment(choice.before_segment, context_units, units), answer])
+        for segment in example.segments:
             number = len(segments)
-            segments.append([row, *one.place, one.step, *last_segment(one.before, mine, units)])
-            right += [(number, _flat(answer, mine, units, shape)) for answer in one.answers]
-            if not one.answers:
+            segments.append([row, *segment.place, segment.step, *last_segment(segment.before, context_units, units)])
+            right += [(number, _flat(answer, context_units, units, shape)) for answer in segment.answers]
+            if not segment.answers:
                 right.append((number, units * shape.span + shape.words))
     return batch | {
         "places": torch.from_numpy(np.array(places, np.int64).reshape(-1, 7)),
@@ -179,7 +179,7 @@ def chain_loss(network: RewriterNetwork, batch: Mapping[str, Tensor]) -> dict[st
     return {"place": place_loss, "segment": -answers.logsumexp(dim=1).sum()}
 
 
-def _flat(segment: Segment, mine: int, units: int, shape: RewriterShape) -> int:
-    if segment.start >= mine:
-        return units * shape.span + segment.start - mine
+def _flat(segment: Segment, context_units: int, units: int, shape: RewriterShape) -> int:
+    if segment.start >= context_units:
+        return units * shape.span + segment.start - context_units
     return segment.start * shape.span + segment.stop - segment.start - 1

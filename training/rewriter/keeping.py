@@ -43,10 +43,10 @@ def choose_rule(rows: Sequence[RewritingRow], found: Sequence[Rewritten]) -> Kee
     rule = _calibrated(rows, found)
     targets = [units_of(row.target) for row in rows]
     complete = is_complete(rows)
-    edited = np.array([units_of(one.edited()) == target for one, target in zip(found, targets, strict=True)])
+    edited = np.array([units_of(rewrite.edited()) == target for rewrite, target in zip(found, targets, strict=True)])
 
     def quality(threshold: float) -> float:
-        kept = np.array([replace(rule, threshold=threshold).keeps(one.rewrite) for one in found])
+        kept = np.array([replace(rule, threshold=threshold).keeps(rewritten.rewrite) for rewritten in found])
         exact = np.where(kept, complete, edited).mean()
         marked = kept.sum() + complete.sum()
         return float(exact + (2 * (kept & complete).sum() / marked if marked else 0.0))
@@ -63,30 +63,30 @@ def is_restored(rows: Sequence[RewritingRow], found: Sequence[Rewritten]) -> npt
     """Which edits restore what was meant, whatever was decided about making them; shape (rows,)."""
     return np.array(
         [
-            score_rewrites([row.query], [row.target], [one.edited()]).value("F1") >= 100 * _RESTORED
-            for row, one in zip(rows, found, strict=True)
+            score_rewrites([row.query], [row.target], [rewritten.edited()]).value("F1") >= 100 * _RESTORED
+            for row, rewritten in zip(rows, found, strict=True)
         ],
         np.bool_,
     )
 
 
-def edit_log_probability(one: Rewritten) -> float:
+def edit_log_probability(rewritten: Rewritten) -> float:
     """Of the least certain edit."""
-    return min(one.rewrite.edit_log_probabilities, default=0.0)
+    return min(rewritten.rewrite.edit_log_probabilities, default=0.0)
 
 
 def reliability(probabilities: Sequence[float], came_true: npt.NDArray[np.bool_]) -> Reliability:
     """Compares probabilities with what came true."""
-    said = np.array(probabilities, np.float64)
-    tenth = np.minimum((said * 10).astype(int), 9)
+    predicted = np.array(probabilities, np.float64)
+    tenth = np.minimum((predicted * 10).astype(int), 9)
     bins = []
     error = 0.0
     for number in range(10):
-        mine = tenth == number
-        if mine.any():
-            mean, share = said[mine].mean(), came_true[mine].mean()
-            error += abs(mean - share) * mine.mean()
-            bins.append((int(mine.sum()), round(100 * float(mean), 1), round(100 * float(share), 1)))
+        in_bin = tenth == number
+        if in_bin.any():
+            mean, share = predicted[in_bin].mean(), came_true[in_bin].mean()
+            error += abs(mean - share) * in_bin.mean()
+            bins.append((int(in_bin.sum()), round(100 * float(mean), 1), round(100 * float(share), 1)))
     return Reliability(round(100 * float(error), 2), tuple(bins))
 
 
@@ -117,16 +117,18 @@ def _calibrated(rows: Sequence[RewritingRow], found: Sequence[Rewritten]) -> Kee
     return rule
 
 
-def _fit(numbers: Sequence[int], truth: npt.NDArray[np.bool_], said_of: Callable[[int], float]) -> list[float] | None:
+def _fit(
+    numbers: Sequence[int], truth: npt.NDArray[np.bool_], log_odds_of: Callable[[int], float]
+) -> list[float] | None:
     """Weight and offset of a logistic regression on one number; None where all rows are alike."""
     wanted = truth[list(numbers)].astype(np.float64)
     if not len(numbers) or wanted.min() == wanted.max():
         return None
-    inputs = np.array([(said_of(number), 1.0) for number in numbers])
+    inputs = np.array([(log_odds_of(number), 1.0) for number in numbers])
     weights: Floats = np.zeros(2)
     for _ in range(_STEPS):  # Newton's method
-        said = 1.0 / (1.0 + np.exp(-np.clip(inputs @ weights, -30, 30)))
-        slope = inputs.T @ (said - wanted) + _RIDGE * weights
-        curvature = (inputs * (said * (1 - said))[:, None]).T @ inputs + _RIDGE * np.eye(2)
+        predicted = 1.0 / (1.0 + np.exp(-np.clip(inputs @ weights, -30, 30)))
+        slope = inputs.T @ (predicted - wanted) + _RIDGE * weights
+        curvature = (inputs * (predicted * (1 - predicted))[:, None]).T @ inputs + _RIDGE * np.eye(2)
         weights = weights - np.linalg.solve(curvature, slope)
     return [round(float(weight), 4) for weight in weights]

@@ -60,7 +60,7 @@ class Derivation:
     def first_choice(self) -> list[Edit]:
         """The edits with the latest place of each segment, lost segments left out."""
         return [
-            Edit(edit.start, edit.stop, tuple(one.places[-1] for one in edit.segments if one.places))
+            Edit(edit.start, edit.stop, tuple(segment.places[-1] for segment in edit.segments if segment.places))
             for edit in self.edits
         ]
 
@@ -84,10 +84,10 @@ class _Step:
 def derive(query: str, target: str, source: Source, limits: Limits | None = None) -> Derivation:
     """The cheapest edits from `query` to `target`."""
     limits = limits or Limits()
-    said = [unit.key for unit in split_edit_units(query)]
-    wanted = [unit.key for unit in split_edit_units(target)]
-    matches = _Matches(wanted, source, limits.span)
-    table = _solve(said, wanted, matches)
+    query_keys = [unit.key for unit in split_edit_units(query)]
+    target_keys = [unit.key for unit in split_edit_units(target)]
+    matches = _Matches(target_keys, source, limits.span)
+    table = _solve(query_keys, target_keys, matches)
     edits: list[LabelledEdit] = []
     exact = True
     at = made = start = 0
@@ -108,15 +108,17 @@ def derive(query: str, target: str, source: Source, limits: Limits | None = None
     return Derivation(tuple(edits), exact and len(edits) <= limits.edits)
 
 
-def _solve(said: Sequence[str], wanted: Sequence[str], matches: "_Matches") -> dict[tuple[_Mode, int, int], _Step]:
+def _solve(
+    query_keys: Sequence[str], target_keys: Sequence[str], matches: "_Matches"
+) -> dict[tuple[_Mode, int, int], _Step]:
     """The best step from every state, found from the end backwards."""
     table: dict[tuple[_Mode, int, int], _Step] = {}
     costs: dict[tuple[_Mode, int, int], float] = defaultdict(lambda: math.inf)
-    end = len(said), len(wanted)
+    end = len(query_keys), len(target_keys)
     costs[_Mode.OUTSIDE, *end] = 0.0
-    for at in range(len(said), -1, -1):
-        for made in range(len(wanted), -1, -1):
-            same = (at, made) != end and at < end[0] and made < end[1] and said[at] == wanted[made]
+    for at in range(len(query_keys), -1, -1):
+        for made in range(len(target_keys), -1, -1):
+            same = (at, made) != end and at < end[0] and made < end[1] and query_keys[at] == target_keys[made]
             keep = costs[_Mode.OUTSIDE, at + 1, made + 1] if same else math.inf
             # FILL: a segment more, or the edit ends, at the end of the text or before a unit that is kept
             closing = 0.0 if (at, made) == end else keep

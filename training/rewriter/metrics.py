@@ -76,10 +76,10 @@ def _score(query: Units, target: Units, output: Units) -> dict[str, float]:
         wanted, given = _grams(target, size), _grams(output, size)
         row[f"match_{size}"] = float((wanted & given).total())
         row[f"given_{size}"] = float(given.total())
-    said = set(query)
+    in_query = set(query)
     for size in _REWRITING_GRAMS:
-        wanted = _restored(_grams(target, size), said)
-        given = _restored(_grams(output, size), said)
+        wanted = _restored(_grams(target, size), in_query)
+        given = _restored(_grams(output, size), in_query)
         row[f"restored_match_{size}"] = float((wanted & given).total())
         row[f"restored_wanted_{size}"] = float(wanted.total())
         row[f"restored_given_{size}"] = float(given.total())
@@ -90,8 +90,8 @@ def _grams(units: Units, size: int) -> Counter[Units]:
     return Counter(units[start : start + size] for start in range(len(units) - size + 1))
 
 
-def _restored(grams: Counter[Units], said: set[str]) -> Counter[Units]:
-    return Counter({gram: count for gram, count in grams.items() if not said.issuperset(gram)})
+def _restored(grams: Counter[Units], in_query: set[str]) -> Counter[Units]:
+    return Counter({gram: count for gram, count in grams.items() if not in_query.issuperset(gram)})
 
 
 def _rouge_l(target: Units, output: Units) -> float:

@@ -62,16 +62,16 @@ STAGES = (
     ),
 )
 SHIPPED = (("mixed", 0.5), ("negatives", 0.5))
-"""The stages whose weights are averaged in the file: the last knows what to leave, and forgets some of the rest."""
+"""The stages whose weights are averaged in the file: the last one alone forgets some of what the others learned."""
 
 
 def main() -> None:
     """Trains every stage and exports the blend that ships."""
     arguments = recipe_parser("Trains the rewriter that ships.", "query-rewriting data sets").parse_args()
     sets = find_sets(arguments.sets)
-    allowed = {one.name for one in sets}
+    allowed = {data_set.name for data_set in sets}
     arguments.out.mkdir(parents=True, exist_ok=True)
-    words = choose_words([(load_rows(arguments.data, one)[Part.TRAIN], one.chinese) for one in sets])
+    words = choose_words([(load_rows(arguments.data, data_set)[Part.TRAIN], data_set.chinese) for data_set in sets])
     (arguments.out / "words.json").write_text(json.dumps(words, ensure_ascii=False), encoding="utf-8")
     for stage in STAGES:
         read = [f"{name}:{weight:g}" for name, weight in stage.sets if name in allowed]

@@ -32,8 +32,8 @@ def blended(parts: Sequence[tuple[Path, float]], out: Path) -> Path:
     blend: dict[str, Any] = {}
     for path, share in parts:
         state = read_checkpoint(path)
-        mine = [value * (share / total) for value in state["average"]]
-        blend["average"] = [a + b for a, b in zip(blend["average"], mine, strict=True)] if blend else mine
+        weighted = [value * (share / total) for value in state["average"]]
+        blend["average"] = [a + b for a, b in zip(blend["average"], weighted, strict=True)] if blend else weighted
         blend["shape"] = state["shape"]
     blend["masters"] = blend["average"]
     torch.save(blend, out)

@@ -30,7 +30,7 @@ def training_parser(description: str, data: str, *options: type[Any]) -> argpars
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("data", type=Path, help=f"folder of the {data}")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--cache", type=Path, required=True, help="folder in which prepared models are kept")
+    parser.add_argument("--cache", type=Path, required=True, help="folder of prepared models")
     parser.add_argument("--sets", default="all", help="all, open, or names, each with :weight if not 1")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--resume", action="store_true", help="go on from DIR/checkpoint.pt, if it is there")
@@ -77,7 +77,7 @@ def train_all(
     Args:
         network: On the prepared body.
         task: What it learns.
-        tune: Scores by data set on the tuning rows; called behind each epoch with the averaged weights in place.
+        tune: Scores by data set on the tuning rows; called after each epoch with the averaged weights in place.
         curve: What the learning curve shows.
         arguments: From `start`.
     """
@@ -106,7 +106,7 @@ def train_all(
 
 
 def keep_best(folder: Path, measure: str) -> bool:
-    """Copies `checkpoint.pt` to `best.pt` where the latest epoch tuned best: more epochs may learn the rows by heart.
+    """Copies `checkpoint.pt` to `best.pt` where the latest epoch tuned best: more epochs may overfit.
 
     Args:
         folder: Of a run; its log is read, so that a resumed run knows its earlier epochs.

@@ -17,7 +17,7 @@ def recipe_parser(description: str, data: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("data", type=Path, help=f"folder of the {data}")
     parser.add_argument("--out", type=Path, required=True, help="gets checkpoints, logs and learning curves")
-    parser.add_argument("--cache", type=Path, required=True, help="folder in which prepared models are kept")
+    parser.add_argument("--cache", type=Path, required=True, help="folder of prepared models")
     parser.add_argument("--weights", type=Path, required=True, help="the weight file to write")
     parser.add_argument("--sets", choices=("all", "open"), default="all")
     parser.add_argument("--device", default="cpu")
@@ -54,6 +54,6 @@ def export_parser(data: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Writes the weight file that ships, from a checkpoint of training.")
     parser.add_argument("data", type=Path, help=f"folder of the {data}")
     parser.add_argument("--checkpoint", type=Path, required=True, help="the files of its run lie beside it")
-    parser.add_argument("--cache", type=Path, required=True, help="folder in which prepared models are kept")
+    parser.add_argument("--cache", type=Path, required=True, help="folder of prepared models")
     parser.add_argument("--out", type=Path, required=True)
     return parser

@@ -203,10 +203,10 @@ class TrainingRun(Generic[NetworkT, ExampleT]):
         state = read_checkpoint(path)
         masters = state["average"] if weights_only else state["masters"]
         with torch.no_grad():
-            for mine, read in zip(self.weights.masters, masters, strict=True):
-                mine.data.copy_(read)
-            for mine, read in zip(self.weights.average, state["average"], strict=True):
-                mine.copy_(read)
+            for master, saved in zip(self.weights.masters, masters, strict=True):
+                master.data.copy_(saved)
+            for average, saved in zip(self.weights.average, state["average"], strict=True):
+                average.copy_(saved)
         self.weights.load(self.weights.masters)
         if weights_only:
             return

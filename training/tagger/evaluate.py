@@ -62,9 +62,15 @@ def tag_by_rules(texts: Sequence[str]) -> list[list[TaggedSpan]]:
     rules = RuleExtractor()
     return [
         [
-            TaggedSpan(start=one.start, end=one.end, label=one.source, subtype=one.subtype, score=one.confidence)
-            for one in rules.extract_one(text).mentions
-            if one.level is MentionLevel.LONG_TERM
+            TaggedSpan(
+                start=mention.start,
+                end=mention.end,
+                label=mention.source,
+                subtype=mention.subtype,
+                score=mention.confidence,
+            )
+            for mention in rules.extract_one(text).mentions
+            if mention.level is MentionLevel.LONG_TERM
         ]
         for text in texts
     ]
@@ -87,25 +93,28 @@ def main() -> None:
     report = Report()
     report.figures["part"] = arguments.part
     parts = load_sets(arguments.data, NER_SETS)
-    for one in chosen:
-        measure_set(report, loaded, one, parts[one.name][Part(arguments.part)][: arguments.limit], arguments.show)
+    for data_set in chosen:
+        rows = parts[data_set.name][Part(arguments.part)][: arguments.limit]
+        measure_set(report, loaded, data_set, rows, arguments.show)
     measure_chat(report, loaded, read_chat_names(arguments.chat_names), arguments.show)
     Console(width=200).print(report.table)
     sys.stdout.write(json.dumps(report.figures, ensure_ascii=False) + "\n")
 
 
-def measure_set(report: Report, loaded: LoadedTagger, one: NerSet, rows: Sequence[MarkedText], show: int) -> None:
+def measure_set(report: Report, loaded: LoadedTagger, data_set: NerSet, rows: Sequence[MarkedText], show: int) -> None:
     """A set's own task, and its subtypes by the model and by the rules."""
     texts = [row.text for row in rows]
-    if one.scored:
-        marked = marked_labels(rows, one)
-        spans = loaded.labels(texts, one.scored, source=one.name)
-        report.add(one.name, "own labels", "ours", score_labels(marked, spans), one.published)
+    if data_set.scored:
+        marked = marked_labels(rows, data_set)
+        spans = loaded.labels(texts, data_set.scored, source=data_set.name)
+        report.add(data_set.name, "own labels", "ours", score_labels(marked, spans), data_set.published)
         _show(rows, marked, [{(s.start, s.end, s.label) for s in found} for found in spans], show)
-    if covered_subtypes(one):
-        names = marked_names(rows, one)
-        report.add(one.name, "subtypes", "rules", score_names(names, tag_by_rules(texts), one))
-        report.add(one.name, "subtypes", "ours, source not told", score_names(names, loaded.names(texts), one))
+    if covered_subtypes(data_set):
+        names = marked_names(rows, data_set)
+        report.add(data_set.name, "subtypes", "rules", score_names(names, tag_by_rules(texts), data_set))
+        report.add(
+            data_set.name, "subtypes", "ours, source not told", score_names(names, loaded.names(texts), data_set)
+        )
 
 
 def measure_chat(report: Report, loaded: LoadedTagger, rows: Sequence[MarkedText], show: int) -> None:
@@ -116,13 +125,13 @@ def measure_chat(report: Report, loaded: LoadedTagger, rows: Sequence[MarkedText
     for method, found in (("rules", [_keys(spans) for spans in tag_by_rules(texts)]), ("ours", ours)):
         for task, kept in (("products", frozenset({EntitySubtype.PRODUCT})), ("subtypes", frozenset(SUBTYPES))):
             report.add("chat", task, method, SpanScores.of(_of(marked, kept), _of(found, kept)))
-        untyped = SpanScores.of([_untyped(one) for one in marked], [_untyped(one) for one in found])
+        untyped = SpanScores.of([_untyped(keys) for keys in marked], [_untyped(keys) for keys in found])
         report.add("chat", "offsets", method, untyped)
         for script in _CHAT_SCRIPTS:
-            mine = [number for number, text in enumerate(texts) if script_of(text) == script]
+            numbers = [number for number, text in enumerate(texts) if script_of(text) == script]
             kept = frozenset({EntitySubtype.PRODUCT})
             scores = SpanScores.of(
-                _of([marked[number] for number in mine], kept), _of([found[number] for number in mine], kept)
+                _of([marked[number] for number in numbers], kept), _of([found[number] for number in numbers], kept)
             )
             report.add(f"chat {script}", "products", method, scores)
     _show(rows, marked, ours, show)
@@ -136,11 +145,11 @@ def script_of(text: str) -> str:
 
 
 def _keys(spans: Sequence[TaggedSpan]) -> set[Key]:
-    return {(one.start, one.end, one.subtype.value if one.subtype else "") for one in spans}
+    return {(span.start, span.end, span.subtype.value if span.subtype else "") for span in spans}
 
 
 def _of(keys: Sequence[set[Key]], subtypes: frozenset[EntitySubtype]) -> list[set[Key]]:
-    return [{key for key in one if key[2] in subtypes} for one in keys]
+    return [{key for key in row if key[2] in subtypes} for row in keys]
 
 
 def _untyped(keys: set[Key]) -> set[Key]:
@@ -148,10 +157,10 @@ def _untyped(keys: set[Key]) -> set[Key]:
 
 
 def _show(rows: Sequence[MarkedText], marked: Sequence[set[Key]], found: Sequence[set[Key]], count: int) -> None:
-    missed = [(row, one, other) for row, one, other in zip(rows, marked, found, strict=True) if one != other]
-    for row, one, other in missed[:count]:
+    missed = [(row, wanted, given) for row, wanted, given in zip(rows, marked, found, strict=True) if wanted != given]
+    for row, wanted, given in missed[:count]:
         sys.stdout.write(f"{row.text}\n")
-        for title, keys in (("missed", one - other), ("found ", other - one)):
+        for title, keys in (("missed", wanted - given), ("found ", given - wanted)):
             listed = "、".join(f"{row.text[start:end]} ({label})" for start, end, label in sorted(keys))
             sys.stdout.write(f"  {title} {listed}\n")
 
@@ -160,7 +169,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Measures the tagger beside the rules.")
     parser.add_argument("data", type=Path, help="folder of the data sets of names")
     parser.add_argument("--weights", type=Path, required=True, help="a checkpoint, or the file that ships")
-    parser.add_argument("--cache", type=Path, required=True, help="folder in which prepared models are kept")
+    parser.add_argument("--cache", type=Path, required=True, help="folder of prepared models")
     parser.add_argument("--chat-names", type=Path, required=True, help="the hand-labelled chat set")
     parser.add_argument("--sets", default="all", help="all, open, or names")
     parser.add_argument("--part", choices=[Part.REPORT.value, Part.TUNE.value], default=Part.REPORT.value)

@@ -1,4 +1,4 @@
-"""Training examples of the tagger: windows, what is known of their spans, and the loss of a batch."""
+"""Training examples of the tagger: windows, the evidence about their spans, and the loss of a batch."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,10 +26,10 @@ _NUMBER = {label: number for number, label in enumerate(LABELS)}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """How much a source's silence weighs.
+    """How much it counts that a source leaves a span unmarked.
 
     Attributes:
-        number: Of the source; `NO_SOURCE` where it is not told apart.
+        number: Of the source; `NO_SOURCE` for none.
         weights: Shape (labels,): 1 where every name of that label is marked, 0 where none is.
     """
 
@@ -43,7 +43,7 @@ class Evidence:
         Args:
             number: Of the source.
             coverage: Of subtypes; `RARE` for those that are not named.
-            labels: Which the source tells apart: their absence is evidence.
+            labels: Those that the source marks: their absence is evidence.
         """
         weights = np.zeros(len(LABELS), np.float32)
         for at, subtype in enumerate(SUBTYPES):
@@ -122,21 +122,21 @@ def collate_tagging(examples: Sequence[TaggerExample], *, pad_id: int, shape: Ta
     span, labels) is the logarithm of what a span's not being marked weighs.
     """
     batch = collate(
-        [one.window for one in examples],
-        [one.evidence.number if one.is_told else 0 for one in examples],
+        [example.window for example in examples],
+        [example.evidence.number if example.is_told else 0 for example in examples],
         pad_id=pad_id,
     )
     units = batch["unit_tokens"].shape[1]
     subtypes = len(SUBTYPES)
-    weights = np.log(np.maximum([one.evidence.weights for one in examples], _NOTHING))  # (batch, labels)
+    weights = np.log(np.maximum([example.evidence.weights for example in examples], _NOTHING))  # (batch, labels)
     silence = np.broadcast_to(weights[:, None, None], (len(examples), units, shape.span, shape.labels)).copy()
-    for row, one in enumerate(examples):
-        partly = np.flatnonzero(one.evidence.weights[:subtypes] < 1.0)
-        inside = len(one.window.units)
-        for flags, weight in ((one.named, 0.0), (one.unclear, np.log(_NOTHING))):
+    for row, example in enumerate(examples):
+        partly = np.flatnonzero(example.evidence.weights[:subtypes] < 1.0)
+        inside = len(example.window.units)
+        for flags, weight in ((example.named, 0.0), (example.unclear, np.log(_NOTHING))):
             spans, widths = np.nonzero(_touching(flags, shape.span))
             silence[row, :inside][spans[:, None], widths[:, None], partly] = weight
-    right = [(row, *span) for row, one in enumerate(examples) for span in one.right]
+    right = [(row, *span) for row, example in enumerate(examples) for span in example.right]
     for row, first, width, label in right:
         silence[row, first, width, label] = np.log(_NOTHING)
     return batch | {

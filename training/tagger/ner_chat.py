@@ -137,7 +137,7 @@ class ChatWriter:
     def _characters(self, draw: random.Random) -> str:
         """Two or three characters of brands: what a coined Chinese name is made of."""
         return "".join(
-            draw.choice([one for one in self._listed("brand", True, draw) if has_han(one)])
+            draw.choice([character for character in self._listed("brand", True, draw) if has_han(character)])
             for _ in range(draw.choice((2, 2, 3)))
         )
 

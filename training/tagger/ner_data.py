@@ -30,7 +30,7 @@ def load_sets(folder: Path, sets: Iterable[NerSet] = NER_SETS) -> dict[str, dict
     Raises:
         FileNotFoundError: A file is not there.
     """
-    loaded = {one.name: _split(folder, one) for one in sets}
+    loaded = {data_set.name: _split(folder, data_set) for data_set in sets}
     reported = {normalise(row.text) for parts in loaded.values() for row in parts[Part.REPORT]}
     for parts in loaded.values():
         for part in (Part.TRAIN, Part.TUNE):
@@ -38,16 +38,16 @@ def load_sets(folder: Path, sets: Iterable[NerSet] = NER_SETS) -> dict[str, dict
     return loaded
 
 
-def _split(folder: Path, one: NerSet) -> dict[Part, list[MarkedText]]:
-    rows = _mapped(one.train(folder), one.types)
+def _split(folder: Path, data_set: NerSet) -> dict[Part, list[MarkedText]]:
+    rows = _mapped(data_set.train(folder), data_set.types)
     random.Random(_SEED).shuffle(rows)
-    if one.dev is None:
-        report, rows = rows[: one.reported], rows[one.reported :]
+    if data_set.dev is None:
+        report, rows = rows[: data_set.reported], rows[data_set.reported :]
     else:
-        report = _mapped(one.dev(folder), one.types)
-        if len(report) > one.reported:
-            report = random.Random(_SEED).sample(report, one.reported)
-    return {Part.REPORT: report, Part.TUNE: rows[: one.tuned], Part.TRAIN: rows[one.tuned :]}
+        report = _mapped(data_set.dev(folder), data_set.types)
+        if len(report) > data_set.reported:
+            report = random.Random(_SEED).sample(report, data_set.reported)
+    return {Part.REPORT: report, Part.TUNE: rows[: data_set.tuned], Part.TRAIN: rows[data_set.tuned :]}
 
 
 def _mapped(rows: Iterable[MarkedText], types: Mapping[str, str]) -> list[MarkedText]:
@@ -93,5 +93,5 @@ def surfaces(rows: Sequence[MarkedText], labels: Iterable[str]) -> list[str]:
     """The different spellings of what rows mark with one of some labels, in order."""
     wanted = set(labels)
     return list(
-        dict.fromkeys(row.text[one.start : one.end] for row in rows for one in row.spans if one.label in wanted)
+        dict.fromkeys(row.text[span.start : span.end] for row in rows for span in row.spans if span.label in wanted)
     )

@@ -56,7 +56,7 @@ def computed(model: Callable[[Sequence[TokenIds]], Tensor], texts: Sequence[Toke
 @given(st.lists(LENGTHS, min_size=1, max_size=4))
 def test_a_recorded_batch_gives_the_vectors_of_its_texts_alone(pooling: Pooling, batches: list[list[int]]) -> None:
     plain, recorded = network(pooling), network(pooling)
-    recorded.record_small_batches(Recorder())
+    recorded.capture_small_batches(Recorder())
     for texts in map(texts_of, batches):
         found = computed(recorded, texts)
         assert found.shape == (len(texts), SHAPE.hidden)
@@ -65,7 +65,7 @@ def test_a_recorded_batch_gives_the_vectors_of_its_texts_alone(pooling: Pooling,
 
 def test_a_shape_is_recorded_once_and_few_shapes_serve_many_batches() -> None:
     model, recorder = network(Pooling.MEAN), Recorder()
-    model.record_small_batches(recorder)
+    model.capture_small_batches(recorder)
     for length in range(8, 16):
         computed(model, texts_of([length]))
         computed(model, texts_of([length]))
@@ -77,7 +77,7 @@ def test_a_shape_is_recorded_once_and_few_shapes_serve_many_batches() -> None:
 @pytest.mark.parametrize("lengths", [[MOST_ROWS], [100, 100, 100], [1] * MOST_TEXTS])
 def test_a_larger_batch_is_not_recorded(lengths: list[int]) -> None:
     plain, model, recorder = network(Pooling.MEAN), network(Pooling.MEAN), Recorder()
-    model.record_small_batches(recorder)
+    model.capture_small_batches(recorder)
     texts = texts_of(lengths)
     assert (computed(model, texts) - computed(plain, texts)).abs().max() < 1e-5
     assert recorder.recorded == 0
@@ -85,7 +85,7 @@ def test_a_larger_batch_is_not_recorded(lengths: list[int]) -> None:
 
 def test_vectors_of_one_batch_outlive_the_next() -> None:
     model = network(Pooling.MEAN)
-    model.record_small_batches(Recorder())
+    model.capture_small_batches(Recorder())
     first = computed(model, texts_of([9, 5]))
     kept = first.clone()
     computed(model, texts_of([8, 3]))
