@@ -182,7 +182,7 @@ class JournaledRecord(SystemOfRecord):
         try:
             await self._journal.append([_envelope(resource) for resource in resources], user_id=user_id)
         except StoreUnavailable as error:
-            message = f"The turn can be written neither to the system of record nor to its journal: {error.message}"
+            message = f"The turn can be stored neither in the system of record nor in its journal: {error.message}"
             raise StoreUnavailable(message, component="record") from error
         self._held += len(resources)
         self._waiting += len(resources)
