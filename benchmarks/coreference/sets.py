@@ -17,7 +17,7 @@ import json
 import re
 import statistics
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,6 +32,7 @@ from memory.language.han_tokens import cut
 from memory.values.dialogue import Role, Turn
 from memory.values.resolutions import CoreferenceResult, ResolutionRequest
 from memory.values.text import fold_lower
+from testing.coreference.cases import share
 
 _NOW = datetime(2026, 1, 1, tzinfo=UTC)
 _REPORTED = 2000
@@ -114,11 +115,6 @@ def longest_noun(text: str) -> str:
     return best or text
 
 
-def copy_baseline(row: Row) -> str:
-    """The query as it is."""
-    return row.query
-
-
 def longest_baseline(row: Row) -> str:
     """First pronoun → longest noun span of the first context turn; prepended where there is no pronoun."""
     noun = longest_noun(row.context[0][1]) if row.context else ""
@@ -140,12 +136,6 @@ def request_of(row: Row) -> ResolutionRequest:
     """A row as the resolver sees it."""
     turns = tuple(Turn(role=role, content=text, created_at=_NOW) for role, text in row.context)
     return ResolutionRequest(query=row.query, user_id="benchmark", turns=turns, now=_NOW)
-
-
-def share(hits: Iterable[bool]) -> float:
-    """Percentage of true values; 0 of none."""
-    values = list(hits)
-    return 100 * sum(values) / len(values) if values else 0.0
 
 
 def score(rows: Sequence[Row], outputs: Sequence[str], key: Callable[[str], str]) -> dict[str, float]:
@@ -233,7 +223,7 @@ async def main() -> None:
         results, median_ms = await resolve_all(resolver, rows, name)
         outputs = [result.resolved_query for result in results]
         scores = {
-            "copy": score(rows, [copy_baseline(row) for row in rows], key),
+            "copy": score(rows, [row.query for row in rows], key),
             baseline.__name__.removesuffix("_baseline"): score(rows, [baseline(row) for row in rows], key),
             "rules": score(rows, outputs, key),
         }

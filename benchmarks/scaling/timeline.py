@@ -73,11 +73,7 @@ def summary(timeline: Timeline) -> dict[str, Any]:
                 "chats": chats.requests,
                 "chat_failed": chats.failed,
                 "chat_statuses": chats.statuses,
-                "embeddings_per_s": round(
-                    sum(sample.is_ok for sample in bulk.samples) * TEXTS_A_CALL / bulk.elapsed_s, 1
-                )
-                if bulk
-                else 0,
+                "embeddings_per_s": _embeddings_per_s(bulk) if bulk else 0,
                 "bulk_failed": sum(not sample.is_ok for sample in bulk.samples) if bulk else 0,
                 "most_embedders_wanted": max(replicas[_EMBEDDER].target for replicas in seen),
                 "most_embedders_running": max(replicas[_EMBEDDER].running for replicas in seen),
