@@ -60,3 +60,16 @@ def test_every_page_is_in_the_navigation_of_the_site() -> None:
 
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 120
+
+
+def test_every_package_and_room_has_a_readme() -> None:
+    rooms = [
+        folder.parent
+        for package in ("memory", "models", "storage", "deployments")
+        for folder in ROOT.glob(f"{package}/*/__init__.py")
+    ]
+    packages = [
+        ROOT / name
+        for name in ("memory", "models", "storage", "deployments", "jiyi", "training", "testing", "benchmarks")
+    ]
+    assert [str(folder) for folder in (*packages, *rooms) if not (folder / "README.md").exists()] == []
