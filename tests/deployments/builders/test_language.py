@@ -10,7 +10,7 @@ import yaml
 from pydantic import ValidationError
 
 from deployments.app import build_app
-from deployments.builders.language import is_on, make_extractor, make_reranker
+from deployments.builders.language import is_on, make_extractor, make_reranker, running_extraction_version
 from deployments.config.settings import AppArgs, ModelArgs
 from deployments.serve.turn import ExtractorDeployment, LanguageParts
 from memory.extraction.extractor import RuleExtractor
@@ -81,6 +81,16 @@ async def test_without_weights_the_rules_answer_and_nothing_is_wrong(tmp_path: P
     [extraction] = await deployment.extract(["我們用 RM05-008 測試。"], None)
     assert [one.text for one in extraction.mentions] == ["RM05-008"]
     assert extraction.degraded == ()
+
+
+@pytest.mark.parametrize("shipped", [False, pytest.param(True, marks=pytest.mark.slow)])
+async def test_an_extraction_carries_the_version_that_the_learner_expects(tmp_path: Path, shipped: bool) -> None:
+    args = AppArgs(home=tmp_path / "home") if shipped else settings(tmp_path)
+    deployment = Deployment(parts=lambda: extractor_parts(args))
+    [extraction] = await deployment.extract(["我們用 RM05-008 測試。"], None)
+    assert extraction.is_by(running_extraction_version(args))
+    assert ("+" in extraction.version) is shipped
+    await deployment._models.close()
 
 
 async def test_a_corrupt_weight_file_degrades_to_rules_and_is_told(tmp_path: Path, corrupt: Path) -> None:
