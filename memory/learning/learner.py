@@ -118,8 +118,6 @@ class LearnedBatch:
     entities: tuple[Entity, ...] = ()
     new_entities: int = 0
     memories: int = 0
-    relations: int = 0
-    aliases: int = 0
 
 
 async def learn_from(unit: UnitOfWork, user_id: str, turns: Sequence[LearnedTurn]) -> LearnedBatch:
@@ -128,16 +126,15 @@ async def learn_from(unit: UnitOfWork, user_id: str, turns: Sequence[LearnedTurn
     An entry that gives a second name to something is followed at once: what comes after it may use that name.
     """
     touched: dict[str, Entity] = {}
-    new = memories = relations = aliases = 0
+    new = memories = 0
     for run in _runs_up_to_aliases(turns):
         saved = await save_entities(unit, user_id, run)
         memories += await save_memories(unit, run, saved.targets)
-        relations += await save_relations(unit, user_id, run, saved.targets.ids)
+        await save_relations(unit, user_id, run, saved.targets.ids)
         renamed = await learn_aliases(unit, user_id, run, saved.targets.ids)
         new += saved.new
-        aliases += len(renamed)
         touched |= {entity.entity_id: entity for entity in (*saved.entities, *renamed)}
-    return LearnedBatch(tuple(touched.values()), new, memories, relations, aliases)
+    return LearnedBatch(tuple(touched.values()), new, memories)
 
 
 def _runs_up_to_aliases(turns: Sequence[LearnedTurn]) -> Iterator[Sequence[LearnedTurn]]:

@@ -22,8 +22,8 @@ _TOGETHER_CONFIDENCE = 0.5
 
 async def save_relations(
     unit: UnitOfWork, user_id: str, turns: Sequence[LearnedTurn], target_ids: Mapping[str, str]
-) -> int:
-    """Adds what the turns say to the relations that there are; returns how many are new.
+) -> None:
+    """Adds what the turns say to the relations that there are.
 
     Args:
         unit: Of the transaction that learns the turns; their entities are saved already.
@@ -49,7 +49,6 @@ async def save_relations(
             for relation in kept
         ]
     )
-    return len(kept) - len(stored)
 
 
 def _ends(relation: EntityRelation) -> tuple[str, str]:
