@@ -163,7 +163,7 @@ def replay(
             _console.print(show.entities(user_id, client.entities(user_id=user_id, limit=15)))
             for question in conversation.questions[:ask]:
                 answer = client.chat(question.text, user_id=user_id, session_id="replay-questions")
-                _console.print(show.asked(question, answer))
+                _console.print(show.question(question, answer))
 
 
 @app.command()

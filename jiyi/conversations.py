@@ -1,4 +1,4 @@
-"""Recorded conversations in the forms that people have them, as turns to replay."""
+"""Recorded conversations in several file formats, as turns to replay."""
 
 import json
 import re
@@ -53,13 +53,13 @@ class Conversation:
 
 
 def read_conversations(path: Path) -> list[Conversation]:
-    """Reads a recording and tells its form by its shape.
+    """Reads a recording; the format is recognised by its structure.
 
     Known are LoCoMo (a list with `conversation` and `qa`), MemoryBank (names with `history`), a list of messages with
-    `role` and `content` (as OpenAI's API takes them), and the same one a line (`.jsonl`).
+    `role` and `content` (as OpenAI's API takes them), and the same, one a line (`.jsonl`).
 
     Raises:
-        ValueError: The file has none of these forms; the message says what was expected.
+        ValueError: The file has none of these formats; the message says what was expected.
     """
     text = path.read_text(encoding="utf-8")
     data: Any

@@ -1,4 +1,4 @@
-"""Feeds recorded conversations to the service and tells what it learned."""
+"""Sends recorded conversations to the service and waits until they are learned."""
 
 import time
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def replay(
         conversations: What to send.
         users: The `user_id` of each conversation, by its `user`.
         batch: Turns a call; never across two sessions.
-        progress: Shows how far it is.
+        progress: Shows the progress.
     """
     total = sum(len(conversation.turns) for conversation in conversations)
     sending = progress.add_task("turns", total=total)
@@ -61,15 +61,15 @@ def _batches(turns: list[RecordedTurn], size: int) -> Iterator[tuple[str, list[R
 
 def _wait_until_learned(client: JiyiClient, progress: Progress) -> None:
     learning = progress.add_task("learning", total=None)
-    most = 0
-    while waiting := _waiting(client):
-        most = max(most, waiting)
-        progress.update(learning, total=most, completed=most - waiting)
+    total = 0
+    while backlog := _backlog(client):
+        total = max(total, backlog)
+        progress.update(learning, total=total, completed=total - backlog)
         time.sleep(_POLL_S)
-    progress.update(learning, total=most or 1, completed=most or 1)
+    progress.update(learning, total=total or 1, completed=total or 1)
 
 
-def _waiting(client: JiyiClient) -> int:
+def _backlog(client: JiyiClient) -> int:
     """Log entries not learned and items not indexed; at least 1 while the record does not answer."""
     record = client.health()["parts"]["record"]
     return int(record["unlearned"] + record["outbox"]) if record["status"] == "ok" else 1

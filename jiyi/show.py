@@ -1,4 +1,4 @@
-"""How things look on a terminal."""
+"""Replies and reports of the service as a terminal shows them."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ _SOURCES_SHOWN = 3
 
 
 def welcome(url: str, home: Path) -> str:
-    """What a user sees when the service is ready."""
+    """The message after the start: where the service is, and a first call."""
     body = '{"user_id": "me", "message": "幫我記住，宏康 HCI 的機房在三樓"}'
     return (
         f"Jiyi is ready: {url}  (API page: {url}/docs, data: {home})\n"
@@ -70,7 +70,7 @@ def memory(processes: Sequence[ProcessMemory]) -> RenderableType:
 
 
 def reply(answer: Mapping[str, Any]) -> RenderableType:
-    """A reply, what was understood, and what it rests on."""
+    """A reply with the resolved references and its sources."""
     lines: list[RenderableType] = [
         Text(
             f"  {found['original_text']} → {found['resolved_text']}"
@@ -80,10 +80,10 @@ def reply(answer: Mapping[str, Any]) -> RenderableType:
         for found in answer["resolution"]["resolutions"]
     ]
     if revision := answer["resolution"]["revision"]:
-        lines.append(_revised(revision))
-    for left in answer["resolution"]["unresolved"]:
-        options = " / ".join(option["text"] for option in left["alternatives"]) or "?"
-        lines.append(Text(f"  {left['original_text']} → ? ({options})", style="dim yellow"))
+        lines.append(_revision(revision))
+    for reference in answer["resolution"]["unresolved"]:
+        options = " / ".join(option["text"] for option in reference["alternatives"]) or "?"
+        lines.append(Text(f"  {reference['original_text']} → ? ({options})", style="dim yellow"))
     if answer["resolved_query"] != answer["resolution"]["original_query"]:
         lines.append(Text(f"  = {answer['resolved_query']}", style="yellow"))
     lines.append(Text(answer["reply"], style="bold"))
@@ -96,15 +96,15 @@ def reply(answer: Mapping[str, Any]) -> RenderableType:
     return Group(*lines)
 
 
-def _revised(revision: Mapping[str, Any]) -> Text:
-    """What the message says that an earlier one meant."""
+def _revision(revision: Mapping[str, Any]) -> Text:
+    """How a correction changes an earlier query."""
     found, rejected = revision["resolution"], revision["rejected"]
     instead = f", not {rejected['text']}" if rejected else ""
     return Text(f"  {revision['query']}: {found['original_text']} → {found['resolved_text']}{instead}", style="yellow")
 
 
 def replayed(result: Replayed) -> RenderableType:
-    """How fast a replay was."""
+    """The speed of a replay."""
     return Text(
         f"{result.turns} turns acknowledged in {result.acknowledged_s:.1f} s ({result.turns_per_s:.1f} turns/s), "
         f"all learned after {result.learned_s:.1f} s ({result.turns / result.learned_s:.1f} turns/s)"
@@ -127,7 +127,7 @@ def entities(user_id: str, found: Sequence[Mapping[str, Any]]) -> RenderableType
     return table
 
 
-def asked(question: Question, answer: Mapping[str, Any]) -> RenderableType:
-    """A question, what the recording says, and what the service said."""
-    expected = f"   (recorded answer: {question.answer})" if question.answer else ""
-    return Group(Text(f"? {question.text}{expected}", style="cyan"), Text(f"  {answer['reply']}"))
+def question(asked: Question, answer: Mapping[str, Any]) -> RenderableType:
+    """A recorded question, its recorded answer, and the reply of the service."""
+    expected = f"   (recorded answer: {asked.answer})" if asked.answer else ""
+    return Group(Text(f"? {asked.text}{expected}", style="cyan"), Text(f"  {answer['reply']}"))
