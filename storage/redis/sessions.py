@@ -30,7 +30,7 @@ from ..shared.session_state import bounded, history_entry, last_referred, new_co
 from .client import RedisClient
 from .scripts import APPEND, PARTS, session_keys
 
-# In the order of redis_scripts.PARTS; the first is a hash and has no bound.
+# In the order of `scripts.PARTS`; the first is a hash and has no bound.
 _BOUNDS = (0, MENTIONED_ENTITIES, COREFERENCE_HISTORY, DEIXIS_WORDS, HISTORY_TURNS)
 _TTLS_S = (*[int(CONTEXT_TTL.total_seconds())] * 4, int(HISTORY_TTL.total_seconds()))
 
@@ -57,7 +57,7 @@ class RedisSessions(SessionStore):
 
     @override
     async def load(self, session_id: str, *, user_id: str) -> Session:
-        """The session, or an empty one that starts now; what cannot be read of it is left out and logged."""
+        """The session, or an empty one that starts now; unreadable parts are left out and logged."""
         context, *lists = session_keys(check_user(user_id), check_session(session_id))
         async with self._redis.commands.pipeline(transaction=True) as pipeline:
             pipeline.hgetall(context)
@@ -140,7 +140,7 @@ class RedisSessions(SessionStore):
 
 
 def _correction(revision: Revision | None) -> dict[str, str] | None:
-    """What the script compares entries with, and how the one that it marks ends then."""
+    """The texts that the script compares entries with, and the new end of the entry that it marks."""
     if revision is None or revision.rejected is None:
         return None
     return {
@@ -151,7 +151,7 @@ def _correction(revision: Revision | None) -> dict[str, str] | None:
 
 
 async def _values(pipeline: Pipeline) -> list[Any]:
-    """What the commands answer; None for a key that somebody made another type of."""
+    """The replies of the commands; None for a key of another type."""
     answers = []
     for answer in await pipeline.execute(raise_on_error=False):
         if not isinstance(answer, RedisError):

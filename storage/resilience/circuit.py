@@ -15,32 +15,32 @@ _log = structlog.get_logger(__name__)
 
 
 class CircuitState(StrEnum):
-    """What happens to a call."""
+    """The state of a circuit."""
 
     CLOSED = "closed"
-    """It goes to the store."""
+    """Calls go to the store."""
     OPEN = "open"
-    """It fails at once: the store is away."""
+    """Calls fail at once: the store is unavailable."""
     HALF_OPEN = "half_open"
     """One call is trying the store; the others fail at once."""
 
 
 class Circuit:
-    """Stands between an adapter and its store; one for each store and process.
+    """A circuit breaker between an adapter and its store; one for each store and process.
 
     After `threshold` failures in a row the circuit opens: calls fail at once. A failure that took more than half of
-    the deadline opens it by itself, since the next would keep somebody waiting as long. With a probe (`use_probe`),
+    the deadline opens it alone, since the next call would wait as long. With a probe (`use_probe`),
     the store is then asked every `retry_after_s` in the background, and nobody waits for it until it answers;
     without one, a call is let through after `retry_after_s`, and its outcome closes the circuit or keeps it open.
     Only `StoreUnavailable` and a missed deadline count as failures: a request that the store understood and refused
-    (`BadRequest`) says that the store is well. Any other exception, and a cancelled call, says nothing. So does a
-    call from before the circuit last opened or closed: those that a hanging store left behind must not close the
-    circuit, nor open it again once the store is back.
+    (`BadRequest`) counts as a success. Any other exception, and a cancelled call, is ignored. So is a call
+    from before the circuit last opened or closed: calls that a hanging store left behind must neither close the circuit
+    nor open it again once the store is back.
 
     Use it in one event loop.
 
-    A library was looked for: the maintained breakers for asyncio let any number of calls try a store that may be
-    back, and have no deadlines.
+    Written by hand: the maintained breakers for asyncio let any number of calls try a store that may be back, and have
+    no deadlines.
 
     Args:
         component: The store's name in errors, logs and `/health/detailed`.
@@ -76,12 +76,12 @@ class Circuit:
         self._generation = 0
 
     def use_probe(self, probe: Callable[[], Awaitable[object]]) -> None:
-        """Asks a store that is away with this, which asks for as little as possible and goes round the circuit."""
+        """Probes an unavailable store with this: a request as small as possible that bypasses the circuit."""
         self._probe = probe
 
     @property
     def state(self) -> CircuitState:
-        """What happens to the next call."""
+        """The state for the next call."""
         if self._open_until is None:
             return CircuitState.CLOSED
         return CircuitState.HALF_OPEN if self._trying or self._clock() >= self._open_until else CircuitState.OPEN
@@ -131,7 +131,7 @@ class Circuit:
         return figures
 
     async def close(self) -> None:
-        """Stops asking a store that is away."""
+        """Stops probing an unavailable store."""
         if self._watch is not None:
             self._watch.cancel()
             await asyncio.wait([self._watch])

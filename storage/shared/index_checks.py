@@ -1,4 +1,4 @@
-"""What a vector index refuses, whatever its engine, and how it says that it cannot answer."""
+"""Arguments that every vector index refuses, and the error of an index that cannot answer."""
 
 import math
 import uuid
@@ -74,7 +74,7 @@ def check_points(points: Sequence[IndexPoint], collection: Collection, dimension
     """Refuses a batch of which any point cannot be stored, before any is.
 
     Raises:
-        InvalidField: A vector, an id, a time, a text or a payload field is not sound.
+        InvalidField: A vector, an id, a time, a text or a payload field is invalid.
     """
     for point in points:
         check_dense(point.dense, dimension)
@@ -93,7 +93,7 @@ def check_points(points: Sequence[IndexPoint], collection: Collection, dimension
 
 
 def is_point_id(point_id: str) -> bool:
-    """Whether a point may have this id: no other can be in the index."""
+    """Whether this is a valid id of a point."""
     try:
         uuid.UUID(point_id)
     except ValueError:
@@ -102,7 +102,7 @@ def is_point_id(point_id: str) -> bool:
 
 
 def check_query(query: IndexQuery, dimension: int) -> None:
-    """Refuses a search that asks by nothing, by two things, or by something unsound.
+    """Refuses a search with neither or both of `dense` and `sparse`, or with invalid values.
 
     Raises:
         InvalidField: See above.

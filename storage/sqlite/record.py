@@ -58,14 +58,14 @@ class SqliteUnitOfWork(UnitOfWork):
 class SqliteRecord(SystemOfRecord):
     """Units of work over one SQLite file in WAL mode.
 
-    All SQLite calls run in threads of their own. In one process, writers take turns in the order in which they asked;
+    All SQLite calls run in threads of their own. In one process, writers are served in the order in which they asked;
     between processes SQLite decides, within the deadline. Use one instance in one event loop.
 
     Args:
-        readers: Where units of work read.
-        writer: Where they write.
-        backlog: What is waiting, over all users.
-        others: The pools that the backlog uses besides; closed with the rest.
+        readers: Connections of units of work that read.
+        writer: The connection of units of work that write.
+        backlog: The backlog over all users.
+        others: Further pools that the backlog uses; closed with the rest.
     """
 
     def __init__(
