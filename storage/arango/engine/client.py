@@ -95,7 +95,7 @@ class ArangoServer:
         """Connects and brings the database up to date; blocks.
 
         Raises:
-            StoreUnavailable: See `arango_schema.prepare`; `Unreachable` where waiting may help.
+            StoreUnavailable: See `schema.prepare`; `Unreachable` where waiting may help.
         """
         if self._database is None:
             try:
