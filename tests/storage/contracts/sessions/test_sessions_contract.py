@@ -20,6 +20,7 @@ from memory.values.errors import InvalidField
 from memory.values.mentions import Mention
 from memory.values.resolutions import Alternative, CoreferenceResolution, ReferenceSource, Revision
 from storage.inmemory.sessions import InMemorySessions
+from storage.redis.client import RedisClient
 from storage.redis.sessions import RedisSessions
 from storage.resilience.fallbacks import ResilientSessions
 
@@ -34,12 +35,13 @@ async def sessions(request: pytest.FixtureRequest, clock: SimpleNamespace, redis
     if request.param == "memory":
         yield InMemorySessions(now=lambda: clock.now)
         return
-    redis = RedisSessions(redis_url, now=lambda: clock.now)
+    connections = RedisClient(redis_url, timeout_s=20)
+    redis = RedisSessions(connections, now=lambda: clock.now)
     if request.param == "redis":
         yield redis
     else:
         yield ResilientSessions(redis, InMemorySessions(now=lambda: clock.now))
-    await redis.close()
+    await connections.close()
 
 
 def resolution(text: str, entity_id: str | None = None) -> CoreferenceResolution:
