@@ -18,15 +18,7 @@ from ..typed_memories.rechecking import ConflictRecheck
 from ..values.errors import StoreUnavailable
 from .generations import PerSpace
 from .projection import Projection, has_same_vector
-from .record_pages import (
-    COUNTED_AS,
-    WHOLE_OUTBOX,
-    Projections,
-    all_users,
-    project_items,
-    projected_pages,
-    waiting_ids,
-)
+from .record_pages import COUNTED_AS, WHOLE_OUTBOX, Projections, all_users, project_items, projected_pages, waiting_ids
 
 INDEX_BATCH = 64
 _log = structlog.get_logger(__name__)

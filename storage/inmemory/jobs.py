@@ -11,7 +11,7 @@ from memory.ports.vectors import Collection
 from memory.values.records import Resource
 
 from ..shared.checks import check_user
-from .state import UserData
+from .repositories.state import UserData
 
 
 class InMemoryBacklog(Backlog):

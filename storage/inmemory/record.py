@@ -20,8 +20,8 @@ from .repositories.graph import InMemoryGraph
 from .repositories.log import InMemoryLog
 from .repositories.memories import InMemoryMemories
 from .repositories.relations import InMemoryRelations
+from .repositories.state import State, UserData
 from .repositories.typed_memories import InMemoryTypedMemories
-from .state import State, UserData
 
 
 class InMemoryUnitOfWork(UnitOfWork):

@@ -11,9 +11,9 @@ from typing import Any
 
 from .aql.query import run, written_collections
 from .cursors import Cursors
-from .errors import ServerError
-from .store import Database, Graph
-from .transactions import Transactions
+from .database.errors import ServerError
+from .database.store import Database, Graph
+from .database.transactions import Transactions
 
 SYSTEM_DATABASE = "_system"
 _DATABASE_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]{0,63}")

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from .aql.query import Outcome
-from .errors import ServerError
-from .store import tick
+from .database.errors import ServerError
+from .database.store import tick
 
 _DEFAULT_BATCH = 1000
 

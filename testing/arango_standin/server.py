@@ -16,8 +16,8 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from typing_extensions import override
 
 from .api import SYSTEM_DATABASE, Api, Reply, Request
-from .errors import ServerError
-from .values import dumps
+from .database.errors import ServerError
+from .database.values import dumps
 
 _POLL_S = 0.02
 

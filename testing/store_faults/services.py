@@ -23,9 +23,10 @@ from deployments.host.cluster import free_ports
 from deployments.host.supervisor import Endpoint
 from jiyi import service
 from storage.redis.server import LocalRedisServer
-from testing.arango_standin import ArangoStandIn
-from testing.fault_proxy import FaultProxy
-from testing.qdrant_standin import QdrantStandIn
+
+from ..arango_standin import ArangoStandIn
+from ..fault_proxy import FaultProxy
+from ..qdrant_standin import QdrantStandIn
 
 _FULL_DISK = 1104  # ArangoDB's "filesystem full"
 

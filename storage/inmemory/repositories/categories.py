@@ -10,8 +10,8 @@ from memory.ports.facts import Categories, CategoryAccessRepository, CategoryRep
 from memory.values.facts import Category, CategoryAccess, FactStatus
 
 from ...shared.checks import check_aware, check_category_id, check_owner
-from ..state import InMemoryRepository
 from .facts import list_facts
+from .state import InMemoryRepository
 
 
 class InMemoryCategories(InMemoryRepository, CategoryRepository):

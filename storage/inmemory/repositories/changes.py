@@ -9,7 +9,7 @@ from memory.ports.repositories import ChangeLog, Changes
 from memory.values.changes import Change, ChangeKind
 
 from ...shared.checks import check_aware, check_owner
-from ..state import InMemoryRepository, existing
+from .state import InMemoryRepository, existing
 
 
 class InMemoryChanges(InMemoryRepository, ChangeLog):

@@ -12,7 +12,7 @@ from memory.values.entities import Entity
 from ...shared.checks import check_aware, check_owner
 from ...shared.names import comparable, names_of, position_of, word_borders
 from ...shared.stored_values import with_mention
-from ..state import InMemoryRepository, count_accesses, delete_by_id, existing, page_of
+from .state import InMemoryRepository, count_accesses, delete_by_id, existing, page_of
 
 
 class InMemoryEntities(InMemoryRepository, EntityRepository):

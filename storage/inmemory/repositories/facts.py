@@ -15,7 +15,7 @@ from memory.values.facts import Fact, FactStatus, GraphEdge
 from ...shared.checks import check_aware, check_owner
 from ...shared.names import comparable
 from ...shared.stored_values import with_status
-from ..state import InMemoryRepository, UserData, existing, page_of
+from .state import InMemoryRepository, UserData, existing, page_of
 
 
 def list_facts(data: UserData, status: FactStatus | None, category: str | None = None) -> Facts:

@@ -10,8 +10,8 @@ from memory.values.facts import GraphEdge
 from ...shared.checks import check_owner
 from ...shared.graphs import check_depth, check_weight, walk
 from ...shared.names import comparable
-from ..state import InMemoryRepository
 from .facts import statement_of
+from .state import InMemoryRepository
 
 
 class InMemoryGraph(InMemoryRepository, GraphRepository):

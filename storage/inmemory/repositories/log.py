@@ -9,7 +9,7 @@ from memory.ports.repositories import RawLog, Resources, Strings
 from memory.values.records import Resource, ResourceKind
 
 from ...shared.checks import check_aware, check_owner
-from ..state import InMemoryRepository, existing
+from .state import InMemoryRepository, existing
 
 
 class InMemoryLog(InMemoryRepository, RawLog):

@@ -10,7 +10,7 @@ from memory.ports.vectors import Collection
 from memory.values.records import Memory
 
 from ...shared.checks import check_owner
-from ..state import InMemoryRepository, count_accesses, delete_by_id, existing, page_of
+from .state import InMemoryRepository, count_accesses, delete_by_id, existing, page_of
 
 
 class InMemoryMemories(InMemoryRepository, MemoryRepository):

@@ -9,7 +9,7 @@ from memory.values.entities import EntityRelation
 
 from ...shared.checks import check_owner
 from ...shared.graphs import check_depth, check_ends, walk
-from ..state import InMemoryRepository, existing
+from .state import InMemoryRepository, existing
 
 
 class InMemoryRelations(InMemoryRepository, RelationRepository):

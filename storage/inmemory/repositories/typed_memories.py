@@ -9,7 +9,7 @@ from memory.ports.vectors import Collection
 from memory.values.typed_memories import MemoryStatus, TypedMemory
 
 from ...shared.checks import check_owner
-from ..state import InMemoryRepository, count_accesses, delete_by_id, existing
+from .state import InMemoryRepository, count_accesses, delete_by_id, existing
 
 
 class InMemoryTypedMemories(InMemoryRepository, TypedMemoryRepository):

@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from typing import Any
 
-from ..errors import ServerError, syntax_error
+from ..database.errors import ServerError, syntax_error
 from . import nodes
 from .execution import Execution
 from .functions import COLLECTION_FUNCTIONS

@@ -7,8 +7,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import ServerError
-from ..values import double, equal, identity_key, order_key, to_number, to_string, truthy
+from ..database.errors import ServerError
+from ..database.values import double, equal, identity_key, order_key, to_number, to_string, truthy
 from . import nodes
 from .execution import Execution, Row
 from .functions import COLLECTION_FUNCTIONS, FUNCTIONS

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import ServerError
-from ..store import Collection, Database, Document
-from ..transactions import Transaction
-from ..values import identity_key
+from ..database.errors import ServerError
+from ..database.store import Collection, Database, Document
+from ..database.transactions import Transaction
+from ..database.values import identity_key
 from . import nodes
 
 Row = dict[str, Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from ..errors import ServerError, syntax_error
+from ..database.errors import ServerError, syntax_error
 from . import nodes
 from .lexer import Token, tokenize
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from ..values import double, equal, identity_key, is_number, order_key, to_number, to_string
+from ..database.values import double, equal, identity_key, is_number, order_key, to_number, to_string
 
 
 class QueryContext(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ..errors import syntax_error
+from ..database.errors import syntax_error
 
 _WORDS = (
     "AGGREGATE ALL ALL_SHORTEST_PATHS AND ANY ASC COLLECT DESC DISTINCT FALSE FILTER FOR GRAPH IN INBOUND INSERT "

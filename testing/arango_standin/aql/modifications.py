@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import ServerError
-from ..store import Collection, Document
-from ..values import equal, to_string
+from ..database.errors import ServerError
+from ..database.store import Collection, Document
+from ..database.values import equal, to_string
 from . import nodes
 from .evaluator import Evaluate
 from .execution import Execution, Row

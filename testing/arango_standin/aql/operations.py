@@ -10,8 +10,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from ..errors import ServerError
-from ..values import identity_key, is_number, order_key, truthy
+from ..database.errors import ServerError
+from ..database.values import identity_key, is_number, order_key, truthy
 from . import nodes
 from .evaluator import Evaluate, ExpressionCompiler
 from .execution import Execution, Row

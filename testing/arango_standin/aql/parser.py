@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from ..errors import ServerError, syntax_error
+from ..database.errors import ServerError, syntax_error
 from . import nodes
 from .expressions import ExpressionParser
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..store import Database
-from ..transactions import Transaction, Transactions
+from ..database.store import Database
+from ..database.transactions import Transaction, Transactions
 from .checks import QueryCheck, check_binds, check_form, modifies
 from .execution import Execution
 from .operations import compile_text

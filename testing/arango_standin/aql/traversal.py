@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import ServerError
-from ..store import Document
-from ..values import truthy
+from ..database.errors import ServerError
+from ..database.store import Document
+from ..database.values import truthy
 from . import nodes
 from .evaluator import Evaluate
 from .execution import Execution, Row

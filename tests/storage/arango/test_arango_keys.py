@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memory.ports.record import SystemOfRecord
 from storage.arango.engine.keys import ascii_of, key_of, order_of, text_of
-from testing.arango_standin.collation import collation_key
+from testing.arango_standin.database.collation import collation_key
 
 texts = st.text(st.characters(), max_size=12)  # lone surrogates too: ids that are asked for are not checked
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from testing.arango_standin.values import dumps, equal, identity_key, order_key, to_number, truthy
+from testing.arango_standin.database.values import dumps, equal, identity_key, order_key, to_number, truthy
 
 Run = Callable[..., list[Any]]
 

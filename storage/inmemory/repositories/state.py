@@ -12,7 +12,7 @@ from memory.values.facts import Category, CategoryAccess, Fact, GraphEdge
 from memory.values.records import Memory, Resource
 from memory.values.typed_memories import TypedMemory
 
-from ..shared.stored_values import AccessedT, with_access
+from ...shared.stored_values import AccessedT, with_access
 
 ValueT = TypeVar("ValueT")
 

@@ -1,0 +1,1 @@
+"""What the stand-in stores: documents, values in their order, and transactions over them."""
