@@ -14,7 +14,7 @@ def edits(query: str, target: str, *turns: str) -> list[tuple[int, int, list[str
     source = Source.of(turns, WORDS)
     derivation = derive(query, target, source)
     return [
-        (edit.start, edit.stop, [source.text(one.places[-1]) if one.places else "?" for one in edit.segments])
+        (edit.start, edit.stop, [source.text(segment.places[-1]) if segment.places else "?" for segment in edit.segments])
         for edit in derivation.edits
     ]
 
@@ -56,7 +56,7 @@ def test_a_span_does_not_cross_turns() -> None:
 def test_a_unit_that_nothing_holds_is_lost_and_said_to_be() -> None:
     derivation = derive("好吗", "北京好吗", Source.of(["你好"]))
     assert not derivation.exact
-    assert [one.places for one in derivation.edits[0].segments] == [(), ()]
+    assert [segment.places for segment in derivation.edits[0].segments] == [(), ()]
 
 
 @pytest.mark.parametrize(

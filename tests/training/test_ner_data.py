@@ -38,7 +38,7 @@ ROWS = [
 
 
 def named(row: MarkedText) -> list[tuple[str, str]]:
-    return [(row.text[one.start : one.end], one.label) for one in row.spans]
+    return [(row.text[span.start : span.end], span.label) for span in row.spans]
 
 
 def test_each_format_is_read_with_its_offsets(tmp_path: Path) -> None:
@@ -72,18 +72,18 @@ def test_a_line_without_a_token_is_white_space(tmp_path: Path) -> None:
 
 
 def test_every_type_is_mapped_to_a_label_and_every_scored_label_is_marked() -> None:
-    for one in NER_SETS:
-        assert set(one.types.values()) <= set(LABELS)
-        assert set(one.scored) <= set(one.types.values())
-        assert all(0.0 <= weight <= 1.0 for weight in one.coverage.values())
+    for ner_set in NER_SETS:
+        assert set(ner_set.types.values()) <= set(LABELS)
+        assert set(ner_set.scored) <= set(ner_set.types.values())
+        assert all(0.0 <= weight <= 1.0 for weight in ner_set.coverage.values())
     assert {subtype_of(label) for label in LABELS} == {*EntitySubtype, None}
     assert subtype_of("goods") is None
     assert len(LABELS) == len(EntitySubtype) + len(FINE_LABELS)
 
 
 def test_sets_are_chosen_by_name_weight_and_licence() -> None:
-    assert {one.name: factor for one, factor in find_ner_sets("weibo,msra:0.5").items()} == {"weibo": 1.0, "msra": 0.5}
-    assert all(one.is_open for one in find_ner_sets("open"))
+    assert {ner_set.name: factor for ner_set, factor in find_ner_sets("weibo,msra:0.5").items()} == {"weibo": 1.0, "msra": 0.5}
+    assert all(ner_set.is_open for ner_set in find_ner_sets("open"))
     assert list(find_ner_sets("all")) == list(NER_SETS)
     with pytest.raises(ValueError, match="no data set conll"):
         find_ner_sets("conll")
@@ -101,11 +101,11 @@ def test_chat_sentences_hold_their_names_and_none_that_is_held_out() -> None:
     writer = ChatWriter(ROWS, ["Zune", "台北"])
     written = [writer.write(random.Random(seed)) for seed in range(400)]
     for row in written:
-        for one in row.spans:
-            name = row.text[one.start : one.end]
+        for span in row.spans:
+            name = row.text[span.start : span.end]
             assert name == name.strip()
             assert normalise(name) not in {"zune", "台北"}
-    labels = {one.label for row in written for one in row.spans}
+    labels = {span.label for row in written for span in row.spans}
     assert labels == {subtype.value for subtype in EntitySubtype}
     assert 40 < sum(not row.spans for row in written) < 160
     assert writer.write(random.Random(7)) == writer.write(random.Random(7))
@@ -114,13 +114,13 @@ def test_chat_sentences_hold_their_names_and_none_that_is_held_out() -> None:
 def test_coined_names_look_like_names() -> None:
     draw = random.Random(1)
     assert all(coined_latin(draw).isascii() for _ in range(50))
-    assert all(any(one.isdigit() for one in coined_code(draw)) for _ in range(50))
+    assert all(any(character.isdigit() for character in coined_code(draw)) for _ in range(50))
 
 
 def test_the_chat_set_is_marked_and_apart_from_the_templates() -> None:
     rows = read_chat_names(CHAT)
     assert len(rows) >= 150
-    assert sum(one.label == "product" for row in rows for one in row.spans) > 100
+    assert sum(span.label == "product" for row in rows for span in row.spans) > 100
     assert all("[" not in row.text and "|" not in row.text for row in rows)
     templates = (Path(__file__).parents[2] / "training/data/chat_templates.json").read_text(encoding="utf-8")
     for row in rows:

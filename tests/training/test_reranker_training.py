@@ -29,7 +29,7 @@ class Letters:
     """One token a letter."""
 
     def encode(self, sequence: str) -> Ids:
-        return Ids([0, *(4 + ord(one) % 50 for one in sequence.partition(": ")[2]), 2])
+        return Ids([0, *(4 + ord(letter) % 50 for letter in sequence.partition(": ")[2]), 2])
 
     def token_to_id(self, token: str) -> int | None:
         return 1
@@ -45,10 +45,10 @@ def toy_pool(answer: str, *, found: bool = True) -> Pool:
     candidates = tuple(
         Candidate(text, 1.0 - number / 10, found and following in text) for number, text in enumerate(texts)
     )
-    return Pool("drcd", answer, "", answer, 1, tuple(one.gold for one in candidates), candidates)
+    return Pool("drcd", answer, "", answer, 1, tuple(candidate.gold for candidate in candidates), candidates)
 
 
-POOLS = [toy_pool(one) for one in _WORDS]
+POOLS = [toy_pool(word) for word in _WORDS]
 
 
 @pytest.fixture

@@ -99,6 +99,6 @@ def test_parts_share_no_article_and_leave_nothing_out(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "pools.jsonl").read_text().splitlines()[0])["question"] == "question"
     parts = {part: list(read_pools(tmp_path / "pools.jsonl", part)) for part in Part}
     assert sum(map(len, parts.values())) == 90
-    groups = [{one.group for one in some} for some in parts.values()]
+    groups = [{pool.group for pool in some} for some in parts.values()]
     assert not groups[0] & groups[1] | groups[1] & groups[2] | groups[0] & groups[2]
-    assert all(one in pools for some in parts.values() for one in some)
+    assert all(pool in pools for some in parts.values() for pool in some)

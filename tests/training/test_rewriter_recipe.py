@@ -5,7 +5,7 @@ from training.rewriter.recipe import SHIPPED, STAGES
 
 
 def test_every_stage_reads_data_sets_that_exist_and_starts_from_earlier_ones() -> None:
-    names = {one.name for one in DATA_SETS}
+    names = {data_set.name for data_set in DATA_SETS}
     done: set[str] = set()
     for stage in STAGES:
         assert {name for name, _ in stage.sets} <= names
@@ -16,5 +16,5 @@ def test_every_stage_reads_data_sets_that_exist_and_starts_from_earlier_ones() -
 
 
 def test_open_sets_alone_still_train_something() -> None:
-    open_sets = {one.name for one in DATA_SETS if one.is_open}
+    open_sets = {data_set.name for data_set in DATA_SETS if data_set.is_open}
     assert any(open_sets & {name for name, _ in stage.sets} for stage in STAGES)

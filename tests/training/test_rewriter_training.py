@@ -77,7 +77,7 @@ def test_padding_changes_nothing(toy_network: RewriterNetwork, reader: FeatureRe
     toy_network.eval()
     examples = [make_example(row, reader, LIMITS) for row in ROWS]
     together = chain_loss(toy_network, collate_examples(examples, pad_id=1, shape=toy_network.shape))
-    alone = [chain_loss(toy_network, collate_examples([one], pad_id=1, shape=toy_network.shape)) for one in examples]
+    alone = [chain_loss(toy_network, collate_examples([example], pad_id=1, shape=toy_network.shape)) for example in examples]
     for name, value in together.items():
         torch.testing.assert_close(value, torch.stack([losses[name] for losses in alone]).sum())
 
@@ -107,8 +107,8 @@ def test_a_network_learns_a_few_rows_and_decodes_them(
         found = rewrite_all(toy_network, features, pad_id=1)
         quick = rewrite_all(toy_network, features, pad_id=1, limits=DecodingLimits(keep_from=KeepRule().keep_from))
     assert [one.text(KeepRule()) for one in found] == [row.target for row in ROWS]
-    assert [one.text(KeepRule()) for one in quick] == [row.target for row in ROWS]
-    assert [bool(one.rewrite.edits) for one in quick] == [row.query != row.target for row in ROWS]
+    assert [rewritten.text(KeepRule()) for rewritten in quick] == [row.target for row in ROWS]
+    assert [bool(rewritten.rewrite.edits) for rewritten in quick] == [row.query != row.target for row in ROWS]
     assert choose_rule(ROWS, found).keeps(found[2].rewrite)
 
 
@@ -191,7 +191,7 @@ def test_a_copied_name_is_renamed_in_the_conversation_and_the_rewrite(reader: Fe
     assert make_example(renamed, reader, LIMITS).is_exact
     assert as_renamed(ROWS[2], "AI-Box") == ROWS[2]
     mix = mix_of(reader, renamed=1.0)
-    assert {one.renamed for one in mix.drawn(0)} - {None} <= {"西安", "北京", "小明", "Bedouin"}
+    assert {example.renamed for example in mix.drawn(0)} - {None} <= {"西安", "北京", "小明", "Bedouin"}
 
 
 def test_names_from_memory_come_before_the_first_turn_and_may_hold_the_antecedent() -> None:

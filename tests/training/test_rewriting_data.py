@@ -8,7 +8,7 @@ from training.shared.data_sets import Part
 
 
 def data_set(name: str) -> DataSet:
-    return next(one for one in DATA_SETS if one.name == name)
+    return next(data_set for data_set in DATA_SETS if data_set.name == name)
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("name", [one.name for one in DATA_SETS])
+@pytest.mark.parametrize("name", [data_set.name for data_set in DATA_SETS])
 def test_no_query_in_its_context_is_in_two_parts(name: str, folder: Path) -> None:
     parts = load_rows(folder, data_set(name))
     seen = {part: {(row.turns, row.query) for row in rows} for part, rows in parts.items()}
@@ -77,11 +77,11 @@ def test_variants_and_complete_queries_of_a_dialogue_are_rows(folder: Path) -> N
 
 
 def test_sets_are_found_by_name_or_licence() -> None:
-    assert {one.name: weight for one, weight in find_sets("rewrite,canard:0.5").items()} == {
+    assert {data_set.name: weight for data_set, weight in find_sets("rewrite,canard:0.5").items()} == {
         "rewrite": 1,
         "canard": 0.5,
     }
-    assert {one.name for one in find_sets("open")} == {"canard", "camrest", "followup"}
+    assert {data_set.name for data_set in find_sets("open")} == {"canard", "camrest", "followup"}
     assert list(find_sets("all")) == list(DATA_SETS)
     with pytest.raises(ValueError, match="no data set nonsense"):
         find_sets("nonsense")

@@ -45,13 +45,13 @@ def pair(relation: Relation, source: str = "memories") -> LabelledPair:
 def test_no_pair_is_both_chosen_and_reported_on(folder: Path) -> None:
     (folder / "sts-b-dev.txt").write_text("别的句子\t另外的\t5\n", encoding="utf-8")
     for pairs in (read_chinese(folder, limit=100), read_english()):
-        chosen = {(one.left, one.right) for one in pairs.choose}
-        assert chosen.isdisjoint({(one.left, one.right) for one in pairs.report})
+        chosen = {(pair.left, pair.right) for pair in pairs.choose}
+        assert chosen.isdisjoint({(pair.left, pair.right) for pair in pairs.report})
 
 
 def test_sts_b_says_the_same_at_five_and_the_same_matter_from_three(folder: Path) -> None:
-    pairs = [one for one in read_chinese(folder, limit=100).choose if one.source == "STS-B"]
-    assert [one.relation for one in pairs[:6]] == [
+    pairs = [pair for pair in read_chinese(folder, limit=100).choose if pair.source == "STS-B"]
+    assert [pair.relation for pair in pairs[:6]] == [
         Relation.APART,
         Relation.APART,
         Relation.APART,
@@ -64,7 +64,7 @@ def test_sts_b_says_the_same_at_five_and_the_same_matter_from_three(folder: Path
 def test_our_own_pairs_hold_each_relation_equally_in_both_parts() -> None:
     english = read_english()
     for part in (english.choose, english.report):
-        relations = [one.relation for one in part]
+        relations = [pair.relation for pair in part]
         assert relations.count(Relation.SAME) == relations.count(Relation.DIFFERING) == len(part) // 4
 
 

@@ -13,7 +13,7 @@ from training.tagger.ner_metrics import (
 )
 from training.tagger.ner_sets import NER_SETS
 
-SETS = {one.name: one for one in NER_SETS}
+SETS = {ner_set.name: ner_set for ner_set in NER_SETS}
 WEIBO = [MarkedText("小明他妈在北京", (
     NamedSpan(0, 2, "person"), NamedSpan(2, 4, "person_nominal"), NamedSpan(5, 7, "gpe"),
 ))]  # fmt: skip

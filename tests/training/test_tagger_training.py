@@ -73,7 +73,7 @@ def test_silence_weighs_what_the_source_covers(windows: WindowReader, network: T
     row = MarkedText("小明在北京吗", (NamedSpan(0, 2, "person"), NamedSpan(3, 5, "")))
     batch = collate_tagging([example(row, windows, network.shape)], pad_id=1, shape=network.shape)
     weight = batch["silence"].exp()[0]
-    person, place, work, event, company = (LABELS.index(one) for one in ("person", "place", "work", "event", "company"))
+    person, place, work, event, company = (LABELS.index(label) for label in ("person", "place", "work", "event", "company"))
     assert weight[2, 0, place] == pytest.approx(1.0)  # all places are marked
     assert weight[2, 0, event] == pytest.approx(RARE)  # events are not, but are rare
     assert weight[2, 0, work] == pytest.approx(0.0)  # works are not
@@ -97,7 +97,7 @@ def test_padding_changes_nothing(windows: WindowReader, network: TaggerNetwork) 
     network.eval()
     examples = [example(row, windows, network.shape) for row in ROWS]
     together = span_loss(network, collate_tagging(examples, pad_id=1, shape=network.shape))
-    alone = [span_loss(network, collate_tagging([one], pad_id=1, shape=network.shape)) for one in examples]
+    alone = [span_loss(network, collate_tagging([example], pad_id=1, shape=network.shape)) for example in examples]
     for name, value in together.items():
         torch.testing.assert_close(value, torch.stack([losses[name] for losses in alone]).sum())
 
@@ -128,12 +128,12 @@ def test_a_network_learns_a_few_rows_and_tags_them(
         names = tag_all(network, windows, texts, partial(decode_names, thresholds=HALVES), pad_id=1)
         numbers = [LABELS.index("person"), LABELS.index("scene")]
         spans = tag_all(network, windows, texts, partial(decode_labels, labels=numbers), pad_id=1, source=1)
-    assert [(one.start, one.end, one.subtype, one.label) for one in names[0]] == [
+    assert [(name.start, name.end, name.subtype, name.label) for name in names[0]] == [
         (0, 2, EntitySubtype.PERSON, "person"),
         (3, 5, EntitySubtype.PLACE, "scene"),
     ]
     assert names[1] == []
-    assert [(one.start, one.end, one.label) for one in spans[3]] == [(0, 2, "person"), (3, 5, "scene")]
+    assert [(span.start, span.end, span.label) for span in spans[3]] == [(0, 2, "person"), (3, 5, "scene")]
 
 
 def test_an_epoch_is_drawn_alike_each_time_and_differs_from_the_next(
@@ -150,7 +150,7 @@ def test_an_epoch_is_drawn_alike_each_time_and_differs_from_the_next(
 def test_names_that_overlap_leave_the_more_probable_one(windows: WindowReader) -> None:
     (window,) = windows.read("北京大学图书馆")
     scores = torch.full((7, 6, len(LABELS)), -9.0)
-    place, organisation, government = (LABELS.index(one) for one in ("place", "organisation", "government"))
+    place, organisation, government = (LABELS.index(label) for label in ("place", "organisation", "government"))
     scores[0, 1, place] = 2.0
     scores[0, 3, organisation] = 3.0
     scores[0, 3, place] = 1.0

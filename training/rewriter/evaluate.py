@@ -133,7 +133,7 @@ def _add(
 
 def _reliability(decided: Sequence[tuple[RewritingRow, Rewritten]], rule: KeepRule) -> dict[str, Any]:
     """Of the decision to keep, where a data set knows both, and of edits, where one was needed."""
-    rows, found = [row for row, _ in decided], [one for _, one in decided]
+    rows, found = [row for row, _ in decided], [rewritten for _, rewritten in decided]
     complete, restored = is_complete(rows), is_restored(rows, found)
     both = list(deciding(rows))
     incomplete = [number for number in range(len(rows)) if not complete[number]]

@@ -79,7 +79,7 @@ async def test_without_weights_the_rules_answer_and_nothing_is_wrong(tmp_path: P
     deployment = Deployment(parts=lambda: extractor_parts(settings(tmp_path)))
     assert await deployment.stats() == {"tagger_loaded": 0.0}
     [extraction] = await deployment.extract(["我們用 RM05-008 測試。"], None)
-    assert [one.text for one in extraction.mentions] == ["RM05-008"]
+    assert [mention.text for mention in extraction.mentions] == ["RM05-008"]
     assert extraction.degraded == ()
 
 

@@ -70,7 +70,7 @@ def test_what_scales_on_kubernetes_fits_a_worker_and_the_largest_cluster(tmp_pat
 def test_kubernetes_holds_no_secret_and_every_container_is_given_them() -> None:
     assert settings_secrets_in(KUBERAY["spec"]["serveConfigV2"]) == []
     for container in CONTAINERS:
-        by_reference = {each["name"] for each in container["env"] if "valueFrom" in each}
+        by_reference = {variable["name"] for variable in container["env"] if "valueFrom" in variable}
         assert by_reference == {"JIYI_ARANGO__PASSWORD", "JIYI_QDRANT__API_KEY", "JIYI_REDIS_URL"}
 
 
@@ -94,7 +94,7 @@ def test_every_container_has_probes_bounds_and_the_variables_of_jiyi_up(containe
     assert container["resources"]["limits"] == container["resources"]["requests"]
     for probe in ("readinessProbe", "livenessProbe"):
         assert container[probe]["httpGet"].keys() == {"path", "port"}
-    assert {each["name"] for each in container["env"]} >= RAY_ENVIRONMENT.keys() - ONE_MACHINE_ONLY
+    assert {variable["name"] for variable in container["env"]} >= RAY_ENVIRONMENT.keys() - ONE_MACHINE_ONLY
 
 
 def test_the_ray_of_the_manifest_is_the_one_that_is_installed() -> None:

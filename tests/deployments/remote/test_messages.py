@@ -64,7 +64,7 @@ async def test_what_comes_meanwhile_leaves_together_when_a_message_is_back() -> 
     await wire.let_through(0)
     assert wire.carried == [[0], [1, 2, 3]]
     await wire.let_through(1)
-    assert [await each for each in waiting] == [0, 2, 4, 6]
+    assert [await answer for answer in waiting] == [0, 2, 4, 6]
 
 
 async def test_a_full_message_waits_for_none_to_come_back() -> None:
@@ -75,7 +75,7 @@ async def test_a_full_message_waits_for_none_to_come_back() -> None:
     assert wire.carried == [[0], [1, 2, 3]]
     for number in range(3):
         await wire.let_through(number)
-    assert [await each for each in waiting] == [0, 2, 4, 6, 8]
+    assert [await answer for answer in waiting] == [0, 2, 4, 6, 8]
 
 
 async def test_a_request_that_is_refused_does_not_harm_those_beside_it() -> None:

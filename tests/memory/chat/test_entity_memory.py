@@ -29,7 +29,7 @@ async def test_what_is_extracted_and_stored_can_be_got_searched_and_referred_to(
 ) -> None:
     [box] = await service.extract_and_store("我們買了 AI-Box。", "s", "ann")
     assert await service.get_entity("ＡＩ-Box", "ann") == box
-    assert [one.entity_id for one in await service.search_entities("AI-Box 多少錢", "ann")] == [box.entity_id]
+    assert [entity.entity_id for entity in await service.search_entities("AI-Box 多少錢", "ann")] == [box.entity_id]
     result = await service.resolve_coreference("它多少錢？", "s", "ann")
     assert (result.resolved_query, result.entities_found) == ("AI-Box 多少錢？", (box.entity_id,))
     context = await service.storage.get_session_context("s", user_id="ann")
@@ -51,7 +51,7 @@ async def test_the_short_names_of_the_overview_do_the_same(service: EntityMemory
     found = await service.get_entity("AI-Box", "ann")
     assert found is not None
     assert found.confidence == 0.5
-    assert [one.text for one in (await service.extract("AI-Box 壞了", "ann")).mentions] == ["AI-Box"]
+    assert [mention.text for mention in (await service.extract("AI-Box 壞了", "ann")).mentions] == ["AI-Box"]
 
 
 async def test_what_a_user_remembers_by_hand_is_as_sure_as_can_be(service: EntityMemoryService) -> None:
@@ -112,14 +112,14 @@ async def test_an_extractor_that_fails_is_an_error_in_the_log_and_nothing_else(
     monkeypatch.setattr(service._reader._extractor, "extract", down)
     with structlog.testing.capture_logs() as logs:
         assert (await service.extract("AI-Box", "ann")).mentions == ()
-    assert [(one["event"], one["log_level"]) for one in logs] == [("entity_extraction_failed", "error")]
+    assert [(entry["event"], entry["log_level"]) for entry in logs] == [("entity_extraction_failed", "error")]
 
 
 async def test_what_was_resolved_is_logged_with_query_result_and_source(service: EntityMemoryService) -> None:
     await service.extract_and_store("我們買了 AI-Box。", "s", "ann")
     with structlog.testing.capture_logs() as logs:
         await service.resolve_coreference("它多少錢？", "s", "ann")
-    [line] = [one for one in logs if one["event"] == "entity_resolved"]
+    [line] = [entry for entry in logs if entry["event"] == "entity_resolved"]
     assert (line["log_level"], line["query"], line["resolved"], line["source"]) == (
         "info",
         "它多少錢？",
@@ -153,7 +153,7 @@ async def test_a_reference_finds_the_entities_that_it_may_mean(
 
 async def test_the_entity_that_a_reference_means_comes_first(world: World, service: EntityMemoryService) -> None:
     await world.say("我在比較 Redis 和 Qdrant。")
-    assert [one.entity_value for one in await service.search_by_coreference("後者", "s", "ann")] == ["Qdrant"]
+    assert [entity.entity_value for entity in await service.search_by_coreference("後者", "s", "ann")] == ["Qdrant"]
     await world.say("AI-Box 到貨了。")
     found = await service.search_by_coreference("它", "s", "ann")
     assert found[0].entity_value == "AI-Box"

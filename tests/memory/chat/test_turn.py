@@ -215,7 +215,7 @@ async def test_a_correction_is_answered_learned_and_kept_in_the_session(world: W
     assert understood.resolution.revision.rejected.text == "AI-Box"
     async with world.record.reading(user_id="ann") as unit:
         learned = await unit.entities.get_by_value("宏康 DXP")
-        [said] = [one for one in await unit.log.session("s", limit=20) if one.content.startswith("不是")]
+        [said] = [message for message in await unit.log.session("s", limit=20) if message.content.startswith("不是")]
     assert learned
     assert said.resolved == "宏康 DXP 多少錢？"
     context = (await world.sessions.load("s", user_id="ann")).context
@@ -251,8 +251,8 @@ async def test_a_corrected_statement_is_remembered_as_it_was_meant(
     assert said not in replied.answer.text
     assert [hit.text for hit in replied.answer.sources] == [correction]
     async with world.record.reading(user_id="ann") as unit:
-        logged = [one.content for one in await unit.log.session("s", limit=10)]
-    assert [one for one in logged if one in (said, correction)] == [said, correction]
+        logged = [message.content for message in await unit.log.session("s", limit=10)]
+    assert [message for message in logged if message in (said, correction)] == [said, correction]
 
 
 async def test_what_was_said_last_week_is_found_by_its_time(world: World) -> None:
@@ -262,7 +262,7 @@ async def test_what_was_said_last_week_is_found_by_its_time(world: World) -> Non
     world.now += timedelta(days=1)
     understood, _, _ = await world.say("上週提到的那個系統多少錢？", session="third")
     assert understood.resolution.resolved_query == "AI-Box 多少錢？"
-    assert [one.source for one in understood.resolution.resolutions] == [ReferenceSource.LONG_TERM]
+    assert [resolution.source for resolution in understood.resolution.resolutions] == [ReferenceSource.LONG_TERM]
     understood, _, _ = await world.say("昨天說的那台機器放在哪裡？", session="fourth")
     assert understood.resolution.resolved_query == "HCI-500 放在哪裡？"
 

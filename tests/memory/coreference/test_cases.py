@@ -30,10 +30,10 @@ async def test_a_reference_becomes_its_antecedent(
 ) -> None:
     result = await resolve(case.query, *case.turns)
     assert result.resolved_query == case.expected
-    for one in result.resolutions:
-        assert case.query[one.start : one.end] == one.original_text
-        assert one.reason
-        assert result.confidence <= one.confidence <= 1
+    for resolution in result.resolutions:
+        assert case.query[resolution.start : resolution.end] == resolution.original_text
+        assert resolution.reason
+        assert result.confidence <= resolution.confidence <= 1
 
 
 @pytest.mark.parametrize("case", _named([case for case in read_cases("tuned") if case.type == "trap"]))
@@ -56,15 +56,15 @@ def test_the_suite_has_every_type_in_every_language() -> None:
 async def test_most_cases_hold_with_the_real_extractor(trap: bool) -> None:
     system = System(RuleResolver(extractor=RuleExtractor()))
     verdicts = [await system.verdict(case) for case in read_cases("tuned") if (case.type == "trap") is trap]
-    missed = [one for one in verdicts if not one.right]
+    missed = [verdict for verdict in verdicts if not verdict.right]
     assert len(missed) <= (1 - _REAL_SHARE) * len(verdicts), missed
 
 
 async def test_cases_written_before_the_rules_hold_mostly_and_are_seldom_guessed() -> None:
     system = System(RuleResolver(extractor=RuleExtractor()))
     verdicts = [await system.verdict(case) for case in read_cases("held_out")]
-    assert sum(one.right for one in verdicts) >= _HELD_OUT_SHARE * len(verdicts)
-    assert sum(one.guessed for one in verdicts) <= _GUESSED_SHARE * len(verdicts)
+    assert sum(verdict.right for verdict in verdicts) >= _HELD_OUT_SHARE * len(verdicts)
+    assert sum(verdict.guessed for verdict in verdicts) <= _GUESSED_SHARE * len(verdicts)
 
 
 def test_a_clarification_is_right_only_if_it_offers_all_and_resolves_nothing() -> None:

@@ -66,13 +66,13 @@ async def test_no_input_breaks_it_and_every_change_is_accounted_for(
         assert revision.query[revision.resolution.start : revision.resolution.end] == revision.resolution.original_text
     elif not result.resolutions:
         assert result.resolved_query == query
-    for one in (*result.resolutions, *result.unresolved):
-        assert query[one.start : one.end] == one.original_text
-    for one in result.resolutions:
-        assert one.resolved_text.strip() in result.resolved_query or one.resolved_text[1:] in result.resolved_query
-        assert one.confidence >= 0.5
-    given_ids = {one.entity_id for one in known}
-    found = {*result.entities_found, *(one.entity_id for one in result.resolutions if one.entity_id)}
+    for resolution in (*result.resolutions, *result.unresolved):
+        assert query[resolution.start : resolution.end] == resolution.original_text
+    for resolution in result.resolutions:
+        assert resolution.resolved_text.strip() in result.resolved_query or resolution.resolved_text[1:] in result.resolved_query
+        assert resolution.confidence >= 0.5
+    given_ids = {resolution.entity_id for resolution in known}
+    found = {*result.entities_found, *(resolution.entity_id for resolution in result.resolutions if resolution.entity_id)}
     assert found <= given_ids
 
 

@@ -104,7 +104,7 @@ async def test_a_name_in_the_session_gets_the_id_that_long_term_memory_gave_it(
 async def test_a_group_reports_the_ids_of_its_members(resolve: Resolve, make_entity: MakeEntity) -> None:
     known = (make_entity("Redis", EntitySubtype.PRODUCT), make_entity("Qdrant", EntitySubtype.PRODUCT))
     result = await resolve("它們要錢嗎？", "Redis 和 Qdrant 哪個好？", "都好", long_term=known)
-    assert set(result.entities_found) == {one.entity_id for one in known}
+    assert set(result.entities_found) == {entity.entity_id for entity in known}
 
 
 async def test_two_that_fit_alike_are_a_question_not_an_answer(resolve: Resolve) -> None:
@@ -112,7 +112,7 @@ async def test_two_that_fit_alike_are_a_question_not_an_answer(resolve: Resolve)
     assert result.resolved_query == result.original_query
     (open_question,) = result.unresolved
     assert open_question.original_text == "她"
-    assert {one.text for one in open_question.alternatives} >= {"張小姐"}
+    assert {alternative.text for alternative in open_question.alternatives} >= {"張小姐"}
     assert result.confidence < 0.5
 
 
@@ -184,7 +184,7 @@ async def test_a_busy_encoder_costs_the_tie_break_not_the_answer(
 async def test_the_confidence_is_that_of_the_least_certain(resolve: Resolve) -> None:
     result = await resolve("她喜歡它嗎？", "張小姐買了 ThinkPad", "好")
     assert result.resolved_query == "張小姐喜歡 ThinkPad 嗎？"
-    assert result.confidence == min(one.confidence for one in result.resolutions)
+    assert result.confidence == min(resolution.confidence for resolution in result.resolutions)
 
 
 async def test_nothing_to_resolve_is_certain(resolve: Resolve) -> None:

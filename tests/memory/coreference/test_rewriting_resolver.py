@@ -217,7 +217,7 @@ async def test_without_the_rewriter_the_rules_answer_and_say_so(
         result = await resolve(rules, DownRewriter(error), request)
     assert result.resolved_query == "AI-Box 多少錢？"
     assert result.degraded == ("rewriter",)
-    assert [one["component"] for one in logs if one["event"] == "resolution_degraded"] == ["rewriter"]
+    assert [entry["component"] for entry in logs if entry["event"] == "resolution_degraded"] == ["rewriter"]
 
 
 async def test_a_turn_of_the_user_is_read_whoever_spoke_last(rules: RuleResolver, make_request: MakeRequest) -> None:

@@ -147,32 +147,32 @@ def test_names_are_found_with_their_subtype(
     extractor: RuleExtractor, text: str, expected: list[tuple[str, EntitySubtype | None]]
 ) -> None:
     mentions = extractor.extract_one(text).mentions
-    found = [(one.text, one.subtype) for one in mentions if one.level is MentionLevel.LONG_TERM]
+    found = [(mention.text, mention.subtype) for mention in mentions if mention.level is MentionLevel.LONG_TERM]
     assert found == expected
 
 
 @pytest.mark.parametrize("text", NOTHING)
 def test_what_is_no_name_is_never_a_long_term_entity(extractor: RuleExtractor, text: str) -> None:
     mentions = extractor.extract_one(text).mentions
-    assert [one for one in mentions if one.level is MentionLevel.LONG_TERM] == []
+    assert [mention for mention in mentions if mention.level is MentionLevel.LONG_TERM] == []
 
 
 @pytest.mark.parametrize(("text", "expected"), TIME_AND_EVENT)
 def test_time_and_event_words_stay_in_the_session(extractor: RuleExtractor, text: str, expected: list[str]) -> None:
-    mentions = [one for one in extractor.extract_one(text).mentions if one.text in expected]
-    assert [one.text for one in mentions] == expected
-    assert all(one.level is MentionLevel.SESSION and one.source.startswith("deixis.") for one in mentions)
+    mentions = [mention for mention in extractor.extract_one(text).mentions if mention.text in expected]
+    assert [mention.text for mention in mentions] == expected
+    assert all(mention.level is MentionLevel.SESSION and mention.source.startswith("deixis.") for mention in mentions)
 
 
 @pytest.mark.parametrize(("text", "word"), POINTING)
 def test_pronouns_stay_in_the_session_and_say_what_they_are(extractor: RuleExtractor, text: str, word: str) -> None:
-    (mention,) = [one for one in extractor.extract_one(text).mentions if one.text == word]
+    (mention,) = [mention for mention in extractor.extract_one(text).mentions if mention.text == word]
     assert (mention.level, mention.source) == (MentionLevel.SESSION, "deixis.pronoun")
 
 
 @pytest.mark.parametrize("text", ["吉他課", "其他的", "小明天天來", "說明天文學", "當今年輕人"])
 def test_words_that_merely_contain_an_l1_word_are_none(extractor: RuleExtractor, text: str) -> None:
-    assert not [one for one in extractor.extract_one(text).mentions if one.level is MentionLevel.SESSION]
+    assert not [mention for mention in extractor.extract_one(text).mentions if mention.level is MentionLevel.SESSION]
 
 
 @pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: seed.name)
@@ -180,7 +180,7 @@ def test_words_that_merely_contain_an_l1_word_are_none(extractor: RuleExtractor,
 def test_every_seed_of_the_specification_is_found_everywhere(
     extractor: RuleExtractor, seed: Seed, template: str
 ) -> None:
-    (mention,) = [one for one in extractor.extract_one(template.format(seed.name)).mentions if one.source == "seed"]
+    (mention,) = [mention for mention in extractor.extract_one(template.format(seed.name)).mentions if mention.source == "seed"]
     assert (mention.text, mention.subtype, mention.level) == (seed.name, seed.subtype, MentionLevel.LONG_TERM)
 
 
@@ -203,7 +203,7 @@ def test_the_seeds_are_the_twelve_of_the_specification() -> None:
 def test_known_names_are_found_whatever_their_script_width_case_and_spacing(
     extractor: RuleExtractor, text: str, known: str, span: str
 ) -> None:
-    mention = next(one for one in extractor.extract_one(text, [known]).mentions if one.source == "known")
+    mention = next(mention for mention in extractor.extract_one(text, [known]).mentions if mention.source == "known")
     assert mention.text == span == text[mention.start : mention.end]
     assert mention.confidence == 1.0
 
@@ -219,7 +219,7 @@ def test_known_names_are_found_whatever_their_script_width_case_and_spacing(
     ],
 )
 def test_known_names_inside_other_words_are_not_found(extractor: RuleExtractor, text: str, known: str) -> None:
-    assert "known" not in {one.source for one in extractor.extract_one(text, [known]).mentions}
+    assert "known" not in {mention.source for mention in extractor.extract_one(text, [known]).mentions}
 
 
 def test_a_known_name_wins_over_every_rule_and_learns_its_subtype_from_them(extractor: RuleExtractor) -> None:
@@ -229,12 +229,12 @@ def test_a_known_name_wins_over_every_rule_and_learns_its_subtype_from_them(extr
 
 def test_of_two_given_names_the_longer_wins(extractor: RuleExtractor) -> None:
     mentions = extractor.extract_one("宏康 HCI 的單子", ["宏康"]).mentions
-    assert [one.text for one in mentions] == ["宏康 HCI"]
+    assert [mention.text for mention in mentions] == ["宏康 HCI"]
 
 
 def test_names_in_questions_are_less_sure_than_in_statements(extractor: RuleExtractor) -> None:
     def confidence(text: str) -> float:
-        return next(one.confidence for one in extractor.extract_one(text).mentions if one.text == "王小明")
+        return next(mention.confidence for mention in extractor.extract_one(text).mentions if mention.text == "王小明")
 
     assert confidence("你認識王小明嗎？") < confidence("我認識王小明。")
     assert confidence("誰是王小明") < confidence("我認識王小明。")
@@ -242,8 +242,8 @@ def test_names_in_questions_are_less_sure_than_in_statements(extractor: RuleExtr
 
 async def test_each_text_has_its_own_known_names_and_results_keep_the_order(extractor: RuleExtractor) -> None:
     results = await extractor.extract(["藍鯨案", "藍鯨案", ""], known=[["藍鯨案"], [], []])
-    assert [one.source for one in results[0].mentions] == ["known"]
-    assert "known" not in {one.source for one in results[1].mentions}
+    assert [mention.source for mention in results[0].mentions] == ["known"]
+    assert "known" not in {mention.source for mention in results[1].mentions}
     assert results[2].mentions == ()
 
 

@@ -47,13 +47,13 @@ async def read(tagger: Tagger, text: str, *known: str) -> Extraction:
 
 async def test_names_their_types_and_their_confidence_are_the_taggers() -> None:
     text = "阿土伯今天去北滬開會。"
-    [name] = [one for one in (await read(Listed(阿土伯=PERSON), text)).mentions if one.level is MentionLevel.LONG_TERM]
+    [name] = [mention for mention in (await read(Listed(阿土伯=PERSON), text)).mentions if mention.level is MentionLevel.LONG_TERM]
     assert (name.text, name.subtype, name.confidence, name.source) == ("阿土伯", PERSON, 0.75, "tagger.person")
 
 
 async def test_what_the_tagger_does_not_find_the_rules_for_names_do_not_find_either() -> None:
     text = "Alice works at Acme Corp."
-    assert [one.text for one in (await RuleExtractor().extract([text]))[0].mentions] != []
+    assert [mention.text for mention in (await RuleExtractor().extract([text]))[0].mentions] != []
     assert (await read(Listed(), text)).mentions == ()
 
 
@@ -72,7 +72,7 @@ async def test_codes_are_the_rules() -> None:
 async def test_known_names_codes_titles_and_time_words_win_an_overlap() -> None:
     tagger = Listed(**{"明天見咖啡": ORGANISATION, "RM05-008機": PRODUCT, "三體": EntitySubtype.WORK, "王小": PERSON})
     text = "王小明明天帶 RM05-008 和《三體》來。"
-    found = {one.text: one.source for one in (await read(tagger, text, "王小明")).mentions}
+    found = {mention.text: mention.source for mention in (await read(tagger, text, "王小明")).mentions}
     assert found["王小明"] == "known"
     assert found["RM05-008"] == "code.mixed"
     assert found["三體"].startswith("quoted")

@@ -358,7 +358,7 @@ async def test_points_that_were_lost_meanwhile_are_made_before_the_switch(world:
     assert phase_of(await world.settle()) is Phase.SWITCHED
     assert await world.wrong_in(NEW) == 0
     assert stray not in [
-        one.point_id for one in await world.store.index(NEW).stored(Collection.MEMORIES, user_id="ann")
+        item.point_id for item in await world.store.index(NEW).stored(Collection.MEMORIES, user_id="ann")
     ]
 
 

@@ -107,7 +107,7 @@ def test_a_document_is_found_by_its_own_words_with_each_term_once(text: str) -> 
     document, query = ANALYZER.document_vector(text), ANALYZER.query_vector(text)
     assert document.indices == query.indices == tuple(sorted(set(document.indices)))
     assert len(document.indices) == len(document.values)
-    assert all(0 <= one < 2**32 for one in document.indices)
+    assert all(0 <= index < 2**32 for index in document.indices)
     assert all(0 < weight < K1 + 1 for weight in document.values)
     assert all(weight >= 1 for weight in query.values)
 

@@ -58,15 +58,15 @@ def test_what_is_said_again_adds_to_what_is_left() -> None:
 def test_the_order_in_which_observations_arrive_does_not_matter(said: list[tuple[float, float, float]]) -> None:
     results = []
     for order in permutations(said):
-        one = relation(order[0][0], weight=order[0][1], confidence=order[0][2])
+        result = relation(order[0][0], weight=order[0][1], confidence=order[0][2])
         for days, weight, confidence in order[1:]:
-            one = add_observation(one, relation(days, weight=weight, confidence=confidence))
-        results.append(one)
-    for one in results[1:]:
-        assert one.weight == pytest.approx(results[0].weight)
-        assert one.confidence == pytest.approx(results[0].confidence)
-        assert one.evidence == results[0].evidence
-    assert all(one.confidence <= max(MAX_CONFIDENCE, *(c for _, _, c in said)) for one in results)
+            result = add_observation(result, relation(days, weight=weight, confidence=confidence))
+        results.append(result)
+    for result in results[1:]:
+        assert result.weight == pytest.approx(results[0].weight)
+        assert result.confidence == pytest.approx(results[0].confidence)
+        assert result.evidence == results[0].evidence
+    assert all(result.confidence <= max(MAX_CONFIDENCE, *(c for _, _, c in said)) for result in results)
 
 
 async def _say(world: World, *texts: str, role: Role = Role.USER, speaker: str | None = None, days: float = 0) -> None:
@@ -88,7 +88,7 @@ async def _say(world: World, *texts: str, role: Role = Role.USER, speaker: str |
 
 async def _of(world: World, name: str) -> dict[str, EntityRelation]:
     async with world.record.reading(user_id="ann") as unit:
-        return {one.relation_type: one for one in await unit.relations.of(entity_id("ann", name))}
+        return {relation.relation_type: relation for relation in await unit.relations.of(entity_id("ann", name))}
 
 
 async def test_what_is_spoken_of_together_belongs_together_ever_more(world: World) -> None:
@@ -155,7 +155,7 @@ async def test_learning_twice_changes_nothing(world: World) -> None:
 async def test_a_stranger_is_not_learned_from_a_question_or_a_quotation(world: World, text: str) -> None:
     await _say(world, text)
     async with world.record.reading(user_id="ann") as unit:
-        assert [one for one in await unit.entities.recent(limit=10) if one.mention_count] == []
+        assert [entity for entity in await unit.entities.recent(limit=10) if entity.mention_count] == []
     await _say(world, "陳志強是我同事。", "Zaphod Beeblebrox is here.", days=1)
     await _say(world, text, days=2)
     async with world.record.reading(user_id="ann") as unit:
@@ -169,11 +169,11 @@ async def test_a_second_name_in_conversation_leads_to_the_same_entity(world: Wor
     async with world.record.reading(user_id="ann") as unit:
         entity = await unit.entities.get_by_value("hongkang hci")
         changes = await unit.changes.list()
-        entities = [one for one in await unit.entities.recent(limit=10) if one.mention_count]
+        entities = [entity for entity in await unit.entities.recent(limit=10) if entity.mention_count]
     assert entity is not None
     assert (entity.entity_value, entity.aliases, entity.mention_count) == ("宏康 HCI", ("Hongkang HCI",), 4)
     assert entities == [entity]
-    assert [(one.kind.value, one.actor.value) for one in changes] == [("alias", "system")]
+    assert [(change.kind.value, change.actor.value) for change in changes] == [("alias", "system")]
     assert "user-0-宏康 HCI 又叫 Hongkang HCI。" in changes[0].subjects
 
 
@@ -185,7 +185,7 @@ async def test_two_entities_that_turn_out_to_be_one_are_merged(world: World) -> 
         changes = await unit.changes.list()
     assert entity is not None
     assert (entity.entity_value, entity.mention_count) == ("台積電", 5)
-    assert [one.kind.value for one in changes] == ["merge"]
+    assert [change.kind.value for change in changes] == ["merge"]
 
 
 async def test_what_contradicts_is_left_alone(world: World) -> None:
@@ -202,4 +202,4 @@ async def test_what_contradicts_is_left_alone(world: World) -> None:
         codes = [await unit.entities.get_by_value(name) for name in ("RM05-008", "RM05-009")]
     assert box is not None
     assert box.entity_value == "AI-Box"
-    assert len({one.entity_id for one in codes if one}) == 2
+    assert len({code.entity_id for code in codes if code}) == 2

@@ -57,7 +57,7 @@ class LetterVocabulary:
     def segment(self, run: str) -> list[tuple[int, int]]:
         """One piece, 天氣預報, and characters."""
         before, found, behind = run.partition("天氣預報")
-        return [*((ord(one), 1) for one in before), *([(7, 4)] if found else []), *((ord(one), 1) for one in behind)]
+        return [*((ord(letter), 1) for letter in before), *([(7, 4)] if found else []), *((ord(letter), 1) for letter in behind)]
 
 
 def ids(text: str) -> Sequence[tuple[int, ...]]:

@@ -57,7 +57,7 @@ def cached(cache: Path, labels: int = 1) -> HubCrossEncoder:
 def test_a_model_in_the_cache_scores_pairs(tmp_path: Path) -> None:
     encoder = cached(tmp_path)
     prepared = encoder.prepare(PAIRS)
-    assert [one.token_count for one in prepared[:2]] == [7, 6]
+    assert [request.token_count for request in prepared[:2]] == [7, 6]
     assert prepared[2].token_count <= 128
     scores = encoder.forward(prepared)
     assert len(scores) == 3

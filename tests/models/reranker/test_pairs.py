@@ -19,7 +19,7 @@ class Characters:
 
     def encode(self, sequence: str) -> Ids:
         sequence.encode()  # refuses what no tokenizer can read
-        return Ids([START, 9, 10, *(ord(one) for one in sequence.partition(":")[2].lstrip()), END])
+        return Ids([START, 9, 10, *(ord(letter) for letter in sequence.partition(":")[2].lstrip()), END])
 
     def token_to_id(self, token: str) -> int | None:
         return {"<s>": START, "<pad>": PAD, "</s>": END}.get(token)

@@ -95,7 +95,7 @@ def test_the_rewriter_says_what_it_copied_and_from_where(weights: Path, e5_folde
     results = rewriter.rewrite(requests)
     assert [result.text for result in results] == [request.query for request in requests]  # its rule keeps everything
     prepared = rewriter.prepare(requests[::-1])
-    assert [one.token_count for one in prepared] == [2, 4, 20, 17]
+    assert [request.token_count for request in prepared] == [2, 4, 20, 17]
     for request, result in zip(requests, rewriter.forward(prepared)[::-1], strict=True):
         assert 0 <= result.keep_probability <= 1
         assert 0 <= result.confidence <= 1
@@ -121,14 +121,14 @@ def test_copied_spans_have_offsets_into_their_turns(e5_folder: Path, tmp_path: P
     found = Rewritten(features, Rewrite(edits, -0.5, (-0.2, -0.3), 0.1, fillings))
     first, second = replacements_of(request, found, KeepRule())
     assert (first.start, first.end, first.text) == (0, 1, "宏康AI-Box")
-    assert [(one.text, one.turn, one.start, one.end, one.probability) for one in first.antecedents] == [
+    assert [(antecedent.text, antecedent.turn, antecedent.start, antecedent.end, antecedent.probability) for antecedent in first.antecedents] == [
         ("宏康", None, 0, 2, 0.9),
         ("AI-Box", 0, 4, 10, 0.8),
     ]
-    assert [(one.text, one.turn, one.probability) for one in first.alternatives] == [("AI-Box", 0, 0.1)]
+    assert [(alternative.text, alternative.turn, alternative.probability) for alternative in first.alternatives] == [("AI-Box", 0, 0.1)]
     assert first.confidence == pytest.approx(math.exp(-0.2))
     assert (second.start, second.end) == (5, 5)
-    assert [(one.text, one.turn) for one in second.antecedents] == [("好的", 2)]
+    assert [(antecedent.text, antecedent.turn) for antecedent in second.antecedents] == [("好的", 2)]
     whole = result_of(request, found, KeepRule())
     assert whole.text == "宏康AI-Box多少錢？好的"
     assert whole.confidence == pytest.approx(0.9 * math.exp(-0.3))

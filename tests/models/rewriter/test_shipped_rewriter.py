@@ -93,7 +93,7 @@ async def _dialogue(lines: list[str], known: KnownRewrites) -> list[Outcome]:
 
 
 def missed(outcomes: list[Outcome]) -> list[Outcome]:
-    return [one for one in outcomes if one[1] != one[2]]
+    return [outcome for outcome in outcomes if outcome[1] != outcome[2]]
 
 
 def test_the_file_is_small_and_has_a_card() -> None:

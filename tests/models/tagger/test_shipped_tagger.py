@@ -39,9 +39,9 @@ def test_both_scripts_are_read_alike(e5_folder: Path) -> None:
     text = "王小明說台積電的廠房在高雄橋頭，訂了《百年孤寂》。"
     tagger = TrainedTagger(shipped_weight_file("tagger"), e5_folder.parent, threads=1)
     traditional, simplified = tagger.tag([text, to_simplified(text)])
-    assert [text[one.start : one.end] for one in traditional][:2] == ["王小明", "台積電"]
-    assert [(one.start, one.end, one.label) for one in traditional] == [
-        (one.start, one.end, one.label) for one in simplified
+    assert [text[span.start : span.end] for span in traditional][:2] == ["王小明", "台積電"]
+    assert [(span.start, span.end, span.label) for span in traditional] == [
+        (span.start, span.end, span.label) for span in simplified
     ]
 
 
@@ -54,12 +54,12 @@ def found(e5_folder: Path) -> dict[str, Names]:
         return extractions
 
     extractions = asyncio.run(extract())
-    assert not any(one.degraded for one in extractions)
+    assert not any(extraction.degraded for extraction in extractions)
     return dict(zip(_EXPECTED, map(_names, extractions), strict=True))
 
 
 def _names(extraction: Extraction) -> Names:
-    return [(one.text, one.subtype) for one in extraction.mentions if one.level is MentionLevel.LONG_TERM]
+    return [(mention.text, mention.subtype) for mention in extraction.mentions if mention.level is MentionLevel.LONG_TERM]
 
 
 @pytest.mark.parametrize("text", _EXPECTED)

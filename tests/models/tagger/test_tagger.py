@@ -82,19 +82,19 @@ def test_names_have_exact_offsets_and_do_not_overlap(e5_folder: Path) -> None:
     tagger = TrainedTagger(shipped_weight_file("tagger"), e5_folder.parent, threads=1)
     tagger.load()
     found = tagger.tag(_TEXTS)
-    assert [_TEXTS[0][one.start : one.end] for one in found[0]] == ["AI-Box"]
+    assert [_TEXTS[0][span.start : span.end] for span in found[0]] == ["AI-Box"]
     assert found[1] == found[2] == []
     for text, spans in zip(_TEXTS, found, strict=True):
         at = 0
-        for one in spans:
-            assert at <= one.start < one.end <= len(text)
-            assert text[one.start : one.end].strip() == text[one.start : one.end]
-            assert isinstance(one.subtype, EntitySubtype)
-            assert 0.0 < one.score <= 1.0
-            at = one.end
+        for span in spans:
+            assert at <= span.start < span.end <= len(text)
+            assert text[span.start : span.end].strip() == text[span.start : span.end]
+            assert isinstance(span.subtype, EntitySubtype)
+            assert 0.0 < span.score <= 1.0
+            at = span.end
     again = tagger.tag(_TEXTS[::-1])[::-1]
-    assert [[(one.start, one.end, one.subtype) for one in spans] for spans in again[:4]] == [
-        [(one.start, one.end, one.subtype) for one in spans] for spans in found[:4]
+    assert [[(span.start, span.end, span.subtype) for span in spans] for spans in again[:4]] == [
+        [(span.start, span.end, span.subtype) for span in spans] for spans in found[:4]
     ]
 
 

@@ -57,8 +57,8 @@ async def test_a_singular_that_fits_both_is_asked_about(
     result = await resolve(query, turn, "ok")
     assert result.resolved_query == query
     assert result.clarification
-    assert [one.text for one in result.clarification.options] == names
-    assert {one.text for one in result.unresolved[0].alternatives} >= {*names}
+    assert [option.text for option in result.clarification.options] == names
+    assert {alternative.text for alternative in result.unresolved[0].alternatives} >= {*names}
 
 
 @pytest.mark.parametrize(("turn", "query", "names"), _TOGETHER)
@@ -163,7 +163,7 @@ async def test_what_the_assistant_quotes_names_nothing_anew(resolve: Resolve) ->
 async def test_a_third_that_is_less_likely_is_not_asked_about(resolve: Resolve) -> None:
     result = await resolve("它要多少錢？", "我們在機房裝了 AI-Box 和 HCI-500", "好")
     assert result.clarification
-    assert [one.text for one in result.clarification.options] == ["AI-Box", "HCI-500"]
+    assert [option.text for option in result.clarification.options] == ["AI-Box", "HCI-500"]
 
 
 async def test_once_the_question_is_answered_the_pronoun_means_the_answer(resolve: Resolve) -> None:

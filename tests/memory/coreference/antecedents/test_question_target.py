@@ -61,7 +61,7 @@ async def test_where_nothing_else_is_there_it_is_about_the_place_or_the_person(
 async def test_a_place_does_not_give_way_to_what_was_said_before_it(resolve: Resolve) -> None:
     result = await resolve("Where is it?", "I bought a phone.", "ok", "I love Kyoto.", "ok")
     assert result.clarification
-    assert [one.text for one in result.clarification.options] == ["the phone", "Kyoto"]
+    assert [option.text for option in result.clarification.options] == ["the phone", "Kyoto"]
 
 
 async def test_another_question_may_be_about_a_place(resolve: Resolve) -> None:

@@ -79,7 +79,7 @@ def test_a_runner_up_costs_confidence_the_more_the_closer_it_is() -> None:
 
 def test_the_best_comes_first() -> None:
     other = replace(_THING, text="Qdrant", key="qdrant", distance=5)
-    assert [one.candidate.text for one in rank(_IT, [other, _THING])] == ["Redis", "Qdrant"]
+    assert [antecedent.candidate.text for antecedent in rank(_IT, [other, _THING])] == ["Redis", "Qdrant"]
 
 
 def test_what_another_session_called_by_this_noun_is_meant_before_any_later_name() -> None:
@@ -93,5 +93,5 @@ def test_what_another_session_called_by_this_noun_is_meant_before_any_later_name
         distance=3,
     )
     later = replace(named, text="云谷园区", key="云谷园区", subtype=EntitySubtype.PLACE, distance=0)
-    assert [one.candidate.text for one in rank(hotel, [later, named])] == ["云栖酒店"]
-    assert [one.candidate.text for one in rank(hotel, [later])] == ["云谷园区"]
+    assert [antecedent.candidate.text for antecedent in rank(hotel, [later, named])] == ["云栖酒店"]
+    assert [antecedent.candidate.text for antecedent in rank(hotel, [later])] == ["云谷园区"]

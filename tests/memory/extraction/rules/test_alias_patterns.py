@@ -9,7 +9,7 @@ EXTRACTOR = RuleExtractor()
 
 
 def found(text: str) -> list[tuple[str, str]]:
-    return [(one.mention.text, one.alias) for one in find_aliases(text, EXTRACTOR.extract_one(text).mentions)]
+    return [(alias.mention.text, alias.alias) for alias in find_aliases(text, EXTRACTOR.extract_one(text).mentions)]
 
 
 @pytest.mark.parametrize(

@@ -42,8 +42,8 @@ def test_spans_that_only_touch_both_stay() -> None:
 def test_a_winner_without_a_subtype_takes_that_of_the_same_span_and_of_no_other() -> None:
     same = resolve_overlaps([candidate(0, 2, Layer.NAME), candidate(0, 2, subtype=EntitySubtype.PERSON)])
     other = resolve_overlaps([candidate(0, 2, Layer.NAME), candidate(0, 3, subtype=EntitySubtype.PERSON)])
-    assert [one.subtype for one in same] == [EntitySubtype.PERSON]
-    assert [one.subtype for one in other] == [None]
+    assert [candidate.subtype for candidate in same] == [EntitySubtype.PERSON]
+    assert [candidate.subtype for candidate in other] == [None]
 
 
 @given(st.lists(CANDIDATES, max_size=25))
@@ -53,4 +53,4 @@ def test_winners_never_overlap_and_every_loser_overlaps_a_winner_of_at_least_its
     winners = resolve_overlaps(candidates)
     assert all(left.end <= right.start for left, right in pairwise(winners))
     for loser in candidates:
-        assert any(one.start < loser.end and loser.start < one.end and one.layer <= loser.layer for one in winners)
+        assert any(winner.start < loser.end and loser.start < winner.end and winner.layer <= loser.layer for winner in winners)

@@ -112,4 +112,4 @@ def test_questions_statements_and_refusals_are_no_requests(extractor: RuleExtrac
 
 def test_two_requests_in_one_text_are_two_intents(extractor: RuleExtractor) -> None:
     intents = extractor.extract_one("幫我記住我住台北。也請記得我不吃辣。").remember
-    assert [one.content for one in intents] == ["我住台北", "我不吃辣"]
+    assert [intent.content for intent in intents] == ["我住台北", "我不吃辣"]

@@ -18,7 +18,7 @@ def joined(text: str, *tagged: tuple[str, EntitySubtype, float]) -> Names:
         for name, kind, score in tagged
     ]
     mentions = RuleExtractor().extract_one(text, tagged=spans).mentions
-    return [(one.text, one.subtype) for one in mentions if one.level is MentionLevel.LONG_TERM]
+    return [(mention.text, mention.subtype) for mention in mentions if mention.level is MentionLevel.LONG_TERM]
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_a_name_cut_out_of_a_word_is_none_unless_the_tagger_is_very_sure(
 def _confidence(text: str, name: str, kind: EntitySubtype, score: float) -> float:
     start = text.index(name)
     span = TaggedSpan(start=start, end=start + len(name), label=kind, subtype=kind, score=score)
-    [mention] = [one for one in RuleExtractor().extract_one(text, tagged=[span]).mentions if one.text == name]
+    [mention] = [mention for mention in RuleExtractor().extract_one(text, tagged=[span]).mentions if mention.text == name]
     return mention.confidence
 
 
