@@ -61,8 +61,8 @@ async def services() -> AsyncIterator[Services]:
     model = VectorModel(model_id=encoder.model_id, dimension=DIMENSION)
 
     def space(of: VectorModel) -> VectorSpace:
-        other = FakeEncoder(dimension=of.dimension, model_id=of.model_id)
-        return VectorSpace(encoder if of == model else other, store.index(of))
+        other_encoder = FakeEncoder(dimension=of.dimension, model_id=of.model_id)
+        return VectorSpace(encoder if of == model else other_encoder, store.index(of))
 
     spaces = RecordedSpaces(runs=record.runs, configured=model, open_space=space, refresh_s=0)
 

@@ -69,11 +69,11 @@ def test_the_embedded_stores_load_no_client_of_a_server() -> None:
 
 def test_the_constraints_pin_every_dependency() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    requirements = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
     pinned = {
         line.split("==")[0].lower().replace("_", "-")
         for line in (ROOT / "constraints.txt").read_text().splitlines()
         if "==" in line
     }
-    names = {requirement.split(">")[0].split("=")[0].split("[")[0].strip().lower() for requirement in wanted}
+    names = {requirement.split(">")[0].split("=")[0].split("[")[0].strip().lower() for requirement in requirements}
     assert {name.replace("_", "-") for name in names} - pinned == set()

@@ -25,9 +25,9 @@ def test_the_rules_answer_every_row_in_order() -> None:
 
 
 def test_every_measure_has_a_value_and_some_an_interval() -> None:
-    found = measure(ROWS, [row.target for row in ROWS])
-    assert found["EM"] == {"value": 100, "low": 100, "high": 100}
-    assert set(found["ROUGE-L"]) == {"value"}
+    figures = measure(ROWS, [row.target for row in ROWS])
+    assert figures["EM"] == {"value": 100, "low": 100, "high": 100}
+    assert set(figures["ROUGE-L"]) == {"value"}
 
 
 def test_the_ceiling_is_what_an_oracle_reaches() -> None:
@@ -49,14 +49,14 @@ def test_a_log_becomes_a_picture(tmp_path: Path) -> None:
 
 
 def test_the_checkpoint_of_the_best_epoch_is_kept(tmp_path: Path) -> None:
-    kept = []
+    is_best = []
     for score in (50.0, 60.0, 55.0):
         with (tmp_path / "log.jsonl").open("a", encoding="utf-8") as log:
             log.write(json.dumps({"step": 20, "place": 3.0}) + "\n")
             log.write(json.dumps({"step": 40, "tune": {"one": {"EM": score}, "two": {"EM": 10.0}}}) + "\n")
         (tmp_path / "checkpoint.pt").write_text(str(score))
-        kept.append(keep_best(tmp_path, "EM"))
-    assert kept == [True, True, False]
+        is_best.append(keep_best(tmp_path, "EM"))
+    assert is_best == [True, True, False]
     assert (tmp_path / "best.pt").read_text() == "60.0"
 
 

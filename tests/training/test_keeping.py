@@ -56,22 +56,22 @@ def test_a_query_that_cannot_be_edited_is_kept() -> None:
 @pytest.mark.parametrize(("slope", "offset"), [(1.0, 0.0), (0.5, 1.0), (2.0, -1.0)])
 def test_calibration_finds_the_probabilities_that_came_true(reader: FeatureReader, slope: float, offset: float) -> None:
     """Forty rows stand for each log-odds, of which as many are complete as a known logistic function says."""
-    rows, found = [], []
+    rows, rewrites = [], []
     for value in np.linspace(-3, 3, 13):
         complete = round(40 * sigmoid(slope * value + offset))
         for number in range(40):
             rows.append(row("好" if number < complete else "西安好"))
             rewrite = Rewrite(_EDITS, 0.0, (math.log(0.5),), sigmoid(value))
-            found.append(Rewritten(reader.read(("西安",), "好"), rewrite))
-    rule = choose_rule(rows, found)
+            rewrites.append(Rewritten(reader.read(("西安",), "好"), rewrite))
+    rule = choose_rule(rows, rewrites)
     assert (rule.keep_logit, rule.keep_offset) == pytest.approx((slope, offset), abs=0.1)
-    assert reliability([rule.keep_probability(one.rewrite) for one in found], is_complete(rows)).error < 3
+    assert reliability([rule.keep_probability(one.rewrite) for one in rewrites], is_complete(rows)).error < 3
 
 
 def test_an_edit_is_right_when_it_restores_what_was_meant(reader: FeatureReader) -> None:
-    found = [Rewritten(reader.read(("西安",), "好"), Rewrite(_EDITS, 0.0, (0.0,), 0.1))] * 3
+    rewrites = [Rewritten(reader.read(("西安",), "好"), Rewrite(_EDITS, 0.0, (0.0,), 0.1))] * 3
     rows = [row("西安好"), row("西安很好"), row("北京好")]
-    assert is_restored(rows, found).tolist() == [True, True, False]
+    assert is_restored(rows, rewrites).tolist() == [True, True, False]
 
 
 def test_only_data_sets_with_both_kinds_of_queries_decide() -> None:
@@ -80,6 +80,6 @@ def test_only_data_sets_with_both_kinds_of_queries_decide() -> None:
 
 
 def test_reliability_compares_what_was_said_with_what_came_true() -> None:
-    found = reliability([0.05, 0.05, 0.95, 1.0], np.array([False, True, True, True]))
-    assert found.bins == ((2, 5.0, 50.0), (2, 97.5, 100.0))
-    assert found.error == pytest.approx(23.75)
+    measured = reliability([0.05, 0.05, 0.95, 1.0], np.array([False, True, True, True]))
+    assert measured.bins == ((2, 5.0, 50.0), (2, 97.5, 100.0))
+    assert measured.error == pytest.approx(23.75)

@@ -14,7 +14,11 @@ def edits(query: str, target: str, *turns: str) -> list[tuple[int, int, list[str
     source = Source.of(turns, WORDS)
     derivation = derive(query, target, source)
     return [
-        (edit.start, edit.stop, [source.text(segment.places[-1]) if segment.places else "?" for segment in edit.segments])
+        (
+            edit.start,
+            edit.stop,
+            [source.text(segment.places[-1]) if segment.places else "?" for segment in edit.segments],
+        )
         for edit in derivation.edits
     ]
 

@@ -82,7 +82,10 @@ def test_every_type_is_mapped_to_a_label_and_every_scored_label_is_marked() -> N
 
 
 def test_sets_are_chosen_by_name_weight_and_licence() -> None:
-    assert {ner_set.name: factor for ner_set, factor in find_ner_sets("weibo,msra:0.5").items()} == {"weibo": 1.0, "msra": 0.5}
+    assert {ner_set.name: factor for ner_set, factor in find_ner_sets("weibo,msra:0.5").items()} == {
+        "weibo": 1.0,
+        "msra": 0.5,
+    }
     assert all(ner_set.is_open for ner_set in find_ner_sets("open"))
     assert list(find_ner_sets("all")) == list(NER_SETS)
     with pytest.raises(ValueError, match="no data set conll"):
@@ -99,15 +102,15 @@ def test_a_form_keeps_every_offset(form: object, text: str) -> None:
 
 def test_chat_sentences_hold_their_names_and_none_that_is_held_out() -> None:
     writer = ChatWriter(ROWS, ["Zune", "台北"])
-    written = [writer.write(random.Random(seed)) for seed in range(400)]
-    for row in written:
+    rows = [writer.write(random.Random(seed)) for seed in range(400)]
+    for row in rows:
         for span in row.spans:
             name = row.text[span.start : span.end]
             assert name == name.strip()
             assert normalise(name) not in {"zune", "台北"}
-    labels = {span.label for row in written for span in row.spans}
+    labels = {span.label for row in rows for span in row.spans}
     assert labels == {subtype.value for subtype in EntitySubtype}
-    assert 40 < sum(not row.spans for row in written) < 160
+    assert 40 < sum(not row.spans for row in rows) < 160
     assert writer.write(random.Random(7)) == writer.write(random.Random(7))
 
 
@@ -130,8 +133,8 @@ def test_the_chat_set_is_marked_and_apart_from_the_templates() -> None:
 
 def test_f1_counts_spans_and_has_an_interval() -> None:
     marked = [{(0, 2, "person")}, {(0, 1, "place"), (3, 4, "place")}, set()]
-    found = [{(0, 2, "person")}, {(0, 1, "person")}, {(5, 6, "work")}]
-    scores = SpanScores.of(marked, found)
+    predicted = [{(0, 2, "person")}, {(0, 1, "person")}, {(5, 6, "work")}]
+    scores = SpanScores.of(marked, predicted)
     assert (scores.precision, scores.recall) == pytest.approx((100 / 3, 100 / 3))
     assert scores.f1 == pytest.approx(100 / 3)
     interval = scores.interval(samples=50)

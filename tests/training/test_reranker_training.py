@@ -86,9 +86,9 @@ def test_an_interrupted_epoch_goes_on_behind_what_was_read() -> None:
 
 def test_the_gold_passage_comes_first_and_none_of_the_others_is_gold() -> None:
     [[choice]] = mix_of([POOLS[0]]).batches(0)
-    wanted = READER.read("a", ["xby"])[0].passage.tolist()
-    assert choice.pairs[0].passage.tolist() == wanted
-    assert all(pair.passage.tolist() != wanted for pair in choice.pairs[1:])
+    positive = READER.read("a", ["xby"])[0].passage.tolist()
+    assert choice.pairs[0].passage.tolist() == positive
+    assert all(pair.passage.tolist() != positive for pair in choice.pairs[1:])
 
 
 def test_a_question_whose_answer_was_not_found_teaches_nothing() -> None:

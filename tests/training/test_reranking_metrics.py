@@ -18,7 +18,8 @@ flags = st.lists(st.booleans(), min_size=1, max_size=15)
 def pool(gold: list[bool], fused: list[float] | None = None, *, data_set: str = "drcd", group: str = "g") -> Pool:
     scores = fused or [1.0 - number / 100 for number in range(len(gold))]
     candidates = tuple(
-        Candidate(f"text {number}", score, one) for number, (one, score) in enumerate(zip(gold, scores, strict=True))
+        Candidate(f"text {number}", score, is_gold)
+        for number, (is_gold, score) in enumerate(zip(gold, scores, strict=True))
     )
     return Pool(
         data_set=data_set,
@@ -48,17 +49,17 @@ def test_a_gold_passage_in_second_place_is_worth_its_discount() -> None:
 
 @given(flags, st.data())
 def test_a_weight_of_0_leaves_the_fused_order_and_1_takes_the_rerankers(gold: list[bool], data: st.DataObject) -> None:
-    one = pool(gold)
+    question_pool = pool(gold)
     scores = data.draw(st.permutations([number / len(gold) for number in range(len(gold))]))
-    assert reordered(one, scores, 0.0) == gold
+    assert reordered(question_pool, scores, 0.0) == gold
     order = sorted(range(len(gold)), key=lambda number: -scores[number])
-    assert reordered(one, scores, 1.0) == [gold[number] for number in order]
+    assert reordered(question_pool, scores, 1.0) == [gold[number] for number in order]
 
 
 def test_what_was_not_scored_stays_behind() -> None:
-    one = pool([False, True, True])
-    assert reordered(one, [0.1, 0.9], 1.0) == [True, False, True]
-    assert perfect(one, 2) == [True, False, True]
+    question_pool = pool([False, True, True])
+    assert reordered(question_pool, [0.1, 0.9], 1.0) == [True, False, True]
+    assert perfect(question_pool, 2) == [True, False, True]
 
 
 def test_the_share_is_the_one_that_ranks_best_and_the_smallest_of_equals() -> None:
@@ -70,9 +71,9 @@ def test_the_share_is_the_one_that_ranks_best_and_the_smallest_of_equals() -> No
 def test_rankings_are_named_by_what_made_them() -> None:
     pools = [pool([False, True])]
     assert list(rankings_of(pools, None, 0.0, 50)) == ["served", "fused", "perfect"]
-    found = rankings_of(pools, [[0.0, 1.0]], 0.5, 50)
-    assert found["reranker alone"] == found["perfect"] == [[True, False]]
-    assert "blended 0.5" in found
+    rankings = rankings_of(pools, [[0.0, 1.0]], 0.5, 50)
+    assert rankings["reranker alone"] == rankings["perfect"] == [[True, False]]
+    assert "blended 0.5" in rankings
 
 
 def test_an_interval_holds_its_mean_and_widens_with_groups_that_agree() -> None:
@@ -99,6 +100,6 @@ def test_parts_share_no_article_and_leave_nothing_out(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "pools.jsonl").read_text().splitlines()[0])["question"] == "question"
     parts = {part: list(read_pools(tmp_path / "pools.jsonl", part)) for part in Part}
     assert sum(map(len, parts.values())) == 90
-    groups = [{pool.group for pool in some} for some in parts.values()]
+    groups = [{pool.group for pool in members} for members in parts.values()]
     assert not groups[0] & groups[1] | groups[1] & groups[2] | groups[0] & groups[2]
-    assert all(pool in pools for some in parts.values() for pool in some)
+    assert all(pool in pools for members in parts.values() for pool in members)

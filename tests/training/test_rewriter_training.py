@@ -77,7 +77,9 @@ def test_padding_changes_nothing(toy_network: RewriterNetwork, reader: FeatureRe
     toy_network.eval()
     examples = [make_example(row, reader, LIMITS) for row in ROWS]
     together = chain_loss(toy_network, collate_examples(examples, pad_id=1, shape=toy_network.shape))
-    alone = [chain_loss(toy_network, collate_examples([example], pad_id=1, shape=toy_network.shape)) for example in examples]
+    alone = [
+        chain_loss(toy_network, collate_examples([example], pad_id=1, shape=toy_network.shape)) for example in examples
+    ]
     for name, value in together.items():
         torch.testing.assert_close(value, torch.stack([losses[name] for losses in alone]).sum())
 
@@ -104,12 +106,12 @@ def test_a_network_learns_a_few_rows_and_decodes_them(
     assert losses[-1] < losses[0] / 10
     with run.averaged():
         features = [reader.read(row.turns, row.query) for row in ROWS]
-        found = rewrite_all(toy_network, features, pad_id=1)
+        full = rewrite_all(toy_network, features, pad_id=1)
         quick = rewrite_all(toy_network, features, pad_id=1, limits=DecodingLimits(keep_from=KeepRule().keep_from))
-    assert [one.text(KeepRule()) for one in found] == [row.target for row in ROWS]
+    assert [one.text(KeepRule()) for one in full] == [row.target for row in ROWS]
     assert [rewritten.text(KeepRule()) for rewritten in quick] == [row.target for row in ROWS]
     assert [bool(rewritten.rewrite.edits) for rewritten in quick] == [row.query != row.target for row in ROWS]
-    assert choose_rule(ROWS, found).keeps(found[2].rewrite)
+    assert choose_rule(ROWS, full).keeps(full[2].rewrite)
 
 
 def test_a_run_goes_on_where_its_checkpoint_was_written(
@@ -127,8 +129,8 @@ def test_a_run_goes_on_where_its_checkpoint_was_written(
     again.resume(tmp_path / "checkpoint.pt")
     assert again.step == 3
     assert 0 < again.progress < 1
-    for mine, kept in zip(again.weights.masters, masters, strict=True):
-        torch.testing.assert_close(mine, kept)
+    for actual, expected in zip(again.weights.masters, masters, strict=True):
+        torch.testing.assert_close(actual, expected)
     assert len(list(again.train_epoch())) == len(list(mix.batches(0))) - 3
 
 
@@ -163,9 +165,9 @@ def test_a_long_context_keeps_its_first_turn_and_the_latest(reader: FeatureReade
 @pytest.mark.parametrize("query", ["", " ", "长" * 300])
 def test_any_query_is_rewritten(query: str, toy_network: RewriterNetwork, tokenizer: EditUnitTokenizer) -> None:
     reader = FeatureReader(tokenizer, ["的", "of"])
-    (found,) = rewrite_all(toy_network, [reader.read(["你好"], query[:200])], pad_id=1)
-    assert found.text(KeepRule(threshold=0.0)) == query[:200]
-    assert isinstance(found.edited(), str)
+    (rewritten,) = rewrite_all(toy_network, [reader.read(["你好"], query[:200])], pad_id=1)
+    assert rewritten.text(KeepRule(threshold=0.0)) == query[:200]
+    assert isinstance(rewritten.edited(), str)
 
 
 def test_function_words_are_what_several_conversations_need(reader: FeatureReader) -> None:
@@ -176,10 +178,10 @@ def test_function_words_are_what_several_conversations_need(reader: FeatureReade
 
 def test_negatives_are_complete_foreign_or_cannot_be_restored(reader: FeatureReader) -> None:
     mix = mix_of(reader, traditional=0.0, complete=0.0, offered=0.0, renamed=0.0, foreign=1.0, lost=1.0)
-    made = [example for batch in mix.batches(0) for example in batch]
+    examples = [example for batch in mix.batches(0) for example in batch]
     incomplete = [row for row in ROWS if row.query != row.target]
-    assert len(made) == 2 * len(ROWS) + len(incomplete)
-    assert sum(example.places[0].answer == STOP for example in made) >= len(ROWS) + len(incomplete)
+    assert len(examples) == 2 * len(ROWS) + len(incomplete)
+    assert sum(example.places[0].answer == STOP for example in examples) >= len(ROWS) + len(incomplete)
     assert as_foreign(ROWS[0], ROWS[1]) == RewritingRow(ROWS[0].turns, "北京好吗", "北京好吗", "toy", "complete")
     assert as_lost(ROWS[0]) == RewritingRow(("多云",), "明天有雨吗", "明天有雨吗", "toy", "complete")
     assert as_lost(ROWS[2]) == ROWS[2]

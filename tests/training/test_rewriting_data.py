@@ -25,8 +25,8 @@ def folder(tmp_path: Path) -> Path:
     for name, content in lines.items():
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_text("\n".join(content), encoding="utf-8")
-    said = {"utterance": "Did he win ?", "rewritten_utterance": "Did Bob win ?", "rewrite_required": True}
-    talks = {str(n): {"turns": [{"utterance": f"Bob ran {n}"}, said]} for n in range(40)}
+    turn = {"utterance": "Did he win ?", "rewritten_utterance": "Did Bob win ?", "rewrite_required": True}
+    talks = {str(n): {"turns": [{"utterance": f"Bob ran {n}"}, turn]} for n in range(40)}
     (tmp_path / "mudoco_qr").mkdir()
     (tmp_path / "mudoco_qr/mudoco_news.json").write_text(json.dumps({"dialogs": talks}), encoding="utf-8")
     user = {
@@ -43,9 +43,9 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("name", [data_set.name for data_set in DATA_SETS])
 def test_no_query_in_its_context_is_in_two_parts(name: str, folder: Path) -> None:
     parts = load_rows(folder, data_set(name))
-    seen = {part: {(row.turns, row.query) for row in rows} for part, rows in parts.items()}
+    contexts = {part: {(row.turns, row.query) for row in rows} for part, rows in parts.items()}
     assert all(parts[part] for part in Part)
-    assert not seen[Part.REPORT] & (seen[Part.TRAIN] | seen[Part.TUNE])
+    assert not contexts[Part.REPORT] & (contexts[Part.TRAIN] | contexts[Part.TUNE])
 
 
 def test_reported_rows_are_those_of_the_benchmark_and_parts_stay_as_they_are(folder: Path) -> None:

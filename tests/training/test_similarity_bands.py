@@ -33,8 +33,8 @@ def folder(tmp_path: Path) -> Path:
     rows = "".join(f"句子甲{n}\t句子乙{n}\t{n % 6}\n" for n in range(12))
     for name in ("sts-b-train", "sts-b-dev"):
         (tmp_path / f"{name}.txt").write_text(rows, encoding="utf-8")
-    asked = "".join(f"问题{n}？\t疑问{n}？\t{n // 2 % 2}\n" for n in range(8))
-    (tmp_path / "lcqmc-dev.txt").write_text(asked, encoding="utf-8")
+    lines = "".join(f"问题{n}？\t疑问{n}？\t{n // 2 % 2}\n" for n in range(8))
+    (tmp_path / "lcqmc-dev.txt").write_text(lines, encoding="utf-8")
     return tmp_path
 
 
@@ -98,9 +98,9 @@ def test_thresholds_part_what_can_be_parted() -> None:
 
 def test_a_band_is_measured_on_the_part_that_it_was_not_chosen_on() -> None:
     chosen = (pair(Relation.SAME), pair(Relation.DIFFERING), pair(Relation.APART))
-    held = (pair(Relation.SAME), pair(Relation.SAME), pair(Relation.APART), pair(Relation.APART))
-    cosines = {chosen: [0.99, 0.9, 0.5], held: [0.99, 0.3, 0.99, 0.2]}
-    band = calibrate(Pairs(chosen, held), lambda pairs: np.array(cosines[tuple(pairs)]))
+    reported = (pair(Relation.SAME), pair(Relation.SAME), pair(Relation.APART), pair(Relation.APART))
+    cosines = {chosen: [0.99, 0.9, 0.5], reported: [0.99, 0.3, 0.99, 0.2]}
+    band = calibrate(Pairs(chosen, reported), lambda pairs: np.array(cosines[tuple(pairs)]))
     assert 0.5 < band.lower <= 0.9 < band.duplicate <= 0.99
     assert band.upper == 1.0
     assert (band.candidates.precision, band.candidates.recall, band.candidates.pairs) == (0.5, 0.5, 4)
@@ -108,10 +108,10 @@ def test_a_band_is_measured_on_the_part_that_it_was_not_chosen_on() -> None:
 
 def test_each_text_is_encoded_once() -> None:
     engine = FakeEncoderEngine(dimension=8)
-    seen: list[str] = []
+    encoded: list[str] = []
 
     def encode(texts: Sequence[str]) -> np.ndarray:
-        seen.extend(texts)
+        encoded.extend(texts)
         return engine.encode(texts, TextKind.PASSAGE)
 
     cosine = cosines_by(encode)
@@ -121,7 +121,7 @@ def test_each_text_is_encoded_once() -> None:
     ]
     for _ in range(2):
         np.testing.assert_allclose(cosine(pairs)[0], 1.0, rtol=1e-6)
-    assert sorted(seen) == ["x y", "z"]
+    assert sorted(encoded) == ["x y", "z"]
 
 
 def test_the_command_ends_with_one_json_line(
@@ -135,6 +135,6 @@ def test_the_command_ends_with_one_json_line(
     monkeypatch.setattr(similarity_bands, "_MEMORY_PAIRS", folder / "pairs.json")
     monkeypatch.setattr(sys, "argv", ["similarity_bands", str(folder), "--cache", str(e5_folder.parent)])
     similarity_bands.main()
-    read = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert read["model"] == "multilingual-e5-small"
-    assert 0 < read["chinese"]["lower"] <= read["chinese"]["duplicate"] <= 1
+    report = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert report["model"] == "multilingual-e5-small"
+    assert 0 < report["chinese"]["lower"] <= report["chinese"]["duplicate"] <= 1

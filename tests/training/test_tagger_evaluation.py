@@ -21,16 +21,16 @@ WEIBO = [MarkedText("小明他妈在北京", (
 
 def test_the_own_task_counts_every_label_and_the_mapped_one_only_subtypes() -> None:
     weibo = SETS["weibo"]
-    found = [
+    predicted = [
         [
             TaggedSpan(start=0, end=2, label="person", subtype=EntitySubtype.PERSON, score=0.9),
             TaggedSpan(start=5, end=7, label="location", subtype=EntitySubtype.PLACE, score=0.9),
             TaggedSpan(start=2, end=3, label="code", subtype=EntitySubtype.CODE, score=0.9),
         ]
     ]
-    own = score_labels(marked_labels(WEIBO, weibo), found)
+    own = score_labels(marked_labels(WEIBO, weibo), predicted)
     assert own.counts.tolist() == [[1, 3, 3]]
-    mapped = score_names(marked_names(WEIBO, weibo), found, weibo)
+    mapped = score_names(marked_names(WEIBO, weibo), predicted, weibo)
     assert mapped.counts.tolist() == [[2, 2, 2]]  # codes are not marked in this set: finding one is no mistake
     assert covered_subtypes(SETS["youku"]) == {EntitySubtype.PERSON, EntitySubtype.WORK}
 
@@ -62,6 +62,6 @@ def test_the_report_holds_what_it_shows() -> None:
 
 
 def test_the_rules_and_the_scripts_of_the_chat_set() -> None:
-    (found,) = tag_by_rules(["我們公司買了 AI-Box"])
-    assert (found[0].start, found[0].end) == (7, 13)
+    (spans,) = tag_by_rules(["我們公司買了 AI-Box"])
+    assert (spans[0].start, spans[0].end) == (7, 13)
     assert [script_of(text) for text in ("我們", "我们", "ok")] == ["zh-Hant", "zh-Hans", "en"]

@@ -63,17 +63,19 @@ def example(row: MarkedText, windows: WindowReader, shape: TaggerShape, *, is_to
 
 
 def test_a_finer_label_implies_its_subtype(windows: WindowReader, network: TaggerNetwork) -> None:
-    made = example(ROWS[0], windows, network.shape)
-    wanted = {(0, 1, LABELS.index("person")), (3, 1, LABELS.index("scene")), (3, 1, LABELS.index("place"))}
-    assert set(made.right) == wanted
-    assert made.named.tolist() == [True, True, False, True, True]
+    tagger_example = example(ROWS[0], windows, network.shape)
+    expected = {(0, 1, LABELS.index("person")), (3, 1, LABELS.index("scene")), (3, 1, LABELS.index("place"))}
+    assert set(tagger_example.right) == expected
+    assert tagger_example.named.tolist() == [True, True, False, True, True]
 
 
 def test_silence_weighs_what_the_source_covers(windows: WindowReader, network: TaggerNetwork) -> None:
     row = MarkedText("小明在北京吗", (NamedSpan(0, 2, "person"), NamedSpan(3, 5, "")))
     batch = collate_tagging([example(row, windows, network.shape)], pad_id=1, shape=network.shape)
     weight = batch["silence"].exp()[0]
-    person, place, work, event, company = (LABELS.index(label) for label in ("person", "place", "work", "event", "company"))
+    person, place, work, event, company = (
+        LABELS.index(label) for label in ("person", "place", "work", "event", "company")
+    )
     assert weight[2, 0, place] == pytest.approx(1.0)  # all places are marked
     assert weight[2, 0, event] == pytest.approx(RARE)  # events are not, but are rare
     assert weight[2, 0, work] == pytest.approx(0.0)  # works are not
@@ -88,9 +90,9 @@ def test_a_name_that_does_not_fit_units_is_neither_right_nor_wrong(
     windows: WindowReader, network: TaggerNetwork
 ) -> None:
     row = MarkedText("abc很长很长很长很长", (NamedSpan(1, 3, "person"), NamedSpan(3, 11, "person")))
-    made = example(row, windows, network.shape)
-    assert made.right == ()
-    assert made.unclear.all()
+    tagger_example = example(row, windows, network.shape)
+    assert tagger_example.right == ()
+    assert tagger_example.unclear.all()
 
 
 def test_padding_changes_nothing(windows: WindowReader, network: TaggerNetwork) -> None:
@@ -105,10 +107,10 @@ def test_padding_changes_nothing(windows: WindowReader, network: TaggerNetwork) 
 def test_being_told_the_source_changes_the_scores(windows: WindowReader, network: TaggerNetwork) -> None:
     network.eval()
     (window,) = windows.read("小明在北京")
-    told, untold, other = network(collate([window] * 3, [1, 0, 2], pad_id=1))
-    assert not torch.allclose(told, untold)
-    assert not torch.allclose(told, other)
-    assert untold.shape == (5, 6, len(LABELS))
+    with_source, without_source, with_other_source = network(collate([window] * 3, [1, 0, 2], pad_id=1))
+    assert not torch.allclose(with_source, without_source)
+    assert not torch.allclose(with_source, with_other_source)
+    assert without_source.shape == (5, 6, len(LABELS))
 
 
 def test_a_network_learns_a_few_rows_and_tags_them(
@@ -156,12 +158,12 @@ def test_names_that_overlap_leave_the_more_probable_one(windows: WindowReader) -
     scores[0, 3, place] = 1.0
     scores[0, 3, government] = 0.5
     scores[4, 2, place] = 0.4
-    found = decode_names(scores, window, HALVES)
-    assert [(one.start, one.end, one.subtype, one.label) for one in found] == [
+    names = decode_names(scores, window, HALVES)
+    assert [(one.start, one.end, one.subtype, one.label) for one in names] == [
         (0, 4, EntitySubtype.ORGANISATION, "government"),
         (4, 7, EntitySubtype.PLACE, "place"),
     ]
-    assert found[0].score == pytest.approx(1 / (1 + np.exp(-3.0)))
+    assert names[0].score == pytest.approx(1 / (1 + np.exp(-3.0)))
     strict = {**HALVES, EntitySubtype.PLACE: 0.7}
     assert len(decode_names(scores, window, strict)) == 1
 

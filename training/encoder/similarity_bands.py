@@ -113,8 +113,8 @@ def _rows(path: Path, source: str, relations: dict[int, Relation]) -> list[Label
 
 
 def _matters(script: str) -> list[list[str]]:
-    read: dict[str, list[list[str]]] = json.loads(_MEMORY_PAIRS.read_text(encoding="utf-8"))
-    return read[script]
+    pairs_by_script: dict[str, list[list[str]]] = json.loads(_MEMORY_PAIRS.read_text(encoding="utf-8"))
+    return pairs_by_script[script]
 
 
 def _ours(matters: Sequence[Sequence[str]]) -> tuple[tuple[LabelledPair, ...], tuple[LabelledPair, ...]]:
@@ -176,22 +176,22 @@ def quality(pairs: Sequence[LabelledPair], cosines: Floats, question: Question, 
     if not meant.any():
         return None
     above = cosines[counted] >= threshold
-    both = float((meant & above).sum())
-    precision = both / float(above.sum()) if above.any() else 0.0
-    return BandQuality(precision=precision, recall=both / float(meant.sum()), pairs=int(counted.sum()))
+    agreeing = float((meant & above).sum())
+    precision = agreeing / float(above.sum()) if above.any() else 0.0
+    return BandQuality(precision=precision, recall=agreeing / float(meant.sum()), pairs=int(counted.sum()))
 
 
 def by_source(
     pairs: Sequence[LabelledPair], cosines: Floats, question: Question, threshold: float
 ) -> dict[str, BandQuality]:
     """The quality of a threshold on each source, so that a large one does not speak for all."""
-    found = {}
+    qualities = {}
     for source in sorted(question.sources):
         of_source: Flags = np.array([pair.source == source for pair in pairs], np.bool_)
         source_pairs = [pair for pair in pairs if pair.source == source]
         if (measured := quality(source_pairs, cosines[of_source], question, threshold)) is not None:
-            found[source] = measured
-    return found
+            qualities[source] = measured
+    return qualities
 
 
 def choose_lower(pairs: Sequence[LabelledPair], cosines: Floats) -> float:
@@ -225,9 +225,9 @@ def calibrate(pairs: Pairs, cosine: Callable[[Sequence[LabelledPair]], Floats]) 
     chosen = cosine(pairs.choose)
     lower = choose_lower(pairs.choose, chosen)
     duplicate = max(lower, choose_duplicate(pairs.choose, chosen))
-    held = cosine(pairs.report)
-    candidates = quality(pairs.report, held, CANDIDATES, lower)
-    duplicates = quality(pairs.report, held, DUPLICATES, duplicate)
+    report_cosines = cosine(pairs.report)
+    candidates = quality(pairs.report, report_cosines, CANDIDATES, lower)
+    duplicates = quality(pairs.report, report_cosines, DUPLICATES, duplicate)
     if candidates is None or duplicates is None:
         raise ValueError("The reporting part holds no pair that is meant.")
     return SimilarityBand(
@@ -245,14 +245,14 @@ def _rounded(measured: BandQuality) -> BandQuality:
 
 def cosines_by(encode: Callable[[Sequence[str]], FloatMatrix]) -> Callable[[Sequence[LabelledPair]], Floats]:
     """Cosines of pairs; each distinct text is encoded once."""
-    known: dict[str, FloatMatrix] = {}
+    vectors: dict[str, FloatMatrix] = {}
 
     def cosine(pairs: Sequence[LabelledPair]) -> Floats:
-        texts = sorted({text for pair in pairs for text in (pair.left, pair.right)} - known.keys(), key=len)
+        texts = sorted({text for pair in pairs for text in (pair.left, pair.right)} - vectors.keys(), key=len)
         for start in range(0, len(texts), _ENCODED_AT_ONCE):
             batch = texts[start : start + _ENCODED_AT_ONCE]
-            known.update(zip(batch, encode(batch), strict=True))
-        products = [known[pair.left].astype(np.float64) @ known[pair.right] for pair in pairs]
+            vectors.update(zip(batch, encode(batch), strict=True))
+        products = [vectors[pair.left].astype(np.float64) @ vectors[pair.right] for pair in pairs]
         return np.array(products, np.float64)  # (pairs,)
 
     return cosine
@@ -288,10 +288,10 @@ def _add(table: Table, name: str, pairs: Sequence[LabelledPair], cosines: Floats
     if band.lower != _GIVEN_BY_001:
         rows.append((CANDIDATES, _GIVEN_BY_001))
     for question, threshold in rows:
-        found = by_source(pairs, cosines, question, threshold)
+        qualities = by_source(pairs, cosines, question, threshold)
         if (whole := quality(pairs, cosines, question, threshold)) is not None:
-            found["all"] = whole
-        for source, measured in found.items():
+            qualities["all"] = whole
+        for source, measured in qualities.items():
             figures = (f"{measured.precision:.3f}", f"{measured.recall:.3f}")
             table.add_row(name, question.name, f"{threshold:.3f}", source, str(measured.pairs), *figures)
 

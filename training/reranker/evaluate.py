@@ -49,18 +49,18 @@ def main() -> None:
     arguments = _arguments()
     score = _scorer(arguments)
     report: dict[str, Any] = {"candidates": arguments.candidates}
-    read = {part: _sampled(arguments, part) for part in (Part.TUNE, Part.REPORT)}
+    questions = {part: _sampled(arguments, part) for part in (Part.TUNE, Part.REPORT)}
     weight = 0.0
     if score is not None:
         weight = float(arguments.weight) if arguments.weight != "auto" else 0.0
         if arguments.weight == "auto":
-            tuning = [pool for name in SETS for pool in read[Part.TUNE].get(name, [])]
+            tuning = [pool for name in SETS for pool in questions[Part.TUNE].get(name, [])]
             tuned = [_scores(pool, score, arguments.candidates) for pool in track(tuning, "tuning part")]
             weight = best_share(tuning, tuned)
             report["tuning part by weight"] = _by_weight(tuning, tuned)
         report["weight"] = weight
     table = Table("set", "questions", "ranking", *MEASURES)
-    for name, pools in read[Part.REPORT].items():
+    for name, pools in questions[Part.REPORT].items():
         started = time.monotonic()
         scored = [_scores(pool, score, arguments.candidates) for pool in track(pools, name)] if score else None
         if scored is not None:
@@ -88,9 +88,9 @@ def rankings_of(
         "fused": [[candidate.gold for candidate in pool.candidates] for pool in pools],
     }
     if scored is not None:
-        both = list(zip(pools, scored, strict=True))
-        rankings["reranker alone"] = [reordered(pool, scores, 1.0) for pool, scores in both]
-        rankings[f"blended {weight:.1f}"] = [reordered(pool, scores, weight) for pool, scores in both]
+        scored_pools = list(zip(pools, scored, strict=True))
+        rankings["reranker alone"] = [reordered(pool, scores, 1.0) for pool, scores in scored_pools]
+        rankings[f"blended {weight:.1f}"] = [reordered(pool, scores, weight) for pool, scores in scored_pools]
     rankings["perfect"] = [perfect(pool, candidates) for pool in pools]
     return rankings
 
@@ -105,24 +105,24 @@ def best_share(pools: Sequence[Pool], scored: Sequence[Sequence[float]]) -> floa
     names = sorted(large or counts)
 
     def quality(weight: float) -> float:
-        found: dict[str, list[float]] = {name: [] for name in names}
+        values_by_set: dict[str, list[float]] = {name: [] for name in names}
         for pool, scores in zip(pools, scored, strict=True):
-            if pool.data_set in found:
-                found[pool.data_set].append(MEASURES["nDCG@10"](reordered(pool, scores, weight), pool.gold))
-        return round(float(np.mean([np.mean(values) for values in found.values()])), 6)
+            if pool.data_set in values_by_set:
+                values_by_set[pool.data_set].append(MEASURES["nDCG@10"](reordered(pool, scores, weight), pool.gold))
+        return round(float(np.mean([np.mean(values) for values in values_by_set.values()])), 6)
 
     return max(_SHARES, key=quality)
 
 
 def _by_weight(pools: Sequence[Pool], scored: Sequence[Sequence[float]]) -> dict[str, dict[str, float]]:
     """Every share, for those who want to see how much hangs on it; nothing is chosen by this."""
-    found: dict[str, dict[str, float]] = {}
+    table: dict[str, dict[str, float]] = {}
     for weight in _SHARES:
         flags = [reordered(pool, scores, weight) for pool, scores in zip(pools, scored, strict=True)]
         for label, measure in MEASURES.items():
             values = [measure(ranking, pool.gold) for ranking, pool in zip(flags, pools, strict=True)]
-            found.setdefault(str(weight), {})[label] = round(100 * float(np.mean(values)), 2)
-    return found
+            table.setdefault(str(weight), {})[label] = round(100 * float(np.mean(values)), 2)
+    return table
 
 
 def _scores(pool: Pool, score: Scorer, candidates: int) -> list[float]:
@@ -137,19 +137,19 @@ def _add(
     report[name] = {"questions": len(pools)}
     for ranking, flags in rankings.items():
         cells: list[str] = []
-        found: dict[str, Any] = {}
+        figures: dict[str, Any] = {}
         for label, measure in MEASURES.items():
             values = [100 * measure(ranking, pool.gold) for ranking, pool in zip(flags, pools, strict=True)]
             cell = f"{np.mean(values):.1f}"
-            found[label] = round(float(np.mean(values)), 2)
+            figures[label] = round(float(np.mean(values)), 2)
             if ranking not in ("served", "perfect"):
                 base = [100 * measure(ranking, pool.gold) for ranking, pool in zip(before, pools, strict=True)]
                 gain = interval([a - b for a, b in zip(values, base, strict=True)], groups)
                 cell += _shown(gain)
-                found[f"{label} gain"] = [round(gain.value, 2), round(gain.low, 2), round(gain.high, 2)]
+                figures[f"{label} gain"] = [round(gain.value, 2), round(gain.low, 2), round(gain.high, 2)]
             cells.append(cell)
         table.add_row(name, str(len(pools)), ranking, *cells)
-        report[name][ranking] = found
+        report[name][ranking] = figures
 
 
 def _shown(gain: Interval) -> str:
@@ -187,13 +187,13 @@ def _write_errors(
 def _sampled(arguments: argparse.Namespace, part: Part) -> dict[str, list[Pool]]:
     """The questions of a part by set: every n-th, so that at most `--limit` are left."""
     pools = list(read_pools(arguments.pools / "pools.jsonl", part))
-    found = {}
+    samples = {}
     for name in arguments.sets or SHARES:
         questions = [pool for pool in pools if pool.data_set == name]
         step = max(1, -(-len(questions) // arguments.limit)) if arguments.limit else 1
         if questions:
-            found[name] = questions[::step]
-    return found
+            samples[name] = questions[::step]
+    return samples
 
 
 def _scorer(arguments: argparse.Namespace) -> Scorer | None:
@@ -213,7 +213,7 @@ def _scorer(arguments: argparse.Namespace) -> Scorer | None:
     cache = token_vectors(_REMEMBERED_TOKENS)
 
     def score(pairs: Sequence[QueryPassage]) -> list[float]:
-        tokens = [read for query, text in pairs for read in reranker.reader.read(query, [text])]
+        tokens = [pair_tokens for query, text in pairs for pair_tokens in reranker.reader.read(query, [text])]
         logits = score_all(reranker.network, tokens, pad_id=reranker.pad_id, cache=cache)
         return [probability(logit) for logit in logits]
 

@@ -24,9 +24,9 @@ def ndcg(ranked: Sequence[bool], gold: int) -> float:
         ranked: Whether each hit is gold, best first.
         gold: How many passages are, found or not; at least 1.
     """
-    found = sum(1.0 / np.log2(place + 2) for place, is_gold in enumerate(ranked[:DEPTH]) if is_gold)
+    gain = sum(1.0 / np.log2(place + 2) for place, is_gold in enumerate(ranked[:DEPTH]) if is_gold)
     best = sum(1.0 / np.log2(place + 2) for place in range(min(DEPTH, gold)))
-    return float(found / best)
+    return float(gain / best)
 
 
 def recall(ranked: Sequence[bool], gold: int, depth: int) -> float:

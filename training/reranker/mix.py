@@ -101,8 +101,8 @@ class RerankingMix(Mix[tuple[Pool, float], Choice]):
         return len(example.pairs) * example.longest
 
     def _is_usable(self, pool: Pool) -> bool:
-        found = sum(candidate.gold for candidate in pool.candidates)
-        return found > 0 and len(pool.candidates) - found >= self._options.negatives
+        gold_count = sum(candidate.gold for candidate in pool.candidates)
+        return gold_count > 0 and len(pool.candidates) - gold_count >= self._options.negatives
 
 
 def collate_choices(choices: Sequence[Choice], *, pad_id: int) -> dict[str, Tensor]:
@@ -110,13 +110,13 @@ def collate_choices(choices: Sequence[Choice], *, pad_id: int) -> dict[str, Tens
     first = [choice.pairs[0] for choice in choices]
     queries = pad([pair.query for pair in first], pad_id=pad_id)
     passages = pad([pair.passage for choice in choices for pair in choice.pairs], pad_id=pad_id)
-    asked = torch.zeros_like(queries["attention_mask"])
+    question_tokens = torch.zeros_like(queries["attention_mask"])
     for row, pair in enumerate(first):
-        asked[row, : len(pair.query)] = torch.from_numpy(asked_tokens(pair.query, pair.asked_from))
+        question_tokens[row, : len(pair.query)] = torch.from_numpy(asked_tokens(pair.query, pair.asked_from))
     return {
         "query_ids": queries["input_ids"],
         "query_mask": queries["attention_mask"],
-        "asked": asked,
+        "asked": question_tokens,
         "passage_ids": passages["input_ids"],
         "passage_mask": passages["attention_mask"],
     }

@@ -87,7 +87,7 @@ def read_pools(path: Path, part: Part) -> Iterator[Pool]:
     """The questions of one part."""
     with path.open(encoding="utf-8") as file:
         for line in file:
-            read = json.loads(line)
-            if part_of(read["data_set"], read["group"]) is part:
-                candidates = tuple(Candidate(**candidate) for candidate in read.pop("candidates"))
-                yield Pool(**{**read, "served": tuple(read["served"])}, candidates=candidates)
+            fields = json.loads(line)
+            if part_of(fields["data_set"], fields["group"]) is part:
+                candidates = tuple(Candidate(**candidate) for candidate in fields.pop("candidates"))
+                yield Pool(**{**fields, "served": tuple(fields["served"])}, candidates=candidates)

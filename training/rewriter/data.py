@@ -167,13 +167,13 @@ def load_rows(folder: Path, data_set: DataSet) -> dict[Part, list[RewritingRow]]
     Raises:
         FileNotFoundError: Its file is not there.
     """
-    read = list(data_set.read(folder / data_set.file))
-    groups = list(dict.fromkeys(group for group, _ in read))
+    grouped_rows = list(data_set.read(folder / data_set.file))
+    groups = list(dict.fromkeys(group for group, _ in grouped_rows))
     reported = data_set.reported(groups)
     rest = [group for group in groups if group not in reported]
     tuned = set(random.Random(_SEED).sample(rest, round(len(rest) * data_set.tuned)))
     parts: defaultdict[Part, list[RewritingRow]] = defaultdict(list)
-    for group, row in read:
+    for group, row in grouped_rows:
         part = Part.REPORT if group in reported else Part.TUNE if group in tuned else Part.TRAIN
         parts[part].append(row)
     seen = {(row.turns, row.query) for row in parts[Part.REPORT]}

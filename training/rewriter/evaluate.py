@@ -37,14 +37,14 @@ _WITH_INTERVAL = ("EM", "BLEU-4", "F1", "unchanged F1")
 def measure(rows: Sequence[RewritingRow], outputs: Sequence[str]) -> dict[str, dict[str, float]]:
     """Every measure; some with their interval."""
     scores = score_rewrites([row.query for row in rows], [row.target for row in rows], outputs)
-    found: dict[str, dict[str, float]] = {}
+    figures: dict[str, dict[str, float]] = {}
     for name in MEASURES:
         if name in _WITH_INTERVAL:
             interval = scores.interval(name)
-            found[name] = {"value": interval.value, "low": interval.low, "high": interval.high}
+            figures[name] = {"value": interval.value, "low": interval.low, "high": interval.high}
         else:
-            found[name] = {"value": scores.value(name)}
-    return found
+            figures[name] = {"value": scores.value(name)}
+    return figures
 
 
 def main() -> None:
@@ -109,10 +109,10 @@ def _rewrite_jointly(rewriter: LoadedRewriter, rows: Sequence[RewritingRow], rul
     resolve_rows(joined(requests), rows, "requests")  # of the last turns only: see RewritingResolver
     features = [rewriter.reader.read(turns_of(request), request.query) for request in requests.missed]
     rewritten = rewrite_all(rewriter.network, features, pad_id=rewriter.pad_id)
-    known = {
+    rewrites = {
         request: result_of(request, rewrite, rule) for request, rewrite in zip(requests.missed, rewritten, strict=True)
     }
-    return resolve_rows(joined(KnownRewrites(known)), rows, "joined")
+    return resolve_rows(joined(KnownRewrites(rewrites)), rows, "joined")
 
 
 def _add(
@@ -120,37 +120,37 @@ def _add(
 ) -> None:
     report[name] = {"rows": len(rows)}
     for method, texts in outputs.items():
-        found = measure(rows, texts)
+        measured = measure(rows, texts)
         cells = [
             f"{figures['value']:.1f}" + (f" ±{(figures['high'] - figures['low']) / 2:.1f}" if "low" in figures else "")
-            for figures in found.values()
+            for figures in measured.values()
         ]
         table.add_row(name, str(len(rows)), method, *cells)
         report[name][method] = {
-            measure: {key: round(value, 2) for key, value in figures.items()} for measure, figures in found.items()
+            measure: {key: round(value, 2) for key, value in figures.items()} for measure, figures in measured.items()
         }
 
 
 def _reliability(decided: Sequence[tuple[RewritingRow, Rewritten]], rule: KeepRule) -> dict[str, Any]:
     """Of the decision to keep, where a data set knows both, and of edits, where one was needed."""
-    rows, found = [row for row, _ in decided], [rewritten for _, rewritten in decided]
-    complete, restored = is_complete(rows), is_restored(rows, found)
-    both = list(deciding(rows))
+    rows, rewrites = [row for row, _ in decided], [rewritten for _, rewritten in decided]
+    complete, restored = is_complete(rows), is_restored(rows, rewrites)
+    deciding_rows = list(deciding(rows))
     incomplete = [number for number in range(len(rows)) if not complete[number]]
-    raw = [found[number].rewrite.keep_probability for number in both]
-    keep = [rule.keep_probability(found[number].rewrite) for number in both]
-    right = [rule.right_probability(edit_log_probability(found[number])) for number in incomplete]
+    raw = [rewrites[number].rewrite.keep_probability for number in deciding_rows]
+    keep = [rule.keep_probability(rewrites[number].rewrite) for number in deciding_rows]
+    right = [rule.right_probability(edit_log_probability(rewrites[number])) for number in incomplete]
     return {
-        "keep, as the network says it": asdict(reliability(raw, complete[both])),
-        "keep": asdict(reliability(keep, complete[both])),
+        "keep, as the network says it": asdict(reliability(raw, complete[deciding_rows])),
+        "keep": asdict(reliability(keep, complete[deciding_rows])),
         "edit": asdict(reliability(right, restored[incomplete])),
     }
 
 
-def _show(rows: Sequence[RewritingRow], found: Sequence[Rewritten], rule: KeepRule, count: int) -> None:
+def _show(rows: Sequence[RewritingRow], rewrites: Sequence[Rewritten], rule: KeepRule, count: int) -> None:
     missed = [
         (row, rewritten)
-        for row, rewritten in zip(rows, found, strict=True)
+        for row, rewritten in zip(rows, rewrites, strict=True)
         if score_rewrites([row.query], [row.target], [rewritten.text(rule)]).value("EM") == 0
     ]
     for row, rewritten in missed[:count]:

@@ -75,11 +75,11 @@ def frequent_words(rows: Iterable[RewritingRow], *, least: int, most: int) -> li
     """
     needed: defaultdict[str, set[str]] = defaultdict(set)
     for row in rows:
-        held = {unit.key for turn in row.turns for unit in split_edit_units(turn)}
+        context_keys = {unit.key for turn in row.turns for unit in split_edit_units(turn)}
         in_query = Counter(unit.key for unit in split_edit_units(row.query))
-        wanted = Counter(unit.key for unit in split_edit_units(row.target))
-        for word in wanted - in_query:
-            if word not in held:
+        target_counts = Counter(unit.key for unit in split_edit_units(row.target))
+        for word in target_counts - in_query:
+            if word not in context_keys:
                 needed[word].add(row.turns[0] if row.turns else row.query)
     counts = sorted(needed, key=lambda word: (-len(needed[word]), word))
     return [word for word in counts if len(needed[word]) >= least][:most]

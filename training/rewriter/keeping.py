@@ -34,22 +34,22 @@ class Reliability:
     bins: tuple[tuple[int, float, float], ...]
 
 
-def choose_rule(rows: Sequence[RewritingRow], found: Sequence[Rewritten]) -> KeepRule:
+def choose_rule(rows: Sequence[RewritingRow], rewrites: Sequence[Rewritten]) -> KeepRule:
     """Calibrates on tuning rows, then takes the threshold with the best sum of exact match and unchanged F1.
 
     The probability to keep is fitted on data sets in which some queries are complete: in the others nothing has to be
     decided. Data sets count as they are mixed in `rows`.
     """
-    rule = _calibrated(rows, found)
+    rule = _calibrated(rows, rewrites)
     targets = [units_of(row.target) for row in rows]
     complete = is_complete(rows)
-    edited = np.array([units_of(rewrite.edited()) == target for rewrite, target in zip(found, targets, strict=True)])
+    edited = np.array([units_of(rewrite.edited()) == target for rewrite, target in zip(rewrites, targets, strict=True)])
 
     def quality(threshold: float) -> float:
-        kept = np.array([replace(rule, threshold=threshold).keeps(rewritten.rewrite) for rewritten in found])
-        exact = np.where(kept, complete, edited).mean()
-        marked = kept.sum() + complete.sum()
-        return float(exact + (2 * (kept & complete).sum() / marked if marked else 0.0))
+        is_kept = np.array([replace(rule, threshold=threshold).keeps(rewritten.rewrite) for rewritten in rewrites])
+        exact = np.where(is_kept, complete, edited).mean()
+        marked = is_kept.sum() + complete.sum()
+        return float(exact + (2 * (is_kept & complete).sum() / marked if marked else 0.0))
 
     return replace(rule, threshold=max(_THRESHOLDS, key=quality))
 
@@ -59,12 +59,12 @@ def is_complete(rows: Sequence[RewritingRow]) -> npt.NDArray[np.bool_]:
     return np.array([units_of(row.query) == units_of(row.target) for row in rows], np.bool_)
 
 
-def is_restored(rows: Sequence[RewritingRow], found: Sequence[Rewritten]) -> npt.NDArray[np.bool_]:
+def is_restored(rows: Sequence[RewritingRow], rewrites: Sequence[Rewritten]) -> npt.NDArray[np.bool_]:
     """Which edits restore what was meant, whatever was decided about making them; shape (rows,)."""
     return np.array(
         [
             score_rewrites([row.query], [row.target], [rewritten.edited()]).value("F1") >= 100 * _RESTORED
-            for row, rewritten in zip(rows, found, strict=True)
+            for row, rewritten in zip(rows, rewrites, strict=True)
         ],
         np.bool_,
     )
@@ -99,15 +99,15 @@ def deciding(rows: Sequence[RewritingRow]) -> Iterator[int]:
     return (number for number, row in enumerate(rows) if len(kinds[row.data_set]) == 2)
 
 
-def _calibrated(rows: Sequence[RewritingRow], found: Sequence[Rewritten]) -> KeepRule:
+def _calibrated(rows: Sequence[RewritingRow], rewrites: Sequence[Rewritten]) -> KeepRule:
     complete = is_complete(rows)
-    decided = [number for number in deciding(rows) if found[number].rewrite.edits]
-    keep = _fit(decided, complete, lambda number: logit(found[number].rewrite.keep_probability))
-    edited = [number for number in range(len(rows)) if found[number].rewrite.edits and not complete[number]]
+    decided = [number for number in deciding(rows) if rewrites[number].rewrite.edits]
+    keep = _fit(decided, complete, lambda number: logit(rewrites[number].rewrite.keep_probability))
+    edited = [number for number in range(len(rows)) if rewrites[number].rewrite.edits and not complete[number]]
     right = _fit(
         edited,
-        is_restored(rows, found),
-        lambda number: logit(float(np.exp(edit_log_probability(found[number])))),
+        is_restored(rows, rewrites),
+        lambda number: logit(float(np.exp(edit_log_probability(rewrites[number])))),
     )
     rule = KeepRule()
     if keep is not None:
@@ -121,14 +121,14 @@ def _fit(
     numbers: Sequence[int], truth: npt.NDArray[np.bool_], log_odds_of: Callable[[int], float]
 ) -> list[float] | None:
     """Weight and offset of a logistic regression on one number; None where all rows are alike."""
-    wanted = truth[list(numbers)].astype(np.float64)
-    if not len(numbers) or wanted.min() == wanted.max():
+    labels = truth[list(numbers)].astype(np.float64)
+    if not len(numbers) or labels.min() == labels.max():
         return None
     inputs = np.array([(log_odds_of(number), 1.0) for number in numbers])
     weights: Floats = np.zeros(2)
     for _ in range(_STEPS):  # Newton's method
         predicted = 1.0 / (1.0 + np.exp(-np.clip(inputs @ weights, -30, 30)))
-        slope = inputs.T @ (predicted - wanted) + _RIDGE * weights
+        slope = inputs.T @ (predicted - labels) + _RIDGE * weights
         curvature = (inputs * (predicted * (1 - predicted))[:, None]).T @ inputs + _RIDGE * np.eye(2)
         weights = weights - np.linalg.solve(curvature, slope)
     return [round(float(weight), 4) for weight in weights]

@@ -90,20 +90,20 @@ def derive(query: str, target: str, source: Source, limits: Limits | None = None
     table = _solve(query_keys, target_keys, matches)
     edits: list[LabelledEdit] = []
     exact = True
-    at = made = start = 0
+    read = written = start = 0
     mode = _Mode.OUTSIDE
     segments: list[LabelledSegment] = []
-    while (step := table.get((mode, at, made))) is not None:
+    while (step := table.get((mode, read, written))) is not None:
         if mode is _Mode.OUTSIDE and step.mode is _Mode.CUT:
-            start, segments = at, []
+            start, segments = read, []
         elif step.taken:
-            segments.append(LabelledSegment(() if step.lost else matches.places(made, step.taken)))
+            segments.append(LabelledSegment(() if step.lost else matches.places(written, step.taken)))
             exact &= not step.lost
         if mode is _Mode.FILL and step.mode is _Mode.OUTSIDE:
-            edits.append(LabelledEdit(start, at, tuple(segments)))
-            exact &= len(segments) <= limits.segments and at - start <= limits.deleted
-        at += step.deleted + step.kept
-        made += step.taken + step.kept
+            edits.append(LabelledEdit(start, read, tuple(segments)))
+            exact &= len(segments) <= limits.segments and read - start <= limits.deleted
+        read += step.deleted + step.kept
+        written += step.taken + step.kept
         mode = step.mode
     return Derivation(tuple(edits), exact and len(edits) <= limits.edits)
 
@@ -116,46 +116,51 @@ def _solve(
     costs: dict[tuple[_Mode, int, int], float] = defaultdict(lambda: math.inf)
     end = len(query_keys), len(target_keys)
     costs[_Mode.OUTSIDE, *end] = 0.0
-    for at in range(len(query_keys), -1, -1):
-        for made in range(len(target_keys), -1, -1):
-            same = (at, made) != end and at < end[0] and made < end[1] and query_keys[at] == target_keys[made]
-            keep = costs[_Mode.OUTSIDE, at + 1, made + 1] if same else math.inf
+    for read in range(len(query_keys), -1, -1):
+        for written in range(len(target_keys), -1, -1):
+            same = (
+                (read, written) != end
+                and read < end[0]
+                and written < end[1]
+                and query_keys[read] == target_keys[written]
+            )
+            keep = costs[_Mode.OUTSIDE, read + 1, written + 1] if same else math.inf
             # FILL: a segment more, or the edit ends, at the end of the text or before a unit that is kept
-            closing = 0.0 if (at, made) == end else keep
+            closing = 0.0 if (read, written) == end else keep
             best = _Step(closing, _Mode.OUTSIDE, kept=same)
-            if made < end[1]:
-                for length in range(matches.longest[made], 0, -1):
-                    cost = _COPY + costs[_Mode.FILL, at, made + length]
+            if written < end[1]:
+                for length in range(matches.longest[written], 0, -1):
+                    cost = _COPY + costs[_Mode.FILL, read, written + length]
                     if cost < best.cost:
                         best = _Step(cost, _Mode.FILL, taken=length)
-                if matches.longest[made] == 0:
-                    is_word = matches.is_word(made)
-                    cost = (_WORD if is_word else _LOST) + costs[_Mode.FILL, at, made + 1]
+                if matches.longest[written] == 0:
+                    is_word = matches.is_word(written)
+                    cost = (_WORD if is_word else _LOST) + costs[_Mode.FILL, read, written + 1]
                     if cost < best.cost:
                         best = _Step(cost, _Mode.FILL, taken=1, lost=not is_word)
-            table[_Mode.FILL, at, made] = best
-            costs[_Mode.FILL, at, made] = best.cost
+            table[_Mode.FILL, read, written] = best
+            costs[_Mode.FILL, read, written] = best.cost
             # CUT: a deletion more, or on to the segments
             cut = _Step(best.cost, _Mode.FILL)
-            if at < end[0] and _DELETE + costs[_Mode.CUT, at + 1, made] < cut.cost:
-                cut = _Step(_DELETE + costs[_Mode.CUT, at + 1, made], _Mode.CUT, deleted=1)
-            table[_Mode.CUT, at, made] = cut
-            costs[_Mode.CUT, at, made] = cut.cost
-            if (at, made) == end:
+            if read < end[0] and _DELETE + costs[_Mode.CUT, read + 1, written] < cut.cost:
+                cut = _Step(_DELETE + costs[_Mode.CUT, read + 1, written], _Mode.CUT, deleted=1)
+            table[_Mode.CUT, read, written] = cut
+            costs[_Mode.CUT, read, written] = cut.cost
+            if (read, written) == end:
                 continue
             # OUTSIDE: keep, or open an edit
-            opening = _OPEN + _EARLY * made + cut.cost
+            opening = _OPEN + _EARLY * written + cut.cost
             outside = _Step(keep, _Mode.OUTSIDE, kept=True) if keep <= opening else _Step(opening, _Mode.CUT)
-            table[_Mode.OUTSIDE, at, made] = outside
-            costs[_Mode.OUTSIDE, at, made] = outside.cost
+            table[_Mode.OUTSIDE, read, written] = outside
+            costs[_Mode.OUTSIDE, read, written] = outside.cost
     return table
 
 
 class _Matches:
     """Where pieces of the target occur in the source."""
 
-    def __init__(self, wanted: Sequence[str], source: Source, longest_span: int) -> None:
-        self._wanted = wanted
+    def __init__(self, target_keys: Sequence[str], source: Source, longest_span: int) -> None:
+        self._target_keys = target_keys
         self._units = len(source.units)
         self._keys = [unit.key for unit in source.units]
         self._turn_of = source.turn_of
@@ -164,32 +169,35 @@ class _Matches:
         for position, key in enumerate(self._keys):
             self._positions[key].append(position)
         self.longest = [
-            max((self._length(made, position, longest_span) for position in self._positions.get(key, ())), default=0)
-            for made, key in enumerate(wanted)
+            max(
+                (self._length(position_in_target, position, longest_span) for position in self._positions.get(key, ())),
+                default=0,
+            )
+            for position_in_target, key in enumerate(target_keys)
         ]
 
-    def is_word(self, made: int) -> bool:
-        return self._wanted[made] in self._words
+    def is_word(self, start: int) -> bool:
+        return self._target_keys[start] in self._words
 
-    def places(self, made: int, length: int) -> tuple[Segment, ...]:
-        found = tuple(
+    def places(self, start: int, length: int) -> tuple[Segment, ...]:
+        copies = tuple(
             Segment(position, position + length)
-            for position in self._positions.get(self._wanted[made], ())
-            if self._length(made, position, length) == length
+            for position in self._positions.get(self._target_keys[start], ())
+            if self._length(start, position, length) == length
         )
-        if length == 1 and self.is_word(made):
-            number = self._units + self._words[self._wanted[made]]
-            return (Segment(number, number + 1), *found)
-        return found
+        if length == 1 and self.is_word(start):
+            number = self._units + self._words[self._target_keys[start]]
+            return (Segment(number, number + 1), *copies)
+        return copies
 
-    def _length(self, made: int, position: int, most: int) -> int:
+    def _length(self, start: int, position: int, limit: int) -> int:
         length = 0
         while (
-            length < most
-            and made + length < len(self._wanted)
+            length < limit
+            and start + length < len(self._target_keys)
             and position + length < self._units
             and self._turn_of[position + length] == self._turn_of[position]
-            and self._keys[position + length] == self._wanted[made + length]
+            and self._keys[position + length] == self._target_keys[start + length]
         ):
             length += 1
         return length

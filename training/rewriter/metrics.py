@@ -73,16 +73,16 @@ def _score(query: Units, target: Units, output: Units) -> dict[str, float]:
         "rouge": _rouge_l(target, output),
     }
     for size in range(1, _MOST_GRAM + 1):
-        wanted, given = _grams(target, size), _grams(output, size)
-        row[f"match_{size}"] = float((wanted & given).total())
-        row[f"given_{size}"] = float(given.total())
+        expected, predicted = _grams(target, size), _grams(output, size)
+        row[f"match_{size}"] = float((expected & predicted).total())
+        row[f"given_{size}"] = float(predicted.total())
     in_query = set(query)
     for size in _REWRITING_GRAMS:
-        wanted = _restored(_grams(target, size), in_query)
-        given = _restored(_grams(output, size), in_query)
-        row[f"restored_match_{size}"] = float((wanted & given).total())
-        row[f"restored_wanted_{size}"] = float(wanted.total())
-        row[f"restored_given_{size}"] = float(given.total())
+        expected = _restored(_grams(target, size), in_query)
+        predicted = _restored(_grams(output, size), in_query)
+        row[f"restored_match_{size}"] = float((expected & predicted).total())
+        row[f"restored_wanted_{size}"] = float(expected.total())
+        row[f"restored_given_{size}"] = float(predicted.total())
     return row
 
 
@@ -98,11 +98,11 @@ def _rouge_l(target: Units, output: Units) -> float:
     if not target or not output:
         return float(target == output)
     lengths = [0] * (len(output) + 1)
-    for wanted in target:
+    for expected in target:
         diagonal = 0
-        for position, given in enumerate(output, 1):
+        for position, predicted in enumerate(output, 1):
             above = lengths[position]
-            lengths[position] = diagonal + 1 if wanted == given else max(above, lengths[position - 1])
+            lengths[position] = diagonal + 1 if expected == predicted else max(above, lengths[position - 1])
             diagonal = above
     return 2 * lengths[-1] / (len(target) + len(output))
 

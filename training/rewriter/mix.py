@@ -133,7 +133,11 @@ class RewritingMix(Mix[Variation, Example]):
                     if row.target != row.query and draw.random() < options.lost:
                         variations.append(Variation(number, at, traditional, lost=True))
                     if draw.random() < options.foreign:
-                        alike = [index for index, other in enumerate(self._shares) if other.chinese == share.chinese]
+                        alike = [
+                            index
+                            for index, other_share in enumerate(self._shares)
+                            if other_share.chinese == share.chinese
+                        ]
                         source = draw.choice(alike)
                         foreign = source, draw.randrange(len(self._shares[source].rows))
                         variations.append(Variation(number, at, traditional, foreign=foreign))
@@ -153,8 +157,8 @@ class RewritingMix(Mix[Variation, Example]):
         share = self._shares[draw.share]
         row = share.rows[draw.row]
         if draw.foreign is not None:
-            source, other = draw.foreign
-            row = as_foreign(row, self._shares[source].rows[other])
+            source, number = draw.foreign
+            row = as_foreign(row, self._shares[source].rows[number])
         if draw.renamed is not None:
             row = as_renamed(row, draw.renamed)
         if draw.offered is not None:

@@ -86,12 +86,12 @@ def main() -> None:
 
 def _train(stage: Stage, sets: str, arguments: argparse.Namespace) -> None:
     folder: Path = arguments.out / stage.name
-    given: list[Any] = ["--out", folder, "--cache", arguments.cache, "--sets", sets, *stage.options]
-    given += ["--words", arguments.out / "words.json", "--resume"]
+    options: list[Any] = ["--out", folder, "--cache", arguments.cache, "--sets", sets, *stage.options]
+    options += ["--words", arguments.out / "words.json", "--resume"]
     if parts := _checkpoints(arguments.out, stage.start):
-        given += ["--start", blended(parts, arguments.out / f"{stage.name}-start.pt")]
-    given += device_options(arguments.device, batch_rows=64)
-    run_module("rewriter.train", arguments.data, *given)
+        options += ["--start", blended(parts, arguments.out / f"{stage.name}-start.pt")]
+    options += device_options(arguments.device, batch_rows=64)
+    run_module("rewriter.train", arguments.data, *options)
 
 
 def _checkpoints(out: Path, parts: Sequence[tuple[str, float]]) -> list[tuple[Path, float]]:

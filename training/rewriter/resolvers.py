@@ -54,8 +54,8 @@ def resolve_rows(resolver: Resolver, rows: Sequence[RewritingRow], name: str) ->
     """What a resolver makes of rows: the user speaks at every other turn, the last one is the assistant's."""
 
     async def run() -> list[str]:
-        shown = track(rows, description=name, console=Console(stderr=True), transient=True)
-        return [(await resolver.resolve(request_of(row))).resolved_query for row in shown]
+        progress = track(rows, description=name, console=Console(stderr=True), transient=True)
+        return [(await resolver.resolve(request_of(row))).resolved_query for row in progress]
 
     return asyncio.run(run())
 

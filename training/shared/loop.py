@@ -44,8 +44,8 @@ def training_parser(description: str, data: str, *options: type[Any]) -> argpars
 
 def chosen_options(kind: type[Any], arguments: argparse.Namespace) -> Any:
     """The dataclass with what was given on the command line."""
-    given = vars(arguments)
-    return kind(**{field.name: given[field.name] for field in fields(kind) if given.get(field.name) is not None})
+    values = vars(arguments)
+    return kind(**{field.name: values[field.name] for field in fields(kind) if values.get(field.name) is not None})
 
 
 def start(parser: argparse.ArgumentParser) -> argparse.Namespace:

@@ -166,18 +166,18 @@ class TrainingRun(Generic[NetworkT, ExampleT]):
     def _factor(self) -> float:
         rise = min(1.0, (self.step + 1) / self._options.warmup)
         cooldown = self._options.cooldown
-        left = (1.0 - self.progress) / cooldown if cooldown else 1.0
-        return rise * max(0.05, min(1.0, left))
+        remaining = (1.0 - self.progress) / cooldown if cooldown else 1.0
+        return rise * max(0.05, min(1.0, remaining))
 
     @contextmanager
     def averaged(self) -> Iterator[None]:
         """Within it, the network computes with the averaged weights."""
-        kept = [master.detach().clone() for master in self.weights.masters]
+        originals = [master.detach().clone() for master in self.weights.masters]
         self.weights.load(self.weights.average)
         try:
             yield
         finally:
-            self.weights.load(kept)
+            self.weights.load(originals)
 
     def save(self) -> None:
         """Writes the checkpoint; a reader sees the old one or the new one."""

@@ -123,15 +123,16 @@ def measure_chat(report: Report, loaded: LoadedTagger, rows: Sequence[MarkedText
     marked: list[set[Key]] = [{(span.start, span.end, span.label) for span in row.spans} for row in rows]
     ours = [_keys(spans) for spans in loaded.names(texts)]
     for method, found in (("rules", [_keys(spans) for spans in tag_by_rules(texts)]), ("ours", ours)):
-        for task, kept in (("products", frozenset({EntitySubtype.PRODUCT})), ("subtypes", frozenset(SUBTYPES))):
-            report.add("chat", task, method, SpanScores.of(_of(marked, kept), _of(found, kept)))
+        for task, counted in (("products", frozenset({EntitySubtype.PRODUCT})), ("subtypes", frozenset(SUBTYPES))):
+            report.add("chat", task, method, SpanScores.of(_of(marked, counted), _of(found, counted)))
         untyped = SpanScores.of([_untyped(keys) for keys in marked], [_untyped(keys) for keys in found])
         report.add("chat", "offsets", method, untyped)
         for script in _CHAT_SCRIPTS:
             numbers = [number for number, text in enumerate(texts) if script_of(text) == script]
-            kept = frozenset({EntitySubtype.PRODUCT})
+            counted = frozenset({EntitySubtype.PRODUCT})
             scores = SpanScores.of(
-                _of([marked[number] for number in numbers], kept), _of([found[number] for number in numbers], kept)
+                _of([marked[number] for number in numbers], counted),
+                _of([found[number] for number in numbers], counted),
             )
             report.add(f"chat {script}", "products", method, scores)
     _show(rows, marked, ours, show)
@@ -157,7 +158,11 @@ def _untyped(keys: set[Key]) -> set[Key]:
 
 
 def _show(rows: Sequence[MarkedText], marked: Sequence[set[Key]], found: Sequence[set[Key]], count: int) -> None:
-    missed = [(row, wanted, given) for row, wanted, given in zip(rows, marked, found, strict=True) if wanted != given]
+    missed = [
+        (row, expected, predicted)
+        for row, expected, predicted in zip(rows, marked, found, strict=True)
+        if expected != predicted
+    ]
     for row, wanted, given in missed[:count]:
         sys.stdout.write(f"{row.text}\n")
         for title, keys in (("missed", wanted - given), ("found ", given - wanted)):

@@ -41,8 +41,8 @@ def main() -> None:
         shape=loaded.network.shape, sources=loaded.sources, thresholds=thresholds, body=DEFAULT_MODEL
     )
     size = save_weights(arguments.out, loaded.network, settings, prepare_model(DEFAULT_MODEL, arguments.cache))
-    shown = {subtype.value: least for subtype, least in thresholds.items()}
-    sys.stdout.write(f"{arguments.out}: {size / 1e6:.2f} MB, {shown}\n")
+    rounded = {subtype.value: least for subtype, least in thresholds.items()}
+    sys.stdout.write(f"{arguments.out}: {size / 1e6:.2f} MB, {rounded}\n")
 
 
 def tuned_thresholds(loaded: LoadedTagger, data: Path, chat_names: Path) -> dict[EntitySubtype, float]:
@@ -68,7 +68,7 @@ def tuned_thresholds(loaded: LoadedTagger, data: Path, chat_names: Path) -> dict
 
 
 def choose_thresholds(
-    marked: Sequence[set[Key]], found: Sequence[Sequence[TaggedSpan]], covered: Sequence[frozenset[EntitySubtype]]
+    marked: Sequence[set[Key]], predictions: Sequence[Sequence[TaggedSpan]], covered: Sequence[frozenset[EntitySubtype]]
 ) -> dict[EntitySubtype, float]:
     """The thresholds with the best F1 of each subtype, over the tuning rows that mark all its names.
 
@@ -80,20 +80,20 @@ def choose_thresholds(
     chosen = {}
     for subtype in SUBTYPES:
         rows = [number for number, subtypes in enumerate(covered) if subtype in subtypes]
-        wanted = [{key for key in marked[number] if key[2] == subtype.value} for number in rows]
+        expected = [{key for key in marked[number] if key[2] == subtype.value} for number in rows]
 
         def quality(
-            least: float, subtype: EntitySubtype = subtype, rows: list[int] = rows, wanted: list[set[Key]] = wanted
+            least: float, subtype: EntitySubtype = subtype, rows: list[int] = rows, expected: list[set[Key]] = expected
         ) -> tuple[float, float]:
-            given = [
+            predicted = [
                 {
                     (span.start, span.end, subtype.value)
-                    for span in found[number]
+                    for span in predictions[number]
                     if span.subtype is subtype and span.score > least
                 }
                 for number in rows
             ]
-            return SpanScores.of(wanted, given).f1, -abs(least - 0.5)  # of equal ones the nearest to a half
+            return SpanScores.of(expected, predicted).f1, -abs(least - 0.5)  # of equal ones the nearest to a half
 
         chosen[subtype] = max(_CHOICES, key=quality)
     return chosen

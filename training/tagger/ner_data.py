@@ -91,7 +91,7 @@ def in_full_width(row: MarkedText) -> MarkedText:
 
 def surfaces(rows: Sequence[MarkedText], labels: Iterable[str]) -> list[str]:
     """The different spellings of what rows mark with one of some labels, in order."""
-    wanted = set(labels)
+    label_set = set(labels)
     return list(
-        dict.fromkeys(row.text[span.start : span.end] for row in rows for span in row.spans if span.label in wanted)
+        dict.fromkeys(row.text[span.start : span.end] for row in rows for span in row.spans if span.label in label_set)
     )

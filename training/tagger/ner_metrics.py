@@ -30,7 +30,9 @@ class SpanScores:
     @classmethod
     def of(cls, marked: Sequence[Set[Key]], found: Sequence[Set[Key]]) -> "SpanScores":
         """Compares what was found in each text with what is marked."""
-        counts = [(len(right & given), len(right), len(given)) for right, given in zip(marked, found, strict=True)]
+        counts = [
+            (len(right & predicted), len(right), len(predicted)) for right, predicted in zip(marked, found, strict=True)
+        ]
         return cls(np.array(counts, np.int64).reshape(-1, 3))
 
     @property

@@ -20,9 +20,9 @@ def main() -> None:
     parser.add_argument("--chat-names", type=Path, required=True, help="the hand-labelled chat set: barred names")
     arguments = parser.parse_args()
     shared: list[Any] = ["--cache", arguments.cache, "--chat-names", arguments.chat_names]
-    given = [*shared, "--out", arguments.out, "--sets", arguments.sets, *_OPTIONS, "--resume"]
-    given += device_options(arguments.device, batch_rows=256)
-    run_module("tagger.train", arguments.data, *given)
+    options = [*shared, "--out", arguments.out, "--sets", arguments.sets, *_OPTIONS, "--resume"]
+    options += device_options(arguments.device, batch_rows=256)
+    run_module("tagger.train", arguments.data, *options)
     checkpoint = arguments.out / "checkpoint.pt"
     run_module("tagger.export", arguments.data, *shared, "--checkpoint", checkpoint, "--out", arguments.weights)
 

@@ -71,8 +71,8 @@ def test_settings_come_from_the_environment(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_bare_off_in_yaml_is_off(tmp_path: Path) -> None:
-    read = settings(tmp_path, **yaml.safe_load("{tagger: off, rewriter: off, reranker: off}")).models
-    assert (read.tagger, read.rewriter, read.reranker) == ("off", "off", "off")
+    models = settings(tmp_path, **yaml.safe_load("{tagger: off, rewriter: off, reranker: off}")).models
+    assert (models.tagger, models.rewriter, models.reranker) == ("off", "off", "off")
 
 
 async def test_without_weights_the_rules_answer_and_nothing_is_wrong(tmp_path: Path) -> None:

@@ -58,18 +58,18 @@ class Simulation:
             self.now += step
             running = [number for number, ready in enumerate(self.ready_at) if ready <= self.now]
             self.backlog += arriving_per_s * step
-            done = min(self.backlog, len(running) * capacity_per_s * step)
-            self.backlog -= done
+            finished = min(self.backlog, len(running) * capacity_per_s * step)
+            self.backlog -= finished
             for number in running:
-                self._busy_s[number] += done / len(running) / capacity_per_s
+                self._busy_s[number] += finished / len(running) / capacity_per_s
                 if (self.now - START) % 1 == 0 and number not in self.silent:
                     self._report(number, self.backlog / len(running), capacity_per_s)
             self._state.update_running_replica_ids([self._id(number) for number in running])
-            wanted = self._state.get_decision_num_replicas(self.target)
-            if wanted != self.target:
-                self.targets.append((self.now - START, wanted))
-            self.target = wanted
-            self.ready_at = (self.ready_at + [self.now + self._starts_in_s] * wanted)[:wanted]
+            replicas = self._state.get_decision_num_replicas(self.target)
+            if replicas != self.target:
+                self.targets.append((self.now - START, replicas))
+            self.target = replicas
+            self.ready_at = (self.ready_at + [self.now + self._starts_in_s] * replicas)[:replicas]
 
     def forget_reports(self) -> None:
         """What the loss of the controller does."""

@@ -64,25 +64,25 @@ async def test_a_record_that_is_away_is_down_unless_a_journal_stands_in(tmp_path
     with pytest.raises(StoreUnavailable):
         await store_probes(record=record, index=Store(), short_lived=short_lived)["record"]()
     journaled = JournaledRecord(record, SqliteRecord.open(tmp_path / "journal.sqlite", readers=1))
-    shown = await store_probes(record=journaled, index=Store(), short_lived=short_lived)["record"]()
-    assert (shown["status"], shown["error"], shown["journal_waiting"]) == ("degraded", "The store is gone.", 0)
+    report = await store_probes(record=journaled, index=Store(), short_lived=short_lived)["record"]()
+    assert (report["status"], report["error"], report["journal_waiting"]) == ("degraded", "The store is gone.", 0)
     await journaled.close()
 
 
 async def test_a_ping_that_takes_long_goes_on_and_is_not_asked_twice() -> None:
-    asked = 0
+    calls = 0
     answered = asyncio.Event()
 
     async def ping() -> None:
-        nonlocal asked
-        asked += 1
+        nonlocal calls
+        calls += 1
         await answered.wait()
         raise AWAY
 
     patiently = PatientPing(ping, wait_s=0.01)
     await patiently()
     await patiently()
-    assert asked == 1
+    assert calls == 1
     answered.set()
     with pytest.raises(StoreUnavailable):
         await patiently()
@@ -90,13 +90,13 @@ async def test_a_ping_that_takes_long_goes_on_and_is_not_asked_twice() -> None:
 
 async def test_what_takes_long_to_count_is_counted_seldom() -> None:
     now = 0.0
-    asked = 0
+    calls = 0
 
     async def ask() -> Mapping[str, int]:
-        nonlocal now, asked
+        nonlocal now, calls
         now += 0.5
-        asked += 1
-        return {"asked": asked}
+        calls += 1
+        return {"asked": calls}
 
     counts = RateLimitedCounts(ask, clock=lambda: now)
     assert await counts() == {"asked": 1}

@@ -60,10 +60,10 @@ async def test_their_space_is_no_generation_whatever_model_is_live(args: AppArgs
 
 @pytest.fixture
 async def wanted(args: AppArgs) -> AsyncIterator[WantedModels]:
-    made = WantedModels(args)
-    yield made
-    assert made._record is not None
-    await made._record.close()
+    models = WantedModels(args)
+    yield models
+    assert models._record is not None
+    await models._record.close()
 
 
 async def test_the_embedder_holds_their_model_beside_the_live_one(wanted: WantedModels) -> None:

@@ -36,13 +36,13 @@ def test_every_deployment_of_the_graph_can_be_given_options(tmp_path: Path) -> N
 
 
 def test_what_is_given_replaces_what_the_graph_says_and_the_rest_stays(tmp_path: Path) -> None:
-    given = {
+    options = {
         "num_replicas": 3,
         "max_ongoing_requests": 64,
         "health_check_period_s": 7,
         "ray_actor_options": {"num_gpus": 0.5, "resources": {"fast_node": 1}},
     }
-    resolver = bound(tmp_path, {"Resolver": given})["Resolver"]
+    resolver = bound(tmp_path, {"Resolver": options})["Resolver"]
     assert (resolver.num_replicas, resolver.max_ongoing_requests) == (3, 64)
     assert resolver._deployment_config.health_check_period_s == 7
     assert resolver.ray_actor_options == {"num_cpus": 0, "num_gpus": 0.5, "resources": {"fast_node": 1}}
@@ -51,8 +51,8 @@ def test_what_is_given_replaces_what_the_graph_says_and_the_rest_stays(tmp_path:
 
 def test_bounds_of_scaling_keep_the_policy_of_the_embedder(tmp_path: Path) -> None:
     before = bound(tmp_path)["Embedder"]._deployment_config.autoscaling_config
-    given = {"autoscaling_config": {"min_replicas": 2, "max_replicas": 9}}
-    after = bound(tmp_path, {"Embedder": given})["Embedder"]._deployment_config.autoscaling_config
+    options = {"autoscaling_config": {"min_replicas": 2, "max_replicas": 9}}
+    after = bound(tmp_path, {"Embedder": options})["Embedder"]._deployment_config.autoscaling_config
     assert (after.min_replicas, after.max_replicas) == (2, 9)
     assert after.policy.policy_kwargs == before.policy.policy_kwargs
     assert after.look_back_period_s == before.look_back_period_s
@@ -90,9 +90,9 @@ def test_the_example_in_serve_config_yaml_is_valid(tmp_path: Path) -> None:
     assert marker
     file = tmp_path / "serve_config.yaml"
     file.write_text(head + (marker + example).replace("      # ", "      "), encoding="utf-8")
-    read = read_serve_file(file)
-    assert (read.host, read.port) == ("127.0.0.1", 8000)
-    graph = bound(tmp_path, **(read.args | {"home": tmp_path}))
+    serve_file = read_serve_file(file)
+    assert (serve_file.host, serve_file.port) == ("127.0.0.1", 8000)
+    graph = bound(tmp_path, **(serve_file.args | {"home": tmp_path}))
     assert graph["Resolver"].num_replicas == 2
     assert graph["Embedder"].ray_actor_options["resources"] == {"fast_node": 1}
 

@@ -40,8 +40,8 @@ def test_every_time_and_every_deadline_says_its_unit() -> None:
 def test_a_setting_says_where_its_value_comes_from(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JIYI_EMBEDDER__THREADS", "3")
     monkeypatch.setenv("JIYI_LIMITS", '{"burst": 7}')
-    given = {"home": "/data", "embedder": {"device": "cpu"}}
-    settings = described(AppArgs.model_validate(given), given)
+    arguments = {"home": "/data", "embedder": {"device": "cpu"}}
+    settings = described(AppArgs.model_validate(arguments), arguments)
     assert (settings["home"].source, settings["home"].value) == ("args", "/data")
     assert (settings["embedder.device"].source, settings["embedder.threads"].source) == ("args", "environment")
     assert (settings["embedder.threads"].variable, settings["embedder.threads"].value) == (
@@ -60,8 +60,12 @@ def test_bounds_and_choices_are_told() -> None:
 
 
 def test_secrets_are_masked() -> None:
-    given = {"arango": {"password": "secret-1"}, "qdrant": {"api_key": "secret-2"}, "redis_url": "redis://:secret-3@h"}
-    settings = described(AppArgs.model_validate(given), given)
+    arguments = {
+        "arango": {"password": "secret-1"},
+        "qdrant": {"api_key": "secret-2"},
+        "redis_url": "redis://:secret-3@h",
+    }
+    settings = described(AppArgs.model_validate(arguments), arguments)
     assert "secret" not in str(settings)
     assert settings["arango.password"].value == settings["qdrant.api_key"].value == settings["redis_url"].value != ""
     assert described()["arango.password"].value == ""

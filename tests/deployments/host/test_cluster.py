@@ -26,8 +26,10 @@ def left_over(tmp_path: Path) -> Iterator[list[int]]:
         "process.stdout.readline(); print(process.pid, flush=True)"
     )
     environment = os.environ | RAY_ENVIRONMENT | {_MARK: str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", parent], env=environment, capture_output=True, text=True, check=True)
-    pids = [int(done.stdout)]
+    process = subprocess.run(
+        [sys.executable, "-c", parent], env=environment, capture_output=True, text=True, check=True
+    )
+    pids = [int(process.stdout)]
     yield pids
     for pid in pids:
         if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
@@ -68,9 +70,9 @@ def test_a_process_keeps_its_mark_when_it_writes_its_title(
     ) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        found = members(tmp_path)
+        found_members = members(tmp_path)
         process.kill()
-    assert (process.pid in [member.pid for member in found]) is is_found
+    assert (process.pid in [member.pid for member in found_members]) is is_found
 
 
 def test_every_process_of_a_cluster_is_started_so_that_it_keeps_its_mark() -> None:

@@ -52,9 +52,9 @@ def test_the_four_models_and_the_pool_share_one_gpu(tmp_path: Path) -> None:
     assert settings.reembedding.actors is not None
     assert settings.embedder.max_replicas is not None
     pool = settings.reembedding.gpus * settings.reembedding.actors
-    asked = settings.embedder.gpus * settings.embedder.max_replicas + settings.models.gpus * len(models) + pool
+    gpus = settings.embedder.gpus * settings.embedder.max_replicas + settings.models.gpus * len(models) + pool
     assert pool
-    assert asked == pytest.approx(1.0)
+    assert gpus == pytest.approx(1.0)
 
 
 def test_what_scales_on_kubernetes_fits_a_worker_and_the_largest_cluster(tmp_path: Path) -> None:

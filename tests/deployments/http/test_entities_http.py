@@ -28,8 +28,8 @@ async def test_what_is_remembered_is_got_by_id_name_and_search(http: httpx.Async
     id_ = kept["entity_id"]
     assert (await send(http, "GET", f"/entities/{id_}"))["entity"] == kept
     assert (await send(http, "GET", "/entities/by-name", name="宏康ＨＣＩ"))["entity"] == kept
-    found = await send(http, "POST", "/entities/search", query="宏康HCI 的保固")
-    assert [entity["entity_id"] for entity in found["results"]] == [id_]
+    reply = await send(http, "POST", "/entities/search", query="宏康HCI 的保固")
+    assert [entity["entity_id"] for entity in reply["results"]] == [id_]
     again = (await send(http, "POST", "/entities", entity_value="宏康HCI", attributes={"rack": 1}))["entity"]
     assert (again["entity_id"], again["mention_count"], again["attributes"]) == (id_, 2, {"floor": 3, "rack": 1})
 
@@ -45,8 +45,8 @@ async def test_junk_is_never_remembered(http: httpx.AsyncClient, name: str) -> N
 
 async def test_an_empty_search_lists_all_latest_first(http: httpx.AsyncClient) -> None:
     await remember(http, "AI-Box", "Qdrant", "AI-Box")
-    found = await send(http, "POST", "/entities/search", query="")
-    assert [entity["entity_value"] for entity in found["results"]] == ["AI-Box", "Qdrant"]
+    reply = await send(http, "POST", "/entities/search", query="")
+    assert [entity["entity_value"] for entity in reply["results"]] == ["AI-Box", "Qdrant"]
     loaded = await send(http, "GET", "/entities/long-term")
     assert loaded["entities"]["Qdrant"]["type"] == "long_term"
 
@@ -88,8 +88,8 @@ async def test_merge_split_rename_and_forget(http: httpx.AsyncClient) -> None:
 
 async def test_relations_are_stated_learned_and_followed(http: httpx.AsyncClient) -> None:
     await send(http, "POST", "/chat", message="王小明在台積電工作。", wait=True)
-    found = await send(http, "GET", "/relations", entity="王小明")
-    by_type = {relation["relation_type"]: relation for relation in found["results"]}
+    reply = await send(http, "GET", "/relations", entity="王小明")
+    by_type = {relation["relation_type"]: relation for relation in reply["results"]}
     assert set(by_type) == {"works_at", "mentioned_with"}
     stated = by_type["works_at"]
     assert "王小明在台積電工作。"[stated["evidence_start"] : stated["evidence_end"]] == "王小明在台積電工作"
@@ -107,17 +107,17 @@ async def test_relations_are_stated_learned_and_followed(http: httpx.AsyncClient
 
 
 async def test_an_agent_asks_before_it_answers_and_tells_afterwards(http: httpx.AsyncClient) -> None:
-    told = await send(
+    learned = await send(
         http, "POST", "/chat/after", message="我們買了 AI-Box。", reply="恭喜！", turn_id="t1", session_id="s"
     )
-    assert [entity["entity_value"] for entity in told["results"]] == ["AI-Box"]
+    assert [entity["entity_value"] for entity in learned["results"]] == ["AI-Box"]
     await send(http, "POST", "/chat/after", message="我們買了 AI-Box。", reply="恭喜！", turn_id="t1", session_id="s")
-    asked = await send(http, "POST", "/chat/before", message="它多少錢？", session_id="s")
-    assert asked["resolved_query"] == "AI-Box 多少錢？"
-    assert "AI-Box" in asked["context"]
-    assert asked["context"].startswith("用戶提到的相關實體")
-    known = await send(http, "POST", "/chat/after", message="AI-Box 壞了", auto_learn=False)
-    assert [entity["mention_count"] for entity in known["results"]] == [1]
+    before = await send(http, "POST", "/chat/before", message="它多少錢？", session_id="s")
+    assert before["resolved_query"] == "AI-Box 多少錢？"
+    assert "AI-Box" in before["context"]
+    assert before["context"].startswith("用戶提到的相關實體")
+    after = await send(http, "POST", "/chat/after", message="AI-Box 壞了", auto_learn=False)
+    assert [entity["mention_count"] for entity in after["results"]] == [1]
 
 
 async def test_the_context_of_a_prompt_is_in_the_language_of_the_query(http: httpx.AsyncClient) -> None:
@@ -178,8 +178,8 @@ async def test_a_resolver_or_extractor_that_is_down_costs_the_turn_nothing_else(
         raise Unavailable("gone", component="resolver")
 
     monkeypatch.setattr(services.resolver, "resolve", down)
-    asked = await send(http, "POST", "/chat/before", message="它多少錢？")
-    assert (asked["resolved_query"], asked["resolution"]["degraded"]) == ("它多少錢？", ["resolver"])
+    reply = await send(http, "POST", "/chat/before", message="它多少錢？")
+    assert (reply["resolved_query"], reply["resolution"]["degraded"]) == ("它多少錢？", ["resolver"])
     monkeypatch.setattr(services.extractor, "extract", down)
     assert (await send(http, "POST", "/chat/after", message="AI-Box 壞了", auto_learn=False))["results"] == []
 
@@ -197,12 +197,12 @@ async def test_without_the_record_nothing_is_said_to_be_kept(
 
 async def test_a_reference_leads_to_the_entities_that_it_may_mean(http: httpx.AsyncClient) -> None:
     await send(http, "POST", "/chat", message="我在比較 Redis 和 Qdrant。", session_id="s1", wait=True)
-    found = await send(http, "POST", "/entities/by-reference", word="它", session_id="s1")
-    assert {entity["entity_value"] for entity in found["results"]} == {"Redis", "Qdrant"}
-    found = await send(http, "POST", "/entities/by-reference", word="後者", session_id="s1", limit=1)
-    assert [entity["entity_value"] for entity in found["results"]] == ["Qdrant"]
-    found = await send(http, "POST", "/entities/by-reference", word="它", session_id="s1", user_id="bob")
-    assert found["results"] == []
+    reply = await send(http, "POST", "/entities/by-reference", word="它", session_id="s1")
+    assert {entity["entity_value"] for entity in reply["results"]} == {"Redis", "Qdrant"}
+    reply = await send(http, "POST", "/entities/by-reference", word="後者", session_id="s1", limit=1)
+    assert [entity["entity_value"] for entity in reply["results"]] == ["Qdrant"]
+    reply = await send(http, "POST", "/entities/by-reference", word="它", session_id="s1", user_id="bob")
+    assert reply["results"] == []
     await send(http, "POST", "/entities/by-reference", 422, word="它", limit=0)
     await send(http, "POST", "/entities/by-reference", 422, word="")
 

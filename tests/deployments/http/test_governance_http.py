@@ -74,8 +74,8 @@ async def test_a_value_is_stored_once_found_and_listed(http: httpx.AsyncClient) 
     assert (first["event"], again["event"], first["conflicts"]) == ("created", "updated", [])
     assert again["memory"]["memory_id"] == first["memory"]["memory_id"]
     assert again["memory"]["confidence"] == pytest.approx(0.82)
-    found = (await http.post("/aam/retrieve", json={"user_id": "ann", "query": "RM05-008 還有庫存嗎？"})).json()
-    [hit] = found["results"]
+    reply = (await http.post("/aam/retrieve", json={"user_id": "ann", "query": "RM05-008 還有庫存嗎？"})).json()
+    [hit] = reply["results"]
     assert hit["memory"]["entity_value"] == "RM05-008"
     assert hit["parts"].keys() == {"relevance", "hotness", "recency"}
     assert 0 <= hit["final_score"] <= 1
@@ -94,16 +94,16 @@ async def test_a_conflict_is_foreseen_decided_shown_and_undone(http: httpx.Async
         ("喜歡喝黑咖啡", "overwrite")
     ]
     await store(http, "平常愛喝拿鐵", 0.9)
-    shown = (await http.get("/memories/conflicts", params={"user_id": "ann"})).json()
-    assert shown["open"] == []
-    [change] = shown["overwritten"]
+    conflicts = (await http.get("/memories/conflicts", params={"user_id": "ann"})).json()
+    assert conflicts["open"] == []
+    [change] = conflicts["overwritten"]
     assert (change["kind"], change["actor"], change["undone_at"]) == ("overwrite", "system", None)
     undone = await http.post("/changes/undo", json={"user_id": "ann", "change_id": change["change_id"]})
     assert (undone.status_code, undone.json()["undoes"]) == (200, change["change_id"])
     again = await http.post("/changes/undo", json={"user_id": "ann", "change_id": change["change_id"]})
     assert (again.status_code, again.headers["content-type"]) == (409, "application/problem+json")
-    shown = (await http.get("/memories/conflicts", params={"user_id": "ann"})).json()
-    [open_] = shown["open"]
+    conflicts = (await http.get("/memories/conflicts", params={"user_id": "ann"})).json()
+    [open_] = conflicts["open"]
     assert open_["memory"]["entity_value"] == "平常愛喝拿鐵"
     assert [memory["entity_value"] for memory in open_["contradicts"]] == ["喜歡喝黑咖啡"]
 
@@ -162,8 +162,8 @@ async def test_marked_entities_wait_in_review_and_are_found_as_before(
     assert (marked["item"]["status"], marked["item"]["review_reason"]) == ("review", "old")
     listed = (await http.get("/review", params={"user_id": "ann"})).json()
     assert [entity["entity_id"] for entity in listed["results"]] == [id_]
-    found = (await http.post("/search", json={"user_id": "ann", "query": "宏康 HCI", "kinds": ["entity"]})).json()
-    assert [hit["id"] for hit in found["results"]] == [id_]
+    reply = (await http.post("/search", json={"user_id": "ann", "query": "宏康 HCI", "kinds": ["entity"]})).json()
+    assert [hit["id"] for hit in reply["results"]] == [id_]
     restored = (await http.post("/review/restore", json={"user_id": "ann", "id": id_})).json()
     assert (restored["item"]["status"], restored["item"]["review_reason"]) == ("active", None)
     again = (await http.post("/review/restore", json={"user_id": "ann", "id": id_})).json()

@@ -69,7 +69,7 @@ async def test_resolve_in_a_session_reads_that_session(http: httpx.AsyncClient) 
 async def test_extract_gives_offsets_and_stores_only_when_asked(http: httpx.AsyncClient) -> None:
     text = "請用 RM05-008 測試"
     reply = await _post(http, "/entities/extract", user_id="ann", text=text)
-    [mention] = [found for found in reply["mentions"] if found["level"] == "L2"]
+    [mention] = [candidate for candidate in reply["mentions"] if candidate["level"] == "L2"]
     assert text[mention["start"] : mention["end"]] == mention["text"] == "RM05-008"
     assert reply["stored"] == []
     assert (await http.get("/entities", params={"user_id": "ann", "limit": 5})).json()["results"] == []
@@ -198,7 +198,7 @@ _ENDINGS = ("/index/reembed/rollback", "/index/reembed/finish")
 
 async def test_every_example_of_the_api_page_runs(http: httpx.AsyncClient, services: Services) -> None:
     page = (await http.get("/openapi.json")).json()
-    sent = 0
+    requests = 0
     for path, methods in page["paths"].items():
         if "post" not in methods or path in _ENDINGS:
             continue
@@ -207,22 +207,22 @@ async def test_every_example_of_the_api_page_runs(http: httpx.AsyncClient, servi
             reply = await http.post(path, json=body)
             assert reply.is_success, f"{path}: {reply.text}"
             await services.index.close()  # type: ignore[attr-defined]
-            sent += 1
-    assert sent >= 6
+            requests += 1
+    assert requests >= 6
     assert (await http.get("/docs")).status_code == 200
 
 
 async def test_an_open_reference_is_asked_about_in_every_way_of_asking(http: httpx.AsyncClient) -> None:
-    said = {"user_id": "ann", "session_id": "s"}
-    await _post(http, "/chat", **said, message="We run Grafana and Jenkins.", wait=True)
-    asked = await _post(http, "/resolve", **said, query="Which port does it use?")
-    assert asked["clarification"]["question"] == "By “it”, do you mean Grafana or Jenkins?"
-    assert [option["text"] for option in asked["clarification"]["options"]] == ["Grafana", "Jenkins"]
-    names = [name for name, _ in await _events(http, **said, message="Which port does it use?")]
+    session = {"user_id": "ann", "session_id": "s"}
+    await _post(http, "/chat", **session, message="We run Grafana and Jenkins.", wait=True)
+    resolution = await _post(http, "/resolve", **session, query="Which port does it use?")
+    assert resolution["clarification"]["question"] == "By “it”, do you mean Grafana or Jenkins?"
+    assert [option["text"] for option in resolution["clarification"]["options"]] == ["Grafana", "Jenkins"]
+    names = [name for name, _ in await _events(http, **session, message="Which port does it use?")]
     assert names[:3] == ["resolution", "clarification", "sources"]
-    reply = await _post(http, "/chat", **said, message="Which port does it use?")
-    assert reply["reply"] == reply["clarification"]["question"] == asked["clarification"]["question"]
-    answered = await _post(http, "/chat", **said, message="the second one")
+    reply = await _post(http, "/chat", **session, message="Which port does it use?")
+    assert reply["reply"] == reply["clarification"]["question"] == resolution["clarification"]["question"]
+    answered = await _post(http, "/chat", **session, message="the second one")
     assert (answered["resolved_query"], answered["clarification"]) == ("Which port does Jenkins use?", None)
 
 
@@ -236,5 +236,5 @@ async def test_a_session_shows_what_was_resolved_and_corrected(http: httpx.Async
     assert {"source", "confidence", "entity_id"} <= set(right)
     assert session["context"]["last_referred_entity"] == right["entity_id"]
     assert [turn["role"] for turn in session["turns"]] == ["user", "assistant"] * 4
-    other = (await http.get("/sessions/s", params={"user_id": "bob"})).json()
-    assert (other["turns"], other["context"]["coreference_history"]) == ([], [])
+    other_session = (await http.get("/sessions/s", params={"user_id": "bob"})).json()
+    assert (other_session["turns"], other_session["context"]["coreference_history"]) == ([], [])

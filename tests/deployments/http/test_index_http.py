@@ -51,8 +51,8 @@ async def test_rebuilding_makes_everything_again(http: httpx.AsyncClient, servic
     assert (await http.post("/index/rebuild")).status_code == 202
     run = await _ended(http)
     assert run["report"]["collections"][Collection.MEMORIES.value]["mended"] == 1
-    found = (await http.post("/search", json={"user_id": "ann", "query": "spare key"})).json()
-    assert [hit["parts"]["cosine"] > 0 for hit in found["results"]] == [True]
+    reply = (await http.post("/search", json={"user_id": "ann", "query": "spare key"})).json()
+    assert [hit["parts"]["cosine"] > 0 for hit in reply["results"]] == [True]
 
 
 async def test_one_run_at_a_time(http: httpx.AsyncClient, services: Services) -> None:
@@ -84,15 +84,15 @@ async def test_the_model_is_changed_back_and_for_good(http: httpx.AsyncClient) -
     assert (await http.post("/chat", json=turn)).is_success
     assert (await http.get("/index/reembed")).json() is None
     for ending, live in (("rollback", "fake"), ("finish", "other")):
-        begun = await http.post("/index/reembed", json={"model": "other"})
-        assert begun.status_code == 202, begun.text
+        reply = await http.post("/index/reembed", json={"model": "other"})
+        assert reply.status_code == 202, reply.text
         switched = await _rests(http)
-        assert (switched["run_id"], switched["output"]["phase"]) == (begun.json()["run_id"], "switched")
+        assert (switched["run_id"], switched["output"]["phase"]) == (reply.json()["run_id"], "switched")
         assert (await http.get("/health/detailed")).json()["model"] == "other"
         again = await http.post("/index/reembed", json={"model": "other"})
         assert (again.status_code, again.json()["errors"][0]["field"]) == (422, "model")
-        found = await http.post("/search", json={"user_id": "ann", "query": "spare key"})
-        assert not found.json()["degraded"]
+        found_reply = await http.post("/search", json={"user_id": "ann", "query": "spare key"})
+        assert not found_reply.json()["degraded"]
         assert (await http.post(f"/index/reembed/{ending}")).status_code == 202
         assert (await _rests(http))["state"] == "done"
         assert (await http.get("/health/detailed")).json()["model"] == live

@@ -41,11 +41,11 @@ def trace() -> Iterator[Trace]:
 
 
 async def test_a_chat_message_passes_few_files(trace: Trace, http: httpx.AsyncClient) -> None:
-    said = {"user_id": "ann", "session_id": "s", "wait": True}
+    turn = {"user_id": "ann", "session_id": "s", "wait": True}
     for message in ("我們公司買了 AI-Box。", "AI-Box 放在三樓機房。"):
-        assert (await http.post("/chat", json=said | {"message": message})).is_success
+        assert (await http.post("/chat", json=turn | {"message": message})).is_success
     trace.listens = True
-    reply = await http.post("/chat", json=said | {"message": "它放在哪裡？", "wait": False})
+    reply = await http.post("/chat", json=turn | {"message": "它放在哪裡？", "wait": False})
     trace.listens = False
     assert "三樓機房" in reply.json()["reply"]
     assert len(trace.files) <= MOST_FILES, "\n".join(trace.files)

@@ -52,9 +52,9 @@ class World:
 
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
-    made = World()
-    yield made
-    await made.encoders.close()
+    remote_world = World()
+    yield remote_world
+    await remote_world.encoders.close()
 
 
 async def test_texts_come_back_in_order_with_their_tokens(world: World) -> None:
@@ -101,11 +101,11 @@ async def test_work_in_bulk_holds_up_nobody_who_waits(world: World) -> None:
 
 
 async def test_what_is_wrong_with_one_request_stays_with_it(world: World) -> None:
-    other = RemoteEncoder(world.remote, model_id="other", dimension=8)
+    other_encoder = RemoteEncoder(world.remote, model_id="other", dimension=8)
     calls = [
         world.encoder.encode(["fine"], kind=TextKind.QUERY),
         world.encoder.encode(["fine"], kind=TextKind.QUERY),
-        other.encode(["of a model that is not there"], kind=TextKind.QUERY),
+        other_encoder.encode(["of a model that is not there"], kind=TextKind.QUERY),
         world.encoder.encode(["x"] * 65, kind=TextKind.QUERY),
         world.encoder.encode(["fine, too"], kind=TextKind.QUERY),
     ]

@@ -90,10 +90,10 @@ async def test_it_learns_verifies_tells_how_it_is_and_ends() -> None:
         )
 
     deployment = Deployment(parts=parts)
-    said = Resource(
+    resource = Resource(
         resource_id="r", user_id="ann", session_id="s", content="我們用 RM05-008 測試。", created_at=utc_now()
     )
-    await record.append([said], user_id="ann")
+    await record.append([resource], user_id="ann")
     assert (await deployment.learn("ann")).memories == 1
     begun = await deployment.maintain_index(IndexOperation.VERIFY)
     while (run := await deployment.index_run()) is None or run.state is RunState.RUNNING:
@@ -103,9 +103,13 @@ async def test_it_learns_verifies_tells_how_it_is_and_ends() -> None:
     stats = await deployment.stats()
     assert (stats["learned_resources"], stats["index_run"], stats["index_wrong"]) == (1, "done", 0)
     reviewed = await deployment.start_review("ann", True)
-    while (done := await deployment.review_run()) is None or done.state is RunState.RUNNING:
+    while (review_run := await deployment.review_run()) is None or review_run.state is RunState.RUNNING:
         await asyncio.sleep(0.002)
-    assert (done.run_id, done.done, (await deployment.stats())["review_run"]) == (reviewed.run_id, 1, "done")
+    assert (review_run.run_id, review_run.done, (await deployment.stats())["review_run"]) == (
+        reviewed.run_id,
+        1,
+        "done",
+    )
     with pytest.raises(InvalidField, match="live"):
         await deployment.reembed("fake")
     with pytest.raises(Conflict):

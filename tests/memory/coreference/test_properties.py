@@ -69,10 +69,16 @@ async def test_no_input_breaks_it_and_every_change_is_accounted_for(
     for resolution in (*result.resolutions, *result.unresolved):
         assert query[resolution.start : resolution.end] == resolution.original_text
     for resolution in result.resolutions:
-        assert resolution.resolved_text.strip() in result.resolved_query or resolution.resolved_text[1:] in result.resolved_query
+        assert (
+            resolution.resolved_text.strip() in result.resolved_query
+            or resolution.resolved_text[1:] in result.resolved_query
+        )
         assert resolution.confidence >= 0.5
-    given_ids = {resolution.entity_id for resolution in known}
-    found = {*result.entities_found, *(resolution.entity_id for resolution in result.resolutions if resolution.entity_id)}
+    given_ids = {entity.entity_id for entity in known}
+    found = {
+        *result.entities_found,
+        *(resolution.entity_id for resolution in result.resolutions if resolution.entity_id),
+    }
     assert found <= given_ids
 
 

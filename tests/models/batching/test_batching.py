@@ -157,8 +157,8 @@ async def test_busy_time_goes_on_while_a_batch_is_computed_and_stands_while_none
 
 
 def test_workers_that_are_busy_at_once_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    read = iter([10.0, 14.0, 20.0, 21.0])
-    monkeypatch.setattr("models.batching.stats.time", SimpleNamespace(perf_counter=lambda: next(read)))
+    readings = iter([10.0, 14.0, 20.0, 21.0])
+    monkeypatch.setattr("models.batching.stats.time", SimpleNamespace(perf_counter=lambda: next(readings)))
     busy = BusyClock()
     for step in (busy.start, busy.start, busy.stop, busy.stop, busy.start):
         step()

@@ -42,8 +42,8 @@ class Recorder:
 
     def __call__(self, compute: Compute) -> Compute:
         self.recorded += 1
-        written = compute()
-        return lambda: written.copy_(compute())
+        output = compute()
+        return lambda: output.copy_(compute())
 
 
 def computed(model: Callable[[Sequence[TokenIds]], Tensor], texts: Sequence[TokenIds]) -> Tensor:
@@ -58,9 +58,9 @@ def test_a_recorded_batch_gives_the_vectors_of_its_texts_alone(pooling: Pooling,
     plain, recorded = network(pooling), network(pooling)
     recorded.capture_small_batches(Recorder())
     for texts in map(texts_of, batches):
-        found = computed(recorded, texts)
-        assert found.shape == (len(texts), SHAPE.hidden)
-        assert (found - computed(plain, texts)).abs().max() < 1e-5
+        vectors = computed(recorded, texts)
+        assert vectors.shape == (len(texts), SHAPE.hidden)
+        assert (vectors - computed(plain, texts)).abs().max() < 1e-5
 
 
 def test_a_shape_is_recorded_once_and_few_shapes_serve_many_batches() -> None:
@@ -87,6 +87,6 @@ def test_vectors_of_one_batch_outlive_the_next() -> None:
     model = network(Pooling.MEAN)
     model.capture_small_batches(Recorder())
     first = computed(model, texts_of([9, 5]))
-    kept = first.clone()
+    copy = first.clone()
     computed(model, texts_of([8, 3]))
-    assert torch.equal(first, kept)
+    assert torch.equal(first, copy)

@@ -57,7 +57,11 @@ class LetterVocabulary:
     def segment(self, run: str) -> list[tuple[int, int]]:
         """One piece, 天氣預報, and characters."""
         before, found, behind = run.partition("天氣預報")
-        return [*((ord(letter), 1) for letter in before), *([(7, 4)] if found else []), *((ord(letter), 1) for letter in behind)]
+        return [
+            *((ord(letter), 1) for letter in before),
+            *([(7, 4)] if found else []),
+            *((ord(letter), 1) for letter in behind),
+        ]
 
 
 def ids(text: str) -> Sequence[tuple[int, ...]]:
@@ -74,10 +78,10 @@ def test_a_traditional_character_that_the_vocabulary_lacks_is_read_as_its_simpli
 
 
 def test_traditional_characters_can_be_read_as_simplified_ones() -> None:
-    read = EditUnitTokenizer(LetterVocabulary(), simplified=True)
-    assert read.ids("氣a", split_edit_units("氣a")) == ids("气a")
+    tokenizer = EditUnitTokenizer(LetterVocabulary(), simplified=True)
+    assert tokenizer.ids("氣a", split_edit_units("氣a")) == ids("气a")
     assert (
-        read.covers("天氣預報", split_edit_units("天氣預報"))[0].place is Place.ALONE
+        tokenizer.covers("天氣預報", split_edit_units("天氣預報"))[0].place is Place.ALONE
     )  # the vocabulary has 天氣預報 only
 
 

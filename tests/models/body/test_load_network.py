@@ -82,10 +82,10 @@ def test_it_computes_what_the_trained_network_computes(
     assert network_dtype(network) == dtype
     ids, mask = padded_batch()
     with torch.inference_mode():
-        expected, found = trained(ids, mask), network(ids, mask)
-    kept = mask.bool()
-    assert (expected - found)[kept].abs().max() < tolerance * expected[kept].abs().max()
-    assert functional.cosine_similarity(expected[kept], found[kept], dim=-1).min() > 0.99
+        expected, actual = trained(ids, mask), network(ids, mask)
+    real_tokens = mask.bool()
+    assert (expected - actual)[real_tokens].abs().max() < tolerance * expected[real_tokens].abs().max()
+    assert functional.cosine_similarity(expected[real_tokens], actual[real_tokens], dim=-1).min() > 0.99
 
 
 def test_processes_share_its_pages(weights: Path, cache: Path) -> None:
@@ -113,18 +113,18 @@ def test_what_was_worked_out_from_other_weights_goes_once_nobody_computes_with_i
     weights: Path, e5_folder: Path, tmp_path: Path
 ) -> None:
     (tmp_path / e5_folder.name).symlink_to(e5_folder)
-    other = tmp_path / "other.safetensors"
-    save_weights(other, Network(load_body(e5_folder)), SETTINGS, e5_folder)
+    other_file = tmp_path / "other.safetensors"
+    save_weights(other_file, Network(load_body(e5_folder)), SETTINGS, e5_folder)
 
     def folders() -> set[str]:
         return {path.name.split("-")[1] for path in (tmp_path / "trained").iterdir() if path.is_dir()}
 
     old = served(weights, tmp_path)
-    served(other, tmp_path)
-    assert folders() == {sha256_of(weights)[:12], sha256_of(other)[:12]}
+    served(other_file, tmp_path)
+    assert folders() == {sha256_of(weights)[:12], sha256_of(other_file)[:12]}
     del old
-    served(other, tmp_path)
-    assert folders() == {sha256_of(other)[:12]}
+    served(other_file, tmp_path)
+    assert folders() == {sha256_of(other_file)[:12]}
 
 
 def test_what_fails_the_gate_is_served_in_fp32(

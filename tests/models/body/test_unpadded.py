@@ -17,12 +17,12 @@ HEADS, WIDTH = 2, 8
 
 def own_attention(qkv: Tensor, lengths: list[int]) -> Tensor:
     """Each text on its own, in double precision."""
-    found = []
+    outputs = []
     for text in qkv.double().split(lengths):
         query, key, value = text.view(len(text), 3, HEADS, WIDTH).permute(1, 2, 0, 3)
         weights = (query @ key.transpose(1, 2) / WIDTH**0.5).softmax(-1)
-        found.append((weights @ value).transpose(0, 1).flatten(1))
-    return torch.cat(found).float()
+        outputs.append((weights @ value).transpose(0, 1).flatten(1))
+    return torch.cat(outputs).float()
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.bfloat16, 0.05)])

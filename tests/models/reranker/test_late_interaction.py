@@ -46,8 +46,8 @@ def encoder(weights: Path, e5_folder: Path) -> LateInteraction:
 
 
 def test_settings_come_back(weights: Path) -> None:
-    found = read_settings(weights, RerankerSettings)
-    assert (found.shape.layers, found.temperature, found.body) == (9, 2.0, DEFAULT_MODEL)
+    settings = read_settings(weights, RerankerSettings)
+    assert (settings.shape.layers, settings.temperature, settings.body) == (9, 2.0, DEFAULT_MODEL)
 
 
 def test_weights_come_back(weights: Path, e5_folder: Path) -> None:
@@ -94,10 +94,10 @@ def test_a_score_does_not_depend_on_what_it_is_computed_with(encoder: LateIntera
 
 
 def test_several_threads_get_their_own_scores(encoder: LateInteraction) -> None:
-    wanted = encoder.score(PAIRS)
+    expected = encoder.score(PAIRS)
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda number: encoder.score([PAIRS[number % 4]])[0], range(12)))
-    np.testing.assert_allclose(found, [wanted[number % 4] for number in range(12)], atol=1e-4)
+        scores = list(pool.map(lambda number: encoder.score([PAIRS[number % 4]])[0], range(12)))
+    np.testing.assert_allclose(scores, [expected[number % 4] for number in range(12)], atol=1e-4)
 
 
 def test_a_text_that_no_tokenizer_can_read_is_read_all_the_same(encoder: LateInteraction) -> None:

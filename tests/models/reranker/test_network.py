@@ -41,8 +41,8 @@ def test_the_score_is_the_mean_of_the_best_cosine_of_each_token_that_is_asked_fo
         network.body(torch.from_numpy(ids)[None]).last_hidden_state[0] for ids in (pair.query, pair.passage)
     )
     cosines = torch.cosine_similarity(query[2:-1, None], passage[None], dim=-1)
-    wanted = 20 * cosines.max(dim=1).values.mean() - 14
-    np.testing.assert_allclose(score_all(network, [pair], pad_id=1)[0], wanted.item(), atol=0.02)
+    expected = 20 * cosines.max(dim=1).values.mean() - 14
+    np.testing.assert_allclose(score_all(network, [pair], pad_id=1)[0], expected.item(), atol=0.02)
 
 
 def test_a_token_can_weigh_more_than_another(network: RerankerNetwork) -> None:

@@ -59,10 +59,10 @@ def test_weights_come_back_with_their_settings(weights: Path, e5_folder: Path) -
     from models.rewriter.decisions import RewriterSettings
     from models.rewriter.network import RewriterNetwork
 
-    found = read_settings(weights, RewriterSettings)
-    assert found.words == ("的", "of")
-    assert found.rule.threshold == 0.0
-    network = RewriterNetwork(load_body(e5_folder), found.shape)
+    settings = read_settings(weights, RewriterSettings)
+    assert settings.words == ("的", "of")
+    assert settings.rule.threshold == 0.0
+    network = RewriterNetwork(load_body(e5_folder), settings.shape)
     name = "encoder.layer.0.output.dense.weight"
     before = network.body.get_parameter(name).detach().clone()
     add_weights(weights, network.named_parameters(), component="rewriter")
@@ -118,20 +118,25 @@ def test_copied_spans_have_offsets_into_their_turns(e5_folder: Path, tmp_path: P
     features = reader.read(["宏康", *request.turns], request.query)
     edits = (Edit(0, 1, (Segment(0, 2), Segment(5, 8))), Edit(5, 5, (Segment(8, 10),)))
     fillings = Filling((0.9, 0.8), ((Segment(5, 8), 0.1),)), Filling((0.7,))
-    found = Rewritten(features, Rewrite(edits, -0.5, (-0.2, -0.3), 0.1, fillings))
-    first, second = replacements_of(request, found, KeepRule())
+    rewritten = Rewritten(features, Rewrite(edits, -0.5, (-0.2, -0.3), 0.1, fillings))
+    first, second = replacements_of(request, rewritten, KeepRule())
     assert (first.start, first.end, first.text) == (0, 1, "宏康AI-Box")
-    assert [(antecedent.text, antecedent.turn, antecedent.start, antecedent.end, antecedent.probability) for antecedent in first.antecedents] == [
+    assert [
+        (antecedent.text, antecedent.turn, antecedent.start, antecedent.end, antecedent.probability)
+        for antecedent in first.antecedents
+    ] == [
         ("宏康", None, 0, 2, 0.9),
         ("AI-Box", 0, 4, 10, 0.8),
     ]
-    assert [(alternative.text, alternative.turn, alternative.probability) for alternative in first.alternatives] == [("AI-Box", 0, 0.1)]
+    assert [(alternative.text, alternative.turn, alternative.probability) for alternative in first.alternatives] == [
+        ("AI-Box", 0, 0.1)
+    ]
     assert first.confidence == pytest.approx(math.exp(-0.2))
     assert (second.start, second.end) == (5, 5)
     assert [(antecedent.text, antecedent.turn) for antecedent in second.antecedents] == [("好的", 2)]
-    whole = result_of(request, found, KeepRule())
+    whole = result_of(request, rewritten, KeepRule())
     assert whole.text == "宏康AI-Box多少錢？好的"
     assert whole.confidence == pytest.approx(0.9 * math.exp(-0.3))
-    kept = result_of(request, found, KeepRule(threshold=0.0))
-    assert (kept.text, kept.replacements) == (request.query, ())
-    assert kept.confidence == pytest.approx(0.1)
+    unchanged = result_of(request, rewritten, KeepRule(threshold=0.0))
+    assert (unchanged.text, unchanged.replacements) == (request.query, ())
+    assert unchanged.confidence == pytest.approx(0.1)

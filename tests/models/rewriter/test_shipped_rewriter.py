@@ -36,12 +36,12 @@ def rewriter(e5_folder: Path) -> TrainedRewriter:
 
 def run(rewriter: TrainedRewriter, work: Callable[[KnownRewrites], Awaitable[list[Outcome]]]) -> list[Outcome]:
     """Does the work twice: once to learn what the rewriter is asked, and once with its answers, computed together."""
-    asked = KnownRewrites()
-    asyncio.run(_collected(work, asked))
-    requests = list(asked.missed)
-    known = KnownRewrites(dict(zip(requests, rewriter.rewrite(requests), strict=True)))
-    outcomes = asyncio.run(_collected(work, known))
-    assert not known.missed
+    recorder = KnownRewrites()
+    asyncio.run(_collected(work, recorder))
+    requests = list(recorder.missed)
+    rewrites = KnownRewrites(dict(zip(requests, rewriter.rewrite(requests), strict=True)))
+    outcomes = asyncio.run(_collected(work, rewrites))
+    assert not rewrites.missed
     return outcomes
 
 
@@ -80,13 +80,13 @@ async def _dialogue(lines: list[str], known: KnownRewrites) -> list[Outcome]:
     learned: dict[str, EntitySubtype | None] = {}
     outcomes = []
     for line, reply in zip(lines[::2], lines[1::2], strict=True):
-        said, _, expected = line.partition(" => ")
+        query, _, expected = line.partition(" => ")
         long_term = tuple(entity(name, subtype) for name, subtype in reversed(learned.items()))
-        asked = request(said, long_term=long_term).model_copy(update={"turns": tuple(turns)})
-        outcomes.append((said, expected or said, (await resolver.resolve(asked)).resolved_query))
-        for role, content in ((Role.USER, said), (Role.ASSISTANT, reply.removeprefix("> "))):
-            turns.append(Turn(role=role, content=content, created_at=asked.now))
-        for mention in extractor.extract_one(said).mentions:
+        resolution_request = request(query, long_term=long_term).model_copy(update={"turns": tuple(turns)})
+        outcomes.append((query, expected or query, (await resolver.resolve(resolution_request)).resolved_query))
+        for role, content in ((Role.USER, query), (Role.ASSISTANT, reply.removeprefix("> "))):
+            turns.append(Turn(role=role, content=content, created_at=resolution_request.now))
+        for mention in extractor.extract_one(query).mentions:
             if mention.level is MentionLevel.LONG_TERM:
                 learned[mention.text] = learned.pop(mention.text, None) or mention.subtype
     return outcomes
@@ -133,17 +133,17 @@ def test_dialogues_that_nobody_tuned_on_hold_mostly(rewriter: TrainedRewriter) -
     ],
 )
 def test_last_time_reaches_what_another_session_said(rewriter: TrainedRewriter, query: str, expected: str) -> None:
-    known: tuple[Entity, ...] = (
+    entities: tuple[Entity, ...] = (
         entity("AI-Box", EntitySubtype.PRODUCT), entity("張小姐", EntitySubtype.PERSON)
     )  # fmt: skip
     results: list[CoreferenceResult] = []
 
     async def work(rewrites: KnownRewrites) -> list[Outcome]:
         resolver = RewritingResolver(RuleResolver(extractor=ListedNames()), rewriter=rewrites)
-        results.append(await resolver.resolve(request(query, ("早安", "早安！"), long_term=known)))
+        results.append(await resolver.resolve(request(query, ("早安", "早安！"), long_term=entities)))
         return [(query, expected, results[-1].resolved_query)]
 
     assert missed(run(rewriter, work)) == []
-    (one,) = results[-1].resolutions
-    assert one.source is ReferenceSource.LONG_TERM
-    assert one.entity_id == known[0].entity_id
+    (resolution,) = results[-1].resolutions
+    assert resolution.source is ReferenceSource.LONG_TERM
+    assert resolution.entity_id == entities[0].entity_id

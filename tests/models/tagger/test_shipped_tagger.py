@@ -59,7 +59,9 @@ def found(e5_folder: Path) -> dict[str, Names]:
 
 
 def _names(extraction: Extraction) -> Names:
-    return [(mention.text, mention.subtype) for mention in extraction.mentions if mention.level is MentionLevel.LONG_TERM]
+    return [
+        (mention.text, mention.subtype) for mention in extraction.mentions if mention.level is MentionLevel.LONG_TERM
+    ]
 
 
 @pytest.mark.parametrize("text", _EXPECTED)

@@ -54,14 +54,14 @@ def weights(network: Any, e5_folder: Path, tmp_path_factory: pytest.TempPathFact
 def test_weights_come_back_with_their_settings(network: Any, weights: Path, e5_folder: Path) -> None:
     from models.tagger.network import TaggerNetwork, TaggerSettings
 
-    found = read_settings(weights, TaggerSettings)
-    assert found.sources == ("weibo", "msra")
-    assert found.thresholds[EntitySubtype.CODE] == 0.5
-    again = TaggerNetwork(load_body(e5_folder), found.shape)
+    settings = read_settings(weights, TaggerSettings)
+    assert settings.sources == ("weibo", "msra")
+    assert settings.thresholds[EntitySubtype.CODE] == 0.5
+    again = TaggerNetwork(load_body(e5_folder), settings.shape)
     add_weights(weights, again.named_parameters(), component="tagger")
     for name in ("body.encoder.layer.0.output.dense.weight", "first.weight", "mix.weight", "sources.weight"):
-        mine, read = network.get_parameter(name).detach(), again.get_parameter(name).detach()
-        np.testing.assert_allclose(mine.numpy(), read.numpy(), atol=0.02)
+        expected, loaded = network.get_parameter(name).detach(), again.get_parameter(name).detach()
+        np.testing.assert_allclose(expected.numpy(), loaded.numpy(), atol=0.02)
 
 
 def test_a_corrupt_or_missing_file_is_named(weights: Path, tmp_path: Path) -> None:
@@ -81,10 +81,10 @@ def test_names_have_exact_offsets_and_do_not_overlap(e5_folder: Path) -> None:
 
     tagger = TrainedTagger(shipped_weight_file("tagger"), e5_folder.parent, threads=1)
     tagger.load()
-    found = tagger.tag(_TEXTS)
-    assert [_TEXTS[0][span.start : span.end] for span in found[0]] == ["AI-Box"]
-    assert found[1] == found[2] == []
-    for text, spans in zip(_TEXTS, found, strict=True):
+    spans_of_texts = tagger.tag(_TEXTS)
+    assert [_TEXTS[0][span.start : span.end] for span in spans_of_texts[0]] == ["AI-Box"]
+    assert spans_of_texts[1] == spans_of_texts[2] == []
+    for text, spans in zip(_TEXTS, spans_of_texts, strict=True):
         at = 0
         for span in spans:
             assert at <= span.start < span.end <= len(text)
@@ -94,7 +94,7 @@ def test_names_have_exact_offsets_and_do_not_overlap(e5_folder: Path) -> None:
             at = span.end
     again = tagger.tag(_TEXTS[::-1])[::-1]
     assert [[(span.start, span.end, span.subtype) for span in spans] for spans in again[:4]] == [
-        [(span.start, span.end, span.subtype) for span in spans] for spans in found[:4]
+        [(span.start, span.end, span.subtype) for span in spans] for spans in spans_of_texts[:4]
     ]
 
 

@@ -53,4 +53,6 @@ def test_winners_never_overlap_and_every_loser_overlaps_a_winner_of_at_least_its
     winners = resolve_overlaps(candidates)
     assert all(left.end <= right.start for left, right in pairwise(winners))
     for loser in candidates:
-        assert any(winner.start < loser.end and loser.start < winner.end and winner.layer <= loser.layer for winner in winners)
+        assert any(
+            winner.start < loser.end and loser.start < winner.end and winner.layer <= loser.layer for winner in winners
+        )

@@ -141,7 +141,9 @@ def test_a_name_cut_out_of_a_word_is_none_unless_the_tagger_is_very_sure(
 def _confidence(text: str, name: str, kind: EntitySubtype, score: float) -> float:
     start = text.index(name)
     span = TaggedSpan(start=start, end=start + len(name), label=kind, subtype=kind, score=score)
-    [mention] = [mention for mention in RuleExtractor().extract_one(text, tagged=[span]).mentions if mention.text == name]
+    [mention] = [
+        mention for mention in RuleExtractor().extract_one(text, tagged=[span]).mentions if mention.text == name
+    ]
     return mention.confidence
 
 
