@@ -57,8 +57,10 @@ class World:
     ) -> tuple[Understood, Replied, Acknowledged]:
         """One chat turn, learned before it returns; each turn is a minute later than the one before."""
         self.now += timedelta(minutes=1)
-        said = ChatMessage(user_id=user, session_id=session, message=message, turn_id=turn_id, wait=True, now=self.now)
-        events = [event async for event in self.chat_turn.run(said)]
+        chat_message = ChatMessage(
+            user_id=user, session_id=session, message=message, turn_id=turn_id, wait=True, now=self.now
+        )
+        events = [event async for event in self.chat_turn.run(chat_message)]
         understood, _, replied, acknowledged = events
         assert isinstance(understood, Understood)
         assert isinstance(replied, Replied)
@@ -118,6 +120,6 @@ async def bench() -> AsyncIterator[Bench]:
 
 @pytest.fixture
 async def typed_memories() -> AsyncIterator[TypedMemories]:
-    made = TypedMemories()
-    yield made
-    await made.tally.close()
+    memories = TypedMemories()
+    yield memories
+    await memories.tally.close()

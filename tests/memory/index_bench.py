@@ -124,12 +124,12 @@ class Bench:
 
     async def contents(self, user: str = "ann") -> dict[Collection, dict[str, IndexPoint]]:
         """All that the index holds of a user."""
-        found = {}
+        contents = {}
         for collection in Collection:
             ids = [point.point_id for point in await self.index.stored(collection, user_id=user)]
             points = await self.index.get(collection, ids, user_id=user)
-            found[collection] = {point.point_id: point for point in points}
-        return found
+            contents[collection] = {point.point_id: point for point in points}
+        return contents
 
     async def verify(self, *, mend: bool = False) -> IndexReport:
         """The last report of a verification."""

@@ -127,8 +127,8 @@ def test_the_chat_set_is_marked_and_apart_from_the_templates() -> None:
     assert all("[" not in row.text and "|" not in row.text for row in rows)
     templates = (Path(__file__).parents[2] / "training/data/chat_templates.json").read_text(encoding="utf-8")
     for row in rows:
-        for one in row.spans:
-            assert f'"{row.text[one.start : one.end]}"' not in templates
+        for span in row.spans:
+            assert f'"{row.text[span.start : span.end]}"' not in templates
 
 
 def test_f1_counts_spans_and_has_an_interval() -> None:

@@ -176,9 +176,9 @@ def load_rows(folder: Path, data_set: DataSet) -> dict[Part, list[RewritingRow]]
     for group, row in grouped_rows:
         part = Part.REPORT if group in reported else Part.TUNE if group in tuned else Part.TRAIN
         parts[part].append(row)
-    seen = {(row.turns, row.query) for row in parts[Part.REPORT]}
+    reported_queries = {(row.turns, row.query) for row in parts[Part.REPORT]}
     for part in (Part.TRAIN, Part.TUNE):
-        parts[part] = [row for row in parts[part] if (row.turns, row.query) not in seen]
+        parts[part] = [row for row in parts[part] if (row.turns, row.query) not in reported_queries]
     return dict(parts)
 
 

@@ -90,20 +90,20 @@ def derive(query: str, target: str, source: Source, limits: Limits | None = None
     table = _solve(query_keys, target_keys, matches)
     edits: list[LabelledEdit] = []
     exact = True
-    read = written = start = 0
+    query_at = target_at = start = 0
     mode = _Mode.OUTSIDE
     segments: list[LabelledSegment] = []
-    while (step := table.get((mode, read, written))) is not None:
+    while (step := table.get((mode, query_at, target_at))) is not None:
         if mode is _Mode.OUTSIDE and step.mode is _Mode.CUT:
-            start, segments = read, []
+            start, segments = query_at, []
         elif step.taken:
-            segments.append(LabelledSegment(() if step.lost else matches.places(written, step.taken)))
+            segments.append(LabelledSegment(() if step.lost else matches.places(target_at, step.taken)))
             exact &= not step.lost
         if mode is _Mode.FILL and step.mode is _Mode.OUTSIDE:
-            edits.append(LabelledEdit(start, read, tuple(segments)))
-            exact &= len(segments) <= limits.segments and read - start <= limits.deleted
-        read += step.deleted + step.kept
-        written += step.taken + step.kept
+            edits.append(LabelledEdit(start, query_at, tuple(segments)))
+            exact &= len(segments) <= limits.segments and query_at - start <= limits.deleted
+        query_at += step.deleted + step.kept
+        target_at += step.taken + step.kept
         mode = step.mode
     return Derivation(tuple(edits), exact and len(edits) <= limits.edits)
 
@@ -116,43 +116,43 @@ def _solve(
     costs: dict[tuple[_Mode, int, int], float] = defaultdict(lambda: math.inf)
     end = len(query_keys), len(target_keys)
     costs[_Mode.OUTSIDE, *end] = 0.0
-    for read in range(len(query_keys), -1, -1):
-        for written in range(len(target_keys), -1, -1):
+    for query_at in range(len(query_keys), -1, -1):
+        for target_at in range(len(target_keys), -1, -1):
             same = (
-                (read, written) != end
-                and read < end[0]
-                and written < end[1]
-                and query_keys[read] == target_keys[written]
+                (query_at, target_at) != end
+                and query_at < end[0]
+                and target_at < end[1]
+                and query_keys[query_at] == target_keys[target_at]
             )
-            keep = costs[_Mode.OUTSIDE, read + 1, written + 1] if same else math.inf
+            keep = costs[_Mode.OUTSIDE, query_at + 1, target_at + 1] if same else math.inf
             # FILL: a segment more, or the edit ends, at the end of the text or before a unit that is kept
-            closing = 0.0 if (read, written) == end else keep
+            closing = 0.0 if (query_at, target_at) == end else keep
             best = _Step(closing, _Mode.OUTSIDE, kept=same)
-            if written < end[1]:
-                for length in range(matches.longest[written], 0, -1):
-                    cost = _COPY + costs[_Mode.FILL, read, written + length]
+            if target_at < end[1]:
+                for length in range(matches.longest[target_at], 0, -1):
+                    cost = _COPY + costs[_Mode.FILL, query_at, target_at + length]
                     if cost < best.cost:
                         best = _Step(cost, _Mode.FILL, taken=length)
-                if matches.longest[written] == 0:
-                    is_word = matches.is_word(written)
-                    cost = (_WORD if is_word else _LOST) + costs[_Mode.FILL, read, written + 1]
+                if matches.longest[target_at] == 0:
+                    is_word = matches.is_word(target_at)
+                    cost = (_WORD if is_word else _LOST) + costs[_Mode.FILL, query_at, target_at + 1]
                     if cost < best.cost:
                         best = _Step(cost, _Mode.FILL, taken=1, lost=not is_word)
-            table[_Mode.FILL, read, written] = best
-            costs[_Mode.FILL, read, written] = best.cost
+            table[_Mode.FILL, query_at, target_at] = best
+            costs[_Mode.FILL, query_at, target_at] = best.cost
             # CUT: a deletion more, or on to the segments
             cut = _Step(best.cost, _Mode.FILL)
-            if read < end[0] and _DELETE + costs[_Mode.CUT, read + 1, written] < cut.cost:
-                cut = _Step(_DELETE + costs[_Mode.CUT, read + 1, written], _Mode.CUT, deleted=1)
-            table[_Mode.CUT, read, written] = cut
-            costs[_Mode.CUT, read, written] = cut.cost
-            if (read, written) == end:
+            if query_at < end[0] and _DELETE + costs[_Mode.CUT, query_at + 1, target_at] < cut.cost:
+                cut = _Step(_DELETE + costs[_Mode.CUT, query_at + 1, target_at], _Mode.CUT, deleted=1)
+            table[_Mode.CUT, query_at, target_at] = cut
+            costs[_Mode.CUT, query_at, target_at] = cut.cost
+            if (query_at, target_at) == end:
                 continue
             # OUTSIDE: keep, or open an edit
-            opening = _OPEN + _EARLY * written + cut.cost
+            opening = _OPEN + _EARLY * target_at + cut.cost
             outside = _Step(keep, _Mode.OUTSIDE, kept=True) if keep <= opening else _Step(opening, _Mode.CUT)
-            table[_Mode.OUTSIDE, read, written] = outside
-            costs[_Mode.OUTSIDE, read, written] = outside.cost
+            table[_Mode.OUTSIDE, query_at, target_at] = outside
+            costs[_Mode.OUTSIDE, query_at, target_at] = outside.cost
     return table
 
 
@@ -170,10 +170,10 @@ class _Matches:
             self._positions[key].append(position)
         self.longest = [
             max(
-                (self._length(position_in_target, position, longest_span) for position in self._positions.get(key, ())),
+                (self._length(start, position, longest_span) for position in self._positions.get(key, ())),
                 default=0,
             )
-            for position_in_target, key in enumerate(target_keys)
+            for start, key in enumerate(target_keys)
         ]
 
     def is_word(self, start: int) -> bool:

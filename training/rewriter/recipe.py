@@ -74,9 +74,9 @@ def main() -> None:
     words = choose_words([(load_rows(arguments.data, data_set)[Part.TRAIN], data_set.chinese) for data_set in sets])
     (arguments.out / "words.json").write_text(json.dumps(words, ensure_ascii=False), encoding="utf-8")
     for stage in STAGES:
-        read = [f"{name}:{weight:g}" for name, weight in stage.sets if name in allowed]
-        if read:
-            _train(stage, ",".join(read), arguments)
+        chosen = [f"{name}:{weight:g}" for name, weight in stage.sets if name in allowed]
+        if chosen:
+            _train(stage, ",".join(chosen), arguments)
     shipped = blended(_checkpoints(arguments.out, SHIPPED), arguments.out / "shipped.pt")
     run_module(
         "rewriter.export", arguments.data, "--checkpoint", shipped, "--cache", arguments.cache,

@@ -95,9 +95,9 @@ def train_all(
         console=console, disable=not console.is_terminal,
     )  # fmt: skip
     with bar:
-        shown = bar.add_task("training", total=1.0)
+        bar_task = bar.add_task("training", total=1.0)
         while run.progress < 1.0:
-            _train_epoch(run, bar, shown)
+            _train_epoch(run, bar, bar_task)
             with run.averaged():
                 scores = tune()
             run.log({"step": run.step, "epoch": run.epoch, "tune": scores})

@@ -74,7 +74,7 @@ def choose_thresholds(
 
     Args:
         marked: Names of each row, with their subtypes.
-        found: What was found with `LEAST`.
+        predictions: What was found with `LEAST`.
         covered: Subtypes of which each row marks all names.
     """
     chosen = {}

@@ -80,10 +80,10 @@ async def test_the_bound_follows_the_model_that_is_live() -> None:
     spaces = Moving()
     answerer = LiveAnswerer(PerSpace(spaces, answerer_of), otherwise=space_of("far"))
     request = asked("How do I get in?", cosine=0.7)
-    found = {}
+    has_answer = {}
     for model_id in ("near", "far", "unmeasured", "near"):
         spaces.now = space_of(model_id)
-        found[model_id] = bool((await answerer.answer(request)).sources)
-    assert found == {"near": True, "far": False, "unmeasured": False}
+        has_answer[model_id] = bool((await answerer.answer(request)).sources)
+    assert has_answer == {"near": True, "far": False, "unmeasured": False}
     spaces.now = None
     assert not (await answerer.answer(request)).sources

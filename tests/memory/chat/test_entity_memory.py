@@ -43,20 +43,20 @@ async def test_without_auto_learn_nothing_is_learned(world: World, service: Enti
 
 
 async def test_the_short_names_of_the_overview_do_the_same(service: EntityMemoryService) -> None:
-    kept = await service.remember_entity("AI-Box", "ann")
+    entity = await service.remember_entity("AI-Box", "ann")
     assert await service.resolve("AI-Box 好嗎", "s", "ann") == await service.resolve_coreference(
         "AI-Box 好嗎", "s", "ann"
     )
-    assert await service.store(kept.model_copy(update={"confidence": 0.5}), "ann")
-    found = await service.get_entity("AI-Box", "ann")
-    assert found is not None
-    assert found.confidence == 0.5
+    assert await service.store(entity.model_copy(update={"confidence": 0.5}), "ann")
+    stored = await service.get_entity("AI-Box", "ann")
+    assert stored is not None
+    assert stored.confidence == 0.5
     assert [mention.text for mention in (await service.extract("AI-Box 壞了", "ann")).mentions] == ["AI-Box"]
 
 
 async def test_what_a_user_remembers_by_hand_is_as_sure_as_can_be(service: EntityMemoryService) -> None:
-    kept = await service.remember_entity("愛盒", "ann", {"color": "red"})
-    assert (kept.confidence, kept.source.value, kept.mention_count, kept.attributes) == (
+    entity = await service.remember_entity("愛盒", "ann", {"color": "red"})
+    assert (entity.confidence, entity.source.value, entity.mention_count, entity.attributes) == (
         1.0,
         "user",
         1,
@@ -87,9 +87,9 @@ async def test_seed_entities_are_there_for_everybody_who_said_anything(
     await service.extract_and_store("你好", "s", "ann")
     assert len(SEEDS) == 12
     for seed in SEEDS:
-        found = await service.get_entity(seed.name, "ann")
-        assert found is not None
-        assert (found.source.value, found.mention_count) == ("system", 0)
+        entity = await service.get_entity(seed.name, "ann")
+        assert entity is not None
+        assert (entity.source.value, entity.mention_count) == ("system", 0)
 
 
 async def test_a_resolver_that_fails_gives_the_query_back(
@@ -145,8 +145,8 @@ async def test_a_reference_finds_the_entities_that_it_may_mean(
 ) -> None:
     await world.say("我們買了 AI-Box 和 HCI-500。")
     await world.say("王小明負責維護。")
-    found = await service.search_by_coreference(word, "s", "ann")
-    assert {one.entity_value for one in found} == {"AI-Box", "HCI-500"}
+    entities = await service.search_by_coreference(word, "s", "ann")
+    assert {entity.entity_value for entity in entities} == {"AI-Box", "HCI-500"}
     assert len(await service.search_by_coreference(word, "s", "ann", limit=1)) == 1
     assert await service.search_by_coreference(word, "s", "bob") == []
 
@@ -155,8 +155,8 @@ async def test_the_entity_that_a_reference_means_comes_first(world: World, servi
     await world.say("我在比較 Redis 和 Qdrant。")
     assert [entity.entity_value for entity in await service.search_by_coreference("後者", "s", "ann")] == ["Qdrant"]
     await world.say("AI-Box 到貨了。")
-    found = await service.search_by_coreference("它", "s", "ann")
-    assert found[0].entity_value == "AI-Box"
+    entities = await service.search_by_coreference("它", "s", "ann")
+    assert entities[0].entity_value == "AI-Box"
 
 
 async def test_what_refers_to_nothing_finds_nothing(service: EntityMemoryService) -> None:

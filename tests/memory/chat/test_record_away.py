@@ -72,9 +72,9 @@ class Away:
 
 @pytest.fixture
 async def away(world: World) -> AsyncIterator[Away]:
-    made = Away(world)
-    yield made
-    await made.record.close()
+    recording = Away(world)
+    yield recording
+    await recording.record.close()
 
 
 async def test_both_degrade_alike_and_are_acknowledged_into_the_journal(away: Away) -> None:

@@ -75,11 +75,11 @@ def entity(value: str, subtype: EntitySubtype | None = None, **fields: object) -
 
 def request(query: str, turns: Sequence[str] = (), **fields: object) -> ResolutionRequest:
     """The user speaks first, then the assistant, in turn."""
-    said = tuple(
+    conversation = tuple(
         Turn(role=Role.ASSISTANT if at % 2 else Role.USER, content=text, created_at=NOW)
         for at, text in enumerate(turns)
     )
-    return ResolutionRequest(query=query, user_id=USER, turns=said, now=NOW, **fields)  # type: ignore[arg-type]
+    return ResolutionRequest(query=query, user_id=USER, turns=conversation, now=NOW, **fields)  # type: ignore[arg-type]
 
 
 @pytest.fixture

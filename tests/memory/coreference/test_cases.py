@@ -48,8 +48,8 @@ async def test_what_does_not_refer_or_has_no_sure_antecedent_stays(
 def test_the_suite_has_every_type_in_every_language() -> None:
     cases = read_cases()
     assert len(cases) >= 150
-    found = Counter((case.type, case.language) for case in cases)
-    assert {(type_, language) for type_ in _TYPES for language in ("zh-Hant", "zh-Hans", "en")} <= set(found)
+    counts = Counter((case.type, case.language) for case in cases)
+    assert {(type_, language) for type_ in _TYPES for language in ("zh-Hant", "zh-Hans", "en")} <= set(counts)
 
 
 @pytest.mark.parametrize("trap", [False, True])

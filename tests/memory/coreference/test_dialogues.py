@@ -35,9 +35,9 @@ def _dialogues(name: str) -> dict[str, list[Exchange]]:
     for block in (_FOLDER / name).read_text(encoding="utf-8").split("## ")[1:]:
         title, *lines = block.strip().splitlines()
         dialogues[title] = [
-            Exchange(said, expected or said, reply.removeprefix("> "))
+            Exchange(query, expected or query, reply.removeprefix("> "))
             for line, reply in zip(lines[::2], lines[1::2], strict=True)
-            for said, _, expected in [line.partition(" => ")]
+            for query, _, expected in [line.partition(" => ")]
         ]
     return dialogues
 
@@ -65,8 +65,8 @@ class Conversation:
             self._turns.append(Turn(role=role, content=content, created_at=request.now))
         for mention in self._extractor.extract_one(exchange.said).mentions:
             if mention.level is MentionLevel.LONG_TERM:
-                known = self._learned.pop(mention.text, None)
-                self._learned[mention.text] = known or mention.subtype
+                earlier = self._learned.pop(mention.text, None)
+                self._learned[mention.text] = earlier or mention.subtype
         return result.resolved_query
 
 

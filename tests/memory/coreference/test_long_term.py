@@ -19,8 +19,8 @@ NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 async def test_while_the_record_is_down_the_session_s_own_turns_still_resolve(monkeypatch: pytest.MonkeyPatch) -> None:
     record = InMemoryRecord()
     resolver = LongTermResolver(RuleResolver(extractor=RuleExtractor()), record=record)
-    said = Turn(role=Role.USER, content="我們公司買了 AI-Box。", created_at=NOW)
-    request = ResolutionRequest(query="它多少錢？", user_id="ann", turns=(said,), now=NOW)
+    turn = Turn(role=Role.USER, content="我們公司買了 AI-Box。", created_at=NOW)
+    request = ResolutionRequest(query="它多少錢？", user_id="ann", turns=(turn,), now=NOW)
     assert (await resolver.resolve(request)).degraded == ()
 
     def down(**_: Any) -> None:

@@ -55,10 +55,10 @@ async def test_no_input_breaks_it_and_every_change_is_accounted_for(
     extractor: Extractor, make_request: Callable[..., ResolutionRequest], make_entity: Callable[..., Entity],
     query: str, turns: list[str], remember: bool,
 ) -> None:  # fmt: skip
-    known = (
+    entities = (
         (make_entity("AI-Box", EntitySubtype.PRODUCT), make_entity("張小姐", EntitySubtype.PERSON)) if remember else ()
     )
-    result = await RuleResolver(extractor=extractor).resolve(make_request(query, turns, long_term=known))
+    result = await RuleResolver(extractor=extractor).resolve(make_request(query, turns, long_term=entities))
     assert result.original_query == query
     assert 0.0 <= result.confidence <= 1.0
     if revision := result.revision:  # 前者 may answer what the turn before left open
@@ -74,12 +74,12 @@ async def test_no_input_breaks_it_and_every_change_is_accounted_for(
             or resolution.resolved_text[1:] in result.resolved_query
         )
         assert resolution.confidence >= 0.5
-    given_ids = {entity.entity_id for entity in known}
-    found = {
+    given_ids = {entity.entity_id for entity in entities}
+    referred_ids = {
         *result.entities_found,
         *(resolution.entity_id for resolution in result.resolutions if resolution.entity_id),
     }
-    assert found <= given_ids
+    assert referred_ids <= given_ids
 
 
 @given(query=_TEXTS, turns=st.lists(_TEXTS, max_size=4))

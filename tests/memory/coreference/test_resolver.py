@@ -47,14 +47,14 @@ class WordVectors(Encoder):
 
 
 async def test_last_time_reaches_into_long_term_memory(resolve: Resolve, make_entity: MakeEntity) -> None:
-    known = make_entity("AI-Box", EntitySubtype.PRODUCT)
-    result = await resolve("上次說的那個系統怎麼樣？", long_term=(known,))
+    entity = make_entity("AI-Box", EntitySubtype.PRODUCT)
+    result = await resolve("上次說的那個系統怎麼樣？", long_term=(entity,))
     assert result.resolved_query == "AI-Box 怎麼樣？"
-    (one,) = result.resolutions
-    assert one.source is ReferenceSource.LONG_TERM
-    assert one.entity_id == known.entity_id
-    assert result.entities_found == (known.entity_id,)
-    assert "長期記憶" in one.reason
+    (resolution,) = result.resolutions
+    assert resolution.source is ReferenceSource.LONG_TERM
+    assert resolution.entity_id == entity.entity_id
+    assert result.entities_found == (entity.entity_id,)
+    assert "長期記憶" in resolution.reason
 
 
 @pytest.mark.parametrize(
@@ -71,40 +71,40 @@ async def test_last_time_reaches_into_long_term_memory(resolve: Resolve, make_en
 async def test_a_new_session_knows_the_only_thing_that_fits(
     resolve: Resolve, make_entity: MakeEntity, query: str, expected: str
 ) -> None:
-    known = (make_entity("AI-Box", EntitySubtype.PRODUCT), make_entity("張小姐", EntitySubtype.PERSON))
-    assert (await resolve(query, long_term=known)).resolved_query == expected
+    entities = (make_entity("AI-Box", EntitySubtype.PRODUCT), make_entity("張小姐", EntitySubtype.PERSON))
+    assert (await resolve(query, long_term=entities)).resolved_query == expected
 
 
 async def test_the_type_chooses_in_long_term_memory(resolve: Resolve, make_entity: MakeEntity) -> None:
-    known = (make_entity("AI-Box", EntitySubtype.PRODUCT), make_entity("台積電", EntitySubtype.ORGANISATION))
-    assert (await resolve("上次說的那家公司在哪？", long_term=known)).resolved_query == "台積電在哪？"
+    entities = (make_entity("AI-Box", EntitySubtype.PRODUCT), make_entity("台積電", EntitySubtype.ORGANISATION))
+    assert (await resolve("上次說的那家公司在哪？", long_term=entities)).resolved_query == "台積電在哪？"
 
 
 async def test_a_plain_pronoun_prefers_the_session(resolve: Resolve, make_entity: MakeEntity) -> None:
-    known = (make_entity("AI-Box", EntitySubtype.PRODUCT),)
-    result = await resolve("它多少錢？", "我在看 ThinkPad", "好", long_term=known)
+    entities = (make_entity("AI-Box", EntitySubtype.PRODUCT),)
+    result = await resolve("它多少錢？", "我在看 ThinkPad", "好", long_term=entities)
     assert result.resolved_query == "ThinkPad 多少錢？"
     assert result.resolutions[0].source is ReferenceSource.SESSION
 
 
 async def test_archived_entities_are_not_offered(resolve: Resolve, make_entity: MakeEntity) -> None:
-    known = make_entity("AI-Box", EntitySubtype.PRODUCT, status=EntityStatus.ARCHIVED)
-    assert (await resolve("上次說的那個系統呢", long_term=(known,))).resolutions == ()
+    entity = make_entity("AI-Box", EntitySubtype.PRODUCT, status=EntityStatus.ARCHIVED)
+    assert (await resolve("上次說的那個系統呢", long_term=(entity,))).resolutions == ()
 
 
 async def test_a_name_in_the_session_gets_the_id_that_long_term_memory_gave_it(
     resolve: Resolve, make_entity: MakeEntity
 ) -> None:
-    known = make_entity("宏康 HCI", EntitySubtype.PRODUCT, aliases=("HCI",))
-    result = await resolve("它的價格呢？", "介紹一下 HCI", "好", long_term=(known,))
+    entity = make_entity("宏康 HCI", EntitySubtype.PRODUCT, aliases=("HCI",))
+    result = await resolve("它的價格呢？", "介紹一下 HCI", "好", long_term=(entity,))
     assert result.resolved_query == "HCI 的價格呢？"
-    assert result.entities_found == (known.entity_id,)
+    assert result.entities_found == (entity.entity_id,)
 
 
 async def test_a_group_reports_the_ids_of_its_members(resolve: Resolve, make_entity: MakeEntity) -> None:
-    known = (make_entity("Redis", EntitySubtype.PRODUCT), make_entity("Qdrant", EntitySubtype.PRODUCT))
-    result = await resolve("它們要錢嗎？", "Redis 和 Qdrant 哪個好？", "都好", long_term=known)
-    assert set(result.entities_found) == {entity.entity_id for entity in known}
+    entities = (make_entity("Redis", EntitySubtype.PRODUCT), make_entity("Qdrant", EntitySubtype.PRODUCT))
+    result = await resolve("它們要錢嗎？", "Redis 和 Qdrant 哪個好？", "都好", long_term=entities)
+    assert set(result.entities_found) == {entity.entity_id for entity in entities}
 
 
 async def test_two_that_fit_alike_are_a_question_not_an_answer(resolve: Resolve) -> None:
@@ -131,9 +131,9 @@ def test_a_floor_outside_0_to_1_is_refused(extractor: Extractor) -> None:
 
 
 async def test_an_ellipsis_is_an_inference(resolve: Resolve) -> None:
-    (one,) = (await resolve("那價格呢？", "AI-Box 是什麼？", "平台。")).resolutions
-    assert one.source is ReferenceSource.INFERENCE
-    assert (one.original_text, one.resolved_text) == ("價格", "AI-Box 的價格")
+    (resolution,) = (await resolve("那價格呢？", "AI-Box 是什麼？", "平台。")).resolutions
+    assert resolution.source is ReferenceSource.INFERENCE
+    assert (resolution.original_text, resolution.resolved_text) == ("價格", "AI-Box 的價格")
 
 
 @pytest.mark.parametrize(
@@ -147,16 +147,16 @@ async def test_an_ellipsis_is_an_inference(resolve: Resolve) -> None:
 async def test_the_reason_is_one_line_in_the_language_of_the_query(
     resolve: Resolve, query: str, turns: tuple[str, ...], words: str
 ) -> None:
-    (one,) = (await resolve(query, *turns)).resolutions
-    assert one.reason == words
+    (resolution,) = (await resolve(query, *turns)).resolutions
+    assert resolution.reason == words
 
 
 async def test_the_last_referred_entity_breaks_a_tie(resolve: Resolve, make_entity: MakeEntity) -> None:
-    known = (make_entity("Redis", EntitySubtype.PRODUCT), make_entity("Qdrant", EntitySubtype.PRODUCT))
+    entities = (make_entity("Redis", EntitySubtype.PRODUCT), make_entity("Qdrant", EntitySubtype.PRODUCT))
     turns = ("I tried Redis. I tried Qdrant.", "ok")
-    for chosen in known:
-        result = await resolve("Is it fast?", *turns, long_term=known, last_referred_entity=chosen.entity_id)
-        assert result.resolved_query == f"Is {chosen.entity_value} fast?"
+    for entity in entities:
+        result = await resolve("Is it fast?", *turns, long_term=entities, last_referred_entity=entity.entity_id)
+        assert result.resolved_query == f"Is {entity.entity_value} fast?"
 
 
 async def test_the_encoder_is_asked_only_when_the_ranking_is_close(
@@ -197,10 +197,17 @@ async def test_a_phrase_that_was_said_before_is_no_name_of_another_type(
     make_request: Callable[..., ResolutionRequest], read_as: EntitySubtype | None
 ) -> None:
     resolver = RuleResolver(extractor=RuleExtractor())
-    said = ["I parked the car in Hamburg.", "Understood.", "Where is it?", "In Hamburg.", "No, I meant Bremen", "ok"]
+    conversation = [
+        "I parked the car in Hamburg.",
+        "Understood.",
+        "Where is it?",
+        "In Hamburg.",
+        "No, I meant Bremen",
+        "ok",
+    ]
     bremen = Mention(text="Bremen", start=12, end=18, subtype=read_as, confidence=0.9, source="tagger.group")
     for query in ("Where did I park the car?", "Is the car new?"):
-        request = make_request(query, said)
+        request = make_request(query, conversation)
         turns = list(request.turns)
         turns[4] = turns[4].model_copy(update={"mentions": (bremen,)})
         assert (await resolver.resolve(request.model_copy(update={"turns": tuple(turns)}))).resolved_query == query

@@ -34,11 +34,16 @@ async def test_what_was_left_out_is_put_in_by_the_rewriter(rules: RuleResolver, 
     request = make_request("為什麼喜歡？", ["我喜歡 AI-Box", "我也是"])
     result = await resolve(rules, ScriptedRewriter(("喜歡|", "AI-Box")), request)
     assert result.resolved_query == "為什麼喜歡 AI-Box？"
-    (one,) = result.resolutions
-    assert (one.original_text, one.resolved_text, one.start, one.end) == ("", "AI-Box", 5, 5)
-    assert one.source is ReferenceSource.INFERENCE
-    assert one.confidence == result.confidence == pytest.approx(0.9)
-    assert one.reason == "補上省略的部分，改寫模型取自上一輪"
+    (resolution,) = result.resolutions
+    assert (resolution.original_text, resolution.resolved_text, resolution.start, resolution.end) == (
+        "",
+        "AI-Box",
+        5,
+        5,
+    )
+    assert resolution.source is ReferenceSource.INFERENCE
+    assert resolution.confidence == result.confidence == pytest.approx(0.9)
+    assert resolution.reason == "補上省略的部分，改寫模型取自上一輪"
 
 
 async def test_a_reference_that_the_rules_cannot_resolve_takes_the_rewriter_s_antecedent(
@@ -103,8 +108,8 @@ async def test_a_sure_rewriter_overrules_the_rules_and_an_unsure_one_does_not(
 async def test_a_name_that_memory_knows_is_not_overruled(
     rules: RuleResolver, make_request: MakeRequest, make_entity: MakeEntity
 ) -> None:
-    known = (make_entity("張小姐", EntitySubtype.PERSON),)
-    request = make_request("她喜歡什麼？", ["張小姐來了", "隔壁的老闆娘也來了"], long_term=known)
+    entities = (make_entity("張小姐", EntitySubtype.PERSON),)
+    request = make_request("她喜歡什麼？", ["張小姐來了", "隔壁的老闆娘也來了"], long_term=entities)
     result = await resolve(rules, ScriptedRewriter(("她", "隔壁的老闆娘")), request)
     assert result.resolved_query == "張小姐喜歡什麼？"
 
@@ -155,34 +160,34 @@ async def test_a_copied_name_has_the_id_of_its_mention(rules: RuleResolver, make
 async def test_a_known_name_is_never_cut(
     rules: RuleResolver, make_request: MakeRequest, make_entity: MakeEntity
 ) -> None:
-    known = (make_entity("小米手机", EntitySubtype.PRODUCT),)
-    request = make_request("为什么喜欢？", ["我喜欢小米手机", "我也是"], long_term=known)
+    entities = (make_entity("小米手机", EntitySubtype.PRODUCT),)
+    request = make_request("为什么喜欢？", ["我喜欢小米手机", "我也是"], long_term=entities)
     result = await resolve(rules, ScriptedRewriter(("喜欢|", "小米")), request)
     assert result.resolved_query == "为什么喜欢小米手机？"
-    assert result.entities_found == (known[0].entity_id,)
+    assert result.entities_found == (entities[0].entity_id,)
 
 
 async def test_names_from_other_sessions_are_offered_unless_this_one_has_them(
     rules: RuleResolver, make_request: MakeRequest, make_entity: MakeEntity
 ) -> None:
-    known = tuple(make_entity(name) for name in ("AI-Box", "Redis", "宏康"))
+    entities = tuple(make_entity(name) for name in ("AI-Box", "Redis", "宏康"))
     rewriter = ScriptedRewriter(("喜歡|", "AI-Box"))
-    request = make_request("為什麼喜歡？", ["redis 很快", "是的"], long_term=known)
+    request = make_request("為什麼喜歡？", ["redis 很快", "是的"], long_term=entities)
     result = await resolve(rules, rewriter, request)
     assert rewriter.asked[0].names == ("AI-Box", "宏康")
-    (one,) = result.resolutions
-    assert one.source is ReferenceSource.LONG_TERM
-    assert one.entity_id == known[0].entity_id
-    assert "長期記憶" in one.reason
+    (resolution,) = result.resolutions
+    assert resolution.source is ReferenceSource.LONG_TERM
+    assert resolution.entity_id == entities[0].entity_id
+    assert "長期記憶" in resolution.reason
 
 
 async def test_last_time_reaches_another_session_through_the_record(
     rules: RuleResolver, make_request: MakeRequest, make_entity: MakeEntity
 ) -> None:
     record = InMemoryRecord()
-    known = make_entity("AI-Box", EntitySubtype.PRODUCT)
-    async with record.writing(user_id=known.user_id) as unit:
-        await unit.entities.save([known])
+    entity = make_entity("AI-Box", EntitySubtype.PRODUCT)
+    async with record.writing(user_id=entity.user_id) as unit:
+        await unit.entities.save([entity])
         await unit.commit()
     rewriter = ScriptedRewriter(("那個系統", "AI-Box"))
     resolver = LongTermResolver(RewritingResolver(rules, rewriter=rewriter), record=record)
@@ -243,7 +248,7 @@ async def test_several_things_are_not_one_entity_of_long_term_memory(
 
 
 @pytest.mark.parametrize(
-    ("query", "said", "script"),
+    ("query", "turn", "script"),
     [
         ("那是誰的？", "座位在二樓。", ("|", "座位在二樓")),  # before what refers itself
         ("Where is the restaurant?", "I installed Redis.", ("the restaurant|", "{installed Redis}")),
@@ -256,9 +261,9 @@ async def test_several_things_are_not_one_entity_of_long_term_memory(
     ],
 )
 async def test_nothing_is_put_where_nothing_can_be_left_out(
-    rules: RuleResolver, make_request: MakeRequest, query: str, said: str, script: tuple[str, str]
+    rules: RuleResolver, make_request: MakeRequest, query: str, turn: str, script: tuple[str, str]
 ) -> None:
-    result = await resolve(rules, ScriptedRewriter(script), make_request(query, [said, "好"]))
+    result = await resolve(rules, ScriptedRewriter(script), make_request(query, [turn, "好"]))
     assert result.resolved_query == query
 
 
@@ -318,7 +323,7 @@ async def test_words_that_refer_to_nothing_are_never_replaced(rules: RuleResolve
 
 
 @pytest.mark.parametrize(
-    ("query", "said", "script", "expected"),
+    ("query", "turn", "script", "expected"),
     [
         ("是什麼品種？", "布偶貓很可愛。", ("|", "布偶貓"), "布偶貓是什麼品種？"),
         ("有什么特色？", "鸡笼顶怎么样", ("|", "鸡笼顶"), "鸡笼顶有什么特色？"),
@@ -340,9 +345,9 @@ async def test_words_that_refer_to_nothing_are_never_replaced(rules: RuleResolve
     ],
 )
 async def test_the_rewriter_fills_the_gap_that_the_rules_only_see(
-    rules: RuleResolver, make_request: MakeRequest, query: str, said: str, script: tuple[str, str], expected: str
+    rules: RuleResolver, make_request: MakeRequest, query: str, turn: str, script: tuple[str, str], expected: str
 ) -> None:
-    result = await resolve(rules, ScriptedRewriter(script), make_request(query, [said, "好"]))
+    result = await resolve(rules, ScriptedRewriter(script), make_request(query, [turn, "好"]))
     assert result.resolved_query == expected
 
 

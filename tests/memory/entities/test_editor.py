@@ -70,9 +70,9 @@ class EntityWorld:
 
     async def entity(self, name: str) -> Entity:
         async with self.record.reading(user_id=USER) as unit:
-            found = await unit.entities.get_by_value(name)
-        assert found is not None, name
-        return found
+            entity = await unit.entities.get_by_value(name)
+        assert entity is not None, name
+        return entity
 
     async def rows(self) -> tuple[list[Entity], list[Memory], list[EntityRelation]]:
         async with self.record.reading(user_id=USER) as unit:
@@ -188,9 +188,9 @@ async def test_a_name_that_an_entity_lost_is_another_entity_when_it_is_said_agai
     await world.editor.edit(box.entity_id, name="愛盒", user_id=USER)
     await world.editor.remove_alias(box.entity_id, "AI-Box", user_id=USER)
     await world.say("RM05-008 的 AI-Box 到了。", "AI-Box 好了。")
-    other = await world.entity("AI-Box")
-    assert other.entity_id != box.entity_id
-    assert ((await world.entity("愛盒")).mention_count, other.mention_count) == (1, 2)
+    namesake = await world.entity("AI-Box")
+    assert namesake.entity_id != box.entity_id
+    assert ((await world.entity("愛盒")).mention_count, namesake.mention_count) == (1, 2)
 
 
 async def test_merging_moves_counts_links_and_relations() -> None:
@@ -262,9 +262,9 @@ async def test_two_people_of_one_name_are_split_by_what_was_said_of_them() -> No
     await world.say("小王住在台北。", "小王在聯發科工作。")
     wang = await world.entity("小王")
     _, memories, _ = await world.rows()
-    other = next(memory for memory in memories if "聯發科" in memory.text)
+    mediatek = next(memory for memory in memories if "聯發科" in memory.text)
     created, _ = await world.editor.split(
-        wang.entity_id, memory_ids=[other.memory_id], name="小王（聯發科）", user_id=USER
+        wang.entity_id, memory_ids=[mediatek.memory_id], name="小王（聯發科）", user_id=USER
     )
     assert (created.mention_count, (await world.entity("小王")).mention_count) == (1, 1)
     await consistent(world)
@@ -335,8 +335,8 @@ _deed = st.tuples(st.sampled_from(("merge", "alias", "rename", "forget", "split"
 async def _do(world: EntityWorld, what: str, names: Sequence[str]) -> str | None:
     """Does it where it can be done; the id of the change."""
     async with world.record.reading(user_id=USER) as unit:
-        found = [await unit.entities.get_by_value(name) for name in names[:2]]
-    first, second = found
+        entities = [await unit.entities.get_by_value(name) for name in names[:2]]
+    first, second = entities
     if first is None:
         return None
     try:

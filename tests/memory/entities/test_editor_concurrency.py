@@ -57,9 +57,9 @@ async def test_64_turns_and_merges_at_once_count_every_mention_once(tmp_path: Pa
             if number % 4 == 3:
                 await service.add_alias(NAMES[number % 16], "第一台", user_id="ann")
                 return
-            _, made = await service.merge(NAMES[number % 16], NAMES[(number + 3) % 16], user_id="ann")
+            _, change_record = await service.merge(NAMES[number % 16], NAMES[(number + 3) % 16], user_id="ann")
             if number % 4 == 2:
-                await undo(record, made.change_id, user_id="ann", at=AT)
+                await undo(record, change_record.change_id, user_id="ann", at=AT)
         except BadRequest:
             return
 

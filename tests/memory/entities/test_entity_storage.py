@@ -92,8 +92,8 @@ async def test_a_search_finds_entities_best_first_and_not_too_many(
     for value in ("RM05-008", "RM05-009", "宏康 HCI"):
         await storage.store_entity(_entity(value, clock), user_id="ann")
     await world.learn()
-    found = await storage.search_entities("宏康HCI 多少錢", user_id="ann")
-    assert found[0].entity_value == "宏康 HCI"
+    results = await storage.search_entities("宏康HCI 多少錢", user_id="ann")
+    assert results[0].entity_value == "宏康 HCI"
     assert len(await storage.search_entities("RM05", user_id="ann", limit=1)) == 1
     for limit in (0, 101):
         with pytest.raises(InvalidField):
@@ -112,13 +112,13 @@ async def test_a_mention_counts_and_moves_the_time(storage: EntityStorage, clock
 
 
 async def test_related_entities_are_found_from_both_ends(storage: EntityStorage, clock: Clock) -> None:
-    box, rack, other = (_entity(value, clock) for value in ("AI-Box", "Rack 7", "Rack 8"))
-    for entity in (box, rack, other):
+    box, rack, second_rack = (_entity(value, clock) for value in ("AI-Box", "Rack 7", "Rack 8"))
+    for entity in (box, rack, second_rack):
         await storage.store_entity(entity, user_id="ann")
     assert await storage.store_relation(_relation(box, rack, clock), user_id="ann") is True
     assert await storage.get_related_entities(box.entity_id, user_id="ann") == [rack.entity_id]
     assert await storage.get_related_entities(rack.entity_id, user_id="ann") == [box.entity_id]
-    assert await storage.get_related_entities(other.entity_id, user_id="ann") == []
+    assert await storage.get_related_entities(second_rack.entity_id, user_id="ann") == []
     assert await storage.get_related_entities(box.entity_id, user_id="bob") == []
 
 

@@ -36,7 +36,7 @@ def entity(value: str, *aliases: str, **fields: Any) -> Entity:
 
 async def change(record: InMemoryRecord, *pairs: tuple[Any, Any], kind: ChangeKind = ChangeKind.RENAME) -> Change:
     """Makes a change: each pair is a thing before and after it."""
-    made = new_change(
+    recorded = new_change(
         kind,
         user_id="ann",
         at=AT,
@@ -48,9 +48,9 @@ async def change(record: InMemoryRecord, *pairs: tuple[Any, Any], kind: ChangeKi
         await unit.entities.save([after for _, after in pairs if isinstance(after, Entity)])
         await unit.relations.store([after for _, after in pairs if isinstance(after, EntityRelation)])
         await unit.entities.delete([b.entity_id for b, a in pairs if a is None and isinstance(b, Entity)])
-        await unit.changes.append([made])
+        await unit.changes.append([recorded])
         await unit.commit()
-    return made
+    return recorded
 
 
 async def entities(record: InMemoryRecord) -> Sequence[Entity]:
@@ -91,12 +91,12 @@ async def test_a_change_is_undone_and_undoing_is_a_change_that_can_be_undone() -
 
 async def test_what_was_created_goes_and_what_was_deleted_comes_back() -> None:
     record = InMemoryRecord()
-    lost, made = entity("宏康"), entity("AI-Box")
-    await save(record, lost)
-    split = await change(record, (None, made), (lost, None), kind=ChangeKind.SPLIT)
-    assert await entities(record) == [made]
+    old_entity, new_entity = entity("宏康"), entity("AI-Box")
+    await save(record, old_entity)
+    split = await change(record, (None, new_entity), (old_entity, None), kind=ChangeKind.SPLIT)
+    assert await entities(record) == [new_entity]
     await undo(record, split.change_id, user_id="ann", at=LATER)
-    assert await entities(record) == [lost]
+    assert await entities(record) == [old_entity]
 
 
 async def test_relations_are_moved_back_with_the_entities_they_join() -> None:
@@ -111,8 +111,8 @@ async def test_relations_are_moved_back_with_the_entities_they_join() -> None:
         created_at=AT,
         updated_at=AT,
     )
-    made = await change(record, (None, company), (None, product), (None, relation), kind=ChangeKind.SPLIT)
-    undone = await undo(record, made.change_id, user_id="ann", at=LATER)
+    split = await change(record, (None, company), (None, product), (None, relation), kind=ChangeKind.SPLIT)
+    undone = await undo(record, split.change_id, user_id="ann", at=LATER)
     async with record.reading(user_id="ann") as unit:
         assert await unit.relations.count() == 0
         assert await unit.entities.page(limit=9) == []
@@ -124,9 +124,9 @@ async def test_relations_are_moved_back_with_the_entities_they_join() -> None:
 async def test_the_index_hears_of_what_is_put_back() -> None:
     record = InMemoryRecord()
     old = entity("宏康")
-    made = await change(record, (old, anew(old, status=EntityStatus.ARCHIVED)))
+    archiving = await change(record, (old, anew(old, status=EntityStatus.ARCHIVED)))
     await record.backlog.acknowledge(await record.backlog.outbox(limit=9))
-    await undo(record, made.change_id, user_id="ann", at=LATER)
+    await undo(record, archiving.change_id, user_id="ann", at=LATER)
     assert [entry.item_id for entry in await record.backlog.outbox(limit=9)] == [old.entity_id]
 
 
@@ -134,27 +134,27 @@ async def test_what_was_counted_since_is_kept() -> None:
     record = InMemoryRecord()
     old = entity("宏康", mention_count=3, confidence=0.7)
     merged = anew(old, aliases=("HCI",), mention_count=5, confidence=0.9, version=2)
-    made = await change(record, (old, merged), kind=ChangeKind.MERGE)
+    merging = await change(record, (old, merged), kind=ChangeKind.MERGE)
     await save(record, anew(merged, mention_count=7, access_count=4, confidence=0.95, last_mentioned=LATER, version=4))
-    await undo(record, made.change_id, user_id="ann", at=LATER)
-    [found] = await entities(record)
-    assert found == anew(old, mention_count=5, access_count=4, confidence=0.7, last_mentioned=LATER, version=5)
+    await undo(record, merging.change_id, user_id="ann", at=LATER)
+    [restored] = await entities(record)
+    assert restored == anew(old, mention_count=5, access_count=4, confidence=0.7, last_mentioned=LATER, version=5)
 
 
 async def test_a_field_that_the_change_did_not_touch_keeps_what_it_has_now() -> None:
     record = InMemoryRecord()
     old = entity("宏康")
-    made = await change(record, (old, anew(old, status=EntityStatus.ARCHIVED)))
+    archiving = await change(record, (old, anew(old, status=EntityStatus.ARCHIVED)))
     await save(record, anew(old, status=EntityStatus.ARCHIVED, aliases=("HCI",)))
-    await undo(record, made.change_id, user_id="ann", at=LATER)
-    [found] = await entities(record)
-    assert (found.status, found.aliases) == (EntityStatus.ACTIVE, ("HCI",))
+    await undo(record, archiving.change_id, user_id="ann", at=LATER)
+    [restored] = await entities(record)
+    assert (restored.status, restored.aliases) == (EntityStatus.ACTIVE, ("HCI",))
 
 
 async def test_where_something_else_changed_it_since_nothing_is_undone_and_the_message_says_what() -> None:
     record = InMemoryRecord()
-    old, other = entity("宏康"), entity("AI-Box")
-    first = await change(record, (old, anew(old, entity_value="宏康科技")), (other, anew(other, aliases=("Box",))))
+    old, box = entity("宏康"), entity("AI-Box")
+    first = await change(record, (old, anew(old, entity_value="宏康科技")), (box, anew(box, aliases=("Box",))))
     middle = anew(old, entity_value="宏康科技")
     second = await change(record, (middle, anew(middle, entity_value="宏康 HCI")), kind=ChangeKind.RENAME)
     before = await entities(record)
@@ -175,16 +175,16 @@ async def test_a_name_that_was_given_since_stays() -> None:
     first = await change(record, (old, anew(old, aliases=("HCI",))))
     await change(record, (anew(old, aliases=("HCI",)), anew(old, aliases=("HCI", "鴻康"))), kind=ChangeKind.ALIAS)
     await undo(record, first.change_id, user_id="ann", at=LATER)
-    [found] = await entities(record)
-    assert found.aliases == ("鴻康",)
+    [restored] = await entities(record)
+    assert restored.aliases == ("鴻康",)
 
 
 async def test_what_a_change_created_and_people_have_used_since_is_not_deleted() -> None:
     record = InMemoryRecord()
-    made = entity("AI-Box")
-    split = await change(record, (None, made), kind=ChangeKind.SPLIT)
-    await save(record, anew(made, access_count=2, version=2))
-    await save(record, anew(made, mention_count=9, version=3))
+    new_entity = entity("AI-Box")
+    split = await change(record, (None, new_entity), kind=ChangeKind.SPLIT)
+    await save(record, anew(new_entity, access_count=2, version=2))
+    await save(record, anew(new_entity, mention_count=9, version=3))
     with pytest.raises(Conflict, match="mention_count"):
         await undo(record, split.change_id, user_id="ann", at=LATER)
 
@@ -204,20 +204,20 @@ async def test_what_is_gone_or_there_again_cannot_be_put_back() -> None:
 async def test_a_change_is_undone_once_and_only_by_its_user() -> None:
     record = InMemoryRecord()
     old = entity("宏康")
-    made = await change(record, (old, anew(old, aliases=("HCI",))))
+    renaming = await change(record, (old, anew(old, aliases=("HCI",))))
     with pytest.raises(NotFound):
-        await undo(record, made.change_id, user_id="bob", at=LATER)
-    await undo(record, made.change_id, user_id="ann", at=LATER)
+        await undo(record, renaming.change_id, user_id="bob", at=LATER)
+    await undo(record, renaming.change_id, user_id="ann", at=LATER)
     with pytest.raises(Conflict, match="already"):
-        await undo(record, made.change_id, user_id="ann", at=LATER)
+        await undo(record, renaming.change_id, user_id="ann", at=LATER)
 
 
 async def test_a_snapshot_that_this_version_cannot_read_is_a_conflict() -> None:
     record = InMemoryRecord()
     old = entity("宏康")
-    made = await change(record, (old, None), kind=ChangeKind.DELETE)
-    [item] = made.items
-    foreign = made.model_copy(
+    deletion = await change(record, (old, None), kind=ChangeKind.DELETE)
+    [item] = deletion.items
+    foreign = deletion.model_copy(
         update={"change_id": "f", "items": (item.model_copy(update={"before": {"colour": "blue"}}),)}
     )
     async with record.writing(user_id="ann") as unit:

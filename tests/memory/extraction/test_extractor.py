@@ -147,8 +147,8 @@ def test_names_are_found_with_their_subtype(
     extractor: RuleExtractor, text: str, expected: list[tuple[str, EntitySubtype | None]]
 ) -> None:
     mentions = extractor.extract_one(text).mentions
-    found = [(mention.text, mention.subtype) for mention in mentions if mention.level is MentionLevel.LONG_TERM]
-    assert found == expected
+    names = [(mention.text, mention.subtype) for mention in mentions if mention.level is MentionLevel.LONG_TERM]
+    assert names == expected
 
 
 @pytest.mark.parametrize("text", NOTHING)

@@ -56,23 +56,23 @@ steps = st.lists(
 
 
 @settings(max_examples=50)
-@given(taken=steps)
-def test_every_access_is_counted_once_whenever_it_is_written(taken: Any) -> None:
+@given(operations=steps)
+def test_every_access_is_counted_once_whenever_it_is_written(operations: Any) -> None:
     async def run() -> None:
         record = await filled()
         tally = AccessTally(record, interval_s=3600)
-        wanted: dict[str, Counter[str]] = {"ann": Counter(), "bob": Counter()}
-        for step in taken:
-            if step is None:
+        expected: dict[str, Counter[str]] = {"ann": Counter(), "bob": Counter()}
+        for operation in operations:
+            if operation is None:
                 await tally.flush()
                 assert tally.pending == 0
             else:
-                user, ids = step
+                user, ids = operation
                 tally.add(ItemKind.ENTITY, ids, user_id=user, at=NOW)
-                wanted[user].update(ids)
+                expected[user].update(ids)
         await tally.close()
-        for user in wanted:
-            assert await counts(record, user) == {id_: wanted[user][id_] for id_ in IDS}
+        for user in expected:
+            assert await counts(record, user) == {id_: expected[user][id_] for id_ in IDS}
 
     asyncio.run(run())
 
@@ -126,8 +126,8 @@ async def test_a_search_counts_its_hits_and_writes_nothing_on_the_way(monkeypatc
     with monkeypatch.context() as patched:
         patched.setattr(record, "writing", None)
         for _ in range(2):
-            found = await retriever.search(SearchRequest(query="x", user_id="ann", now=NOW))
-    assert len(found.hits) == 3
+            result = await retriever.search(SearchRequest(query="x", user_id="ann", now=NOW))
+    assert len(result.hits) == 3
     await tally.close()
     assert await counts(record, "ann") == {"a": 2, "b": 2, "c": 0}
     assert await counts(record, "bob") == {"a": 0, "b": 0, "c": 0}

@@ -81,10 +81,10 @@ class TestRules:
     async def test_each_threshold_is_where_001_puts_it(
         self, typed_memories: TypedMemories, fields: dict[str, Any], verdict: Verdict
     ) -> None:
-        said = ago(fields.pop("days"))
+        stored_at = ago(fields.pop("days"))
         accessed = fields.pop("accessed", None)
         at = None if accessed is None else ago(accessed)
-        memory = await typed_memories.put("tea", created_at=said, updated_at=said, accessed_at=at, **fields)
+        memory = await typed_memories.put("tea", created_at=stored_at, updated_at=stored_at, accessed_at=at, **fields)
         assert RULES.verdict(memory, NOW) is verdict
 
     def test_what_is_kept_is_never_archived_whatever_the_other_threshold(self) -> None:
@@ -115,8 +115,8 @@ class TestReview:
             ("stale", Verdict.REVIEW),
             ("preference: tea", Verdict.ARCHIVE),
         }
-        found = await statuses(record)
-        assert found == {"cold": "archived", "stale": "review", "young": "active", "kept": "active"}
+        status_by_name = await statuses(record)
+        assert status_by_name == {"cold": "archived", "stale": "review", "young": "active", "kept": "active"}
         async with record.reading(user_id="ann") as unit:
             changes = await unit.changes.list()
             [stale] = await unit.entities.get([entity_id("ann", "stale")])
@@ -243,11 +243,11 @@ class TestJob:
         record, clock = InMemoryRecord(), Clock(SUNDAY - timedelta(hours=1))
         users = await crowd(record)
         review = job(record, clock)
-        clock.now, writing, seen = SUNDAY, record.writing, []
+        clock.now, writing, opened_users = SUNDAY, record.writing, []
 
         def away(*, user_id: str) -> Any:
-            seen.append(user_id)
-            if len(seen) == stops:
+            opened_users.append(user_id)
+            if len(opened_users) == stops:
                 raise StoreUnavailable("The record is away.", component="record")
             return writing(user_id=user_id)
 

@@ -104,9 +104,9 @@ class World:
 
 @pytest.fixture
 async def world(bench: Bench) -> AsyncIterator[World]:
-    made = World(bench)
-    yield made
-    await made.job.close()
+    bulk_world = World(bench)
+    yield bulk_world
+    await bulk_world.job.close()
 
 
 async def test_a_short_backlog_is_left_to_the_worker(world: World) -> None:
@@ -138,13 +138,13 @@ async def test_what_waits_is_embedded_by_the_pool_and_the_embedder_encodes_nothi
 async def test_an_item_that_has_its_vector_is_not_embedded_again(world: World) -> None:
     """An entity that was only mentioned once more: its counts change and its text does not."""
     await world.bench.say("我們用 RM05-008 測試。")
-    known = await world.points()
+    earlier_points = await world.points()
     for number in range(BACKLOG):
         await world.bench.log(f"RM05-008 到了第 {number} 次")
     await world.learn_only("ann")
     world.bench.encoder.read.clear()
     await world.job.run_if_due()
-    assert not known & set(world.pool.made)
+    assert not earlier_points & set(world.pool.made)
     assert (await world.waiting(), world.bench.encoder.read) == (0, [])
     assert (await world.bench.verify()).wrong == 0
 
@@ -315,8 +315,8 @@ async def test_what_a_process_left_under_way_is_said_to_have_broken_off(world: W
 
 
 async def test_one_process_does_it_and_none_beside_other_work_on_the_index(world: World, held: Held) -> None:
-    other = world.job_of(LearningWorker(learner=world.bench.learner, record=world.bench.record))
-    await other.run_if_due()
+    second_job = world.job_of(LearningWorker(learner=world.bench.learner, record=world.bench.record))
+    await second_job.run_if_due()
     assert world.pool.passes == 1
     async with world.locks.held(LOCK) as ours:
         assert not ours

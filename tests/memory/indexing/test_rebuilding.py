@@ -36,14 +36,14 @@ class Frail(BulkEmbedder):
     async def embed(
         self, model: VectorModel, selection: Selection, *, after: str | None
     ) -> AsyncGenerator[Sequence[EmbeddedItem], None]:
-        left = self.lengths.pop(0) if self.lengths else None
+        remaining = self.lengths.pop(0) if self.lengths else None
         async for batch in self.inner.embed(model, selection, after=after):
-            if left == 0:
+            if remaining == 0:
                 break
-            left = None if left is None else left - 1
+            remaining = None if remaining is None else remaining - 1
             self.made += [item.item_id for item in batch]
             yield batch
-        if left == 0:
+        if remaining == 0:
             raise Unavailable("the reader is gone", component="reembedding")
 
 
@@ -126,8 +126,8 @@ async def test_a_total_grows_with_what_is_said_meanwhile(bench: Bench) -> None:
 async def test_orphans_are_taken_out_and_what_the_pass_did_not_meet_is_made(bench: Bench) -> None:
     await _fill(bench)
     vector = np.eye(1, DIMENSION, dtype=np.float32)[0]
-    [known, *_] = (await bench.contents())[Collection.MEMORIES].values()
-    orphan = IndexPoint(str(uuid.uuid4()), vector, known.sparse, 0.0, fingerprint="no.one's")
+    [point, *_] = (await bench.contents())[Collection.MEMORIES].values()
+    orphan = IndexPoint(str(uuid.uuid4()), vector, point.sparse, 0.0, fingerprint="no.one's")
     for user in ("ann", "nobody"):
         await bench.index.upsert(Collection.MEMORIES, [orphan], user_id=user)
     await bench.index.delete_user(Collection.MEMORIES, user_id="bob")
@@ -137,8 +137,8 @@ async def test_orphans_are_taken_out_and_what_the_pass_did_not_meet_is_made(benc
             self, model: VectorModel, selection: Selection, *, after: str | None
         ) -> AsyncGenerator[Sequence[EmbeddedItem], None]:
             async for batch in bench.embedder.embed(model, selection, after=after):
-                if seen := [item for item in batch if item.user_id != "bob"]:
-                    yield seen
+                if visible := [item for item in batch if item.user_id != "bob"]:
+                    yield visible
 
     every = await _points(bench) - 1  # the orphan of ann is no item
     report = await _last(bench.verifier.rebuild(Blind()))
@@ -210,7 +210,7 @@ async def test_each_collection_is_made_with_its_own_model(bench: Bench) -> None:
     typed = FakeEncoder(model_id="mpnet", dimension=8)
     own = VectorSpace(typed, InMemoryVectors(dimension=8))
     space = VectorSpace(bench.encoder, bench.index, {Collection.TYPED_MEMORIES: own})
-    made: list[tuple[str, Collection]] = []
+    embedded: list[tuple[str, Collection]] = []
 
     class Watched(BulkEmbedder):
         async def embed(
@@ -218,13 +218,13 @@ async def test_each_collection_is_made_with_its_own_model(bench: Bench) -> None:
         ) -> AsyncGenerator[Sequence[EmbeddedItem], None]:
             encoder = typed if model == own.model else bench.encoder
             async for batch in WalkingEmbedder(bench.record, lambda _: encoder).embed(model, selection, after=after):
-                made.extend((model.model_id, item.collection) for item in batch)
+                embedded.extend((model.model_id, item.collection) for item in batch)
                 yield batch
 
     verifier = IndexVerifier(record=bench.record, space=space, indexer=bench.learner.indexer)
     report = await _last(verifier.rebuild(Watched()))
-    assert ("mpnet", Collection.TYPED_MEMORIES) in made
-    assert ("fake", Collection.MEMORIES) in made
-    assert {model for model, collection in made if collection is Collection.TYPED_MEMORIES} == {"mpnet"}
+    assert ("mpnet", Collection.TYPED_MEMORIES) in embedded
+    assert ("fake", Collection.MEMORIES) in embedded
+    assert {model for model, collection in embedded if collection is Collection.TYPED_MEMORIES} == {"mpnet"}
     assert (report.wrong, of(report, Collection.TYPED_MEMORIES).mended) == (0, 1)
     assert await own.index.count(Collection.TYPED_MEMORIES, user_id="ann") == 1

@@ -8,13 +8,13 @@ from memory.ports.vectors import Collection
 from tests.memory.index_bench import Bench
 
 
-async def _met(bench: Bench, selection: Selection, after: str | None = None) -> list[Position]:
+async def read_positions(bench: Bench, selection: Selection, after: str | None = None) -> list[Position]:
     pages = [page async for page in walk_selected(bench.record, selection, after=after)]
     assert all(page.items for page in pages)
     return [Position(page.user_id, page.collection, item.item_id) for page in pages for item in page.items]
 
 
-async def _fill(bench: Bench) -> None:
+async def fill(bench: Bench) -> None:
     for user in ("zoë", "ann", "bob"):
         await bench.log("我們用 RM05-008 測試。", "The spare key is in the blue drawer.", "車位是 B2-17", user=user)
         await bench.learner.learn(user_id=user, index=False)
@@ -23,38 +23,38 @@ async def _fill(bench: Bench) -> None:
 
 @pytest.mark.parametrize("waiting", [None, 1000])
 async def test_behind_any_item_come_all_that_follow_it(bench: Bench, waiting: int | None) -> None:
-    await _fill(bench)
+    await fill(bench)
     selection = Selection(waiting=waiting)
-    every = await _met(bench, selection)
-    assert [*dict.fromkeys(one.user_id for one in every)] == ["ann", "bob", "zoë"]
-    assert {one.collection for one in every} >= {Collection.MEMORIES, Collection.TYPED_MEMORIES}
-    assert await _met(bench, Selection()) == every
-    for place, one in enumerate(every):
-        assert await _met(bench, selection, one.to_cursor()) == every[place + 1 :]
+    positions = await read_positions(bench, selection)
+    assert [*dict.fromkeys(position.user_id for position in positions)] == ["ann", "bob", "zoë"]
+    assert {position.collection for position in positions} >= {Collection.MEMORIES, Collection.TYPED_MEMORIES}
+    assert await read_positions(bench, Selection()) == positions
+    for place, position in enumerate(positions):
+        assert await read_positions(bench, selection, position.to_cursor()) == positions[place + 1 :]
 
 
 @pytest.mark.parametrize("waiting", [None, 1000])
 async def test_collections_that_are_not_selected_are_not_met(bench: Bench, waiting: int | None) -> None:
-    await _fill(bench)
-    met = await _met(bench, Selection(collections=(Collection.TYPED_MEMORIES,), waiting=waiting))
-    assert [(one.user_id, one.collection) for one in met] == [
+    await fill(bench)
+    positions = await read_positions(bench, Selection(collections=(Collection.TYPED_MEMORIES,), waiting=waiting))
+    assert [(position.user_id, position.collection) for position in positions] == [
         (user, Collection.TYPED_MEMORIES) for user in ("ann", "bob", "zoë")
     ]
 
 
 async def test_what_is_indexed_or_gone_does_not_wait(bench: Bench) -> None:
-    await _fill(bench)
+    await fill(bench)
     await bench.learner.learn(user_id="bob")
     async with bench.record.writing(user_id="ann") as unit:
         [memory, *_] = await unit.memories.page(after=None, limit=1)
         await unit.memories.delete([memory.memory_id])
         await unit.commit()
-    met = await _met(bench, Selection(waiting=1000))
-    assert {one.user_id for one in met} == {"ann", "zoë"}
-    assert memory.memory_id not in [one.item_id for one in met]
+    positions = await read_positions(bench, Selection(waiting=1000))
+    assert {position.user_id for position in positions} == {"ann", "zoë"}
+    assert memory.memory_id not in [position.item_id for position in positions]
 
 
 async def test_only_the_oldest_of_a_long_outbox_are_taken(bench: Bench) -> None:
-    await _fill(bench)
+    await fill(bench)
     oldest = {entry.item_id for entry in await bench.record.backlog.outbox(limit=5)}
-    assert {one.item_id for one in await _met(bench, Selection(waiting=5))} <= oldest
+    assert {position.item_id for position in await read_positions(bench, Selection(waiting=5))} <= oldest

@@ -177,10 +177,10 @@ async def _prepare(model_id: str) -> VectorModel:
 
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
-    made = World()
-    await made.fill()
-    yield made
-    await made.job.close()
+    filled_world = World()
+    await filled_world.fill()
+    yield filled_world
+    await filled_world.job.close()
 
 
 async def test_a_switch_moves_everything_and_keeps_the_old_vectors_up_to_date(world: World) -> None:
@@ -347,8 +347,8 @@ async def test_points_that_were_lost_meanwhile_are_made_before_the_switch(world:
     await world.job.start(NEW.model_id)
     await stuck.asked.wait()
     stray = str(uuid.uuid4())
-    [some] = (await world.store.index(OLD).stored(Collection.MEMORIES, user_id="ann"))[:1]
-    [point] = await world.store.index(OLD).get(Collection.MEMORIES, [some.point_id], user_id="ann")
+    [stored] = (await world.store.index(OLD).stored(Collection.MEMORIES, user_id="ann"))[:1]
+    [point] = await world.store.index(OLD).get(Collection.MEMORIES, [stored.point_id], user_id="ann")
     wide = np.zeros(NEW.dimension, np.float32)
     wide[0] = 1
     await world.store.index(NEW).upsert(
@@ -400,11 +400,11 @@ async def _kill_and_resume(fuses: Sequence[int], *, then: str) -> None:
     assert run.state is RunState.DONE
     live, *_ = [model for model in (OLD, NEW) if model.model_id == (await world.spaces.live()).encoder.model_id]
     assert live == (OLD if then == "rollback" else NEW)
-    kept = await world.spaces.generations()
-    for model in kept.written:
+    generations = await world.spaces.generations()
+    for model in generations.written:
         assert await world.wrong_in(model) == 0
         assert await world.vectors_agree(model)
-    for model_id in {OLD.model_id, NEW.model_id} - {model.model_id for model in kept.written}:
+    for model_id in {OLD.model_id, NEW.model_id} - {model.model_id for model in generations.written}:
         assert await world.store.index(MODELS[model_id]).users(Collection.MEMORIES) == []
     assert world.store.live == live.model_id
     await world.job.close()
@@ -457,13 +457,13 @@ async def test_searches_during_a_switch_and_back_find_what_they_should_with_one_
 
     retriever = LiveRetriever(PerSpace(world.spaces, retriever_in))
     ended = Counter[int]()
-    done = asyncio.Event()
+    finished = asyncio.Event()
 
     async def search(searcher: int) -> None:
-        while not done.is_set():
-            found = await retriever.search(SearchRequest(user_id="ann", query="spare key", top_k=3, now=utc_now()))
-            assert not found.degraded
-            assert "spare key" in found.hits[0].text
+        while not finished.is_set():
+            result = await retriever.search(SearchRequest(user_id="ann", query="spare key", top_k=3, now=utc_now()))
+            assert not result.degraded
+            assert "spare key" in result.hits[0].text
             ended[searcher] += 1
 
     searching = [asyncio.create_task(search(searcher)) for searcher in range(3)]
@@ -486,7 +486,7 @@ async def test_searches_during_a_switch_and_back_find_what_they_should_with_one_
     await world.job.rollback()
     await world.settle()
     await searches_under_way()
-    done.set()
+    finished.set()
     await asyncio.gather(*searching)
     assert {model for model, _ in world.searched} == {OLD.model_id, NEW.model_id}
 

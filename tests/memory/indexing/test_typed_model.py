@@ -102,9 +102,9 @@ class World:
 
 @pytest.fixture
 async def world() -> World:
-    made = World()
-    await made.fill()
-    return made
+    filled_world = World()
+    await filled_world.fill()
+    return filled_world
 
 
 async def test_typed_memories_are_in_the_space_of_their_model_and_nowhere_else(world: World) -> None:

@@ -58,11 +58,11 @@ async def test_what_is_missing_stale_or_orphaned_is_told_apart_and_mended(bench:
     await bench.index.delete(Collection.MEMORIES, [lost], user_id="ann")
     await bench.index.upsert(Collection.MEMORIES, [replace(memories[old], fingerprint="old")], user_id="ann")
     await bench.index.upsert(Collection.FACTS, [_point(str(uuid.uuid4()))], user_id="bob")
-    found = await bench.verify()
-    memory_part = of(found, Collection.MEMORIES)
+    report = await bench.verify()
+    memory_part = of(report, Collection.MEMORIES)
     assert (memory_part.missing, memory_part.stale, memory_part.orphaned) == (1, 1, 0)
-    assert of(found, Collection.FACTS).orphaned == 1
-    assert found.mended == 0
+    assert of(report, Collection.FACTS).orphaned == 1
+    assert report.mended == 0
     mended = await bench.verify(mend=True)
     assert (mended.wrong, mended.mended) == (3, 3)
     assert (await bench.verify()).wrong == 0
@@ -99,8 +99,8 @@ async def test_a_deleted_fact_that_is_still_indexed_is_orphaned(bench: Bench) ->
 async def test_points_of_somebody_whom_the_record_does_not_know_are_orphaned(bench: Bench) -> None:
     await _fill(bench)
     await bench.index.upsert(Collection.ENTITIES, [_point(str(uuid.uuid4()))], user_id="gone")
-    found = await bench.verify()
-    assert (of(found, Collection.ENTITIES).orphaned, found.mended) == (1, 0)
+    report = await bench.verify()
+    assert (of(report, Collection.ENTITIES).orphaned, report.mended) == (1, 0)
     assert (await bench.verify(mend=True)).mended == 1
     assert await bench.index.users(Collection.ENTITIES) == ["ann", "bob"]
 
@@ -128,13 +128,13 @@ async def test_a_rebuild_makes_a_lost_index_again_from_nothing(bench: Bench) -> 
     report = await bench.rebuild()
     assert report.checked == await bench.verifier.total()
     for user, collections in right.items():
-        made = await bench.contents(user)
+        contents = await bench.contents(user)
         for collection, points in collections.items():
-            assert set(made[collection]) == set(points)
+            assert set(contents[collection]) == set(points)
             for point_id, point in points.items():
-                assert made[collection][point_id].dense == pytest.approx(point.dense)
-                assert made[collection][point_id].sparse == point.sparse
-                assert made[collection][point_id].payload == point.payload
+                assert contents[collection][point_id].dense == pytest.approx(point.dense)
+                assert contents[collection][point_id].sparse == point.sparse
+                assert contents[collection][point_id].payload == point.payload
     assert await bench.record.backlog.outbox(limit=1) == []
 
 
@@ -166,8 +166,8 @@ async def test_an_item_that_is_learned_while_it_is_judged_is_not_taken_for_stale
         return await real(collection, ids, user_id=user_id)
 
     monkeypatch.setattr(bench.index, "get", get_late)
-    found = of(await bench.verify(), Collection.ENTITIES)
-    assert (found.missing, found.stale) == (1, 0)
+    counts = of(await bench.verify(), Collection.ENTITIES)
+    assert (counts.missing, counts.stale) == (1, 0)
     await learning[0]
 
 
@@ -187,6 +187,6 @@ async def test_whatever_was_damaged_mending_finds_all_of_it_once(
     await bench.index.delete(Collection.MEMORIES, [points[place].point_id for place in drop], user_id="eve")
     others = [_point(str(uuid.uuid4())) for _ in range(strangers)]
     await bench.index.upsert(Collection.MEMORIES, others, user_id="eve")
-    found = of(await bench.verify(mend=True), Collection.MEMORIES)
-    assert (found.missing, found.stale, found.orphaned) == (len(drop), len(spoil - drop), strangers)
+    counts = of(await bench.verify(mend=True), Collection.MEMORIES)
+    assert (counts.missing, counts.stale, counts.orphaned) == (len(drop), len(spoil - drop), strangers)
     assert (await bench.verify()).wrong == 0

@@ -60,14 +60,14 @@ async def test_learning_again_learns_nothing(world: World) -> None:
 
 async def test_two_learners_at_once_count_each_mention_once(world: World) -> None:
     await _log(world, *(f"RM05-008 第{number}次" for number in range(20)))
-    other = Learner(
+    second_learner = Learner(
         record=world.record,
         extractor=RuleExtractor(),
         indexer=Indexer(
             record=world.record, spaces=OneSpace(encoder=world.encoder, index=world.index), analyzer=KeywordAnalyzer()
         ),
     )
-    await asyncio.gather(world.learn(), other.learn(user_id="ann"))
+    await asyncio.gather(world.learn(), second_learner.learn(user_id="ann"))
     assert (await _entity(world, "RM05-008")).mention_count == 20
 
 

@@ -55,5 +55,5 @@ def test_what_was_archived_or_in_review_is_active_again_unless_another_entity_to
     )
     merged = mention_again(entity, again, at=AT, remembered=False)
     assert (merged.status, merged.review_reason) == (EntityStatus.ACTIVE, None)
-    gone = entity.model_copy(update={"merged_into": "x"})
-    assert mention_again(gone, again, at=AT, remembered=False).status is status
+    merged_away = entity.model_copy(update={"merged_into": "x"})
+    assert mention_again(merged_away, again, at=AT, remembered=False).status is status

@@ -159,9 +159,9 @@ async def test_a_stranger_is_not_learned_from_a_question_or_a_quotation(world: W
     await _say(world, "陳志強是我同事。", "Zaphod Beeblebrox is here.", days=1)
     await _say(world, text, days=2)
     async with world.record.reading(user_id="ann") as unit:
-        known = await unit.entities.get_by_value("Zaphod Beeblebrox" if "Zaphod" in text else "陳志強")
-    assert known is not None
-    assert known.mention_count == 2
+        stranger = await unit.entities.get_by_value("Zaphod Beeblebrox" if "Zaphod" in text else "陳志強")
+    assert stranger is not None
+    assert stranger.mention_count == 2
 
 
 async def test_a_second_name_in_conversation_leads_to_the_same_entity(world: World) -> None:

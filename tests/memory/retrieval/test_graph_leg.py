@@ -15,13 +15,13 @@ def request(world: World, query: str, **fields: object) -> SearchRequest:
 
 async def test_neighbours_and_the_memories_that_say_so_are_found(world: World) -> None:
     await world.say("王小明在台積電工作。")
-    _, _, said = await world.say("台積電和聯發科都漲了。")
+    _, _, result = await world.say("台積電和聯發科都漲了。")
     scores = await graph_leg(request(world, "王小明在哪裡？"), world.record)
     chips, media = (Key(HitKind.ENTITY, entity_id("ann", name)) for name in ("台積電", "聯發科"))
     assert scores[chips] > scores[media] > 0
     assert scores[media] <= SECOND_HOP_FACTOR * scores[chips]
     assert Key(HitKind.ENTITY, entity_id("ann", "王小明")) not in scores
-    assert Key(HitKind.MEMORY, memory_id("ann", said.turn_id)) in scores
+    assert Key(HitKind.MEMORY, memory_id("ann", result.turn_id)) in scores
 
 
 async def test_time_takes_away_and_saying_it_again_adds(world: World) -> None:

@@ -170,10 +170,10 @@ async def search(index: EdgeVectors, user: str, texts: tuple[str, ...], query: s
 @pytest.mark.parametrize("name", TABLE)
 async def test_a_keyword_search_finds(index: EdgeVectors, user: str, name: str) -> None:
     case = TABLE[name]
-    found = await search(index, user, case.texts, case.query)
-    assert set(found[: len(case.first)]) == set(case.first), found
-    assert set(case.found) <= set(found[:3]), found
-    assert not set(case.absent) & set(found), found
+    texts = await search(index, user, case.texts, case.query)
+    assert set(texts[: len(case.first)]) == set(case.first), texts
+    assert set(case.found) <= set(texts[:3]), texts
+    assert not set(case.absent) & set(texts), texts
 
 
 @pytest.mark.parametrize(

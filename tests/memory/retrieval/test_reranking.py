@@ -48,9 +48,9 @@ def asking(world: World, query: str, top_k: int = 10) -> SearchRequest:
 
 async def test_the_model_that_reads_both_puts_the_hits_in_order(world: World) -> None:
     await world.note("The key is blue.", "The key is in the drawer.", "The key is lost.")
-    found = await reranking(world, ByName({"drawer": 0.9, "lost": 0.5})).search(asking(world, "Where is the key?"))
-    assert [hit.text for hit in found.hits] == ["The key is in the drawer.", "The key is lost.", "The key is blue."]
-    assert found.degraded == ()
+    result = await reranking(world, ByName({"drawer": 0.9, "lost": 0.5})).search(asking(world, "Where is the key?"))
+    assert [hit.text for hit in result.hits] == ["The key is in the drawer.", "The key is lost.", "The key is blue."]
+    assert result.degraded == ()
 
 
 async def test_a_score_is_blended_and_its_parts_are_kept(world: World) -> None:
@@ -59,15 +59,15 @@ async def test_a_score_is_blended_and_its_parts_are_kept(world: World) -> None:
     recipe = RerankRecipe(candidates=50, weight=0.25)
     for hit in (await reranking(world, ByName({"drawer": 0.8}), recipe).search(asking(world, "key"))).hits:
         fused = before[hit.id].score
-        told = {"rerank": 1.0, "answers": 0.8} if "drawer" in hit.text else {"rerank": 0.0, "answers": 0.0}
-        assert hit.parts == {**before[hit.id].parts, "fused": fused, **told}
+        scores = {"rerank": 1.0, "answers": 0.8} if "drawer" in hit.text else {"rerank": 0.0, "answers": 0.0}
+        assert hit.parts == {**before[hit.id].parts, "fused": fused, **scores}
         assert hit.score == pytest.approx(0.25 * hit.parts["rerank"] + 0.75 * fused)
 
 
 async def test_a_hit_that_would_not_have_been_shown_can_come_first(world: World) -> None:
     await world.note(*(f"key key key {number}" for number in range(20)), "A key hangs behind the door.")
-    found = await reranking(world, ByName({"door": 1.0})).search(asking(world, "key", top_k=1))
-    assert [hit.text for hit in found.hits] == ["A key hangs behind the door."]
+    result = await reranking(world, ByName({"door": 1.0})).search(asking(world, "key", top_k=1))
+    assert [hit.text for hit in result.hits] == ["A key hangs behind the door."]
 
 
 async def test_what_was_said_before_and_by_whom_is_read_too(world: World) -> None:
@@ -80,11 +80,11 @@ async def test_what_was_said_before_and_by_whom_is_read_too(world: World) -> Non
 async def test_only_the_best_candidates_are_read_and_the_rest_stays_behind_them(world: World) -> None:
     await world.note(*(f"key {number}" for number in range(12)))
     reranker = ByName({})
-    found = await reranking(world, reranker, RerankRecipe(candidates=5, weight=1.0)).search(asking(world, "key", 12))
+    result = await reranking(world, reranker, RerankRecipe(candidates=5, weight=1.0)).search(asking(world, "key", 12))
     assert len(reranker.read) == 5
-    assert len(found.hits) == 12
-    assert all("rerank" in hit.parts for hit in found.hits[:5])
-    assert all("rerank" not in hit.parts for hit in found.hits[5:])
+    assert len(result.hits) == 12
+    assert all("rerank" in hit.parts for hit in result.hits[:5])
+    assert all("rerank" not in hit.parts for hit in result.hits[5:])
 
 
 @pytest.mark.parametrize("error", [ModelUnavailable("gone", component="reranker"), Overloaded("full")])
@@ -92,10 +92,10 @@ async def test_a_reranker_that_cannot_answer_is_named_and_the_fused_ranking_stan
     world: World, error: JiyiError
 ) -> None:
     await world.note("The key is blue.", "The key is in the drawer.")
-    found = await reranking(world, ByName({}, error)).search(asking(world, "key"))
+    result = await reranking(world, ByName({}, error)).search(asking(world, "key"))
     plain = await world.retriever.search(asking(world, "key", top_k=50))
-    assert found.hits == plain.hits
-    assert found.degraded == ("rerank",)
+    assert result.hits == plain.hits
+    assert result.degraded == ("rerank",)
 
 
 async def test_a_broken_reranker_is_not_hidden(world: World) -> None:

@@ -33,9 +33,9 @@ async def test_a_note_is_found_by_its_words_with_the_parts_of_its_score(world: W
 
 @pytest.mark.parametrize("query", ["台灣的倉庫在哪", "台湾的仓库在哪", "臺灣的倉庫在哪"])
 async def test_either_script_and_either_variant_finds_the_other(world: World, query: str) -> None:
-    [wanted] = await world.note("我們在臺灣的倉庫在桃園。")
+    [expected] = await world.note("我們在臺灣的倉庫在桃園。")
     await world.note("昨天下雨了。")
-    assert (await world.find(query)).hits[0].id == wanted or wanted in {
+    assert (await world.find(query)).hits[0].id == expected or expected in {
         hit.id for hit in (await world.find(query)).hits[:2]
     }
 
@@ -74,7 +74,7 @@ async def test_what_was_just_written_is_found_before_it_is_learned(world: World)
 
 
 async def test_a_correction_is_found_as_it_was_meant_before_it_is_learned(world: World) -> None:
-    said = Resource(
+    resource = Resource(
         resource_id="r",
         user_id="ann",
         session_id="s",
@@ -82,22 +82,22 @@ async def test_a_correction_is_found_as_it_was_meant_before_it_is_learned(world:
         resolved="鑰匙放在一樓的抽屜裡。",
         created_at=world.now,
     )
-    await world.record.append([said], user_id="ann")
+    await world.record.append([resource], user_id="ann")
     [hit] = (await world.find("鑰匙在哪裡？")).hits
-    assert hit.resolved == said.resolved
+    assert hit.resolved == resource.resolved
 
 
 async def test_while_the_index_is_down_recent_memories_are_found_and_the_result_says_so(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    [wanted] = await world.note("The spare key is in the blue drawer.")
+    [expected] = await world.note("The spare key is in the blue drawer.")
 
     async def down(queries: Sequence[IndexQuery], *, user_id: str) -> list[list[ScoredPoint]]:
         raise StoreUnavailable("gone", component="vectors")
 
     monkeypatch.setattr(world.index, "search", down)
     result = await world.find("spare key")
-    assert [hit.id for hit in result.hits] == [wanted]
+    assert [hit.id for hit in result.hits] == [expected]
     assert set(result.degraded) == {"vector", "keyword"}
 
 
@@ -131,8 +131,8 @@ async def test_an_archived_entity_is_not_found_by_what_it_is_like(world: World) 
 async def test_archived_entities_do_not_crowd_out_active_ones(world: World) -> None:
     await world.note(*(f"RM05-{number:03} 到了" for number in range(60)))
     async with world.record.writing(user_id="ann") as unit:
-        found = [await unit.entities.get_by_value(f"RM05-{number:03}") for number in range(1, 60)]
-        archived = [entity.model_copy(update={"status": EntityStatus.ARCHIVED}) for entity in found if entity]
+        entities = [await unit.entities.get_by_value(f"RM05-{number:03}") for number in range(1, 60)]
+        archived = [entity.model_copy(update={"status": EntityStatus.ARCHIVED}) for entity in entities if entity]
         await unit.entities.save(archived)
         await unit.commit()
     await world.learn()
@@ -156,10 +156,10 @@ async def test_while_the_record_is_down_the_result_is_empty_and_says_why(
 
 
 async def test_without_the_backlog_the_index_still_answers(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    [wanted] = await world.note("The spare key is in the blue drawer.")
+    [expected] = await world.note("The spare key is in the blue drawer.")
     monkeypatch.setattr(world.record.backlog, "unlearned", _down)
     result = await world.find("spare key")
-    assert [hit.id for hit in result.hits] == [wanted]
+    assert [hit.id for hit in result.hits] == [expected]
     assert result.degraded == ("record",)
 
 
@@ -174,12 +174,12 @@ async def test_with_both_stores_down_there_is_still_an_answer(world: World, monk
 
 async def test_while_a_lost_index_comes_back_the_newest_memories_are_found(world: World) -> None:
     await world.note(*(f"note number {number}" for number in range(100)))
-    [wanted] = await world.note("The spare key is in the blue drawer.")
+    [expected] = await world.note("The spare key is in the blue drawer.")
     for collection in Collection:
         await world.index.delete_user(collection, user_id="ann")
     assert await requeue_lost(world.record, VectorSpace(world.encoder, world.index)) == 101
     result = await world.find("spare key")
-    assert [hit.id for hit in result.hits] == [wanted]
+    assert [hit.id for hit in result.hits] == [expected]
     assert result.degraded == ()
 
 
@@ -195,25 +195,25 @@ async def test_the_turn_after_the_one_that_matches_is_lifted_by_it(world: World)
 
 async def test_what_memory_says_of_the_thing_that_the_best_hit_names_is_found(world: World) -> None:
     await world.note("The seminar on Thursday is called Aurora.")
-    [wanted] = await world.note("Aurora takes place in room seven.", session="elsewhere")
-    [other] = await world.note("Dinner takes place in the garden.", session="garden")
+    [linked] = await world.note("Aurora takes place in room seven.", session="elsewhere")
+    [unlinked] = await world.note("Dinner takes place in the garden.", session="garden")
     hits = {hit.id: hit for hit in (await world.find("seminar on Thursday", kinds=(HitKind.MEMORY,))).hits}
-    assert hits[wanted].parts["linked"] > 0
-    assert "linked" not in hits[other].parts
+    assert hits[linked].parts["linked"] > 0
+    assert "linked" not in hits[unlinked].parts
 
 
 async def test_two_questions_in_one_query_both_find_their_answer(world: World) -> None:
     await world.note(*(f"Box {number} holds paper." for number in range(20)))
     [key] = await world.note("The spare key is in the blue drawer.", session="a")
     [train] = await world.note("The night train leaves at nine.", session="b")
-    found = await world.find("Where is the spare key? And when does the night train leave?", top_k=4)
-    assert {key, train} <= {hit.id for hit in found.hits}
+    result = await world.find("Where is the spare key? And when does the night train leave?", top_k=4)
+    assert {key, train} <= {hit.id for hit in result.hits}
 
 
 async def test_a_graph_leg_that_cannot_answer_is_named_and_the_others_answer(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    [wanted] = await world.note("The spare key is in the blue drawer.")
+    [expected] = await world.note("The spare key is in the blue drawer.")
 
     async def down(*_: Any, **__: Any) -> None:
         raise StoreUnavailable("gone", component="record")
@@ -227,14 +227,14 @@ async def test_a_graph_leg_that_cannot_answer_is_named_and_the_others_answer(
         recipe=replace(CONVERSATION, graph=0.5),
     )
     result = await retriever.search(SearchRequest(query="spare key", user_id="ann", now=world.now))
-    assert result.hits[0].id == wanted
+    assert result.hits[0].id == expected
     assert result.degraded == ("graph",)
 
 
 async def test_where_only_the_second_step_fails_the_first_one_stands(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    [wanted] = await world.note("The spare key is in the blue drawer.")
+    [expected] = await world.note("The spare key is in the blue drawer.")
     search, calls = world.index.search, []
 
     async def down_at_last(queries: Sequence[IndexQuery], *, user_id: str) -> list[list[ScoredPoint]]:
@@ -246,5 +246,5 @@ async def test_where_only_the_second_step_fails_the_first_one_stands(
 
     monkeypatch.setattr(world.index, "search", down_at_last)
     result = await world.find("spare key")
-    assert result.hits[0].id == wanted
+    assert result.hits[0].id == expected
     assert result.degraded == ("linked",)

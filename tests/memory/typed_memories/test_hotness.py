@@ -20,7 +20,7 @@ def test_the_recipe_is_that_of_001() -> None:
 def test_the_score_is_the_formula_and_stays_in_0_to_1(relevance: float, accesses: int, days: float) -> None:
     now = datetime(2026, 3, 2, tzinfo=UTC)
     parts = hotness_parts(relevance, accesses, now - timedelta(days=days), now)
-    wanted = 0.4 * min(1, max(0, relevance)) + 0.3 * min(1, accesses / 100) + 0.3 * min(1, max(0, 1 - days / 365))
-    assert hotness_score(parts) == pytest.approx(wanted, abs=1e-6)
+    expected = 0.4 * min(1, max(0, relevance)) + 0.3 * min(1, accesses / 100) + 0.3 * min(1, max(0, 1 - days / 365))
+    assert hotness_score(parts) == pytest.approx(expected, abs=1e-6)
     assert all(0 <= part <= 1 for part in parts.values())
     assert 0 <= hotness_score(parts) <= 1 + 1e-9

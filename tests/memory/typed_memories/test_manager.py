@@ -109,10 +109,10 @@ class TestConflicts:
         [conflict] = stored.conflicts
         assert (conflict.existing, conflict.resolution) == (old, Resolution.OVERWRITE)
         assert conflict.similarity == pytest.approx(0.95, abs=1e-3)
-        kept = await typed_memories.all()
-        assert (kept[NEW].status, kept[NEW].supersedes) == (MemoryStatus.ACTIVE, (old.memory_id,))
-        assert (kept[OLD].status, kept[OLD].superseded_by) == (MemoryStatus.ARCHIVED, kept[NEW].memory_id)
-        assert kept[OLD].confidence == 0.6
+        memories = await typed_memories.all()
+        assert (memories[NEW].status, memories[NEW].supersedes) == (MemoryStatus.ACTIVE, (old.memory_id,))
+        assert (memories[OLD].status, memories[OLD].superseded_by) == (MemoryStatus.ARCHIVED, memories[NEW].memory_id)
+        assert memories[OLD].confidence == 0.6
         async with typed_memories.record.reading(user_id="ann") as unit:
             [change] = await unit.changes.list()
         assert (change.kind, change.actor) == (ChangeKind.OVERWRITE, ChangeActor.SYSTEM)
@@ -152,11 +152,11 @@ class TestConflicts:
         async with typed_memories.record.reading(user_id="ann") as unit:
             [change] = await unit.changes.list(kind=ChangeKind.OVERWRITE)
         await undo(typed_memories.record, change.change_id, user_id="ann", at=typed_memories.now)
-        kept = await typed_memories.all()
-        assert (kept[OLD].status, kept[OLD].superseded_by) == (MemoryStatus.ACTIVE, None)
-        assert (kept[NEW].status, kept[NEW].supersedes) == (MemoryStatus.REVIEW, ())
-        assert kept[NEW].conflicts_with == (kept[OLD].memory_id,)
-        assert kept[NEW].confidence == pytest.approx(0.91)
+        memories = await typed_memories.all()
+        assert (memories[OLD].status, memories[OLD].superseded_by) == (MemoryStatus.ACTIVE, None)
+        assert (memories[NEW].status, memories[NEW].supersedes) == (MemoryStatus.REVIEW, ())
+        assert memories[NEW].conflicts_with == (memories[OLD].memory_id,)
+        assert memories[NEW].confidence == pytest.approx(0.91)
         await typed_memories.project()
         assert await typed_memories.indexed() == {OLD, NEW}
 
@@ -168,10 +168,10 @@ class TestConflicts:
         old = (await typed_memories.store(OLD, 0.6)).memory
         stored = await typed_memories.store(NEW, confidence)
         assert [conflict.resolution for conflict in stored.conflicts] == [Resolution.REVIEW]
-        kept = await typed_memories.all()
-        assert kept[OLD] == old
-        assert (kept[NEW].status, kept[NEW].conflicts_with) == (MemoryStatus.REVIEW, (old.memory_id,))
-        assert OLD in (kept[NEW].review_reason or "")
+        memories = await typed_memories.all()
+        assert memories[OLD] == old
+        assert (memories[NEW].status, memories[NEW].conflicts_with) == (MemoryStatus.REVIEW, (old.memory_id,))
+        assert OLD in (memories[NEW].review_reason or "")
 
     async def test_a_disputed_value_that_becomes_the_surer_one_wins(self, typed_memories: TypedMemories) -> None:
         typed_memories.encoder.alike(OLD, NEW)
@@ -191,9 +191,9 @@ class TestConflicts:
         assert weak.memory.status is MemoryStatus.ARCHIVED
         assert weak.memory.confidence == pytest.approx(0.73)
         strong = await typed_memories.store(OLD, 0.95)
-        kept = await typed_memories.all()
-        assert (kept[OLD].status, kept[OLD].superseded_by) == (MemoryStatus.ACTIVE, None)
-        assert (kept[NEW].status, kept[NEW].superseded_by) == (MemoryStatus.ARCHIVED, strong.memory.memory_id)
+        memories = await typed_memories.all()
+        assert (memories[OLD].status, memories[OLD].superseded_by) == (MemoryStatus.ACTIVE, None)
+        assert (memories[NEW].status, memories[NEW].superseded_by) == (MemoryStatus.ARCHIVED, strong.memory.memory_id)
 
     async def test_identifiers_are_never_overwritten_by_similarity(self, typed_memories: TypedMemories) -> None:
         values = ["RM05-008", "RM05-009", "Room 101", "Room 102", "v2.3", "v2.4", "301室", "302室"]
@@ -212,8 +212,8 @@ class TestConflicts:
         await typed_memories.store(peanuts, 0.5, type_="allergy")
         stored = await typed_memories.store(seafood, 0.9, type_="allergy")
         assert [conflict.resolution for conflict in stored.conflicts] == [Resolution.REVIEW]
-        kept = await typed_memories.all()
-        assert (kept[peanuts].status, kept[seafood].status) == (MemoryStatus.ACTIVE, MemoryStatus.REVIEW)
+        memories = await typed_memories.all()
+        assert (memories[peanuts].status, memories[seafood].status) == (MemoryStatus.ACTIVE, MemoryStatus.REVIEW)
 
     async def test_while_the_index_is_away_a_value_is_kept_and_the_reply_says_what_was_not_done(
         self, typed_memories: TypedMemories
@@ -242,12 +242,12 @@ class TestRetrieval:
         await typed_memories.put("green tea", confidence=0.9, access_count=100)
         await typed_memories.put("black tea", confidence=0.9, access_count=500, updated_at=NOW - timedelta(days=365))
         await typed_memories.project()
-        found = await typed_memories.manager.retrieve_entities("red tea", user_id="ann")
-        by_value = {result.memory.entity_value: result for result in found.results}
+        response = await typed_memories.manager.retrieve_entities("red tea", user_id="ann")
+        by_value = {result.memory.entity_value: result for result in response.results}
         assert by_value["red tea"].final_score == pytest.approx(0.4 + 0.0 + 0.3)
         assert by_value["green tea"].parts["hotness"] == by_value["black tea"].parts["hotness"] == 1.0
         assert by_value["black tea"].parts["recency"] == 0.0
-        scores = [result.final_score for result in found.results]
+        scores = [result.final_score for result in response.results]
         assert scores == sorted(scores, reverse=True)
         assert by_value["red tea"].memory.relevance_score == 1.0
         assert len((await typed_memories.manager.retrieve_entities("tea", user_id="ann", limit=1)).results) == 1
@@ -256,9 +256,9 @@ class TestRetrieval:
         for n in range(9):
             await typed_memories.put(f"tea number {n}", confidence=0.7 if n else 0.69)
         await typed_memories.project()
-        found = await typed_memories.manager.retrieve_entities("tea", user_id="ann")
-        assert len(found.results) == 5
-        assert all(result.memory.confidence >= 0.7 for result in found.results)
+        response = await typed_memories.manager.retrieve_entities("tea", user_id="ann")
+        assert len(response.results) == 5
+        assert all(result.memory.confidence >= 0.7 for result in response.results)
         every = await typed_memories.manager.retrieve_entities("tea", user_id="ann", min_confidence=0.0, limit=9)
         assert len(every.results) == 9
 
@@ -281,8 +281,8 @@ class TestRetrieval:
         for value, status in (("red tea", MemoryStatus.ARCHIVED), ("green tea", MemoryStatus.REVIEW)):
             await typed_memories.put(value, confidence=0.9, status=status)
         for _ in range(2):
-            found = await typed_memories.manager.retrieve_entities("tea", user_id="ann")
-            assert [result.memory.entity_value for result in found.results] == ["green tea"]
+            response = await typed_memories.manager.retrieve_entities("tea", user_id="ann")
+            assert [result.memory.entity_value for result in response.results] == ["green tea"]
             await typed_memories.project()
         assert await typed_memories.indexed() == {"green tea"}
 
@@ -290,10 +290,10 @@ class TestRetrieval:
         self, typed_memories: TypedMemories
     ) -> None:
         await typed_memories.put("RM05-008", confidence=0.9, type_="part_number")
-        found = await typed_memories.manager.retrieve_entities(
+        response = await typed_memories.manager.retrieve_entities(
             "rm05-008 還有庫存嗎", user_id="ann", entity_type="part_number"
         )
-        assert [result.parts["relevance"] for result in found.results] == [1.0]
+        assert [result.parts["relevance"] for result in response.results] == [1.0]
         elsewhere = await typed_memories.manager.retrieve_entities("rm05-008", user_id="ann", entity_type="intent")
         assert elsewhere.results == ()
 
@@ -302,15 +302,15 @@ class TestRetrieval:
     ) -> None:
         await typed_memories.put("red tea", confidence=0.9)
         typed_memories.index.away = True
-        found = await typed_memories.manager.retrieve_entities("red tea", user_id="ann")
-        assert found.degraded == ("vector", "keyword")
-        assert [result.memory.entity_value for result in found.results] == ["red tea"]
+        response = await typed_memories.manager.retrieve_entities("red tea", user_id="ann")
+        assert response.degraded == ("vector", "keyword")
+        assert [result.memory.entity_value for result in response.results] == ["red tea"]
 
     async def test_nobody_finds_what_is_anothers(self, typed_memories: TypedMemories) -> None:
         await typed_memories.put("red tea", confidence=0.9)
         await typed_memories.project()
-        found = await typed_memories.manager.retrieve_entities("red tea", user_id="bob")
-        assert found.results == ()
+        response = await typed_memories.manager.retrieve_entities("red tea", user_id="bob")
+        assert response.results == ()
 
     @pytest.mark.parametrize(("field", "value"), [("limit", 0), ("limit", 101), ("min_confidence", 1.1)])
     async def test_bounds_are_named(self, typed_memories: TypedMemories, field: str, value: float) -> None:

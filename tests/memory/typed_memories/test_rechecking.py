@@ -25,15 +25,15 @@ async def say(typed_memories: TypedMemories, said: Said) -> None:
 
 async def outcome(typed_memories: TypedMemories) -> dict[str, tuple[MemoryStatus, tuple[str, ...], bool]]:
     """Status, what the place was taken of or what is contradicted, and whether that is still to be looked for."""
-    kept = await typed_memories.all()
-    names = {memory.memory_id: value for value, memory in kept.items()}
+    memories = await typed_memories.all()
+    names = {memory.memory_id: value for value, memory in memories.items()}
     return {
         value: (
             memory.status,
             tuple(sorted(names[id_] for id_ in (*memory.supersedes, *memory.conflicts_with))),
             memory.unchecked,
         )
-        for value, memory in kept.items()
+        for value, memory in memories.items()
     }
 
 

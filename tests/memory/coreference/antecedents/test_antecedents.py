@@ -22,10 +22,12 @@ def test_a_phrase_of_no_type_that_was_said_before_is_no_name_of_no_type(
     text = "那個杯子多少錢？"
     [reference] = find_references(text)
     assert not reference.subtypes
-    said = Candidate(reference.text, normalise(reference.text), ReferenceSource.SESSION, distance=2, named=False)
-    name = replace(said, text="虎牌杯子", key="虎牌杯子", named=True, subtype=subtype, person=False)
-    discourse: Any = SimpleNamespace(
-        session=lambda: (name, said), lifts=lambda _: {}, moved_on=False, long_term=(), coordinations=()
+    reference_candidate = Candidate(
+        reference.text, normalise(reference.text), ReferenceSource.SESSION, distance=2, named=False
     )
-    found = antecedents(text, reference, discourse, now=utc_now())
-    assert [one.candidate.text for one in found] == meant
+    name = replace(reference_candidate, text="虎牌杯子", key="虎牌杯子", named=True, subtype=subtype, person=False)
+    discourse: Any = SimpleNamespace(
+        session=lambda: (name, reference_candidate), lifts=lambda _: {}, moved_on=False, long_term=(), coordinations=()
+    )
+    ranked = antecedents(text, reference, discourse, now=utc_now())
+    assert [antecedent.candidate.text for antecedent in ranked] == meant

@@ -47,7 +47,7 @@ class Favouring(Encoder):
         self, texts: Sequence[str], *, kind: TextKind, priority: Priority = Priority.INTERACTIVE
     ) -> FloatMatrix:
         near = [text == self._favoured or kind is TextKind.QUERY for text in texts]
-        return np.array([(1, 0) if one else (0, 1) for one in near], dtype=np.float32)
+        return np.array([(1, 0) if is_near else (0, 1) for is_near in near], dtype=np.float32)
 
 
 @pytest.mark.parametrize(("turn", "query", "names"), _TOGETHER)
@@ -65,13 +65,13 @@ async def test_a_singular_that_fits_both_is_asked_about(
 async def test_what_was_referred_to_or_corrected_before_they_were_named_decides_nothing(
     resolve: Resolve, make_entity: MakeEntity, turn: str, query: str, names: list[str]
 ) -> None:
-    known = tuple(make_entity(name, EntitySubtype.PRODUCT) for name in names)
+    entities = tuple(make_entity(name, EntitySubtype.PRODUCT) for name in names)
     history = tuple(
-        {"original_text": it, "resolved_text": names[0], "corrected": names[1]} for it in ("它", "it")
+        {"original_text": pronoun, "resolved_text": names[0], "corrected": names[1]} for pronoun in ("它", "it")
     )  # fmt: skip
     before = ("我在看 " + names[1], "好", turn, "ok")
     result = await resolve(
-        query, *before, long_term=known, last_referred_entity=known[1].entity_id, history=history
+        query, *before, long_term=entities, last_referred_entity=entities[1].entity_id, history=history
     )  # fmt: skip
     assert result.resolved_query == query
     assert result.clarification
@@ -146,18 +146,27 @@ async def test_the_one_that_was_named_again_since_is_meant(
 
 
 async def test_once_another_is_named_the_answer_no_longer_holds(resolve: Resolve, make_entity: MakeEntity) -> None:
-    asked = ("AI-Box 跟 HCI-500 都要續約", "好", "它什麼時候到期？", "「它」是指 AI-Box 還是 HCI-500？", "前者", "好")
-    turns = (*asked, "HCI-500 是去年買的", "好")
-    known = make_entity("AI-Box", EntitySubtype.PRODUCT)
-    result = await resolve("它多少錢？", *turns, long_term=(known,), last_referred_entity=known.entity_id)
+    exchange = (
+        "AI-Box 跟 HCI-500 都要續約",
+        "好",
+        "它什麼時候到期？",
+        "「它」是指 AI-Box 還是 HCI-500？",
+        "前者",
+        "好",
+    )
+    turns = (*exchange, "HCI-500 是去年買的", "好")
+    entity = make_entity("AI-Box", EntitySubtype.PRODUCT)
+    result = await resolve("它多少錢？", *turns, long_term=(entity,), last_referred_entity=entity.entity_id)
     assert result.resolved_query == "HCI-500 多少錢？"
 
 
 async def test_what_the_assistant_quotes_names_nothing_anew(resolve: Resolve) -> None:
     quote = "You said: “I run Redis and Qdrant.”"
-    asked = ("I run Redis and Qdrant.", "ok", "Is it fast?", "Do you mean Redis or Qdrant?")
-    assert (await resolve("How much is it?", *asked, "the second one", quote)).resolved_query == "How much is Qdrant?"
-    assert (await resolve("How much is it?", *asked[:2], "Who said so?", quote)).resolved_query == "How much is it?"
+    exchange = ("I run Redis and Qdrant.", "ok", "Is it fast?", "Do you mean Redis or Qdrant?")
+    assert (
+        await resolve("How much is it?", *exchange, "the second one", quote)
+    ).resolved_query == "How much is Qdrant?"
+    assert (await resolve("How much is it?", *exchange[:2], "Who said so?", quote)).resolved_query == "How much is it?"
 
 
 async def test_a_third_that_is_less_likely_is_not_asked_about(resolve: Resolve) -> None:
@@ -172,27 +181,27 @@ async def test_once_the_question_is_answered_the_pronoun_means_the_answer(resolv
 
 
 @pytest.mark.parametrize(
-    ("said", "asked", "expected"),
+    ("turn", "query", "expected"),
     [
         ("台積電在高雄，鴻海在台北。", ("前者在哪裡？", "那後者呢？"), ("台積電在哪裡？", "那鴻海呢？")),
         ("Redis is fast. Qdrant is slow.", ("Is the latter old?", "Is the former?"), ("Is Qdrant old?", "Is Redis?")),
     ],
 )
 async def test_two_names_of_which_something_is_told_are_the_former_and_the_latter(
-    resolve: Resolve, said: str, asked: tuple[str, str], expected: tuple[str, str]
+    resolve: Resolve, turn: str, query: tuple[str, str], expected: tuple[str, str]
 ) -> None:
-    assert (await resolve(asked[0], said, "ok")).resolved_query == expected[0]
-    assert (await resolve(asked[1], said, "ok", asked[0], "ok")).resolved_query == expected[1]
+    assert (await resolve(query[0], turn, "ok")).resolved_query == expected[0]
+    assert (await resolve(query[1], turn, "ok", query[0], "ok")).resolved_query == expected[1]
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("turn", "expected"),
     [
         ("我們公司有兩台伺服器，Redis 和 Qdrant。", "Redis 和 Qdrant 放在哪裡？"),
         ("兩家供應商，台積電和鴻海，都來了。", "台積電和鴻海放在哪裡？"),
     ],
 )
 async def test_what_tells_what_the_names_behind_it_are_is_not_named_with_them(
-    resolve: Resolve, said: str, expected: str
+    resolve: Resolve, turn: str, expected: str
 ) -> None:
-    assert (await resolve("它們放在哪裡？", said, "好")).resolved_query == expected
+    assert (await resolve("它們放在哪裡？", turn, "好")).resolved_query == expected

@@ -15,7 +15,7 @@ _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Su
 
 
 @pytest.mark.parametrize(
-    ("said", "correction", "expected"),
+    ("turn", "correction", "expected"),
     [
         ("鑰匙放在二樓。", "不是，我是說一樓。", "鑰匙放在一樓。"),
         ("AI-Box 放在二樓。", "不是，我是說一樓。", "AI-Box 放在一樓。"),
@@ -29,18 +29,18 @@ _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Su
     ],
 )
 async def test_a_number_stands_against_the_other_one_of_its_unit(
-    resolve: Resolve, said: str, correction: str, expected: str
+    resolve: Resolve, turn: str, correction: str, expected: str
 ) -> None:
-    result = await resolve(correction, said, "ok")
+    result = await resolve(correction, turn, "ok")
     assert result.resolved_query == expected
     assert result.revision
-    found = result.revision.resolution
-    assert result.revision.query == said
-    assert said[found.start : found.end] == found.original_text
+    resolution = result.revision.resolution
+    assert result.revision.query == turn
+    assert turn[resolution.start : resolution.end] == resolution.original_text
 
 
 @pytest.mark.parametrize(
-    ("said", "correction", "expected"),
+    ("turn", "correction", "expected"),
     [
         ("會議在星期三下午三點。", "不是，我是說星期四。", "會議在星期四下午三點。"),
         ("会议在周三下午三点。", "不对，是四点。", "会议在周三下午四点。"),
@@ -51,13 +51,13 @@ async def test_a_number_stands_against_the_other_one_of_its_unit(
     ],
 )
 async def test_a_time_stands_against_a_time_of_the_same_kind(
-    resolve: Resolve, said: str, correction: str, expected: str
+    resolve: Resolve, turn: str, correction: str, expected: str
 ) -> None:
-    assert (await resolve(correction, said, "ok")).resolved_query == expected
+    assert (await resolve(correction, turn, "ok")).resolved_query == expected
 
 
 @pytest.mark.parametrize(
-    ("said", "correction", "expected"),
+    ("turn", "correction", "expected"),
     [
         ("我買了紅色的車。", "不是，我是說藍色的車。", "我買了藍色的車。"),
         ("I sold the red car.", "No, I meant the blue car.", "I sold the blue car."),
@@ -67,13 +67,13 @@ async def test_a_time_stands_against_a_time_of_the_same_kind(
     ],
 )
 async def test_a_description_stands_against_one_of_the_same_form(
-    resolve: Resolve, said: str, correction: str, expected: str
+    resolve: Resolve, turn: str, correction: str, expected: str
 ) -> None:
-    assert (await resolve(correction, said, "ok")).resolved_query == expected
+    assert (await resolve(correction, turn, "ok")).resolved_query == expected
 
 
 @pytest.mark.parametrize(
-    ("said", "correction", "expected"),
+    ("turn", "correction", "expected"),
     [
         ("AI-Box 放在台北。", "不是，我是說高雄", "AI-Box 放在高雄。"),
         ("它放在台北。", "不是，我是說高雄", "它放在高雄。"),
@@ -82,13 +82,13 @@ async def test_a_description_stands_against_one_of_the_same_form(
     ],
 )
 async def test_a_name_stands_against_a_name_of_its_type(
-    resolve: Resolve, said: str, correction: str, expected: str
+    resolve: Resolve, turn: str, correction: str, expected: str
 ) -> None:
-    assert (await resolve(correction, said, "ok")).resolved_query == expected
+    assert (await resolve(correction, turn, "ok")).resolved_query == expected
 
 
 @pytest.mark.parametrize(
-    ("said", "correction"),
+    ("turn", "correction"),
     [
         ("鑰匙放在抽屜。", "不是，我是說一樓。"),
         ("一樓和二樓都滿了。", "不是，我是說三樓。"),
@@ -101,9 +101,9 @@ async def test_a_name_stands_against_a_name_of_its_type(
     ],
 )
 async def test_where_nothing_or_several_have_the_form_the_message_stays_as_it_is(
-    resolve: Resolve, said: str, correction: str
+    resolve: Resolve, turn: str, correction: str
 ) -> None:
-    result = await resolve(correction, said, "ok")
+    result = await resolve(correction, turn, "ok")
     assert (result.revision, result.resolved_query) == (None, correction)
 
 
@@ -118,7 +118,7 @@ async def test_a_corrected_value_can_be_corrected_again(resolve: Resolve) -> Non
 
 
 @pytest.mark.parametrize(
-    ("said", "asked", "reply", "correction", "expected"),
+    ("turn", "query", "reply", "correction", "expected"),
     [
         (
             "I moved to Paris.",
@@ -140,9 +140,9 @@ async def test_a_corrected_value_can_be_corrected_again(resolve: Resolve) -> Non
     ],
 )
 async def test_after_a_question_the_statement_that_the_reply_repeats_is_corrected(
-    resolve: Resolve, said: str, asked: str, reply: str, correction: str, expected: str
+    resolve: Resolve, turn: str, query: str, reply: str, correction: str, expected: str
 ) -> None:
-    assert (await resolve(correction, said, "ok", asked, reply)).resolved_query == expected
+    assert (await resolve(correction, turn, "ok", query, reply)).resolved_query == expected
 
 
 async def test_what_is_taken_back_by_name_is_looked_for_further_back(resolve: Resolve) -> None:
@@ -156,24 +156,24 @@ async def test_a_statement_that_the_reply_does_not_repeat_is_left_alone(resolve:
 
 
 @pytest.mark.parametrize(
-    ("said", "correction", "expected"),
+    ("turn", "correction", "expected"),
     [
         ("The password is tulip-42.", "No, tulip-43.", "The password is tulip-43."),
         ("料號是 RM05-008。", "不對，是 RM05-009。", "料號是 RM05-009。"),
     ],
 )
 async def test_an_identifier_stands_against_the_other_one_of_its_make(
-    resolve: Resolve, said: str, correction: str, expected: str
+    resolve: Resolve, turn: str, correction: str, expected: str
 ) -> None:
-    assert (await resolve(correction, said, "ok")).resolved_query == expected
+    assert (await resolve(correction, turn, "ok")).resolved_query == expected
 
 
 @given(st.sampled_from(_DAYS), st.sampled_from(_DAYS))
 def test_no_part_of_a_word_is_replaced(one: str, other: str) -> None:
-    said = f"The {one} paper is sold on {one}."
+    turn = f"The {one} paper is sold on {one}."
     choice = find_choice(f"No, I meant {other}.")
     assert choice
-    assert counterpart(said, choice) is None
-    found = counterpart(f"We meet on {one}.", choice)
-    assert (found is None) == (one == other)
-    assert found is None or found.text == other
+    assert counterpart(turn, choice) is None
+    replaced = counterpart(f"We meet on {one}.", choice)
+    assert (replaced is None) == (one == other)
+    assert replaced is None or replaced.text == other

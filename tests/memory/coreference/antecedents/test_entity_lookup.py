@@ -8,17 +8,17 @@ from memory.values.dialogue import Role, Turn
 from memory.values.rewrites import Antecedent
 
 
-def whole(said: str, copied: str) -> str:
-    turns = [Turn(role=Role.USER, content=said, created_at=utc_now())]
-    start = said.index(copied)
-    one = Antecedent(text=copied, turn=0, start=start, end=start + len(copied), probability=0.9)
-    found = EntityLookup((), turns).whole(one)
-    assert said[found.start : found.end] == found.text
-    return found.text
+def whole(turn: str, copied: str) -> str:
+    turns = [Turn(role=Role.USER, content=turn, created_at=utc_now())]
+    start = turn.index(copied)
+    antecedent = Antecedent(text=copied, turn=0, start=start, end=start + len(copied), probability=0.9)
+    extended = EntityLookup((), turns).whole(antecedent)
+    assert turn[extended.start : extended.end] == extended.text
+    return extended.text
 
 
 @pytest.mark.parametrize(
-    ("said", "copied", "expected"),
+    ("turn", "copied", "expected"),
     [
         ("我訂了《哈利波特》首映票。", "哈利波特》首映票", "《哈利波特》首映票"),
         ("我在讀《某年某月》。", "《某年某月", "《某年某月》"),
@@ -29,5 +29,5 @@ def whole(said: str, copied: str) -> str:
         ("我在讀《某年某月》。", "某年某月", "某年某月"),  # without both it lacks none
     ],
 )
-def test_a_span_gets_the_bracket_that_it_lacks(said: str, copied: str, expected: str) -> None:
-    assert whole(said, copied) == expected
+def test_a_span_gets_the_bracket_that_it_lacks(turn: str, copied: str, expected: str) -> None:
+    assert whole(turn, copied) == expected

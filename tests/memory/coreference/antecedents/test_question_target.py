@@ -15,7 +15,7 @@ MakeRequest = Callable[..., ResolutionRequest]
 
 
 @pytest.mark.parametrize(
-    ("said", "asked", "expected"),
+    ("turn", "query", "expected"),
     [
         ("I parked the car in Paris.", "Where is it?", "Where is the car?"),
         ("I left my umbrella at the office.", "Where did I leave it?", "Where did I leave my umbrella?"),
@@ -26,13 +26,13 @@ MakeRequest = Callable[..., ResolutionRequest]
     ],
 )
 async def test_a_question_for_a_place_is_about_the_thing_that_is_there(
-    resolve: Resolve, said: str, asked: str, expected: str
+    resolve: Resolve, turn: str, query: str, expected: str
 ) -> None:
-    assert (await resolve(asked, said, "ok")).resolved_query == expected
+    assert (await resolve(query, turn, "ok")).resolved_query == expected
 
 
 @pytest.mark.parametrize(
-    ("said", "asked", "expected"),
+    ("turn", "query", "expected"),
     [
         ("The concert in Paris is on Friday.", "When is it?", "When is the concert?"),
         ("演唱會在台北。", "它是什麼時候？", "演唱會是什麼時候？"),
@@ -40,12 +40,12 @@ async def test_a_question_for_a_place_is_about_the_thing_that_is_there(
         ("我把钥匙交给了 Bob。", "它在谁那里？", "钥匙在谁那里？"),
     ],
 )
-async def test_the_same_holds_for_times_and_for_persons(resolve: Resolve, said: str, asked: str, expected: str) -> None:
-    assert (await resolve(asked, said, "ok")).resolved_query == expected
+async def test_the_same_holds_for_times_and_for_persons(resolve: Resolve, turn: str, query: str, expected: str) -> None:
+    assert (await resolve(query, turn, "ok")).resolved_query == expected
 
 
 @pytest.mark.parametrize(
-    ("said", "asked", "expected"),
+    ("turn", "query", "expected"),
     [
         ("I love Kyoto.", "Where is it?", "Where is Kyoto?"),
         ("我喜歡京都。", "它在哪裡？", "京都在哪裡？"),
@@ -53,9 +53,9 @@ async def test_the_same_holds_for_times_and_for_persons(resolve: Resolve, said: 
     ],
 )
 async def test_where_nothing_else_is_there_it_is_about_the_place_or_the_person(
-    resolve: Resolve, said: str, asked: str, expected: str
+    resolve: Resolve, turn: str, query: str, expected: str
 ) -> None:
-    assert (await resolve(asked, said, "ok")).resolved_query == expected
+    assert (await resolve(query, turn, "ok")).resolved_query == expected
 
 
 async def test_a_place_does_not_give_way_to_what_was_said_before_it(resolve: Resolve) -> None:
@@ -69,16 +69,16 @@ async def test_another_question_may_be_about_a_place(resolve: Resolve) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "correction", "asked", "expected"),
+    ("turn", "correction", "query", "expected"),
     [
         ("I put the key in the blue folder.", "Sorry, the red folder.", "Where is it?", "Where is the key?"),
         ("我把钥匙放在蓝色的盒子里。", "不对，红色的盒子。", "它在哪里？", "钥匙在哪里？"),
     ],
 )
 async def test_a_corrected_place_is_one_as_well(
-    resolve: Resolve, said: str, correction: str, asked: str, expected: str
+    resolve: Resolve, turn: str, correction: str, query: str, expected: str
 ) -> None:
-    assert (await resolve(asked, said, "ok", correction, "ok")).resolved_query == expected
+    assert (await resolve(query, turn, "ok", correction, "ok")).resolved_query == expected
 
 
 async def test_the_rewriter_is_not_followed_to_what_is_asked_for(
@@ -93,6 +93,6 @@ async def test_nor_to_a_man_where_the_question_is_about_a_woman(
     extractor: Extractor, make_request: MakeRequest
 ) -> None:
     resolver = RewritingResolver(RuleResolver(extractor=extractor), rewriter=ScriptedRewriter(("she", "My brother")))
-    said = "My brother works at IBM and my sister at Acme."
-    result = await resolver.resolve(make_request("Where does she work?", [said, "ok"]))
+    turn = "My brother works at IBM and my sister at Acme."
+    result = await resolver.resolve(make_request("Where does she work?", [turn, "ok"]))
     assert result.resolved_query == "Where does my sister work?"

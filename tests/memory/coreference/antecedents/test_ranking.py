@@ -72,14 +72,14 @@ def test_what_was_said_later_is_likelier(distance: int) -> None:
 def test_a_runner_up_costs_confidence_the_more_the_closer_it_is() -> None:
     best = Ranked(_THING, 0.8, {"agreement": 1.0})
     alone = confidence([best])
-    clear, close, tie = (confidence([best, Ranked(_THING, other)]) for other in (0.4, 0.75, 0.8))
+    clear, close, tie = (confidence([best, Ranked(_THING, runner_up)]) for runner_up in (0.4, 0.75, 0.8))
     assert alone == clear > close > tie
     assert confidence([]) == 0.0
 
 
 def test_the_best_comes_first() -> None:
-    other = replace(_THING, text="Qdrant", key="qdrant", distance=5)
-    assert [antecedent.candidate.text for antecedent in rank(_IT, [other, _THING])] == ["Redis", "Qdrant"]
+    farther = replace(_THING, text="Qdrant", key="qdrant", distance=5)
+    assert [antecedent.candidate.text for antecedent in rank(_IT, [farther, _THING])] == ["Redis", "Qdrant"]
 
 
 def test_what_another_session_called_by_this_noun_is_meant_before_any_later_name() -> None:

@@ -68,15 +68,15 @@ async def test_what_only_looks_like_a_correction_revises_nothing(resolve: Resolv
 
 
 async def test_a_correction_resolves_the_earlier_query_again(resolve: Resolve, make_entity: MakeEntity) -> None:
-    known = (make_entity("HCI-500", EntitySubtype.PRODUCT), make_entity("AI-Box", EntitySubtype.PRODUCT))
-    result = await resolve("不是，我是說 HCI-500", *_ASKED, long_term=known)
+    entities = (make_entity("HCI-500", EntitySubtype.PRODUCT), make_entity("AI-Box", EntitySubtype.PRODUCT))
+    result = await resolve("不是，我是說 HCI-500", *_ASKED, long_term=entities)
     assert result.resolved_query == "HCI-500 多少錢？"
-    assert result.entities_found == (known[0].entity_id,)
+    assert result.entities_found == (entities[0].entity_id,)
     assert result.revision
     assert result.revision.query == "它多少錢？"
-    found = result.revision.resolution
-    assert (found.original_text, found.resolved_text, found.reason) == ("它", "HCI-500", "使用者指明的")
-    assert result.revision.query[found.start : found.end] == "它"
+    resolution = result.revision.resolution
+    assert (resolution.original_text, resolution.resolved_text, resolution.reason) == ("它", "HCI-500", "使用者指明的")
+    assert result.revision.query[resolution.start : resolution.end] == "它"
     assert result.clarification is None
 
 
@@ -106,7 +106,7 @@ async def test_a_name_that_was_said_itself_is_corrected_too(resolve: Resolve) ->
 
 
 @pytest.mark.parametrize(
-    ("said", "asked", "correction", "expected"),
+    ("turn", "query", "correction", "expected"),
     [
         ("AI-Box 用三年了。HCI-500 剛裝好", "電池能用多久？", "不是，我是說 AI-Box", "AI-Box 的電池能用多久？"),
         ("AI-Box 用三年了。HCI-500 剛裝好", "哪裡買比較便宜", "不是，我是說 AI-Box", "AI-Box 哪裡買比較便宜"),
@@ -121,16 +121,16 @@ async def test_a_name_that_was_said_itself_is_corrected_too(resolve: Resolve) ->
     ],
 )
 async def test_a_question_that_names_nothing_is_about_what_the_user_says_it_was(
-    resolve: Resolve, said: str, asked: str, correction: str, expected: str
+    resolve: Resolve, turn: str, query: str, correction: str, expected: str
 ) -> None:
-    result = await resolve(correction, said, "ok", asked, "ok")
+    result = await resolve(correction, turn, "ok", query, "ok")
     assert result.resolved_query == expected
     assert result.revision
     assert result.revision.rejected is None
 
 
 @pytest.mark.parametrize(
-    ("asked", "correction"),
+    ("query", "correction"),
     [
         ("我們明天去開會。", "不是，我是說 AI-Box"),
         ("Redis 跟 Qdrant 哪個快？", "不是，我是說 AI-Box"),
@@ -140,9 +140,9 @@ async def test_a_question_that_names_nothing_is_about_what_the_user_says_it_was(
     ],
 )
 async def test_where_nothing_says_what_was_left_out_nothing_is_put_in(
-    resolve: Resolve, asked: str, correction: str
+    resolve: Resolve, query: str, correction: str
 ) -> None:
-    assert (await resolve(correction, "I use Redis, Qdrant. AI-Box 也在用", "ok", asked, "ok")).revision is None
+    assert (await resolve(correction, "I use Redis, Qdrant. AI-Box 也在用", "ok", query, "ok")).revision is None
 
 
 async def test_afterwards_the_reference_means_what_the_user_said(resolve: Resolve) -> None:
@@ -172,9 +172,9 @@ async def test_a_correction_that_the_session_remembers_decides_where_two_are_clo
 async def test_an_answer_to_the_question_resolves_what_was_asked(
     resolve: Resolve, make_entity: MakeEntity, answer: str, expected: str
 ) -> None:
-    known = (make_entity("AI-Box", EntitySubtype.PRODUCT), make_entity("宏康 HCI", EntitySubtype.PRODUCT))
+    entities = (make_entity("AI-Box", EntitySubtype.PRODUCT), make_entity("宏康 HCI", EntitySubtype.PRODUCT))
     turns = ("我們買了 AI-Box 和宏康 HCI。", "了解。", "它放在哪裡？", "「它」是指 AI-Box 還是宏康 HCI？")
-    assert (await resolve(answer, *turns, long_term=known)).resolved_query == expected
+    assert (await resolve(answer, *turns, long_term=entities)).resolved_query == expected
 
 
 async def test_the_assistant_s_own_order_is_the_one_that_is_counted(resolve: Resolve) -> None:

@@ -41,9 +41,9 @@ def test_spans_that_only_touch_both_stay() -> None:
 
 def test_a_winner_without_a_subtype_takes_that_of_the_same_span_and_of_no_other() -> None:
     same = resolve_overlaps([candidate(0, 2, Layer.NAME), candidate(0, 2, subtype=EntitySubtype.PERSON)])
-    other = resolve_overlaps([candidate(0, 2, Layer.NAME), candidate(0, 3, subtype=EntitySubtype.PERSON)])
+    higher_layer = resolve_overlaps([candidate(0, 2, Layer.NAME), candidate(0, 3, subtype=EntitySubtype.PERSON)])
     assert [candidate.subtype for candidate in same] == [EntitySubtype.PERSON]
-    assert [candidate.subtype for candidate in other] == [None]
+    assert [candidate.subtype for candidate in higher_layer] == [None]
 
 
 @given(st.lists(CANDIDATES, max_size=25))
