@@ -205,7 +205,7 @@ async def _arango_server(_folder: Path) -> SystemOfRecord:
 
 
 def _emptied(url: str, password: str = "") -> SystemOfRecord:
-    settings = ArangoSettings(url, "jiyi_test", password=password, durable=False)
+    settings = ArangoSettings(url, "jiyi_test", password=password, durable=False, deadline_s=20)
     record = ArangoRecord.open(settings)
     client = ArangoClient(hosts=url)
     aql = client.db(settings.database, username=settings.username, password=password).aql

@@ -296,7 +296,7 @@ class TestOverRedis:
 
     @pytest.fixture
     async def client(self, proxy: FaultProxy) -> AsyncIterator[RedisClient]:
-        client = RedisClient(f"redis://127.0.0.1:{proxy.port}", timeout_s=0.3)
+        client = RedisClient(f"redis://127.0.0.1:{proxy.port}", timeout_s=5)
         yield client
         await client.close()
 
