@@ -1,4 +1,4 @@
-"""Offers a resolver the user's entities of other sessions, and when they were mentioned (000 §6.4)."""
+"""Adds the user's entities from other sessions to a resolution request, with the times of their mentions (000 §6.4)."""
 
 import asyncio
 from collections.abc import Sequence
@@ -17,18 +17,18 @@ from .detect.time_windows import TimeWindow, find_window
 
 CANDIDATES = 50
 RECALLED = 500
-"""Entities looked through where a query reaches back to a certain time."""
+"""Entities searched where a query names a past time."""
 MEMORIES = 500
-"""Latest memories read for when, and in which words, an entity was spoken of."""
+"""Latest memories searched for mentions of the entities."""
 _log = structlog.get_logger(__name__)
 
 
 class LongTermResolver(Resolver):
-    """Wraps a resolver and offers it the entities that the user's long-term memory holds, latest mentioned first.
+    """Wraps a resolver and passes it the entities of the user's long-term memory, latest mention first.
 
-    Preloaded entities that the user never mentioned are not offered: nobody can refer to what was never said. For a
-    query that reaches across sessions (上週提到的) the memories that mention them say when they were spoken of. While
-    the record is down, references are resolved among the session's own turns, and the result says so.
+    Preloaded entities that the user never mentioned are left out. For a query that refers to an earlier session
+    (上週提到的) the memories that mention the entities are passed too. While the record is down, references are
+    resolved within the session, and the result is marked degraded.
     """
 
     def __init__(self, resolver: Resolver, *, record: SystemOfRecord) -> None:
@@ -54,7 +54,7 @@ class LongTermResolver(Resolver):
 
 
 def _cross_session_window(request: ResolutionRequest) -> tuple[bool, TimeWindow | None]:
-    """Whether a query reaches across sessions, and to which time."""
+    """Whether a query refers to earlier sessions, and the time that it names."""
     across = [reference for reference in find_references(request.query) if reference.across]
     windows = (find_window(fold_lower(reference.text), request.now) for reference in across)
     return bool(across), next((window for window in windows if window), None)
@@ -71,7 +71,7 @@ async def _occasions(unit: UnitOfWork, entities: Sequence[Entity]) -> tuple[Occa
 
 
 def _mentioned_during(entities: Sequence[Entity], occasions: Sequence[Occasion], window: TimeWindow) -> list[Entity]:
-    """Those that were spoken of at a time, as many as are offered otherwise."""
+    """The entities mentioned during a time window, at most `CANDIDATES`."""
     spoken = {occasion.entity_id for occasion in occasions if window.holds(occasion.at)}
     found = [
         entity

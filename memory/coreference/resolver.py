@@ -1,4 +1,4 @@
-"""The resolver without a trained model: rules find references, a transparent score chooses their antecedents."""
+"""The resolver without a trained model: rules find references, a weighted score chooses their antecedents."""
 
 import asyncio
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ from .write.rewriting import writes_spaces
 _log = structlog.get_logger(__name__)
 
 _POINTING = frozenset({"这", "那", "这个", "那个", "这一个", "那一个", "this", "that", "this one", "that one"})
-"""Alone they say no more than 它 and "it"; a resolver leaves them where it is not sure that they refer at all."""
+"""Demonstratives that the resolver may leave alone; `possible_referents` then asks for 它 or "it" instead."""
 _COMPARED = 4  # candidates that the encoder compares
 _GAP_TURNS = 2  # an ellipsis takes its topic from the last exchange
 
@@ -39,8 +39,8 @@ class RuleResolver(Resolver):
 
     Args:
         extractor: Finds names in turns that carry no mentions yet, and in the query.
-        encoder: Breaks ties between close candidates; without one they stay as the features ranked them.
-        floor: Confidence below which a reference is left as it was, 0–1.
+        encoder: Breaks ties between close candidates; without one the other features decide.
+        floor: Confidence below which a reference stays unresolved, 0–1.
     """
 
     def __init__(self, *, extractor: Extractor, encoder: Encoder | None = None, floor: float = 0.5) -> None:
@@ -55,12 +55,12 @@ class RuleResolver(Resolver):
         return (await self.analyse(request)).result
 
     async def analyse(self, request: ResolutionRequest) -> Analysis:
-        """Resolves a query and says from what; a query that revises the one before it resolves that one."""
+        """Resolves a query; a correction or an answer resolves the earlier query that it concerns."""
         revised = await revise(request, analyse=self.analyse, find=self.find)
         return revised or await self.read(request)
 
     async def read(self, request: ResolutionRequest) -> Analysis:
-        """Resolves a query for what it says itself, as if it revised nothing."""
+        """Resolves a query that is not treated as a correction or an answer."""
         query = request.query
         references, gap = await asyncio.to_thread(_find_references_or_gap, query)
         turns = request.turns[-TURNS:]
@@ -100,7 +100,7 @@ class RuleResolver(Resolver):
     async def _mentions(self, request: ResolutionRequest) -> list[tuple[Mention, ...]]:
         """Mentions of each of the last turns and, last, of the query.
 
-        What a turn carries is complemented: an antecedent may be less surely a name than what is worth learning.
+        The stored mentions of a turn are complemented: an antecedent needs less confidence than a learned name.
         """
         turns = request.turns[-TURNS:]
         known = tuple(name for entity in request.long_term for name in (entity.entity_value, *entity.aliases))
@@ -115,7 +115,7 @@ class RuleResolver(Resolver):
         return found.mentions
 
     async def _break_ties(self, query: str, reference: Reference, ranked: list[Ranked]) -> list[Ranked]:
-        """Lets the encoder decide between close candidates; when it cannot answer the ranking stands."""
+        """Reranks close candidates by the encoder's similarity; keeps the ranking while the encoder is unavailable."""
         if not self._similarity or not is_close(ranked):
             return ranked
         head = ranked[:_COMPARED]
@@ -139,7 +139,7 @@ class RuleResolver(Resolver):
     def _fill_gap(
         self, gap: Reference, discourse: Discourse, request: ResolutionRequest, builder: AnalysisBuilder
     ) -> None:
-        """Puts the topic where a question left it out, if the last exchange has exactly one."""
+        """Fills the gap of a question with the topic of the last exchange."""
         topics = [
             option
             for option in antecedents(builder.query, gap, discourse, now=request.now)
@@ -151,9 +151,9 @@ class RuleResolver(Resolver):
 
 
 def _merge_mentions(carried: Sequence[Mention], found: Sequence[Mention]) -> tuple[Mention, ...]:
-    """All that a turn carries, and what else was found where that has nothing.
+    """The carried mentions, and those found that overlap none of them.
 
-    Where a model has guessed another type than was found, the type is open.
+    Where a model's guess of the type differs from the type found, the type becomes None.
     """
     types = {(mention.start, mention.end): mention.subtype for mention in found if mention.subtype}
     kept = []
@@ -177,12 +177,12 @@ def _find_references_or_gap(query: str) -> tuple[tuple[Reference, ...], Referenc
 
 
 async def possible_referents(word: str, request: ResolutionRequest, *, resolver: Resolver) -> list[Alternative]:
-    """All that a referring expression may stand for, best first, each once; none where it does not refer.
+    """The distinct antecedents that a referring expression may have, best first; empty where it does not refer.
 
     Args:
         word: Any expression: 它, 這個系統, 上週提到的, "the latter".
-        request: The session and long-term memory; its query is not looked at.
-        resolver: QuestionTarget with a sentence about the word.
+        request: The session and long-term memory; its query is ignored.
+        resolver: Called with a sentence that contains the expression.
     """
     words = [word.strip()]
     if fold_lower(words[0]) in _POINTING:

@@ -1,4 +1,4 @@
-"""The resolver with a trained model: a rewriter's edits, joined with the rules."""
+"""The resolver with a trained model: combines a rewriter's edits with the rules."""
 
 import asyncio
 from collections.abc import Sequence
@@ -21,18 +21,18 @@ from .write.joining import Joiner
 _log = structlog.get_logger(__name__)
 
 _TURNS = 6  # three exchanges: what a rewriter is trained on
-_NAMES = 5  # likewise
+_NAMES = 5  # of long-term memory: what a rewriter is trained on
 
 
 class RewritingResolver(Resolver):
     """Resolves references by rules and a trained rewriter together.
 
-    While the rewriter is busy or down the rules answer alone, and the result says so.
+    While the rewriter is busy or down the rules answer alone, and the result is marked degraded.
 
     Args:
-        rules: What the rewriter is joined with.
-        rewriter: The model.
-        floor: Confidence below which the rewriter is not followed, 0–1.
+        rules: The resolver by rules.
+        rewriter: The trained model.
+        floor: Confidence below which the rewriter's edits are ignored, 0–1.
     """
 
     def __init__(self, rules: RuleResolver, *, rewriter: QueryRewriter, floor: float = 0.5) -> None:
@@ -45,7 +45,7 @@ class RewritingResolver(Resolver):
         return (await self.analyse(request)).result
 
     async def analyse(self, request: ResolutionRequest) -> Analysis:
-        """Resolves a query and says from what; what a query revises is the one before it as both together read it."""
+        """Resolves a query; a correction or an answer resolves the earlier query that it concerns."""
         revised = await revise(request, analyse=self.analyse, find=self._rules.find)
         return revised or await self._read(request)
 
@@ -71,12 +71,12 @@ class RewritingResolver(Resolver):
 
 
 def _last_turns(turns: Sequence[Turn]) -> tuple[Turn, ...]:
-    """The last turns that say something: in a stock phrase of the assistant nothing can be referred to."""
+    """The last turns without the assistant's stock phrases, which mention nothing."""
     return tuple(turn for turn in turns if turn.role is Role.USER or turn.mentions != ())[-_TURNS:]
 
 
 def _names_not_in_turns(request: ResolutionRequest, turns: Sequence[Turn]) -> tuple[str, ...]:
-    """Names of long-term memory that the conversation does not hold already."""
+    """Names of long-term memory that no turn contains."""
     contents = [normalise(turn.content) for turn in turns]
     names = [
         entity.entity_value

@@ -87,10 +87,6 @@ class SimilarityBand(Value):
         """Whether two memories may give different values for the same thing."""
         return self.lower <= cosine < self.upper
 
-    def may_repeat(self, cosine: float) -> bool:
-        """Whether two memories may be paraphrases."""
-        return cosine >= self.duplicate
-
 
 class SimilarityBands(Value):
     """The bands of one encoder: cosines of two Chinese texts are higher than those of two English ones.

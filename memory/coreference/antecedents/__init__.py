@@ -1,1 +1,1 @@
-"""What a reference may mean: candidates, and which of them ranks first."""
+"""Antecedent candidates and their ranking."""

@@ -1,4 +1,4 @@
-"""Antecedent candidates: what a conversation and long-term memory offer for a reference to stand for."""
+"""Antecedent candidates of a reference, from the conversation and from long-term memory."""
 
 import re
 from collections.abc import Sequence
@@ -26,18 +26,18 @@ _MEASURE = "[些个台部家本位款种只条间辆首张件项套座所名支�
 _CHINESE_DETERMINER = re.compile(rf"(?:[这那][一几]?|[一几](?={_MEASURE})){_MEASURE}?")
 PERSON_SURE = 0.7  # titles of books look like names of persons
 TYPE_SURE = 0.6  # a mention below this names something, but its type proves nothing
-GUESSED = "tagger."  # sources of mentions whose type a model has guessed
+GUESSED = "tagger."  # prefix of the sources whose mention types a model has guessed
 _FAMILIAR = "老小阿"  # before a surname or a part of a given name: 老周, 小美, 阿強
 _CALLED = 2
-_LONGEST_NAME = 8  # of a Han name that has short forms
+_LONGEST_NAME = 8  # characters of a Han name that has short forms
 _OWNERS = {"my": "your", "your": "my"}
-# "I need a restaurant": of a sort, not a certain one; what the answer names is likelier to be meant next.
+# "I need a restaurant": nothing specific; what the answer names is the likelier antecedent.
 INDEFINITE = re.compile(r"(?:an?|some|another)\s", re.IGNORECASE)
 WISHED = re.compile(
     r"\b(?:want|wanting|need|find|looking for|look for|like|search for|searching for|is there|are there|how about|"
     r"what about)(?: to \w+)? $"
 )
-# "Golden Wok is a restaurant", AI-Box 是一套平台: says what something is, and introduces nothing.
+# "Golden Wok is a restaurant", AI-Box 是一套平台: a predicate noun introduces no new candidate.
 PREDICATED = re.compile(
     r"(?:\b(?:is|was|are|were|be|as|called)|'s)(?: not| also| still| actually| the only)? $|(?:是|属于|"
     r"作为)(?:一[个台部家本位款种只条间辆首张件项套座所名]|一)?[^，,。！？!?；;是]{0,8}$"
@@ -62,32 +62,32 @@ _SUBJECT_AFTER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Something that a reference may stand for.
+    """A possible antecedent.
 
     Attributes:
-        text: How it is written into the query.
-        key: Its normalised form; candidates with one key are one thing.
+        text: As it is written into the query.
+        key: Normalised form; candidates of the same key are the same thing.
         source: Where it was found.
         order: Position in the conversation, larger is later; long-term entities are negative.
         distance: Turns back from the query; 0 is the query itself.
-        entity_id: Its id in long-term memory, where it has one.
-        subtype: Its type, where known.
-        person: Whether it is a person; None where nobody knows.
+        entity_id: Id in long-term memory, if any.
+        subtype: Type, where known.
+        person: Whether it is a person; None where unknown.
         gender: Shown by a title or a noun.
         number: Singular, or plural for a group and for English plurals.
-        members: The things that a coordinated group joins, in order; empty for a single thing.
-        user: Whether the user (not the assistant) said it.
-        subject: Whether it heads its sentence or is what the sentence is about.
+        members: The members of a coordination, in order; empty for a single thing.
+        user: Whether the user (not the assistant) mentioned it.
+        subject: Whether it is the subject or the topic of its sentence.
         named: Whether it is a name rather than a description.
-        frequency: How often it was mentioned.
+        frequency: Number of mentions.
         time: Whether it is a date.
-        end: Where its mention ends in its own text.
-        moments: When it was spoken of, as far as long-term memory knows.
-        said: What was said of it then, folded.
-        proved: Whether its type is more than a model's guess from the words around it.
-        located: Whether its latest mention says where or when something else is: Hamburg in "parked in Hamburg".
-        standing: How well it is established as a thing that one may refer to, in 0–1: names and what was introduced
-            have 1, a bare noun or a name that only jieba's guess makes one have less.
+        end: End offset of its mention.
+        moments: Times of its mentions in long-term memory.
+        said: Folded texts of those mentions.
+        proved: Whether its type is more than a model's guess from the context.
+        located: Whether its latest mention gives the place or time of something else: Hamburg in "parked in Hamburg".
+        standing: How well it is established as an antecedent, 0–1: 1 for names and introduced things, less for a bare
+            noun and for a name that only jieba guesses.
     """
 
     text: str
@@ -115,7 +115,7 @@ class Candidate:
 
     @property
     def is_site(self) -> int:
-        """How surely it is somewhere that one goes rather than a company: 0 not at all, 1 by a guess, 2 surely."""
+        """How surely it is a place to visit rather than a company: 0 no, 1 by a model's guess, 2 certainly."""
         folded = fold_lower(self.text)
         head = head_noun(folded) if has_han(folded) else None
         noun = head[1] if head else NOUNS.get(folded.split()[-1]) if folded.split() else None
@@ -142,8 +142,8 @@ def shown_gender(text: str, before: str) -> Gender | None:
     return last.gender if last else None
 
 
-def _addressed(text: str, *, by_user: bool) -> str:
-    """A phrase as the user would say it: the assistant's "your phone" is the user's "my phone"."""
+def _from_user_view(text: str, *, by_user: bool) -> str:
+    """A phrase from the user's view: the assistant's "your phone" is the user's "my phone"."""
     if by_user:
         return text
     owner, _, rest = text.partition(" ")
@@ -151,7 +151,7 @@ def _addressed(text: str, *, by_user: bool) -> str:
 
 
 def described(text: str, *, by_user: bool) -> str:
-    """A description as it is said again: a red car → the red car, 那台洗衣機 → 洗衣機."""
+    """A description in the form of a second mention: a red car → the red car, 那台洗衣機 → 洗衣機."""
     if has_han(text):
         folded = fold_lower(text)
         match = _CHINESE_DETERMINER.match(folded)
@@ -159,21 +159,21 @@ def described(text: str, *, by_user: bool) -> str:
     if match := _DETERMINER.match(text):
         return f"the {text[match.end() :]}"
     text = text[0].lower() + text[1:] if re.match(r"(?:The|My|Your|Our)\b", text) else text
-    return _addressed(text, by_user=by_user)
+    return _from_user_view(text, by_user=by_user)
 
 
 Span = tuple[int, int, Candidate]
-"""A candidate with the offsets of its mention."""
+"""Start and end of a mention, and its candidate."""
 
 
 def is_plain_name(text: str, span: Span) -> bool:
-    """Whether a topic may outweigh what the extractor cut out of it: Han only, and no phrase of several things."""
+    """Whether a topic takes precedence over the extractor's mentions in it: all Han, and not a compound phrase."""
     written = text[span[0] : span[1]]
     return all(is_han(character) for character in written) and not re.search(r"[的和与跟或]", fold_lower(written))
 
 
 def is_short_form(short: Candidate, full: Candidate) -> bool:
-    """Whether one name is a part of the other that people are called by."""
+    """Whether the first name is a short form of the second."""
     if len(short.key) >= len(full.key) or len(short.key) < 2:
         return False
     if has_han(short.key):
@@ -182,12 +182,17 @@ def is_short_form(short: Candidate, full: Candidate) -> bool:
 
 
 def is_person(subtype: EntitySubtype | None) -> bool | None:
-    """What a type says of personhood; None where there is no type."""
+    """Whether a type is that of a person; None where the type is unknown."""
     return None if subtype is None else subtype is EntitySubtype.PERSON
 
 
-def told_type(text: str, end: int) -> EntitySubtype | None:
-    """What a text says that a name is: "Golden Wok is a cheap restaurant", 台積電是一家半導體公司."""
+def stated_type(text: str, end: int) -> EntitySubtype | None:
+    """The type that a text states of a name: "Golden Wok is a cheap restaurant", 台積電是一家半導體公司.
+
+    Args:
+        text: The text that mentions the name.
+        end: End offset of the mention.
+    """
     folded = fold_lower(text)
     if match := _IS_A.match(folded, end):
         nouns = [word for word in match["what"].split() if word in NOUNS]
@@ -199,18 +204,18 @@ def told_type(text: str, end: int) -> EntitySubtype | None:
     return min(known.subtypes, key=list(EntitySubtype).index) if known else None
 
 
-def heads(text: str, start: int, end: int) -> bool:
-    """Whether a span stands at the head of its sentence, or right before a verb that it governs."""
+def is_subject(text: str, start: int, end: int) -> bool:
+    """Whether a span starts its sentence or stands right before a verb, as a subject does."""
     before = text[:start].rstrip()
     return not before or before[-1] in "。！？!?.;；\n" or bool(_SUBJECT_AFTER.match(fold_lower(text), end))
 
 
 def is_proved(mention: Mention, *, told: bool) -> bool:
-    """Whether more than a model's guess says of what type a name is: its own form, or what the user said of it.
+    """Whether the type of a mention is supported by its form or by the text, not only by a model's guess.
 
     Args:
         mention: As a model tagged it.
-        told: Whether its type comes from elsewhere.
+        told: Whether the text or long-term memory states the type.
     """
     folded = fold_lower(mention.text)
     if told:
@@ -226,7 +231,7 @@ def is_proved(mention: Mention, *, told: bool) -> bool:
 
 
 def _coordinated(text: str, found: Sequence[Span]) -> list[list[Span]]:
-    """Runs of things that a text joins: X和Y, "X, Y and Z"; only of things that may be of one sort."""
+    """The spans grouped by coordination (X和Y, "X, Y and Z"); persons and things are never joined."""
     runs: list[list[Span]] = []
     for item in found:
         last = runs[-1][-1] if runs else None
@@ -238,13 +243,13 @@ def _coordinated(text: str, found: Sequence[Span]) -> list[list[Span]]:
 
 
 def _only_listed(text: str, run: Sequence[Span]) -> bool:
-    """Whether nothing but commas stands between: those of 台積電在新竹，鴻海在土城 part clauses."""
+    """Whether only commas separate the spans: those of 台積電在新竹，鴻海在土城 separate clauses."""
     between = [text[left[1] : other[0]].strip() for left, other in pairwise(run)]
     return bool(between) and all(gap in (",", "，") for gap in between)
 
 
-def parallel(text: str, found: Sequence[Span]) -> list[Span]:
-    """The things with what a coordination gives all of its members: one that is the subject, or of a known type."""
+def share_features(text: str, found: Sequence[Span]) -> list[Span]:
+    """The spans; the members of a coordination share subject, standing and, where only one is known, the type."""
     shared = []
     for run in _coordinated(text, found):
         subject = any(candidate.subject for _, _, candidate in run)
@@ -263,7 +268,7 @@ def parallel(text: str, found: Sequence[Span]) -> list[Span]:
 
 
 def groups(text: str, found: Sequence[Span]) -> list[Candidate]:
-    """The coordinations of one text, each as one thing."""
+    """The coordinations of a text, each as one plural candidate."""
     return [
         Candidate(
             _joined(text, group),
@@ -284,7 +289,7 @@ def groups(text: str, found: Sequence[Span]) -> list[Candidate]:
 
 
 def _joined(text: str, group: Sequence[Span]) -> str:
-    """A coordination of names as it was written; descriptions are joined anew, as they are called."""
+    """The text of a coordination: as written for names, joined from the candidates' texts for descriptions."""
     if all(member.named for _, _, member in group):
         return text[group[0][0] : group[-1][1]]
     return join([member.text for _, _, member in group])
@@ -301,6 +306,6 @@ def join(texts: Sequence[str]) -> str:
     return ", ".join(texts[:-1]) + " and " + texts[-1]
 
 
-def unreadable(reference: Reference, candidate: Candidate) -> bool:
-    """Whether writing the candidate would add nothing: 這個系統 → 系統."""
+def adds_nothing(reference: Reference, candidate: Candidate) -> bool:
+    """Whether substituting the candidate would add no information: 這個系統 → 系統."""
     return bool(reference.noun) and normalise(candidate.text) in {normalise(reference.noun), f"the {reference.noun}"}

@@ -1,4 +1,4 @@
-"""Which candidates a reference may choose from, and in which order of preference."""
+"""Selects and ranks the antecedents that a reference may have."""
 
 import re
 from collections.abc import Sequence
@@ -21,12 +21,12 @@ _LINK = re.compile(
     r"\b(?:and|but|because|if|when|while|that|say|says|said|think|thinks|thought|know|knows|so|before|after|since|though|or)\b"
     r"|说|觉得|认为|因为|所以|但|而且|如果|和|以及|以为|知道|然后|的时候"
 )
-_IMPLIED_AT_MOST = 3  # things of one turn that "they" may gather without an "and" between them
+_IMPLIED_AT_MOST = 3  # candidates of one turn that "they" may combine without an "and" between them
 _IMPLIED_FACTOR = 0.8
 
 
 def _same_clause(text: str, reference: Reference, candidate: Candidate) -> str | None:
-    """The text between a candidate and a reference of one clause; None where they stand in two."""
+    """The text between a candidate and a reference in the same clause; None where the clauses differ."""
     if candidate.distance or candidate.source is ReferenceSource.LONG_TERM or candidate.end > reference.start:
         return None
     between = text[candidate.end : reference.start]
@@ -34,19 +34,19 @@ def _same_clause(text: str, reference: Reference, candidate: Candidate) -> str |
 
 
 def is_bound(text: str, reference: Reference, candidate: Candidate) -> bool:
-    """Whether the sentence itself already says what is meant: "did Tom find his phone" needs no rewriting."""
+    """Whether the antecedent stands in the reference's own clause: "did Tom find his phone" needs no rewriting."""
     return _same_clause(text, reference, candidate) is not None
 
 
 def _disjoint(text: str, reference: Reference, candidate: Candidate) -> bool:
-    """Subject and object of one verb are two things: in "does IBM support it" it is not IBM."""
+    """Whether the two are subject and object of one verb, and so differ: in "does IBM support it" `it` is not IBM."""
     between = _same_clause(text, reference, candidate)
     possessive = reference.form is Form.POSSESSIVE or text[reference.end : reference.end + 1] == "的"
     return between is not None and not possessive and not _LINK.search(between)
 
 
-def _of_a_pair(kind: Kind, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """What 前者 and "the latter" choose from: the members of coordinations of exactly two."""
+def _pair_members(kind: Kind, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates of 前者 and "the latter": the first or second members of coordinations of exactly two."""
     place = 0 if kind is Kind.FORMER else 1
     return [
         replace(pair.members[place], distance=pair.distance, order=pair.order, subject=pair.subject)
@@ -56,7 +56,7 @@ def _of_a_pair(kind: Kind, candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _implied_groups(reference: Reference, candidates: Sequence[Candidate]) -> list[Ranked]:
-    """Things of one turn that nothing joins but a plural: "Alice met Bob. Where are they now?"."""
+    """A group of the candidates of one turn that are not coordinated: "Alice met Bob. Where are they now?"."""
     one_by_one = replace(reference, number=Number.SINGULAR, count=0)
     singles = [
         option for option in rank(one_by_one, candidates) if option.candidate.named and not option.candidate.members
@@ -80,15 +80,15 @@ def _implied_groups(reference: Reference, candidates: Sequence[Candidate]) -> li
     return [Ranked(group, _IMPLIED_FACTOR * min(option.score for option in members))]
 
 
-def _many(reference: Reference, ranked: list[Ranked]) -> list[Ranked]:
-    """What a plural may mean: a single name of no known type only where nothing plural was said."""
+def _plural_antecedents(reference: Reference, ranked: list[Ranked]) -> list[Ranked]:
+    """The antecedents of a plural: a singular of unknown type counts only where no candidate is plural."""
     if reference.number is not Number.PLURAL or not any(option.candidate.number is Number.PLURAL for option in ranked):
         return ranked
     return [option for option in ranked if option.candidate.number is Number.PLURAL or option.candidate.subtype]
 
 
-def _said_before(reference: Reference, ranked: list[Ranked], session: Sequence[Candidate]) -> list[Ranked]:
-    """What a phrase may mean that was said before, as "the car" of "I parked the car": names of that type only."""
+def _of_repeated_phrase(reference: Reference, ranked: list[Ranked], session: Sequence[Candidate]) -> list[Ranked]:
+    """The antecedents of a phrase that repeats a description ("the car", "I parked the car"): of its type only."""
     phrase = normalise(reference.text)
     if reference.kind is not Kind.NOUN_PHRASE or all(
         candidate.named or candidate.key != phrase for candidate in session
@@ -101,16 +101,16 @@ def _said_before(reference: Reference, ranked: list[Ranked], session: Sequence[C
 def antecedents(
     text: str, reference: Reference, discourse: Discourse, *, now: datetime, last_referred: str | None = None
 ) -> list[Ranked]:
-    """All that a reference may stand for, best first.
+    """The possible antecedents of a reference, best first.
 
-    The session comes first; long-term memory is asked where the reference reaches across sessions by what it says,
-    or where the session offers nothing and the reference is no weak signal.
+    Candidates of long-term memory are ranked where the reference names an earlier session, or where the session has
+    no candidate and the reference is not a weak signal.
 
     Args:
-        text: The text that holds the reference.
+        text: The text that contains the reference.
         reference: Its offsets are into `text`.
-        discourse: What has been mentioned before the reference.
-        now: When the text was said: 上週 and "yesterday" count from there.
+        discourse: The mentions before the reference.
+        now: Time of the text, from which 上週 and "yesterday" count.
         last_referred: Id of the entity that the session's last reference meant.
     """
     session = [candidate for candidate in discourse.session() if not _disjoint(text, reference, candidate)]
@@ -118,14 +118,14 @@ def antecedents(
     last_referred = None if discourse.moved_on else last_referred
     if reference.kind in (Kind.FORMER, Kind.LATTER):
         one_of_two = discourse.contrasted[0 if reference.kind is Kind.FORMER else 1 :][:1]
-        pair = list(one_of_two) or _of_a_pair(reference.kind, session)
+        pair = list(one_of_two) or _pair_members(reference.kind, session)
         return rank(reference, pair, last_referred=last_referred)
     session_keys = {candidate.key for candidate in session}
     remembered = [candidate for candidate in discourse.long_term if candidate.key not in session_keys]
     if reference.across:
         return recalled(reference, session, discourse.long_term, last_referred=last_referred, lifts=lifts, now=now)
-    ranked = _many(reference, rank(reference, session, last_referred=last_referred, lifts=lifts))
-    ranked = _said_before(reference, ranked, session)
+    ranked = _plural_antecedents(reference, rank(reference, session, last_referred=last_referred, lifts=lifts))
+    ranked = _of_repeated_phrase(reference, ranked, session)
     ranked = without_target(text, reference, level_coordinated(ranked, discourse.coordinations))
     if not ranked and reference.number is Number.PLURAL:
         ranked = _implied_groups(reference, session)

@@ -1,8 +1,7 @@
-"""Coordinations: things named side by side and not on their own since. A singular that fits each of them is ambiguous.
+"""Coordinations whose members have not been mentioned alone since: a singular that fits several of them is ambiguous.
 
-"AI-Box and Redis are up for renewal. When does it expire?" What a ranking prefers one of them for is older than the
-coordination (it was referred to, or named in a correction) or no evidence (it sounds more like the question), so
-that must not decide. What each of them is does: a person is not meant by 它, a place not by "this system".
+"AI-Box and Redis are up for renewal. When does it expire?" Only agreement and head noun may prefer one member: 它 means
+no person, "this system" no place. Earlier references, corrections and similarity to the question are no evidence.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,16 +11,16 @@ from .candidates import Candidate, Span
 from .ranking import Ranked
 
 _DECIDING = ("agreement", "head")
-"""Features that tell what a thing is rather than how it was mentioned."""
+"""Features of the thing itself rather than of its mentions."""
 
 Coordination = frozenset[str]
 """The keys of the members of one coordination."""
 
 
 class CoordinationTracker:
-    """Follows a conversation mention by mention, and keeps the coordinations that still stand.
+    """Tracks the coordinations whose members have not been mentioned alone since.
 
-    What the assistant repeats (it quotes) names nothing anew: a coordination that was known stays as it was.
+    A known coordination that the assistant repeats is not renewed.
     """
 
     def __init__(self) -> None:
@@ -30,11 +29,11 @@ class CoordinationTracker:
 
     @property
     def current(self) -> tuple[Coordination, ...]:
-        """The coordinations none of whose members has been mentioned on its own since."""
+        """The coordinations of which no member has been mentioned alone since."""
         return tuple(self._current)
 
     def read(self, found: Iterable[Span], groups: Iterable[Candidate], *, user: bool) -> None:
-        """Takes in the mentions of a text, in text order, and the coordinations among them."""
+        """Adds the mentions of a text, in text order, and their coordinations."""
         joined = {member.end: group for group in groups for member in group.members}
         for _, end, candidate in found:
             group = joined.get(end)
@@ -47,14 +46,14 @@ class CoordinationTracker:
                 self._known.add(keys)
 
     def single_out(self, key: str) -> None:
-        """Takes in that one thing was mentioned or referred to on its own."""
+        """Ends the coordinations of a candidate that was mentioned or referred to alone."""
         for keys in self.current:
             if key in keys:
                 del self._current[keys]
 
 
 def level_coordinated(ranked: Sequence[Ranked], coordinations: Sequence[Coordination]) -> list[Ranked]:
-    """The ranking in which things that were named together, and are alike in what they are, have the same score.
+    """The ranking in which coordinated candidates with equal agreement and head share the best of their scores.
 
     Args:
         ranked: Best first.
@@ -77,11 +76,11 @@ def level_coordinated(ranked: Sequence[Ranked], coordinations: Sequence[Coordina
 
 
 def has_peer(key: str, ranked: Sequence[Ranked], coordinations: Sequence[Coordination]) -> bool:
-    """Whether something that was named together with a candidate is as likely as it.
+    """Whether another member of a candidate's coordination has the same score.
 
     Args:
         key: Of the candidate.
-        ranked: As `level_coordinated` left it.
+        ranked: Returned by `level_coordinated`.
         coordinations: See `CoordinationTracker.current`.
     """
     scores = {option.candidate.key: option.score for option in ranked}

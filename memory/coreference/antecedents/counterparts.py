@@ -1,8 +1,8 @@
-"""Finds what a correction replaces in an earlier message by its form: 二樓 for 一樓, Monday for Tuesday.
+"""Finds the span of an earlier message that a correction replaces, by its form: 二樓 for 一樓, Monday for Tuesday.
 
-"The key is on the second floor." — "No, I meant the first floor." Nothing refers, but the correction has a form, and
-what it replaces has the same one: a time of the same kind, a number with the same unit, a phrase with the same head
-or behind a preposition of place. Where several have it, or none, nobody can tell, and nothing is replaced.
+"The key is on the second floor." — "No, I meant the first floor." The message has no reference, but one span of the
+correction's form: a time of the same units, a number with the same unit, a phrase with the same head noun, or one after
+a preposition of place. Without exactly one such span nothing is replaced.
 """
 
 import re
@@ -28,47 +28,47 @@ _MODIFYING = frozenset("abnmq")
 
 @dataclass(frozen=True, slots=True)
 class Counterpart:
-    """A span of the earlier message, and what takes its place."""
+    """A span of the earlier message, and its replacement."""
 
     start: int
     end: int
     text: str
 
     def put_into(self, message: str) -> str:
-        """The message with what takes the place of the span."""
+        """The message with the span replaced."""
         return message[: self.start] + self.text + message[self.end :]
 
 
 def counterpart(message: str, choice: Choice) -> Counterpart | None:
-    """What a correction replaces by its form alone; None where that cannot be told.
+    """The span that a correction replaces by its form, and the replacement; None where no span or several fit.
 
     Args:
-        message: What the user said before.
+        message: The earlier message of the user.
         choice: The correction.
     """
     folded, thing = fold_lower(message), fold_lower(choice.text)
-    span = (_taken_back(folded, choice.wrong) if choice.wrong else None) or _of_one_form(folded, thing)
+    span = (_rejected_span(folded, choice.wrong) if choice.wrong else None) or _span_of_same_form(folded, thing)
     if span is None or folded[span[0] : span[1]] == thing:
         return None
-    return _fitted(message, span, choice.text)
+    return _fit(message, span, choice.text)
 
 
-def _of_one_form(folded: str, thing: str) -> Span | None:
+def _span_of_same_form(folded: str, thing: str) -> Span | None:
     if time := time_of(thing):
         span = same_time(folded, time)
         return _with_preposition(folded, span, thing) if span else None
-    return same_number(folded, thing) or _with_same_head(folded, thing) or _placed(folded, thing)
+    return same_number(folded, thing) or _with_same_head(folded, thing) or _place_phrase(folded, thing)
 
 
-def _taken_back(folded: str, wrong: str) -> Span | None:
-    """Where it says what the user says was not meant."""
+def _rejected_span(folded: str, wrong: str) -> Span | None:
+    """The only span of the rejected text."""
     edge = r"\b" if wrong.isascii() else ""
     whole = rf"(?<!{HAN_NUMERAL})" if re.match(HAN_NUMERAL, wrong) else ""  # no 一樓 in 十一樓
     return only(re.finditer(f"{edge}{whole}{re.escape(wrong)}{edge}", folded))
 
 
 def _with_preposition(folded: str, span: Span, thing: str) -> Span:
-    """With the preposition before a time where the correction has one of its own: "in May" for "in June"."""
+    """The span, extended by the preposition before it where the correction has one: "in May" for "in June"."""
     if re.match(rf"(?:{TIME_PREPOSITION}|在|到)(?:\b| )", thing) is None:
         return span
     before = re.search(rf"\b(?:{TIME_PREPOSITION}) $|[在到]$", folded[: span[0]])
@@ -76,7 +76,7 @@ def _with_preposition(folded: str, span: Span, thing: str) -> Span:
 
 
 def _with_same_head(folded: str, thing: str) -> Span | None:
-    """A phrase that ends in the same noun, where the correction says of which sort: the blue car for the red one."""
+    """The only phrase that ends in the same noun: "the blue car" for "the red car"."""
     if has_han(thing):
         return _with_same_head_in_chinese(folded, thing)
     words = _ARTICLE.sub("", thing).split()
@@ -110,15 +110,15 @@ def _modifies(word: Word) -> bool:
     return word.tag[:1] in _MODIFYING or word.tag == "eng" or word.text == "的" or word.text in NOUNS
 
 
-def _placed(folded: str, thing: str) -> Span | None:
-    """The place that a clause closes with, for another: 在抽屜裡 for 在冰箱上, "in the drawer" for "on the fridge"."""
+def _place_phrase(folded: str, thing: str) -> Span | None:
+    """The only place phrase at the end of a clause: 在抽屜裡 for 在冰箱上, "in the drawer" for "on the fridge"."""
     if thing.startswith("在"):
         return only(_PLACED_HAN.finditer(folded))
     return only(_PLACED.finditer(folded)) if _AT.match(thing) else None
 
 
-def _fitted(message: str, span: Span, text: str) -> Counterpart:
-    """The correction, without its article where the message has one before the span."""
+def _fit(message: str, span: Span, text: str) -> Counterpart:
+    """The replacement, without its article where the message has one before the span."""
     start, end = span
     replaced = fold_lower(message)[start:end]
     article = _ARTICLE.match(fold_lower(text))

@@ -1,4 +1,4 @@
-"""What a conversation has mentioned so far, turn by turn."""
+"""The antecedent candidates that a conversation has mentioned so far."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -23,30 +23,30 @@ from .candidates import (
     Span,
     described,
     groups,
-    heads,
     is_person,
     is_plain_name,
     is_proved,
     is_short_form,
-    parallel,
+    is_subject,
+    share_features,
     shown_gender,
-    told_type,
+    stated_type,
 )
 from .coordination import Coordination, CoordinationTracker
-from .introduction import counted_type, equated, is_location, located, of_a_kind, standing
+from .introduction import counted_type, drop_identified, is_generic_person, is_location, located, standing
 
-_REMEMBERED = 300  # mentions, latest: bounds the work that a very long turn can cause
-_WINDOW = 60  # characters before a phrase that may decide about it
+_REMEMBERED = 300  # latest mentions kept: bounds the work that a very long turn can cause
+_WINDOW = 60  # characters of context read before a phrase
 _AGAIN = 0.1  # standing that a further mention adds
-_CORRECTED = 0.12  # what a correction lifts the right antecedent by, and lowers the wrong one
+_CORRECTED = 0.12  # added to the score of the corrected antecedent, subtracted from that of the rejected one
 _PAIR = 2
 _EDGES = " .。!！~～\n"
-_ACTING = "把"  # what stands before it does something to something else: a model that says "person" is right
+_ACTING = "把"  # follows an agent, which supports a model's guess that the name is a person
 _ASKS_WHAT = re.compile(r"(?:是|做|叫|干)(?:谁|什么|啥)|\b(?:who|what)(?:'s| is| are)\b")
 
 
 def _date(match: re.Match[str], *, user: bool) -> Span:
-    """A year or a date: what 那時候 and "back then" may mean, and nothing else."""
+    """The span of a year or date, which only 那時候 and "back then" can mean."""
     date = match[0].removeprefix("in ")
     candidate = Candidate(
         date, normalise(date), ReferenceSource.SESSION, person=False, user=user, named=False, time=True
@@ -55,7 +55,7 @@ def _date(match: re.Match[str], *, user: bool) -> Span:
 
 
 class Discourse:
-    """The things mentioned so far, in order; grows as turns are read."""
+    """The candidates mentioned so far, in order; `read` adds those of a text."""
 
     def __init__(self, long_term: Sequence[Entity], occasions: Sequence[Occasion] = ()) -> None:
         spoken: dict[str, list[Occasion]] = {}
@@ -74,9 +74,9 @@ class Discourse:
         self._coordinations = CoordinationTracker()
         self._referred: str | None = None
         self.contrasted: tuple[Candidate, ...] = ()
-        """The two names of each of which one text has told something: 台積電在新竹，鴻海在土城."""
+        """The two subjects of one text's clauses: 台積電在新竹，鴻海在土城."""
         self.moved_on = False
-        """Whether the user has named something else since they last referred to a thing."""
+        """Whether the user has named another thing since their last reference."""
         self.long_term = tuple(
             Candidate(
                 entity.entity_value,
@@ -102,26 +102,26 @@ class Discourse:
     def read(
         self, text: str, mentions: Sequence[Mention], *, user: bool, start: int = 0, end: int | None = None
     ) -> None:
-        """Adds what `text[start:end]` mentions, in text order, and the groups that it coordinates."""
+        """Adds the mentions of `text[start:end]`, in text order, and their coordinations."""
         stop = len(text) if end is None else end
         spans = [
-            self._named(text, mention, user=user)
+            self._named_span(text, mention, user=user)
             for mention in mentions
             if mention.level is MentionLevel.LONG_TERM and start <= mention.start and mention.end <= stop
         ]
-        spans += self._again(text, start, stop, user=user)
+        spans += self._known_names(text, start, stop, user=user)
         descriptions = [_date(match, user=user) for match in DATE.finditer(text, start, stop)]
         for phrase in noun_phrases(text):
             if phrase.start < start or stop < phrase.end:
                 continue
             before = fold_lower(text[max(0, phrase.start - _WINDOW) : phrase.start])
-            if of_a_kind(fold_lower(text[phrase.start : phrase.end]), before):
+            if is_generic_person(fold_lower(text[phrase.start : phrase.end]), before):
                 continue
             if not user and self._asked and text.strip(_EDGES) == text[phrase.start : phrase.end] and not phrase.named:
-                continue  # the answer to "who is Tom?" says what he is, and introduces nobody
+                continue  # the answer to "who is Tom?" describes Tom and introduces no new candidate
             if PREDICATED.search(before) and not phrase.topic:
                 continue
-            span = self._phrase(text, phrase, user=user)
+            span = self._phrase_span(text, phrase, user=user)
             (spans if phrase.topic and is_plain_name(text, span) else descriptions).append(span)
         barred = [(mention.start, mention.end) for mention in mentions if mention.level is not MentionLevel.LONG_TERM]
         spans.sort(key=lambda span: (span[2].entity_id is None, span[0] - span[1]))
@@ -132,7 +132,7 @@ class Discourse:
                 barred.append(span[:2])
         found.sort(key=lambda span: span[0])
         found = [(first, last, replace(candidate, end=last)) for first, last, candidate in found]
-        found = parallel(text, equated(text, found))
+        found = share_features(text, drop_identified(text, found))
         for _, _, candidate in found:
             self._add(candidate)
         self._asked = user and bool(_ASKS_WHAT.search(fold_lower(text)))
@@ -149,7 +149,7 @@ class Discourse:
             self.moved_on |= any(candidate.named and candidate.key != self._referred for _, _, candidate in found)
 
     def refer(self, candidate: Candidate, *, user: bool, end: int) -> None:
-        """Records that something mentioned was referred to again, so that chains of references reach its name."""
+        """Records a reference to a candidate, so that later references can mean it too."""
         self._add(
             replace(
                 candidate, source=ReferenceSource.SESSION, user=user, subject=True, located=False, distance=0, end=end
@@ -160,7 +160,7 @@ class Discourse:
             self._referred, self.moved_on = candidate.key, False
 
     def correct(self, reference: str, *, meant: str, wrong: str | None) -> None:
-        """Records that the user has corrected what a reference meant; both are candidates' keys."""
+        """Records the user's correction of a reference; `meant` and `wrong` are candidates' keys."""
         lifts = self._lifts.setdefault(fold_lower(reference), {})
         lifts[meant] = _CORRECTED
         if wrong and wrong != meant:
@@ -168,20 +168,20 @@ class Discourse:
 
     @property
     def coordinations(self) -> tuple[Coordination, ...]:
-        """What has last been named together, by candidates' keys."""
+        """See `CoordinationTracker.current`."""
         return self._coordinations.current
 
     def lifts(self, reference: str) -> Mapping[str, float]:
-        """What corrections of the same words have taught, by candidate's key: added to the score."""
+        """Score adjustments from earlier corrections of the same expression, by candidate's key."""
         return self._lifts.get(fold_lower(reference), {})
 
     def next_turn(self) -> None:
-        """One turn ends: everything is one turn further away."""
+        """Ends a turn: the distance of every candidate grows by one."""
         self._mentioned = [replace(candidate, distance=candidate.distance + 1) for candidate in self._mentioned]
         self.contrasted = tuple(replace(candidate, distance=candidate.distance + 1) for candidate in self.contrasted)
 
     def session(self) -> tuple[Candidate, ...]:
-        """One candidate a thing: its latest mention, with the marks that any mention earned it, latest first."""
+        """One candidate for each thing, latest mention first, with the attributes of all its mentions merged."""
         merged: dict[str, Candidate] = {}
         for candidate in self._mentioned:
             known = merged.pop(candidate.key, None)
@@ -202,11 +202,11 @@ class Discourse:
 
     def _add(self, candidate: Candidate) -> None:
         self._order += 1
-        candidate = self._in_full(candidate)
+        candidate = self._expand_short_form(candidate)
         self._mentioned = [*self._mentioned[-_REMEMBERED:], replace(candidate, order=self._order)]
 
-    def _in_full(self, candidate: Candidate) -> Candidate:
-        """A short form of a name said in full before is that name: 東野 after 東野圭吾, "Mary" after "Mary Cole"."""
+    def _expand_short_form(self, candidate: Candidate) -> Candidate:
+        """The full name that a short form stands for: 東野圭吾 for 東野, "Mary Cole" for "Mary"."""
         for known in self._mentioned if candidate.named and candidate.entity_id is None else ():
             if known.named and not known.members and is_short_form(candidate, known):
                 return replace(
@@ -220,8 +220,8 @@ class Discourse:
                 )
         return candidate
 
-    def _again(self, text: str, first: int, last: int, *, user: bool) -> "list[Span]":
-        """Names that were introduced before, wherever they occur again, however the text is cut."""
+    def _known_names(self, text: str, first: int, last: int, *, user: bool) -> "list[Span]":
+        """Further occurrences of the names mentioned before, whether or not the extractor finds them."""
         folded = fold_lower(text)
         names = {
             fold_lower(known.text): known
@@ -233,24 +233,26 @@ class Discourse:
             edge = r"\b" if name.isascii() else ""
             for match in re.compile(edge + re.escape(name) + edge).finditer(folded, first, last):
                 start, end = match.span()
-                subject = heads(text, start, end)
-                told_subtype = told_type(text, end)
-                as_told = (
-                    replace(known, subtype=told_subtype, person=is_person(told_subtype)) if told_subtype else known
+                subject = is_subject(text, start, end)
+                stated_subtype = stated_type(text, end)
+                with_stated_type = (
+                    replace(known, subtype=stated_subtype, person=is_person(stated_subtype))
+                    if stated_subtype
+                    else known
                 )
                 where = is_location(folded[max(0, start - _WINDOW) : start])
-                again = replace(as_told, distance=0, user=user, subject=subject, located=where, frequency=1)
+                again = replace(with_stated_type, distance=0, user=user, subject=subject, located=where, frequency=1)
                 spans.append((start, end, again))
         return spans
 
-    def _named(self, text: str, mention: Mention, *, user: bool) -> tuple[int, int, Candidate]:
+    def _named_span(self, text: str, mention: Mention, *, user: bool) -> tuple[int, int, Candidate]:
         entity = self._entities.get(normalise(mention.text))
         needed = PERSON_SURE if mention.subtype is EntitySubtype.PERSON else TYPE_SURE
         gender = shown_gender(mention.text, text[max(0, mention.start - 8) : mention.start])
         shown = head_noun(fold_lower(mention.text)) if has_han(mention.text) else None
         titled = bool(shown and len(shown[0]) > 1 and shown[1].subtypes == {EntitySubtype.PERSON})  # 李老師
         sure = mention.subtype if gender or titled or mention.confidence >= needed else None
-        subtype = (entity.subtype if entity else None) or told_type(text, mention.end) or sure
+        subtype = (entity.subtype if entity else None) or stated_type(text, mention.end) or sure
         before = fold_lower(text[max(0, mention.start - _WINDOW) : mention.start])
         title = TITLE_BEFORE.search(text, max(0, mention.start - _WINDOW), mention.start)
         name = text[title.start() if title else mention.start : mention.end]
@@ -263,7 +265,7 @@ class Discourse:
             person=is_person(subtype),
             gender=gender,
             user=user,
-            subject=heads(text, mention.start, mention.end),
+            subject=is_subject(text, mention.start, mention.end),
             standing=1.0 if is_person(subtype) else located(before),
             located=is_location(before),
             proved=not mention.source.startswith(GUESSED)
@@ -271,7 +273,7 @@ class Discourse:
         )
         return mention.start, mention.end, candidate
 
-    def _phrase(self, text: str, phrase: Phrase, *, user: bool) -> tuple[int, int, Candidate]:
+    def _phrase_span(self, text: str, phrase: Phrase, *, user: bool) -> tuple[int, int, Candidate]:
         written = text[phrase.start : phrase.end]
         shown = described(written, by_user=user)
         before = fold_lower(text[max(0, phrase.start - _WINDOW) : phrase.start])
@@ -288,7 +290,7 @@ class Discourse:
             gender=shown_gender(written, ""),
             number=phrase.number,
             user=user and not wished,
-            subject=not wished and (phrase.topic or heads(text, phrase.start, phrase.end)),
+            subject=not wished and (phrase.topic or is_subject(text, phrase.start, phrase.end)),
             named=phrase.named or phrase.topic,
             located=is_location(before),
         )

@@ -1,4 +1,4 @@
-"""Finds the entities that copied spans mean."""
+"""Finds the entities of the spans that a rewriter copied."""
 
 from collections.abc import Sequence
 
@@ -11,11 +11,11 @@ _BRACKETS = tuple(zip("《〈「『（(“", "》〉」』）)”", strict=True)
 
 
 class EntityLookup:
-    """Entities by the names that long-term memory holds, and by what turns mention.
+    """Finds entities by their names in long-term memory and by the mentions of the turns.
 
     Args:
-        long_term: What memory offers, latest mentioned first.
-        turns: Those that `Antecedent.turn` counts.
+        long_term: Entities, latest mention first.
+        turns: Indexed by `Antecedent.turn`.
     """
 
     def __init__(self, long_term: Sequence[Entity], turns: Sequence[Turn]) -> None:
@@ -31,7 +31,7 @@ class EntityLookup:
         }
 
     def whole(self, antecedent: Antecedent) -> Antecedent:
-        """The known name that a span was cut out of (京 of 京都), or the span with a bracket that it lacks (活著》)."""
+        """The span extended to the known name around it (京 → 京都) and to a missing bracket (活著》 → 《活著》)."""
         if antecedent.turn is None:
             return antecedent
         content = self._turns[antecedent.turn].content
@@ -50,7 +50,7 @@ class EntityLookup:
         return antecedent.model_copy(update={"text": content[start:end], "start": start, "end": end})
 
     def ids(self, antecedents: Sequence[Antecedent]) -> tuple[str, ...]:
-        """Ids of the entities that the spans name or hold, each once; spans that name none are passed over."""
+        """Distinct ids of the entities that the spans name or contain."""
         return tuple(dict.fromkeys(found for antecedent in antecedents for found in self._of(antecedent)))
 
     def _of(self, antecedent: Antecedent) -> list[str]:

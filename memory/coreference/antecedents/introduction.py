@@ -1,4 +1,4 @@
-"""How well a mention is introduced by the words around it, and what they say of its type."""
+"""Reads from the words around a mention how well they introduce it, and its type."""
 
 import re
 from dataclasses import replace
@@ -9,8 +9,8 @@ from ..detect.lexicon import CLASSIFIERS, GENERIC_PERSONS
 from ..detect.phrases import Phrase
 from .candidates import NAMED_BY, Span
 
-_GUESSED = 0.85  # standing of a name that jieba's guess alone makes one
-_LOCATION = 0.9  # standing of a name that says where something happens
+_GUESSED = 0.85  # standing of a name that only jieba guesses
+_LOCATION = 0.9  # standing of a name that is the location of something else
 _LOCATED = re.compile(r"(?:[在到去从于]|\b(?:at|in|from|to|near)) ?$")
 _SAYING_WHERE = re.compile(
     r"(?:[在到去从于往]|\b(?:at|in|inside|into|on|onto|under|behind|beside|above|below|near|next to|from|to|during)) ?$"
@@ -29,24 +29,24 @@ _ONE_OF_MANY = re.compile(r"(?:[一有][个位名]|有一[个位名]|^|[，,。�
 
 
 def counted_type(before: str) -> EntitySubtype | None:
-    """What a measure word right before a noun says that it is: 一台 is a machine."""
+    """The type that the measure word right before a noun counts: 一台 counts machines."""
     match = _COUNTED.search(before)
     types = CLASSIFIERS[match["classifier"]] if match else frozenset()
     return next(iter(types)) if len(types) == 1 else None
 
 
 def standing(phrase: Phrase, before: str, *, subject: bool) -> float:
-    """Of a Chinese description, by what stands before it (folded); see `Candidate.standing`."""
+    """The `Candidate.standing` of a Chinese description, by the folded text before it."""
     if phrase.named:
         return 1.0 if phrase.subtype else _GUESSED
     return 1.0 if subject or _INTRODUCED.search(before) else _BARE
 
 
-def equated(text: str, found: list[Span]) -> list[Span]:
-    """Takes out descriptions that a name right behind them replaces: 供應商是宏康, "two servers, Atlas and Redis"."""
+def drop_identified(text: str, found: list[Span]) -> list[Span]:
+    """Drops a description that the next name identifies: 供應商是宏康, "two servers, Atlas and Redis"."""
     kept: list[Span] = []
     for span in found:
-        if kept and span[2].named and _names(text, kept[-1], span):
+        if kept and span[2].named and _identifies(text, kept[-1], span):
             described_as = kept.pop()[2]
             name = span[2]
             if name.subtype is None and described_as.subtype:
@@ -56,8 +56,8 @@ def equated(text: str, found: list[Span]) -> list[Span]:
     return kept
 
 
-def _names(text: str, described: Span, name: Span) -> bool:
-    """Whether a name says which thing a description means, or is the first of those that it counts."""
+def _identifies(text: str, described: Span, name: Span) -> bool:
+    """Whether a name identifies the thing described, or is the first of several described."""
     between = fold_lower(text[described[1] : name[0]])
     if NAMED_BY.fullmatch(between):
         return not described[2].named
@@ -67,15 +67,15 @@ def _names(text: str, described: Span, name: Span) -> bool:
 
 
 def located(before: str) -> float:
-    """The standing of a name by what stands before it (folded): 誠品 in 在誠品 says where something is."""
+    """The standing of a name by the folded text before it: lower for a location, as 誠品 in 在誠品."""
     return _LOCATION if _LOCATED.search(before) else 1.0
 
 
 def is_location(before: str) -> bool:
-    """Whether what stands before a mention (folded) makes it a place or a time of something else."""
+    """Whether the folded text before a mention makes it the place or time of something else."""
     return bool(_SAYING_WHERE.search(before))
 
 
-def of_a_kind(phrase: str, before: str) -> bool:
-    """Whether a folded phrase is a noun of persons that means nobody in particular: 人, 女生, but not 一個女生."""
+def is_generic_person(phrase: str, before: str) -> bool:
+    """Whether a folded phrase names persons in general: 人, 女生, but not 一個女生."""
     return phrase in GENERIC_PERSONS and not _ONE_OF_MANY.search(before)

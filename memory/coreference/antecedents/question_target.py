@@ -1,8 +1,7 @@
-"""The target of a question, which no reference in it means: in "where is it?" `it` is no place.
+"""What a question asks for, which its references therefore do not mean: in "where is it?" `it` is no place.
 
-"I parked the car in Hamburg. Where is it?" asks for Hamburg, or for something like it. So a place, and whatever has
-only been said to say where or when something is, gives way to what was mentioned with it or since; in "who is that?" a
-person of known name does.
+"I parked the car in Hamburg. Where is it?" asks for a place such as Hamburg. So places, and mentions that only gave the
+place or time of something else, rank behind what was mentioned with them or since; in "who is that?" named persons do.
 """
 
 import re
@@ -41,7 +40,7 @@ def question_target(text: str, reference: Reference) -> QuestionTarget | None:
 
     Args:
         text: The text that holds the reference.
-        reference: Its offsets are into `text`. One that says of what type it is may be of that which is asked for.
+        reference: Its offsets are into `text`. One that names its own type excludes nothing.
     """
     if reference.kind not in _BY_SORT or reference.subtypes:
         return None
@@ -54,7 +53,7 @@ def question_target(text: str, reference: Reference) -> QuestionTarget | None:
 
 
 def is_target(target: QuestionTarget, candidate: Candidate) -> bool:
-    """Whether a thing is of the sort that a question asks for."""
+    """Whether a candidate is of the sort that a question asks for."""
     if target is QuestionTarget.PERSON:
         return candidate.named and candidate.person is not False
     if candidate.person:
@@ -63,7 +62,7 @@ def is_target(target: QuestionTarget, candidate: Candidate) -> bool:
 
 
 def without_target(text: str, reference: Reference, ranked: Sequence[Ranked]) -> list[Ranked]:
-    """The ranking without what the question asks for, where something was mentioned with that or since.
+    """The ranking without the candidates of the question's target that are no later than another candidate.
 
     Args:
         text: The text that holds the reference.

@@ -1,7 +1,7 @@
 """Ranks antecedent candidates by a weighted sum of named features, each in 0–1.
 
-Where agreement is certain to fail the candidate is dropped; elsewhere it only costs. The confidence of the best one
-is its score, lowered when the runner-up is close: a tie is a question to ask, not an answer to give.
+A candidate that certainly disagrees is dropped; doubtful agreement lowers its score. The confidence of the best one is
+its score, lowered when the runner-up is close: a tie is a question to ask, not an answer to give.
 """
 
 import re
@@ -14,7 +14,7 @@ from ...values.mentions import EntitySubtype
 from ...values.resolutions import ReferenceSource
 from ...values.text import fold_lower, normalise
 from ..detect.references import Kind, Number, Reference
-from .candidates import Candidate, unreadable
+from .candidates import Candidate, adds_nothing
 
 WEIGHTS: Mapping[str, float] = {
     "agreement": 0.34,
@@ -23,26 +23,26 @@ WEIGHTS: Mapping[str, float] = {
     "head": 0.16,
     "similarity": 0.08,
 }
-"""Of the features, summing to 1. Set by hand on data that no benchmark of ours reports, not fitted."""
+"""Feature weights, summing to 1. Set by hand on data outside the benchmarks, not fitted."""
 
 CLOSE = 0.06
-"""Below this margin two candidates are close, and the encoder is asked (where there is one)."""
+"""Score margin below which the encoder, if any, decides between two candidates."""
 
 _CLEAR = 0.06  # margin above which the runner-up costs no confidence
-_TIE = 0.49  # factor on the confidence of a perfect tie: none is above a floor of one half
-_DOUBT = 0.6  # factor on the confidence where agreement is nothing but a guess
+_TIE = 0.49  # factor on the confidence of a perfect tie, which so stays below a floor of one half
+_DOUBT = 0.6  # factor on the confidence where agreement is 0
 _NO_LIFTS: Mapping[str, float] = {}
-_GUESSED_TYPE = 0.65  # agreement with a name whose type nothing but a model's guess contradicts
+_GUESSED_TYPE = 0.65  # agreement with a name that only a model's guess of its type contradicts
 _EXCHANGE = 2  # turns back that belong to the last exchange
-_STALE = 0.2  # what is left of having been the subject, and mentioned often, before the last exchange
-_PER_TURN = 0.9  # recency per turn of the last exchange
-_PER_OLDER_TURN = 0.75  # and per turn before it, down to a share of
-_OLDEST = 0.4
+_STALE = 0.2  # factor on the salience of subject and frequency before the last exchange
+_PER_TURN = 0.9  # factor on recency per turn of the last exchange
+_PER_OLDER_TURN = 0.75  # factor per turn before the last exchange
+_OLDEST = 0.4  # limit that the factor of the older turns approaches
 _LATEST_REFERRED = 0.08  # bonus of the entity that the last reference meant
-_LONG_TERM_PENALTY = 0.12  # for a reference that does not itself reach across sessions
-_ACROSS = 0.08  # for one that does: 上次說的 means what this session has not named yet
-_PLACE_AS_THING = 0.6  # 它 and "it" for a place, which 那裡 and "there" would mean
-_UNKNOWN_GENDER = 0.72  # 她 and "she" for a name that shows nothing
+_LONG_TERM_PENALTY = 0.12  # for long-term candidates of a reference within the session
+_ACROSS = 0.08  # bonus of long-term candidates for a reference to an earlier session: 上次說的
+_PLACE_AS_THING = 0.6  # agreement of 它 and "it" with a place, for which 那裡 and "there" are usual
+_UNKNOWN_GENDER = 0.72  # agreement of 她 and "she" with a name that shows no gender
 _HOLDERS = frozenset({EntitySubtype.ORGANISATION, EntitySubtype.PLACE})
 
 
@@ -56,7 +56,7 @@ class Ranked:
 
 
 def _takes_plural(reference: Reference, candidate: Candidate) -> bool:
-    """Whether one thing may be "they": a company, a restaurant; in English also a name of no known type."""
+    """Whether a plural may mean a single candidate: a company, a restaurant; in English also a name of unknown type."""
     if reference.chinese:
         return reference.person is True and candidate.subtype in _HOLDERS
     unknown = candidate.subtype is None or not candidate.proved
@@ -89,10 +89,10 @@ def _person_fits(reference: Reference, candidate: Candidate) -> float | None:
         return 0.7 if candidate.person or candidate.subtype is EntitySubtype.PLACE else 1.0
     if candidate.person is None:
         if reference.subtypes and candidate.named and not reference.person:
-            return 1.0  # `_type_fits` has counted what is not known
+            return 1.0  # `_type_fits` counts the unknown type
         if not reference.person or candidate.named:
             return _UNKNOWN_GENDER if reference.gender else 0.8
-        return None if reference.chinese else 0.55  # the Chinese nouns of persons are known by their endings
+        return None if reference.chinese else 0.55  # Chinese nouns of persons have known endings
     if candidate.person and not reference.person and not candidate.proved:
         return _GUESSED_TYPE
     if candidate.person is reference.person:
@@ -116,13 +116,13 @@ def _type_fits(reference: Reference, candidate: Candidate, same_head: bool) -> f
     model_number = candidate.subtype is EntitySubtype.CODE and EntitySubtype.PRODUCT in reference.subtypes
     if same_head or model_number:
         return 0.8
-    # what says of a name that it is a person, of a company that it is a product: only the context, as a model read it
+    # only a model's guess from the context contradicts the noun: it lowers the agreement instead of excluding
     by_noun = reference.kind in (Kind.NOUN_PHRASE, Kind.RECALL) and candidate.named
     return None if candidate.proved or not by_noun else _GUESSED_TYPE
 
 
 def _is_city(candidate: Candidate) -> bool:
-    """Whether it is a well-known city, region or country, in which houses stand."""
+    """Whether it is a well-known city, region or country rather than a building."""
     return known_types().get(fold_lower(candidate.text)) is EntitySubtype.PLACE
 
 
@@ -143,13 +143,13 @@ def _agreement(reference: Reference, candidate: Candidate, same_head: bool) -> f
 def _same_head(reference: Reference, candidate: Candidate) -> bool:
     if not reference.noun or not normalise(candidate.text).endswith(normalise(reference.noun)):
         return False
-    # 飛書 is no 書: one character at the end of a name of another type is a part of the name
+    # 飛書 is not a 書: a single character that ends a name of another type is part of the name
     chance = len(reference.noun) == 1 and candidate.named and candidate.subtype is not None
     return not chance or candidate.subtype in reference.subtypes
 
 
-def _told_so(reference: Reference, candidate: Candidate) -> bool:
-    """Whether something said of it calls it what the reference does: 醫生 in 蔡明宏是我的醫生."""
+def _is_described_as(reference: Reference, candidate: Candidate) -> bool:
+    """Whether a remembered text describes it by the reference's noun: 醫生 in 蔡明宏是我的醫生."""
     if not (reference.across and reference.called):
         return False
     if len(reference.called) == 1:
@@ -159,8 +159,8 @@ def _told_so(reference: Reference, candidate: Candidate) -> bool:
     return any(pattern.search(text) for text in candidate.said)
 
 
-def _can_be_called(reference: Reference, candidate: Candidate) -> bool:
-    """這家公司 stands for a name; for a description only where it is known to be of that type."""
+def _fits_noun_phrase(reference: Reference, candidate: Candidate) -> bool:
+    """Whether a noun phrase (這家公司) may mean it: a name, or a description of the noun's type."""
     return candidate.named or (candidate.subtype in reference.subtypes and not reference.quiet)
 
 
@@ -187,12 +187,12 @@ def _salience(candidate: Candidate) -> float:
 
 
 def _standing(candidate: Candidate) -> float:
-    """What is no certain thing fades with every turn beyond the last exchange."""
+    """The factor on the score: a standing below 1 decays with every turn before the last exchange."""
     return float(candidate.standing ** (1 + max(0, candidate.distance - _EXCHANGE) / 2))
 
 
-def _may_be_this(candidate: Candidate) -> bool:
-    """Whether a bare 這 or "this" may mean it: a name, and a guessed one only in the last exchange."""
+def _fits_bare_demonstrative(candidate: Candidate) -> bool:
+    """Whether a bare 這 or "this" may mean it: names only, and guessed names only in the last exchange."""
     return candidate.named and (candidate.standing == 1.0 or candidate.distance <= _EXCHANGE)
 
 
@@ -204,22 +204,22 @@ def score(
     lifts: Mapping[str, float] = _NO_LIFTS,
     similarity: float = 0.5,
 ) -> Ranked | None:
-    """One candidate's score, or None where it cannot be meant.
+    """The score of one candidate; None where the reference cannot mean it.
 
     Args:
-        reference: What refers.
-        candidate: What it may stand for.
+        reference: The reference to resolve.
+        candidate: A possible antecedent.
         last_referred: Id of the entity that the session's last reference meant.
-        lifts: What corrections have taught, by candidate's key.
-        similarity: In 0–1; 0.5 where nobody has measured.
+        lifts: Score adjustments from corrections, by candidate's key.
+        similarity: 0–1; 0.5 where it was not measured.
     """
-    same_head = _same_head(reference, candidate) or _told_so(reference, candidate)
+    same_head = _same_head(reference, candidate) or _is_described_as(reference, candidate)
     agreement = _agreement(reference, candidate, same_head)
-    if agreement is None or unreadable(reference, candidate):
+    if agreement is None or adds_nothing(reference, candidate):
         return None
-    if reference.kind is Kind.DEMONSTRATIVE and reference.quiet and not _may_be_this(candidate):
+    if reference.kind is Kind.DEMONSTRATIVE and reference.quiet and not _fits_bare_demonstrative(candidate):
         return None
-    if reference.noun and not same_head and not (reference.subtypes and _can_be_called(reference, candidate)):
+    if reference.noun and not same_head and not (reference.subtypes and _fits_noun_phrase(reference, candidate)):
         return None
     features = {
         "agreement": agreement,
@@ -245,10 +245,10 @@ def rank(
     lifts: Mapping[str, float] = _NO_LIFTS,
     similarity: Callable[[Candidate], float] = lambda _: 0.5,
 ) -> list[Ranked]:
-    """The candidates that can be meant, best first; of equals the later mentioned.
+    """The candidates that the reference can mean, best first; of equal scores the later mention first.
 
-    A reference that holds a part of a name (那台 HCI), or reaches across sessions with a noun (之前提到的酒店), leaves
-    only the things of that name, where there are any. One to an organisation (該公司) leaves what is least a site: no
+    Where the reference contains part of a name (那台 HCI) or refers to an earlier session (之前提到的酒店), candidates
+    named by its noun exclude the others. For an organisation (該公司) only candidates of the lowest `is_site` stay: no
     hotel where a name could be a company's.
     """
     scored = [
@@ -265,7 +265,7 @@ def rank(
             option
             for option in scored
             if option.candidate.named
-            and (_same_head(reference, option.candidate) or _told_so(reference, option.candidate))
+            and (_same_head(reference, option.candidate) or _is_described_as(reference, option.candidate))
         ]
         scored = called_so or scored
     if reference.subtypes == {EntitySubtype.ORGANISATION}:
@@ -275,7 +275,7 @@ def rank(
 
 
 def confidence(ranked: Sequence[Ranked]) -> float:
-    """Of the best candidate, in 0–1: its score, lowered as the runner-up comes close."""
+    """Confidence in the best candidate, 0–1: its score, lowered where the runner-up is close."""
     if not ranked:
         return 0.0
     best = ranked[0]
@@ -287,5 +287,5 @@ def confidence(ranked: Sequence[Ranked]) -> float:
 
 
 def is_close(ranked: Sequence[Ranked]) -> bool:
-    """Whether the two best are so near that similarity should decide."""
+    """Whether similarity should decide between the two best."""
     return len(ranked) > 1 and ranked[0].score - ranked[1].score < CLOSE

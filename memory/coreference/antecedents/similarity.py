@@ -1,4 +1,4 @@
-"""Asks the encoder which of a few close candidates a query is about."""
+"""Measures by the encoder which of a few candidates a query is about."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -8,15 +8,15 @@ import numpy.typing as npt
 
 from ...ports.language import Encoder, TextKind
 
-_GAIN = 4.0  # cosines of e5 crowd together (DESIGN §6): only their difference to the mean says anything
+_GAIN = 4.0  # cosines of e5 lie close together (DESIGN §6): only their difference from the mean is informative
 
 
 class Similarity:
-    """Compares short texts by their vectors, and remembers the vectors of the last texts seen.
+    """Compares short texts by their vectors, with a cache of the latest.
 
     Args:
-        encoder: Asked for texts that are not remembered.
-        size: How many vectors are kept.
+        encoder: Encodes the texts that are not cached.
+        size: Vectors in the cache.
     """
 
     def __init__(self, encoder: Encoder, *, size: int = 2048) -> None:
@@ -25,7 +25,7 @@ class Similarity:
         self._vectors: OrderedDict[str, npt.NDArray[np.float32]] = OrderedDict()
 
     async def compare(self, query: str, texts: Sequence[str]) -> list[float]:
-        """How near each text is to the query among these texts: 0–1, 0.5 for the average one."""
+        """Similarity of each text to the query relative to the others: 0–1, 0.5 for the mean."""
         vectors = await self._encode([query, *texts])
         cosines = np.asarray([float(vectors[0] @ vector) for vector in vectors[1:]])
         return [float(value) for value in np.clip(0.5 + _GAIN * (cosines - cosines.mean()), 0.0, 1.0)]

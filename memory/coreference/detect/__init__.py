@@ -1,1 +1,1 @@
-"""Which words of a query refer to something, or leave something out."""
+"""Finds references, gaps, corrections and noun phrases in a text."""

@@ -86,13 +86,13 @@ def _noun_run(folded: str, position: int) -> str:
             break
         run.append(word)
     while len(run) > 1 and run[-1].text in ATTRIBUTES:
-        run.pop()  # 那本書作者, 那位律師電話: what is asked about the thing is no part of it
+        run.pop()  # 那本書作者, 那位律師電話: the attribute asked for is not part of the reference
     if not run:
         return _known_noun(folded, position)
     return folded[position : position + run[-1].end]
 
 
-_WINDOW = 24  # characters that the longest noun phrase may reach: reading stays linear in the text
+_WINDOW = 24  # characters of the longest noun phrase: keeps detection linear in the text length
 
 
 def _known_noun(folded: str, position: int) -> str:
@@ -123,13 +123,13 @@ def _phrase(
 
     Args:
         text: The text as given.
-        span: Start of the reference, and where its noun `run` begins at the earliest.
-        run: The noun, folded.
+        span: Start of the reference, and the end of its part before the noun.
+        run: The noun, folded; white space may stand before it.
         classifier: The measure word before it, if any.
-        kind: Of the reference.
-        number: Of the reference.
-        count: How many, 0 where nothing says it.
-        across: Whether it reaches into earlier sessions.
+        kind: Kind of the reference.
+        number: Number of the reference.
+        count: Number of antecedents, 0 where unknown.
+        across: Whether it refers to an earlier session.
     """
     if run in VAGUE or any(run.endswith(word) for word in VAGUE if len(word) > 1):
         return None
@@ -171,11 +171,11 @@ def _recalls(text: str, folded: str) -> Iterator[Reference]:
         after = pointer.end() if pointer else end
         number, count = _number(pointer["count"], pointer["some"]) if pointer else (None, 0)
         classifier = pointer["classifier"] if pointer else None
-        told = _DESCRIBED.match(folded, after) if across else None
-        if (run := _noun_run(folded, after)) or told:
+        described = _DESCRIBED.match(folded, after) if across else None
+        if (run := _noun_run(folded, after)) or described:
             start, about = after, ""
-            if not run and told:
-                start, about, run = told.end(), text[after : told.end()], _known_noun(folded, told.end())
+            if not run and described:
+                start, about, run = described.end(), text[after : described.end()], _known_noun(folded, described.end())
             found = _phrase(
                 text,
                 (match.start(), start),
@@ -253,20 +253,20 @@ def _demonstratives(text: str, folded: str) -> Iterator[Reference]:
 
 
 def _opens_other_word(folded: str, position: int) -> bool:
-    """Whether what looks like a measure word begins a word of another sort: 那只能, 那所以, 那本來."""
+    """Whether an apparent measure word begins a function word: 那只能, 那所以, 那本來."""
     words = cut(folded[position : position + _WINDOW])
     return bool(words) and len(words[0].text) > 1 and words[0].listed and words[0].tag in _FUNCTION
 
 
 def _bare(folded: str, start: int, end: int) -> bool:
-    """Whether a 這 or 那 with nothing after it is a pronoun; 那 at the head of a sentence mostly means "then"."""
+    """Whether a 這 or 那 without a noun is a pronoun; at the head of a sentence 那 mostly means "then"."""
     if folded[start] == "这":
         return bool(_BARE_THIS.match(folded, end))
     return bool(_BARE_THAT.match(folded, end))
 
 
 def _hesitates(folded: str, start: int, end: int) -> bool:
-    """那個，請問… / 這個嘛: time to think, at the head of a sentence and followed by a pause."""
+    """Whether it is a filler (那個，請問… / 這個嘛): at the head of a sentence and followed by a pause."""
     head = start == 0 or folded[start - 1] in "，,。！？!?；; \n"
     pause = _HESITATION.match(folded, end)
     return bool(head and pause and folded[pause.end() : pause.end() + _WINDOW].strip(" 。.…～~—")) or bool(
@@ -275,7 +275,7 @@ def _hesitates(folded: str, start: int, end: int) -> bool:
 
 
 def _formal(text: str, folded: str) -> Iterator[Reference]:
-    """該公司, 此系統, 本書; 本公司 and 本店 are the speaker's own and stay."""
+    """該公司, 此系統, 本書; not 本公司 and 本店, which are the speaker's own."""
     for match in _FORMAL.finditer(folded):
         run = _known_noun(folded, match.end())
         if not run:
@@ -351,6 +351,6 @@ def _fixed(text: str, folded: str) -> Iterator[Reference]:
 
 
 def chinese_references(text: str, folded: str) -> Iterator[Reference]:
-    """Every Chinese reference, in no order; where two overlap the caller keeps the longer."""
+    """All Chinese references, in no order and possibly overlapping."""
     for finder in (_recalls, _demonstratives, _formal, _pronouns, _fixed):
         yield from finder(text, folded)

@@ -1,7 +1,6 @@
-"""Messages that say what an earlier reference meant: 不是，我是說 X, "no, I meant X", and answers to a question.
+"""Finds corrections (不是，我是說 X, "no, I meant X") and answers to a clarifying question, by their wording alone.
 
-Only the wording is judged here. Whether X names anything, and whether the earlier message had a reference that X can
-be, is for `revising`: 不是，我是說真的 has the form and corrects nothing.
+Whether X is a possible antecedent is decided in `revising`: 不是，我是說真的 has the form and corrects nothing.
 """
 
 import re
@@ -13,17 +12,17 @@ from ...values.text import fold_lower
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a message puts in place of something that was or was not understood.
+    """The antecedent that a correction or an answer names.
 
     Attributes:
-        start: Where its name for the thing begins.
-        end: Where that ends.
+        start: Start of the named antecedent in the message.
+        end: Its end, exclusive.
         text: `message[start:end]`.
-        firm: Whether it says that this was meant (我是說 X): then X may be new. Else it may only answer a question.
-        denies: Whether it says that something else was understood.
-        place: Which of the options by number, from 0, the last as -1; None where it names one.
-        all: Whether it takes all options (都是, "both").
-        wrong: What it says was not meant, where it names that.
+        firm: Whether it states what was meant (我是說 X), so that X may be new; else it may only answer a question.
+        denies: Whether it rejects the earlier understanding.
+        place: Index of the chosen option, from 0, -1 for the last; None where the option is named.
+        all: Whether it chooses all options (都是, "both").
+        wrong: The rejected antecedent, where it is named.
     """
 
     start: int
@@ -104,7 +103,7 @@ _POSSESSIVE = re.compile(r"(?:'s|的)$")
 
 @lru_cache(maxsize=512)
 def find_choice(message: str) -> Choice | None:
-    """What a message names as meant; None where it does not have the form of a correction or of an answer."""
+    """The choice that a message makes; None where it has not the form of a correction or an answer."""
     folded = fold_lower(message)
     lead = len(folded) - len(folded.lstrip())
     for pattern, firm in _FORMS:

@@ -1,4 +1,4 @@
-"""Finds the references of a text, with exact offsets; what only looks like one is left alone."""
+"""Finds the references of a text."""
 
 import re
 from functools import lru_cache
@@ -12,12 +12,12 @@ _ASKS_TO_REMEMBER = re.compile(
     r"(?:记住|记得|记下|记着|记一下|别忘了?|不要忘了?)(?:这个|那个|这点|那点|这件事|那件事|这些|它)"
     r"|\b(?:remember|note|memorize|memorise|don't forget|do not forget|keep) (?:this|that|it|these)\b"
 )
-"""「記住這個」 asks to keep what was said or follows: it is no question about which thing (000 §3.2)."""
+"""「記住這個」 asks to remember the message itself: its 這個 needs no antecedent (000 §3.2)."""
 
 
 @lru_cache(maxsize=512)
 def find_references(text: str) -> tuple[Reference, ...]:
-    """All references of a text, in text order, none overlapping; of two that overlap the longer stands."""
+    """The references of a text, in text order; of overlapping ones the longest is kept."""
     folded = fold_lower(text)
     asked = [match.span() for match in _ASKS_TO_REMEMBER.finditer(folded)]
     found = sorted(

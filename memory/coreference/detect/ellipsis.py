@@ -1,6 +1,6 @@
-"""Questions that leave out what they are about: 「那價格呢？」, "what about the battery?", 「多少錢？」.
+"""Finds the gap in questions that leave out their topic: 「那價格呢？」, "what about the battery?", 「多少錢？」.
 
-Kept narrow on purpose: a bare attribute, or a question whose subject is missing before its predicate.
+Only two forms count: a bare attribute, and a question without the subject of its predicate.
 """
 
 import re
@@ -32,11 +32,11 @@ _NO_GAP = re.compile(
 
 
 def find_ellipsis(text: str) -> Reference | None:
-    """The place where the topic is missing: the attribute that lacks its owner, or the empty place before a predicate.
+    """The gap of a question; None where it has none.
 
     Returns:
-        For an attribute, a possessive reference with the attribute's span; for a predicate, a plain one with an
-        empty span. None where nothing is missing.
+        A possessive reference with the span of an attribute without owner, or a plain one with an empty span before
+        a predicate without subject.
     """
     folded = fold_lower(text)
     for pattern, chinese in ((_CHINESE_OWNER, True), (_ENGLISH_OWNER, False)):

@@ -26,7 +26,7 @@ _JUDGED = (
     "a bad idea|advisable|useful|useless|fair|rude|too late|too early|crucial|essential|interesting|strange|weird|"
     "funny|sad"
 )
-# "it" that stands for nothing: weather, clock, judgement of a clause, raising verbs, idioms.
+# "it" without an antecedent: weather, clock, judgement of a clause, raising verbs, idioms.
 _PLEONASTIC = re.compile(
     rf"\bit{_BE}{_ADVERB} (?:{_WEATHER}|{_CLOCK})"
     rf"|\bit{_BE}{_ADVERB} (?:{_JUDGED}|\w+(?:ed|able|ible|ful))(?: for \w+| of \w+| idea| thing)? (?:to|that|if|"
@@ -53,7 +53,7 @@ _PLEONASTIC = re.compile(
     r"|\bit(?:'s| is| was)(?: \w+){1,4} (?:that|who)\b"
 )
 _GOVERNED = re.compile(r"\b(?:of|for|about|with|from|on|to|in) \Z")
-"""Before an "it" that is no subject: "the phone number of it is fine"."""
+"""A preposition before "it", which so has an antecedent: "the phone number of it is fine"."""
 _PERSONAL = re.compile(r"\b(?:it|its|they|them|their|theirs|he|him|his|she|her|hers)\b(?!-)")
 _GENERIC_THEY = re.compile(
     r"\bthey (?:say|said) (?:that|it)\b|\bas they say\b|\b(?:he|she) or (?:he|she)\b|\bhis or her\b"
@@ -98,7 +98,7 @@ _ASKED_BOTH = re.compile(
 _ALONE = re.compile(
     rf"\b(?P<word>this|that|these|those)(?='s\b| (?:{_VERB_AFTER}|(?:also|really|still|actually) \w+)\b|\s*[?.!]|\s*$)"
 )
-# A demonstrative that closes a sentence refers to a thing after these; after do, know, say it means what was said.
+# A demonstrative at the end of a sentence means a thing after these words; after do, know, say it means the statement.
 _ASKED = re.compile(
     r"\b(?:is|was|isn't) (?P<word>this|that)(?= (?:open|free|good|bad|safe|expensive|cheap|new|old|available|"
     r"better|worse|worth|compatible|"
@@ -148,13 +148,13 @@ _FUNCTION_AFTER = re.compile(
     r"do|does|did|will|would|can|could|again|too|back|up|out|off|yesterday|today|tomorrow|tonight|soon|now|there|"
     r"here|what|how|as|than|so|because|please)\b)"
 )
-_WINDOW = 40  # characters before a word that may decide about it
+_WINDOW = 40  # characters of context read around a word
 _PLACES = frozenset({EntitySubtype.PLACE, EntitySubtype.ORGANISATION})
 _UNSPECIFIC = word_list("unspecific_nouns_english")
 
 
 def singular(noun: str) -> tuple[str, Number]:
-    """An English noun without its plural ending, and the number that it showed."""
+    """The singular of an English noun, and the number of the given form."""
     if noun in NOUNS:
         return noun, Number.SINGULAR
     for ending, base in (("ies", "y"), ("es", ""), ("s", "")):
@@ -224,7 +224,7 @@ def _recalls(text: str, folded: str) -> Iterator[Reference]:
             if noun is None or noun in ("one", "thing", "stuff"):
                 yield Reference(start, end, text[start:end], Kind.RECALL, None, across=True)
             elif singular(noun)[0] not in TIME_WORDS and noun not in _UNSPECIFIC:
-                unknown = singular(noun)[0] not in NOUNS  # then only what was called so can be meant
+                unknown = singular(noun)[0] not in NOUNS  # then only a candidate with this noun fits
                 yield _typed(text, (start, end), Kind.RECALL, noun, across=True, quiet=unknown)
 
 
@@ -294,6 +294,6 @@ def _places_and_times(text: str, folded: str) -> Iterator[Reference]:
 
 
 def english_references(text: str, folded: str) -> Iterator[Reference]:
-    """Every English reference, in no order; where two overlap the caller keeps the longer."""
+    """All English references, in no order and possibly overlapping."""
     for finder in (_recalls, _demonstratives, _noun_phrases, _pronouns, _places_and_times):
         yield from finder(text, folded)

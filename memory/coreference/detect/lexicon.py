@@ -1,4 +1,4 @@
-"""What pronouns, nouns and measure words ask of an antecedent; Chinese in Simplified characters."""
+"""The agreement of pronouns, nouns and measure words with their antecedents; Chinese in Simplified characters."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ _EVENT = EntitySubtype.EVENT
 
 @dataclass(frozen=True, slots=True)
 class Pronoun:
-    """What a pronoun asks for; `person` None means that it fits people and things."""
+    """The agreement features of a pronoun; `person` None fits people and things."""
 
     number: Number
     person: bool | None = None
@@ -26,14 +26,14 @@ class Pronoun:
 
 @dataclass(frozen=True, slots=True)
 class Noun:
-    """What a head noun says of the thing that it names."""
+    """The types and gender that a head noun implies."""
 
     subtypes: frozenset[EntitySubtype]
     gender: Gender | None = None
 
 
 def word_list(name: str) -> frozenset[str]:
-    """A list of `memory/coreference/data`."""
+    """The word list of this name in `memory/coreference/data`."""
     return words(name, "memory.coreference")
 
 
@@ -75,7 +75,7 @@ def _nouns() -> dict[str, Noun]:
 
 
 NOUNS = _nouns()
-"""Head nouns that say what type of thing they name; both languages, singular."""
+"""Head nouns that imply a type, in both languages, singular."""
 
 TITLES = {
     "先生": Gender.MALE, "小姐": Gender.FEMALE, "女士": Gender.FEMALE, "太太": Gender.FEMALE, "夫人": Gender.FEMALE,
@@ -85,7 +85,7 @@ TITLES = {
 """Titles beside a name that show the gender of the person; folded, no full stop."""
 
 GIVEN_NAMES = {name: gender for gender in Gender for name in word_list(f"given_names_{gender}")}
-"""Lower-case English given names that nearly always show the gender of who has them."""
+"""Lower-case English given names that nearly always show a gender."""
 
 CLASSIFIERS: dict[str, frozenset[EntitySubtype]] = {
     "个": frozenset(), "种": frozenset(), "只": frozenset(), "条": frozenset(), "件": frozenset(), "项": frozenset(),

@@ -1,4 +1,4 @@
-"""Noun phrases that name no one by name but can be meant later: a red car, 那台洗衣機, 我的手機."""
+"""Finds noun phrases that later references can mean: a red car, 那台洗衣機, 我的手機."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from .references import Number
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A span that can be referred to; `topic` where the sentence is about it (你知道X嗎, X怎麼樣)."""
+    """A noun phrase; `topic` marks the topic of the sentence (你知道X嗎, X怎麼樣)."""
 
     start: int
     end: int
@@ -33,18 +33,18 @@ _HEADS = _NOMINAL - {"l", "i"}
 _PREFIX = frozenset({"b", "a", "m", "f", "s", "k", "zg", "h"})
 _SUBTYPE_OF_TAG = {"ns": EntitySubtype.PLACE, "nt": EntitySubtype.ORGANISATION}
 _FLOOR = re.compile(r"(?:地下)?[\d一二三四五六七八九十百零]+(?:楼|层|号楼|室|栋|号房|排|区|馆)")
-_PERSONAL = "我你您他她它咱"  # heads of 我會, which jieba takes for a noun, and of 我哥, which is one
+_PERSONAL = "我你您他她它咱"  # first characters of 我會, which jieba tags as a noun, and of 我哥, which is one
 _NAMING = frozenset({"nr", "nrt", "nrfg", "ns", "nt", "nz", "eng"})
 _SOUNDS = frozenset("恩嗯啊哦噢喔哈呵嘻嘿呜哎唉额诶呀哇")
 _OWNED = re.compile(r"(?:[我你他她它您]们?的|[把将])$")
 _JOINING = frozenset("和与跟、")
 _JOINED = frozenset({"eng", "nt", "ns", "nz"})
-_LISTED_NAME = "listed nz"  # 英語, 可口可樂: jieba has another tag for the names of persons that it lists
-_UNTAGGED = "zg"  # of single characters, among them 車: jieba's dictionary says nothing of what they are
-_CHAT_WORD = 2  # characters of a Latin word that is mostly slang
+_LISTED_NAME = "listed nz"  # 英語, 可口可樂: never persons, whose listed names have another tag
+_UNTAGGED = "zg"  # jieba's tag of single characters of unknown part of speech, among them 車
+_CHAT_WORD = 2  # characters up to which a Latin word is mostly slang
 _PERSON_TAGS = frozenset({"nr", "nrt", "nrfg"})
 
-# Sentences that are about one thing: the object of knowing, liking, having seen, or the subject of a short question.
+# Sentences with one topic: the object of knowing, liking, having seen, or the subject of a short question.
 _TOPIC_VERB = (
     "要聊|想聊|聊一聊|知道|知不知道|认识|认不认识|听说过|听过|听说|看过|看了|读过|用过|吃过|玩过|去过|喜欢|"
     "喜不喜欢|爱看|爱听|了解|记得|觉得|介绍一下|介绍下|介绍|"
@@ -96,7 +96,7 @@ def _chinese_topic(folded: str) -> Phrase | None:
         if asked:
             return Phrase(start, end, *_titled(folded[start:end]), topic=True)
         if "的" in match["topic"]:
-            continue  # 喜歡華晨宇的歌: two things, either may be meant
+            continue  # 喜歡華晨宇的歌: the topic may be either of the two things
         if words and (words[0].tag in _TOPIC_EDGE or words[-1].tag in _TOPIC_EDGE - {"v", "m", "t"}):
             continue
         if pattern is not _TOPIC_HEARD and any(word.tag in _PREDICATIVE for word in words):
@@ -108,13 +108,13 @@ def _chinese_topic(folded: str) -> Phrase | None:
 
 
 def _titled(text: str) -> tuple[EntitySubtype | None, bool | None]:
-    """As `_typed`, but one last character proves nothing: 擺渡人 may be a film."""
+    """As `_typed`, but a head noun of one character gives no type: 擺渡人 may be a film."""
     known = head_noun(text)
     return (None, None) if known and len(known[0]) == 1 else _typed(text, "eng")
 
 
 def _typed(text: str, tag: str) -> tuple[EntitySubtype | None, bool | None]:
-    """What the head noun, else jieba's tag, says of the type: subtype and whether it is a person."""
+    """Subtype, and whether it is a person, by the head noun, else by jieba's tag."""
     if known := head_noun(text):
         subtypes = known[1].subtypes
         return (next(iter(subtypes)) if len(subtypes) == 1 else None), subtypes == {EntitySubtype.PERSON}
@@ -126,7 +126,7 @@ def _typed(text: str, tag: str) -> tuple[EntitySubtype | None, bool | None]:
 
 
 def _coordinated_name(words: Sequence[Word], place: int) -> bool:
-    """Whether a guessed word of any tag stands beside a name that 和 joins to it: 宏康 in 宏康和 IBM."""
+    """Whether an unlisted word is coordinated with a name: 宏康 in 宏康和 IBM."""
     word = words[place]
     if word.listed or not 2 <= len(word.text) <= 4 or word.text.isascii() or word.text[0] in _PERSONAL:
         return False
@@ -152,7 +152,7 @@ def _chinese(folded: str) -> Iterator[Phrase]:
             return
         start = run[0].start
         if folded[start - 1 : start] in ("这", "那") and folded[start] in CLASSIFIERS and run[-1].end - start > 1:
-            start += 1  # jieba glues 首歌 in 這首歌
+            start += 1  # jieba cuts 首歌 as one word in 這首歌
         text = folded[start : run[-1].end]
         counted = folded[start - 1 : start] in CLASSIFIERS and start > 1  # 一隻貓
         owned = text in NOUNS and _OWNED.search(folded[max(0, start - 3) : start])  # 我的車
@@ -224,7 +224,7 @@ def _english(folded: str) -> Iterator[Phrase]:
 
 
 def _is_noise(written: str, *, topic: bool) -> bool:
-    """Interjections (恩恩), and the short lower-case words of chat (lz, lol), which name nothing."""
+    """Whether it is an interjection (恩恩) or a short lower-case word of chat slang (lz)."""
     if set(written) <= _SOUNDS:
         return True
     return not topic and written.isascii() and written.islower() and len(written) <= _CHAT_WORD
@@ -232,7 +232,7 @@ def _is_noise(written: str, *, topic: bool) -> bool:
 
 @lru_cache(maxsize=512)
 def noun_phrases(text: str) -> tuple[Phrase, ...]:
-    """The described things of a text, in no order; spans may overlap names that the extractor finds."""
+    """The noun phrases of a text, in no order; they may overlap the extractor's mentions."""
     folded = fold_lower(text)
     found = (*_chinese(folded), *_english(folded))
     return tuple(phrase for phrase in found if not _is_noise(text[phrase.start : phrase.end], topic=phrase.topic))

@@ -1,4 +1,4 @@
-"""The words in which a reference, its agreement and its form are described."""
+"""A reference, its agreement features and its form."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,7 +7,7 @@ from ...values.mentions import EntitySubtype
 
 
 class Kind(StrEnum):
-    """What sort of expression refers."""
+    """The kind of a referring expression."""
 
     PERSONAL = "personal"
     DEMONSTRATIVE = "demonstrative"
@@ -36,10 +36,7 @@ class Gender(StrEnum):
 
 
 class Form(StrEnum):
-    """How an antecedent takes the place of the reference.
-
-    PLAIN stands as it is; POSSESSIVE adds `'s` or 的; LOCATIVE is an English `there`, which needs a preposition.
-    """
+    """How an antecedent is substituted: unchanged, with `'s` or 的, or with a preposition (for English `there`)."""
 
     PLAIN = "plain"
     POSSESSIVE = "possessive"
@@ -48,25 +45,25 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """An expression that refers to something said elsewhere.
+    """A referring expression of a text, or a gap.
 
     Attributes:
-        start: Code-point offset in the text as it was given.
+        start: Code-point offset in the original text.
         end: End of the span, exclusive.
         text: `text[start:end]` of that text.
-        kind: What sort of expression it is.
+        kind: Kind of the expression.
         number: Singular or plural; None where the expression shows neither (`其`, `上次說的`).
         person: True for a person, False for a thing, None where either fits.
         gender: Set by he/she and by nouns such as 先生.
-        subtypes: What the antecedent may be; empty where the expression does not say.
+        subtypes: Types that the antecedent may have; empty for any.
         noun: Folded head noun of a noun phrase, empty for a pronoun.
-        across: Whether it reaches into earlier sessions by what it says (上次說的, "from last week").
-        count: How many antecedents a plural asks for, 0 where it does not say.
-        form: How it is substituted.
-        quiet: A weak signal (a definite noun phrase, a bare 這): left alone, unreported, where nothing fits well.
+        across: Whether it refers to an earlier session (上次說的, "from last week").
+        count: Number of antecedents of a plural, 0 where unknown.
+        form: How the antecedent is substituted.
+        quiet: Whether it is a weak signal (a definite noun phrase, a bare 這), not reported where nothing fits well.
         chinese: Whether the expression is Chinese.
-        called: Folded noun of any sort that it calls the thing, empty where it calls it nothing: 律師, "dentist".
-        about: What it tells of the thing, as written: 做備份的 in 上次說的那個做備份的系統.
+        called: Folded noun, known to the lexicon or not, of a reference to an earlier session: 律師, "dentist".
+        about: Description of the antecedent as written: 做備份的 in 上次說的那個做備份的系統.
     """
 
     start: int

@@ -1,4 +1,4 @@
-"""Queries that lean on nothing said before, whatever a trained rewriter would put into them."""
+"""Detects queries that need no context, which a trained rewriter must not change."""
 
 import re
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ _NOTHING = frozenset({Junk.EMPTY, Junk.PRONOUN, Junk.GREETING, Junk.STOP_WORD})
 
 
 def is_self_contained(query: str) -> bool:
-    """Whether a query is small talk, about the assistant or what all share (今天星期幾), or takes something back."""
+    """Whether a query is a greeting, a correction, or asks about the assistant or common facts (今天星期幾)."""
     choice = find_choice(query)
     takes_back = choice is not None and (choice.firm or choice.denies)
     folded = fold_lower(query)
@@ -43,11 +43,11 @@ def _only_greets(query: str) -> bool:
 
 
 def has_look_alike(query: str, references: Sequence[Reference]) -> bool:
-    """Whether a query holds what only looks like a reference: 其實, 這個月, "it is raining".
+    """Whether a query contains a word that only looks like a reference: 其實, 這個月, "it is raining".
 
     Args:
         query: The original query.
-        references: All that really refer.
+        references: The references found in it.
     """
     return any(
         not any(reference.start <= match.start() < reference.end for reference in references)
@@ -56,10 +56,10 @@ def has_look_alike(query: str, references: Sequence[Reference]) -> bool:
 
 
 def is_pointing(query: str, start: int, end: int) -> bool:
-    """Whether a span is a bare demonstrative that points as 它 does, which the rules leave: 那是我的家鄉, 那有什麼."""
+    """Whether a span is a bare demonstrative used as 它, which the rules do not resolve: 那是我的家鄉, 那有什麼."""
     return bool(_POINTING.fullmatch(query, start, end)) and query.startswith(("是", "有"), end)
 
 
 def names_nothing(text: str) -> bool:
-    """Whether a text names nothing that could be meant: a pronoun, a greeting, function words."""
+    """Whether a text cannot be an antecedent: a pronoun, a greeting, function words."""
     return junk_kind(text) in _NOTHING

@@ -1,4 +1,4 @@
-"""Which stretch of time a reference points back to: 上週提到的, 三天前說的, "the one from last month"."""
+"""Finds the past time that a reference names: 上週提到的, 三天前說的, "the one from last month"."""
 
 import re
 from dataclasses import dataclass
@@ -30,20 +30,20 @@ _FEW_DAYS = 8
 
 @dataclass(frozen=True, slots=True)
 class TimeWindow:
-    """A stretch of time, its end exclusive."""
+    """A time window; `end` is exclusive."""
 
     start: datetime
     end: datetime
 
     def holds(self, moment: datetime) -> bool:
-        """Whether a moment lies in it."""
+        """Whether a moment lies in the window."""
         return self.start <= moment < self.end
 
 
 def find_window(folded: str, now: datetime) -> TimeWindow | None:
-    """The days that a folded text points back to, in the time zone of `now`; None where it names none.
+    """The window that a folded text names, in the time zone of `now`; None where it names none.
 
-    Weeks begin on Monday; a week or a month "ago" is a day or a few either side, as people count.
+    Weeks begin on Monday; "a week ago" covers the seven days around that day, months and years more.
     """
     today = datetime.combine(now.date(), time(), tzinfo=now.tzinfo)
     if match := _AGO.search(folded):

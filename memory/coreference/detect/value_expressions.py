@@ -1,7 +1,7 @@
-"""Value expressions: times, amounts and ordinals (三樓, "the second floor").
+"""Finds value expressions: times, amounts and ordinals (三樓, "the second floor").
 
-Values name nothing that a reference could mean, but a user corrects them: one stands against another of the same kinds.
-All patterns are over folded text.
+Values are no antecedents, but users correct them: a value replaces another of the same kind. All patterns are over
+folded text.
 """
 
 import re
@@ -14,7 +14,7 @@ from ...values.text import fold_lower
 
 
 class TimeUnit(StrEnum):
-    """What a part of a time says."""
+    """The unit of a part of a time."""
 
     YEAR = "year"
     MONTH = "month"
@@ -33,7 +33,7 @@ class TimePart:
 
 
 HAN_NUMERAL = "[零〇一二两三四五六七八九十百千万亿半几]"
-"""One character of a number, as a pattern."""
+"""Pattern of one character of a number."""
 _HAN_NUMBER = f"{HAN_NUMERAL}+"
 _MONTHS = "january|february|march(?! of)|april|may(?! be)|june|july|august|september|october|november|december"
 _WEEKDAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
@@ -55,7 +55,7 @@ _UNITS = {
 _TIME = re.compile("|".join(f"(?P<{unit.name}>{pattern})" for unit, pattern in _UNITS.items()))
 _BETWEEN = re.compile(r"[\s的,，]*(?:(?:at|on|in|of) )?")
 TIME_PREPOSITION = "at|on|in|by|until|till|from|to|for"
-"""What stands before a time in English, as alternatives of a pattern."""
+"""English prepositions before a time, as alternatives of a pattern."""
 _LEADING = re.compile(rf"(?:{TIME_PREPOSITION}|在|到) ?(?=\S)")
 
 _TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
@@ -71,14 +71,14 @@ _CODE = re.compile(r"(?=.*[a-z])(?=.*\d)[a-z0-9][a-z0-9._-]*", re.ASCII)
 
 
 def times(folded: str) -> tuple[TimePart, ...]:
-    """The units of the times that a folded text tells, in order."""
+    """The parts of the times in a folded text, in order."""
     return tuple(
         TimePart(TimeUnit[match.lastgroup], *match.span()) for match in _TIME.finditer(folded) if match.lastgroup
     )
 
 
 def time_of(folded: str) -> tuple[TimePart, ...]:
-    """The units of a folded text that is nothing but a time; empty where it is something else."""
+    """The parts of a folded text that is nothing but a time; empty for any other text."""
     found = times(folded)
     lead = _LEADING.match(folded)
     start = lead.end() if lead and found and found[0].start == lead.end() else 0
@@ -90,7 +90,7 @@ def time_of(folded: str) -> tuple[TimePart, ...]:
 
 
 def same_time(folded: str, meant: Sequence[TimePart]) -> tuple[int, int] | None:
-    """Where a folded text tells what a time stands against: its only time of the same kinds, or of some of them."""
+    """The span of the only time in a folded text with the units of `meant`, or else with some of them."""
     kinds = [unit.unit for unit in meant]
     runs = _runs(folded, times(folded))
     alike = [
@@ -104,18 +104,18 @@ def same_time(folded: str, meant: Sequence[TimePart]) -> tuple[int, int] | None:
 
 
 def is_value(text: str) -> bool:
-    """Whether a text is nothing but a time or a number with its unit: no name, and nothing that a reference means."""
+    """Whether a text is nothing but a time or a number with its unit, and so no antecedent."""
     time = time_of(fold_lower(text))
-    month = len(time) == 1 and time[0].unit is TimeUnit.MONTH  # June is a person too
+    month = len(time) == 1 and time[0].unit is TimeUnit.MONTH  # June may be a person
     return junk_kind(text) in (Junk.NUMBER, Junk.DATE) or bool(time and not month)
 
 
 def same_number(folded: str, meant: str) -> tuple[int, int] | None:
-    """Where a folded text tells what a number with its unit stands against: its only other one of that unit.
+    """The span of the only number in a folded text with the same unit, or of the only code of the same form.
 
     Args:
         folded: The text.
-        meant: 一樓, "the first floor", "$30", "4": folded, and nothing but that.
+        meant: A folded number with its unit and nothing else: 一樓, "the first floor", "$30", "4".
     """
     match = _NUMBERED.fullmatch(meant.removeprefix("the "))
     if not match:
@@ -132,7 +132,7 @@ def same_number(folded: str, meant: str) -> tuple[int, int] | None:
 
 
 def _same_code(folded: str, meant: str) -> tuple[int, int] | None:
-    """The only other identifier of the same make: RM05-008 for RM05-009."""
+    """The span of the only code of the same form: RM05-008 for RM05-009."""
     if not _CODE.fullmatch(meant):
         return None
     make = "".join(r"\d+" if part.isdigit() else re.escape(part) for part in re.split(r"(\d+)", meant))
@@ -140,13 +140,13 @@ def _same_code(folded: str, meant: str) -> tuple[int, int] | None:
 
 
 def only(found: Iterable[re.Match[str]]) -> tuple[int, int] | None:
-    """Where the only match is; None where there are several, or none."""
+    """The span of the only match; None where there are several, or none."""
     spans = [match.span() for match in found]
     return spans[0] if len(spans) == 1 else None
 
 
 def _runs(folded: str, found: Sequence[TimePart]) -> list[list[TimePart]]:
-    """Units that together tell one time: 明天下午三點, "Friday at 8 pm"."""
+    """The parts grouped into times: 明天下午三點, "Friday at 8 pm"."""
     runs: list[list[TimePart]] = []
     for unit in found:
         if runs and _BETWEEN.fullmatch(folded, runs[-1][-1].end, unit.start):

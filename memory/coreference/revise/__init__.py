@@ -1,1 +1,1 @@
-"""Corrections and answers to our own question, which resolve an earlier query again."""
+"""Corrections and answers to a clarifying question, which resolve an earlier query again."""

@@ -1,4 +1,4 @@
-"""Reads the turns of a session: what they mention, what their own references mean, and what the user corrected."""
+"""Reads the turns of a session: their mentions, references and corrections."""
 
 from collections.abc import Sequence
 
@@ -16,25 +16,25 @@ from ..detect.detection import find_references
 from ..write.clarifying import options_of
 
 TURNS = 12
-"""Read of a session: what is further back is meant by name."""
+"""Latest turns of a session that are read."""
 REFERENCES = 24
-"""Followed in one text; what comes after them stays as it is written."""
+"""References resolved in one text; further ones are left unchanged."""
 
 
 class HistoryReader:
-    """Reads a session turn by turn, and resolves as it goes: 它 → 這個系統 → AI-Box ends at the name.
+    """Reads a session turn by turn and resolves its references, so that chains (它 → 這個系統 → AI-Box) end at a name.
 
     Args:
-        request: What was asked.
-        floor: Confidence below which a reference stays open, 0–1.
+        request: The request with its turns.
+        floor: Confidence below which a reference stays unresolved, 0–1.
     """
 
     def __init__(self, request: ResolutionRequest, *, floor: float) -> None:
         self._turns = request.turns[-TURNS:]
         self._floor = floor
-        self._referred: tuple[str, Candidate | None] | None = None  # the last reference of the user, and what it meant
+        self._referred: tuple[str, Candidate | None] | None = None  # the user's last reference and its antecedent
         self._options: tuple[Candidate, ...] = ()
-        self._said = ""  # what the user said last, as corrected since
+        self._last_message = ""  # of the user, with later corrections applied
         self._discourse = Discourse(request.long_term, request.occasions)
         for entry in request.history:
             if entry.get("corrected"):
@@ -45,10 +45,10 @@ class HistoryReader:
                 )
 
     def read(self, mentions: Sequence[tuple[Mention, ...]]) -> Discourse:
-        """What the turns have mentioned.
+        """The candidates of the turns.
 
         Args:
-            mentions: Of each of the last turns.
+            mentions: The mentions of each of the last `TURNS` turns.
         """
         for turn, named in zip(self._turns, mentions, strict=True):
             user = turn.role is Role.USER
@@ -63,11 +63,11 @@ class HistoryReader:
         if choice and self._apply_choice(choice, turn.content):
             discourse.read(turn.content, named, user=user)
             return
-        if user and (choice and (choice.firm or choice.denies)) and (stands := counterpart(self._said, choice)):
-            self._said = stands.put_into(self._said)
-            discourse.read(self._said, (), user=True)  # what the statement says as it was meant
+        if user and (choice and (choice.firm or choice.denies)) and (part := counterpart(self._last_message, choice)):
+            self._last_message = part.put_into(self._last_message)
+            discourse.read(self._last_message, (), user=True)
             return
-        self._said = turn.content if user else self._said
+        self._last_message = turn.content if user else self._last_message
         references = find_references(turn.content)[:REFERENCES]
         for reference in references:
             discourse.read(turn.content, named, user=user, start=position, end=reference.start)
@@ -85,7 +85,7 @@ class HistoryReader:
         discourse.read(turn.content, named, user=user, start=position)
 
     def _apply_choice(self, choice: Choice, content: str) -> bool:
-        """Follows a correction, or an answer that chooses among what was open; whether it was one."""
+        """Applies a correction, or an answer that chooses an option; returns whether the turn was one."""
         meant = self._chosen(choice)
         if meant is None or self._referred is None:
             return False

@@ -1,9 +1,8 @@
-"""Finds which span of a query a correction concerns, where no reference of it is meant.
+"""Finds the span of a query that a correction replaces where it concerns none of the query's references.
 
-It is a name or a description that could be said by mistake for what is meant; else the query has no span for it yet.
-"What is the monthly price?" — "No, I meant Slack." Nothing of the query refers, and nobody put anything in; but now it
-is certain that something was left out. English leaves out the owner of a definite noun; a Chinese question its owner or
-its topic, both of which stand at its head.
+It is a name or description that can be confused with the corrected one, or else a gap. "What is the monthly price?" —
+"No, I meant Slack." The query has no reference, so the correction shows a gap: in English the owner of a definite noun,
+in a Chinese question the owner or topic at its head.
 """
 
 import re
@@ -25,15 +24,16 @@ from ..write.analysis import ReferenceRanking
 _OPENING = re.compile(r"(?:那么?|请问|还有|然后|所以)?[，,]?\s*")
 _OWNED = re.compile(r"(?:^|.* )(?P<thing>the (?:[a-z-]+ ){0,2}[a-z-]+)\s*\?*\s*$")
 _NOUNS = ("n", "vn", "nz", "nl")
-_SUITABLE = 0.75  # agreement from which a reference is one that one would use for a thing
+_SUITABLE = 0.75  # agreement from which a reference suits a candidate
 _OWN = frozenset({EntitySubtype.PERSON, EntitySubtype.PLACE})
-"""Types of which a name is rarely taken for one of another type; a company's and a product's are."""
+"""Types whose names are rarely confused with those of another type, as a company's and a product's are."""
 
 
 def may_become(query: str, ranking: ReferenceRanking, meant: Candidate) -> bool:
-    """Whether a reference may stand for a thing: not for what its question asks for, where it was taken for another.
+    """Whether a correction may give a reference this antecedent.
 
-    Of a name of no known type that is likely where the reference was taken for what has no name.
+    It may not where the question asks for such a thing (a name of unknown type counts as one if the antecedent so far
+    is a description), unless the antecedent so far is one too.
     """
     target = question_target(query, ranking.reference)
     if target is None or not ranking.ranked:
@@ -45,7 +45,7 @@ def may_become(query: str, ranking: ReferenceRanking, meant: Candidate) -> bool:
 
 
 def candidate_of(text: str, mention: Mention | None) -> Candidate:
-    """What a text names, of the type that its mention shows."""
+    """A candidate with this text and the type of its mention."""
     subtype = mention.subtype if mention else None
     return Candidate(
         text,
@@ -58,14 +58,14 @@ def candidate_of(text: str, mention: Mention | None) -> Candidate:
 
 
 def replaceable_span(query: str, start: int, end: int, ranked: tuple[Ranked, ...] = ()) -> ReferenceRanking:
-    """A span of a query that something else may stand in for."""
+    """The ranking of a span of the query that a correction replaces."""
     return ReferenceRanking(
         Reference(start, end, query[start:end], Kind.NOUN_PHRASE, None, chinese=has_han(query)), ranked
     )
 
 
 def suits(reference: Reference, meant: Candidate) -> bool:
-    """Whether a reference is one that one would use for a thing: 它 may be a place, but 那裡 is."""
+    """Whether a reference agrees well with a candidate: for a place 那裡 does, 它 does not."""
     ranked = score(reference, meant)
     return ranked is not None and ranked.features["agreement"] >= _SUITABLE
 
@@ -73,23 +73,25 @@ def suits(reference: Reference, meant: Candidate) -> bool:
 def places_for(
     choice: Choice, meant: Candidate, query: str, mentions: Sequence[Mention], *, referring: bool
 ) -> tuple[ReferenceRanking, ...]:
-    """What a query is corrected in where no reference is: its name, or description, of such a thing; or a gap.
+    """The name, description or gap of a query that a correction replaces; empty where none fits.
 
     Args:
         choice: The correction.
-        meant: What it names.
-        query: What is corrected.
-        mentions: The names of the query.
-        referring: Whether the query has references: then only a name of the same type is meant rather than those.
+        meant: The corrected antecedent.
+        query: The query that is corrected.
+        mentions: The mentions of the query.
+        referring: Whether the query has references: then only a name of the same known type is replaced.
     """
     named = [mention for mention in mentions if mention.level is MentionLevel.LONG_TERM]
     if not meant.named and not is_question(query) and not referring:
         return _descriptions(query, named)
     if not named and not referring:
-        gap = left_out_of(query)
+        gap = find_gap(query)
         return (ReferenceRanking(gap, ()),) if gap else ()
     taken_back = [mention for mention in named if choice.wrong and normalise(mention.text) == normalise(choice.wrong)]
-    found = taken_back or [mention for mention in named if _alike(meant.subtype, mention.subtype, surely=referring)]
+    found = taken_back or [
+        mention for mention in named if _can_be_confused(meant.subtype, mention.subtype, surely=referring)
+    ]
     return tuple(
         replaceable_span(
             query, mention.start, mention.end, (Ranked(candidate_of(mention.text, mention), mention.confidence),)
@@ -99,7 +101,7 @@ def places_for(
 
 
 def _descriptions(query: str, named: Sequence[Mention]) -> tuple[ReferenceRanking, ...]:
-    """The only thing that a statement describes rather than names: what another description stands against."""
+    """The only description of a statement, if there is exactly one."""
     found = [
         phrase
         for phrase in noun_phrases(query)
@@ -108,18 +110,18 @@ def _descriptions(query: str, named: Sequence[Mention]) -> tuple[ReferenceRankin
     return (replaceable_span(query, found[0].start, found[0].end),) if len(found) == 1 else ()
 
 
-def _alike(first: EntitySubtype | None, other: EntitySubtype | None, *, surely: bool) -> bool:
-    """Whether one name can be said by mistake for another: a person is not for a place."""
+def _can_be_confused(first: EntitySubtype | None, other: EntitySubtype | None, *, surely: bool) -> bool:
+    """Whether names of these types can be confused: those of a person and a place cannot."""
     if first is None or other is None:
         return not surely
     return first is other or (not surely and not {first, other} & _OWN)
 
 
-def left_out_of(query: str) -> Reference | None:
-    """The owner or topic that a question may lack; None where it is no question, or nothing shows where that stands.
+def find_gap(query: str) -> Reference | None:
+    """The gap of a question's owner or topic; None where the query is no question or shows no gap.
 
     Args:
-        query: Without references.
+        query: A query without references.
     """
     if not is_question(query):
         return None

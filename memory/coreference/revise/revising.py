@@ -23,25 +23,25 @@ from ..write.rewriting import Edit, apply_edits
 from .history import TURNS
 from .placing import candidate_of, may_become, places_for, replaceable_span, suits
 
-_SAID = 0.95  # confidence where the user has said what was meant
-_SHORTEST_PART = 2  # characters of a name that stand for all of it
-_ENOUGH = 2
-_STATEMENTS = 2  # looked at before a question, which a correction may concern
+_STATED = 0.95  # confidence of an antecedent that the user has named
+_SHORTEST_PART = 2  # characters of a name that identify it
+_MIN_OPTIONS = 2
+_STATEMENTS = 2  # statements before a question that a correction may concern
 
 Analyse = Callable[[ResolutionRequest], Awaitable[Analysis]]
 Find = Callable[[str], Awaitable[tuple[Mention, ...]]]
 
 
 async def revise(request: ResolutionRequest, *, analyse: Analyse, find: Find) -> Analysis | None:
-    """The user's last query as this one makes it clear; None where this one is no answer and no correction.
+    """The earlier query, resolved again by this correction or answer; None where the request is neither.
 
-    Where the last one was a question, what is corrected may be a statement before it that the reply has repeated; and
-    what is taken back by name is looked for before the last one, too.
+    A correction concerns the user's last message. If that is a question, or the correction names the rejected text, it
+    may also concern an earlier statement that contains the rejected text or that the reply repeats.
 
     Args:
-        request: What was asked now.
-        analyse: Analyses the query before, in what had been said until then.
-        find: Finds the names of a text.
+        request: The new query.
+        analyse: Analyses an earlier message in its own context.
+        find: Finds the mentions of a text.
     """
     choice = find_choice(request.query)
     earlier = _earlier(request) if choice and _may_answer(choice, request) else []
@@ -65,22 +65,22 @@ async def revise(request: ResolutionRequest, *, analyse: Analyse, find: Find) ->
 async def _revise_message(
     request: ResolutionRequest, choice: Choice, earlier: ResolutionRequest, *, analyse: Analyse, find: Find
 ) -> Analysis | None:
-    """One earlier message as this one makes it clear."""
+    """One earlier message, resolved again; None where the correction or answer does not fit it."""
     analysis = await analyse(earlier)
     if not choice.firm and not choice.denies and not analysis.questions:
         return None
     if choice.all or choice.place is not None:
-        meant = _of_options(choice, request, analysis)
+        meant = _chosen_option(choice, request, analysis)
         if meant is not None or not choice.denies:
             return None if meant is None else _build_revision(request, analysis, choice, meant)
     message = analysis.result.revision.query if analysis.result.revision else analysis.result.original_query
     if choice.wrong and not names_nothing(choice.wrong) and not _mentions(analysis, message, choice.wrong):
         return None
     if choice.firm or choice.denies:
-        stands = await asyncio.to_thread(counterpart, message, choice)
-        if stands is not None:
-            there = replace(analysis, questions=(), rankings=(replaceable_span(message, stands.start, stands.end),))
-            return _build_revision(request, there, choice, candidate_of(stands.text, None))
+        part = await asyncio.to_thread(counterpart, message, choice)
+        if part is not None:
+            by_form = replace(analysis, questions=(), rankings=(replaceable_span(message, part.start, part.end),))
+            return _build_revision(request, by_form, choice, candidate_of(part.text, None))
         if is_value(choice.text):
             return None
     meant = _known_candidate(choice, request, analysis)
@@ -103,7 +103,7 @@ async def _revise_message(
 
 
 def _mentions(analysis: Analysis, message: str, wrong: str) -> bool:
-    """Whether a message has said, or could have meant, what the user takes back."""
+    """Whether a message contains the rejected text, or one of its references could mean it."""
     key = normalise(wrong)
     texts = [
         message,
@@ -114,7 +114,7 @@ def _mentions(analysis: Analysis, message: str, wrong: str) -> bool:
 
 
 def _may_answer(choice: Choice, request: ResolutionRequest) -> bool:
-    """Whether it is worth reading the earlier query: nearly every short message has the form of an answer."""
+    """Whether the earlier query must be analysed: nearly every short message has the form of an answer."""
     if choice.firm or choice.denies or choice.all or choice.place is not None:
         return True
     return _was_mentioned(choice, request) and not is_question(request.query)
@@ -126,7 +126,7 @@ def _was_mentioned(choice: Choice, request: ResolutionRequest) -> bool:
 
 
 def _earlier(request: ResolutionRequest) -> list[ResolutionRequest]:
-    """What the user said before, as it was asked then, latest first."""
+    """The user's earlier messages, each with the turns before it, latest first."""
     turns = request.turns[-TURNS:]
     skipped = len(request.turns) - len(turns)
     return [
@@ -137,7 +137,7 @@ def _earlier(request: ResolutionRequest) -> list[ResolutionRequest]:
 
 
 def _candidates(analysis: Analysis) -> list[Candidate]:
-    """All that the earlier query could have meant: what a question offers first, then what was mentioned."""
+    """The candidates of the earlier query: those of its open questions first, those of the session last."""
     open_spans = {(question.start, question.end) for question in analysis.questions}
     rankings = sorted(
         analysis.rankings,
@@ -147,10 +147,10 @@ def _candidates(analysis: Analysis) -> list[Candidate]:
     return [*considered, *(candidate for candidate in analysis.candidates if not candidate.members)]
 
 
-def _of_options(choice: Choice, request: ResolutionRequest, analysis: Analysis) -> Candidate | None:
-    """The option of this number, or all of them together."""
+def _chosen_option(choice: Choice, request: ResolutionRequest, analysis: Analysis) -> Candidate | None:
+    """The option with this index, or a group of all options."""
     options = _options(request, analysis)
-    if len(options) < _ENOUGH:
+    if len(options) < _MIN_OPTIONS:
         return None
     if choice.all:
         keys = [candidate.key for candidate in options]
@@ -171,22 +171,22 @@ def _of_options(choice: Choice, request: ResolutionRequest, analysis: Analysis) 
 
 
 def _options(request: ResolutionRequest, analysis: Analysis) -> list[Candidate]:
-    """What may be counted through: as the assistant's question names them, else as they were mentioned."""
+    """The options that an index counts: in the order of the assistant's reply, else in that of their mentions."""
     by_key = {candidate.key: candidate for candidate in reversed(_candidates(analysis))}
     if analysis.questions:
         offered = [normalise(alternative.text) for alternative in analysis.questions[0].options]
     else:
         ranked = next(
-            (ranking.ranked for ranking in analysis.rankings if len(ranking.ranked) >= _ENOUGH),
+            (ranking.ranked for ranking in analysis.rankings if len(ranking.ranked) >= _MIN_OPTIONS),
             (),
         )
         offered = [
-            option.candidate.key for option in sorted(ranked[:_ENOUGH], key=lambda option: option.candidate.order)
+            option.candidate.key for option in sorted(ranked[:_MIN_OPTIONS], key=lambda option: option.candidate.order)
         ]
     options = [by_key[key] for key in offered if key in by_key]
     last = request.turns[-1]
     reply = normalise(last.content) if last.role is Role.ASSISTANT else ""
-    if sum(candidate.key in reply for candidate in options) >= _ENOUGH:
+    if sum(candidate.key in reply for candidate in options) >= _MIN_OPTIONS:
         options = sorted(
             (candidate for candidate in options if candidate.key in reply),
             key=lambda candidate: reply.index(candidate.key),
@@ -195,7 +195,7 @@ def _options(request: ResolutionRequest, analysis: Analysis) -> list[Candidate]:
 
 
 def _known_candidate(choice: Choice, request: ResolutionRequest, analysis: Analysis) -> Candidate | None:
-    """The thing of this name, or the only one whose name it is a part of: 宏康 for 宏康 HCI."""
+    """The candidate with this name, or the only one whose name contains it: 宏康 for 宏康 HCI."""
     key = normalise(choice.text)
     offered = (
         [normalise(alternative.text) for alternative in analysis.questions[0].options] if analysis.questions else []
@@ -219,7 +219,7 @@ def _is_part(short: str, full: str) -> bool:
 
 
 def _new_candidate(choice: Choice, message: str, mentions: Sequence[Mention]) -> Candidate | None:
-    """A name or a description that the conversation has not held yet; None where the text is neither."""
+    """A candidate that the conversation has not mentioned yet; None where the text is no name or description."""
     for mention in mentions:
         whole = mention.start <= choice.start + _article(choice.text) and choice.end <= mention.end
         if whole and mention.level is MentionLevel.LONG_TERM:
@@ -241,7 +241,7 @@ def _article(text: str) -> int:
 def _build_revision(
     request: ResolutionRequest, analysis: Analysis, choice: Choice, meant: Candidate
 ) -> Analysis | None:
-    """The earlier query with what was meant in place."""
+    """The earlier query with the corrected antecedent; None where it fits no reference."""
     target = _target(analysis, choice, meant)
     if target is None:
         return None
@@ -250,15 +250,15 @@ def _build_revision(
     rejected = understood if understood and normalise(understood.text) != meant.key else None
     considered = [option for option in target.ranked if option.candidate.key != meant.key]
     chosen = substitution_for(
-        query, reference, [Ranked(meant, _SAID), *considered], spaces=analysis.spaces, around=target.around
+        query, reference, [Ranked(meant, _STATED), *considered], spaces=analysis.spaces, around=target.around
     )
-    resolution = chosen.resolution.model_copy(update={"confidence": _SAID, "reason": _reason(request.query)})
+    resolution = chosen.resolution.model_copy(update={"confidence": _STATED, "reason": _reason(request.query)})
     kept = [other for other in analysis.written if not _is_replaced(other, reference, chosen.edit)]
     ids = (found for substitution in (*kept, chosen) for found in substitution.entity_ids)
     result = CoreferenceResult(
         original_query=request.query,
         resolved_query=apply_edits(query, [substitution.edit for substitution in (*kept, chosen)]),
-        confidence=_SAID,
+        confidence=_STATED,
         entities_found=tuple(dict.fromkeys(ids)),
         revision=Revision(query=query, resolution=resolution, rejected=rejected),
         degraded=analysis.result.degraded,
@@ -267,13 +267,13 @@ def _build_revision(
 
 
 def _is_replaced(other: Substitution, reference: Reference, change: Edit) -> bool:
-    """Whether what was written before stands where something else is meant; two insertions do not overlap."""
+    """Whether an earlier substitution is replaced by this edit; two insertions at one offset do not overlap."""
     same = (other.resolution.start, other.resolution.end) == (reference.start, reference.end)
     return same or (other.edit.start < change.end and change.start < other.edit.end)
 
 
 def _target(analysis: Analysis, choice: Choice, meant: Candidate) -> ReferenceRanking | None:
-    """The reference that is corrected: the one that was asked about, else the last that this can stand for."""
+    """The reference that is corrected: the one that was asked about, else the last that can mean the antecedent."""
     spans = {(question.start, question.end) for question in analysis.questions}
     rankings = [ranking for ranking in analysis.rankings if ranking.reference not in analysis.bound]
     for ranking in rankings:
@@ -290,9 +290,9 @@ def _target(analysis: Analysis, choice: Choice, meant: Candidate) -> ReferenceRa
 
 
 def _earlier_antecedent(target: ReferenceRanking, analysis: Analysis, request: ResolutionRequest) -> Alternative | None:
-    """What the reference was taken for: by what the session remembers, else as it is read now."""
+    """The antecedent that the reference had: as recorded in the session, else as it is resolved now."""
     text, span = target.reference.text, (target.reference.start, target.reference.end)
-    here = next(
+    resolved = next(
         (
             substitution.resolution
             for substitution in analysis.written
@@ -301,7 +301,7 @@ def _earlier_antecedent(target: ReferenceRanking, analysis: Analysis, request: R
         None,
     )
     for entry in reversed(request.history):
-        same = bool(text) or (here and entry.get("resolved_text") == here.resolved_text)  # every gap reads alike
+        same = bool(text) or (resolved and entry.get("resolved_text") == resolved.resolved_text)  # a gap has no text
         if same and entry.get("original_text") == text and not entry.get("corrected"):
             return Alternative(
                 text=str(entry.get("resolved_text") or ""),
@@ -309,9 +309,11 @@ def _earlier_antecedent(target: ReferenceRanking, analysis: Analysis, request: R
                 source=ReferenceSource(str(entry.get("source") or ReferenceSource.SESSION.value)),
                 score=float(entry.get("confidence") or 0.0),
             )
-    if here is None:
+    if resolved is None:
         return None
-    return Alternative(text=here.resolved_text, entity_id=here.entity_id, source=here.source, score=here.confidence)
+    return Alternative(
+        text=resolved.resolved_text, entity_id=resolved.entity_id, source=resolved.source, score=resolved.confidence
+    )
 
 
 def _reason(message: str) -> str:

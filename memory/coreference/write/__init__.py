@@ -1,1 +1,1 @@
-"""Writing the resolved query."""
+"""Writes the resolved query and the clarifying question."""

@@ -1,4 +1,4 @@
-"""The analysis of a query: its references, what each was chosen from, and what is written in their place."""
+"""The analysis of a query: its references, their ranked candidates and the substitutions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ _SHOWN = 5  # alternatives in a result
 
 @dataclass(frozen=True, slots=True)
 class Substitution:
-    """A resolution, how it is written into the query, and the entities that it means."""
+    """A resolution, the edit that writes it into the query, and the ids of its entities."""
 
     resolution: CoreferenceResolution
     edit: Edit
@@ -27,13 +27,13 @@ class Substitution:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceRanking:
-    """A reference and the candidates that it may stand for, best first.
+    """A reference and its candidates.
 
     Attributes:
-        reference: A gap where something was left out is one.
-        ranked: What it is chosen from.
-        around: What stands before and behind the antecedent where a rewriter has put it in ("of ", 的); None where the
-            form of the reference says how it is written.
+        reference: A reference or a gap.
+        ranked: Its candidates, best first.
+        around: The texts before and after the antecedent where a rewriter inserted it ("of ", 的); None where the form
+            of the reference decides.
     """
 
     reference: Reference
@@ -43,18 +43,18 @@ class ReferenceRanking:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """How a query was read; a rewriter, or a later correction, continues from it.
+    """The analysis of a query, from which a rewriter or a later correction continues.
 
     Attributes:
         result: The resolved query.
-        references: All references found, in order, resolved or not; a gap where something was left out is one.
-        bound: Those that their own sentence resolves, so that nothing has to be written.
-        written: `result.resolutions`, in the same order.
-        questions: What to ask about the references that are open, in order.
-        rankings: What each reference was chosen from, in order.
-        candidates: What the session has mentioned; empty where nothing refers.
-        coordinations: The coordinations in it whose members have not been mentioned on their own since.
-        spaces: Whether the user sets Latin and Han apart.
+        references: All references and gaps found, in order, resolved or not.
+        bound: References whose antecedent stands in their own clause, so that no edit is needed.
+        written: The substitutions, in the order of `result.resolutions`.
+        questions: Clarifying questions about the unresolved references, in order.
+        rankings: The candidates of each reference, in order.
+        candidates: The candidates of the session; empty where the query has no reference or gap.
+        coordinations: See `CoordinationTracker.current`.
+        spaces: Whether the user writes spaces between Latin and Han.
     """
 
     result: CoreferenceResult
@@ -73,8 +73,8 @@ class AnalysisBuilder:
 
     Args:
         query: As the user wrote it.
-        user_texts: What the user said before, latest first.
-        spaces: Whether the user sets Latin and Han apart.
+        user_texts: The earlier messages of the user, latest first.
+        spaces: Whether the user writes spaces between Latin and Han.
     """
 
     def __init__(self, query: str, user_texts: Sequence[str], *, spaces: bool) -> None:
@@ -93,7 +93,7 @@ class AnalysisBuilder:
         self._rankings.append(ReferenceRanking(reference, tuple(ranked)))
 
     def resolve(self, reference: Reference, ranked: Sequence[Ranked], *, inferred: bool = False) -> None:
-        """Writes the best candidate in place of the reference."""
+        """Substitutes the best candidate for the reference."""
         substitution = substitution_for(self.query, reference, ranked, spaces=self._spaces)
         if inferred:
             resolution = substitution.resolution.model_copy(update={"source": ReferenceSource.INFERENCE})
@@ -101,14 +101,14 @@ class AnalysisBuilder:
         self._written.append(substitution)
 
     def leave(self, reference: Reference, ranked: Sequence[Ranked]) -> None:
-        """Leaves the reference as it is, and asks about it where there is something to choose from."""
+        """Leaves the reference unresolved, with a clarifying question where a candidate is likely."""
         self._unresolved.append(_resolution(self.query, reference, ranked, resolved=reference.text))
         question = clarification(reference, ranked, texts=self._texts, spaces=self._spaces)
         if question:
             self._questions.append(question)
 
     def analysis(self, references: Sequence[Reference], discourse: Discourse | None = None) -> Analysis:
-        """The analysis of everything collected."""
+        """Builds the analysis."""
         return Analysis(
             build_result(self.query, self._written, self._unresolved, self._questions),
             tuple(references),
@@ -130,13 +130,13 @@ def substitution_for(
     spaces: bool,
     around: tuple[str, str] | None = None,
 ) -> Substitution:
-    """The best candidate in place of a reference.
+    """The substitution of the best candidate for a reference.
 
     Args:
         query: The original query.
         reference: Its offsets are into `query`.
         ranked: Best first, not empty.
-        spaces: Whether the user sets Latin and Han apart.
+        spaces: Whether the user writes spaces between Latin and Han.
         around: See `ReferenceRanking.around`.
     """
     best = ranked[0].candidate
@@ -156,7 +156,7 @@ def build_result(
     unresolved: Sequence[CoreferenceResolution] = (),
     questions: Sequence[Clarification] = (),
 ) -> CoreferenceResult:
-    """The result with all substitutions applied, in text order; it asks about the first reference that is open."""
+    """The result with all substitutions applied, and the question about the first unresolved reference."""
     resolutions = tuple(substitution.resolution for substitution in written)
     still_open = {(resolution.start, resolution.end) for resolution in unresolved}
     return CoreferenceResult(

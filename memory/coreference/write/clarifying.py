@@ -1,4 +1,4 @@
-"""Asks which antecedent is meant, in the language of the user, where choosing one would be a guess."""
+"""Builds the question which antecedent is meant, in the language of the user."""
 
 from collections.abc import Sequence
 
@@ -8,15 +8,15 @@ from ..antecedents.ranking import Ranked
 from ..detect.references import Reference
 from .rewriting import concatenate
 
-_RANGE = 0.15  # of scores below the best: what is further behind is not what two could mean
-_OPTIONS = 4  # a question with more is none that one answers
-_WORTH_ASKING = 0.4  # score from which one alone is asked about: "do you mean X?"
+_RANGE = 0.15  # below the best score: candidates further behind are not offered
+_OPTIONS = 4  # at most in one question
+_WORTH_ASKING = 0.4  # score of the best candidate from which a question is asked
 
 
 def options_of(ranked: Sequence[Ranked]) -> tuple[Ranked, ...]:
-    """The candidates that a question is about, in the order in which they were mentioned; none where none is likely.
+    """The candidates to offer in a question, in order of mention; none where none is likely.
 
-    Where several are level at the top they are the question, and what comes behind them is not.
+    Where several share the best score, only those are offered.
     """
     if not ranked or ranked[0].score < _WORTH_ASKING:
         return ()
@@ -30,13 +30,13 @@ def options_of(ranked: Sequence[Ranked]) -> tuple[Ranked, ...]:
 def clarification(
     reference: Reference, ranked: Sequence[Ranked], *, texts: Sequence[str], spaces: bool
 ) -> Clarification | None:
-    """The question about a reference that was left open; None where nothing could be offered.
+    """The question about an unresolved reference; None where no candidate is likely.
 
     Args:
         reference: Its offsets are into the first of `texts`.
-        ranked: What it may stand for, best first.
-        texts: The query, then what the user said before, latest first: they tell the language and the script.
-        spaces: Whether the user sets Latin and Han apart.
+        ranked: Its candidates, best first.
+        texts: The query, then the user's earlier messages, latest first: they decide the language and the script.
+        spaces: Whether the user writes spaces between Latin and Han.
     """
     options = options_of(ranked)
     if not options:
@@ -57,7 +57,7 @@ def clarification(
 
 
 def alternative(option: Ranked) -> Alternative:
-    """A ranked candidate as a result shows it."""
+    """A ranked candidate in the form of a result."""
     return Alternative(
         text=option.candidate.text,
         entity_id=option.candidate.entity_id,

@@ -1,4 +1,4 @@
-"""Decides where a rewriter may fill a gap that the rules see no reference in, and how sure it must be."""
+"""Decides whether a rewriter may fill a gap, where the rules find no reference."""
 
 import re
 from collections.abc import Sequence
@@ -14,31 +14,31 @@ from ..detect.value_expressions import time_of, times
 from .analysis import Analysis
 
 OVERRIDE = 0.8
-"""Confidence from which what the rewriter says, be it to leave the query alone, goes before what the rules found."""
+"""Confidence from which the rewriter overrides the rules, also where it leaves the query unchanged."""
 
 DECISIVE = 0.9
-"""Confidence from which it chooses among things of which the rules would ask the user which one is meant."""
+"""Confidence from which it decides where the rules would ask the user."""
 
 _MIN_NEED = 0.75
-"""Probability that the query lacks anything at all from which a gap is filled."""
+"""Least probability that the query is incomplete, for any gap to be filled."""
 
 _GAP_MARGIN = 0.1
-"""How much surer than of a reference it must be of what was left out."""
+"""Added to the floor of references for gaps."""
 
 _NOUN_BEFORE = re.compile(r"\b(?:(?:phone|post|postal|area|zip|serial) (?P<unit>numbers?|codes?)|[a-z]+)(?=\W*\Z)")
 _OWNED = re.compile(r"(?:'s|s'|\b(?:my|your|our|its|his|her|their)) (?:\w+ ){0,2}\w+\W*\Z")
 _OF_A_PLACE = re.compile(r"天气|气温|(?:会|在)下[雨雪]|去哪(?:里|儿|边)?(?:玩|逛)|\bweather\b|\brain(?:ing)?\b")
 _BEHIND_A_SUBJECT = re.compile(r"(?:附近|旁边|周围|里面|那边)?(?:还|也)?有(?:没有)?|哪一?[个台家种款]")
-_MOVES = re.compile(r"(?:to|from|into) ")  # what is copied with it was the goal of another sentence
+_MOVES = re.compile(r"(?:to|from|into) ")  # copied with the antecedent from another sentence
 
 
 class Gaps:
-    """Decides which insertions of a rewriter are followed in one query.
+    """Decides which of a rewriter's insertions into one query are accepted.
 
     Args:
-        query: As it was asked.
-        analysis: Of the rules.
-        floor: Confidence below which the rewriter is not followed, 0–1.
+        query: The original query.
+        analysis: The rules' analysis of it.
+        floor: Confidence below which the rewriter's edits are ignored, 0–1.
     """
 
     def __init__(self, query: str, analysis: Analysis, *, floor: float) -> None:
@@ -51,7 +51,7 @@ class Gaps:
         self._floor = floor + _GAP_MARGIN
 
     def placed(self, replacement: Replacement) -> Replacement:
-        """In a question its subject stands in front (X 附近有車站嗎, X 和 Y 哪個快), and as no object (把 X)."""
+        """Moves an inserted subject to the front of a question (X 附近有車站嗎, X 和 Y 哪個快), without its 把."""
         start, text = replacement.start, replacement.text
         if not self._asks or start < replacement.end:
             return replacement
@@ -61,13 +61,13 @@ class Gaps:
             text = text.removeprefix("把")
         return replacement.model_copy(update={"start": start, "end": start, "text": text})
 
-    def is_filled(self, replacement: Replacement, sure: float, *, needed: float) -> bool:
-        """Whether a replacement of no reference is followed.
+    def accepts(self, replacement: Replacement, sure: float, *, needed: float) -> bool:
+        """Whether a replacement outside the references is accepted.
 
         Args:
-            replacement: Of the rewriter.
-            sure: Probability of it, the query's need included, 0–1.
-            needed: Probability that the query lacks anything, 0–1.
+            replacement: The rewriter's edit.
+            sure: Its probability, 0–1, already multiplied by `needed`.
+            needed: Probability that the query is incomplete, 0–1.
         """
         if needed < _MIN_NEED or self._tells_time(replacement) or self._needs_place(replacement):
             return False
@@ -78,14 +78,14 @@ class Gaps:
         return not has_look_alike(self._query, self._references)  # which may have misled the rewriter
 
     def _tells_time(self, replacement: Replacement) -> bool:
-        """Whether it would add a time to a query that has one already, or that asks for one."""
+        """Whether it adds a time to a query that already contains or asks for one."""
         texts = _antecedents(replacement)
         if asks_when(self._folded):
             return any(map(times, texts))
         return bool(times(self._folded)) and any(map(time_of, texts))
 
     def _needs_place(self, replacement: Replacement) -> bool:
-        """Whether such a question is asked of places only, and no antecedent is a place."""
+        """Whether the question can only be about a place, and no antecedent is one."""
         return bool(_OF_A_PLACE.search(self._folded)) and not any(map(self._holds_place, _antecedents(replacement)))
 
     def _holds_place(self, text: str) -> bool:
@@ -93,9 +93,9 @@ class Gaps:
         return any(place in normalised for place in self._places)
 
     def _is_misplaced(self, replacement: Replacement) -> bool:
-        """Whether it fills what can be no gap: 那是誰的, "the restaurant installed Redis", AI-Box 是誰在用, or a word.
+        """Whether it stands where no gap can be: 那是誰的, "the restaurant installed Redis", AI-Box 是誰在用.
 
-        The article alone gives way, to an owner.
+        Of the query's words it may only replace the article, by an owner.
         """
         if self._folded[replacement.start : replacement.end] not in ("", "the"):
             return True
@@ -106,10 +106,10 @@ class Gaps:
         return before or behind or (self._asks and replacement.text.endswith("是"))
 
     def _least(self, replacement: Replacement) -> float:
-        """How sure the rewriter must be: surer where the rules have found what is meant, and in a statement.
+        """Least probability at which the edit is accepted.
 
-        Likewise of a place in a query that names another, and of what comes with the preposition of another sentence:
-        "I moved to Lyon. How is the weather?".
+        It is higher in a statement, where the rules have resolved a reference, for a second place in the query, and for
+        an antecedent copied with its preposition: "I moved to Lyon. How is the weather?".
         """
         if replacement.text.startswith("of ") and not self._lacks_owner(replacement):
             return DECISIVE
@@ -120,10 +120,7 @@ class Gaps:
         return OVERRIDE if is_unlikely else self._floor
 
     def _lacks_owner(self, replacement: Replacement) -> bool:
-        """Whether the gap is behind something of which one asks "of what?", and its filling is nothing of that sort.
-
-        So behind "the phone number", not behind "the plan"; and "the price range" owns nothing.
-        """
+        """Whether the gap follows an attribute ("the phone number", not "the plan") and the filling is none itself."""
         noun = _NOUN_BEFORE.search(self._before(replacement))
         owner = [word for text in _antecedents(replacement) for word in text.split()]
         return noun is not None and bool(noun["unit"] or _is_attribute(noun[0])) and not any(map(_is_attribute, owner))

@@ -1,10 +1,9 @@
-"""Joins what the rules found with what a trained rewriter would write.
+"""Combines the substitutions of the rules with the edits of a trained rewriter.
 
-Each knows what the other does not. The rules know agreement, plurals, chains, what memory holds from other sessions,
-and what only looks like a reference; the rewriter knows what is left out, and which words of a conversation are one
-thing. So the rewriter decides where it replaces a reference that the rules see too, unless they can tell that its
-antecedent is not meant, and where it is sure that nothing of what it has read is meant; it alone decides about what was
-left out; and nothing else of a query is ever replaced.
+The rules know agreement, plurals, reference chains, long-term memory and words that only look like references; the
+rewriter knows gaps and the extent of antecedents. So the rewriter's antecedent of a reference is taken unless the rules
+exclude it; a confident rewriter that leaves the query unchanged removes the rules' substitutions from its own turns;
+only the rewriter fills gaps; and nothing but references and gaps is replaced.
 """
 
 import re
@@ -27,14 +26,14 @@ from .gaps import DECISIVE, OVERRIDE, Gaps
 from .reasons import copy_reason
 from .rewriting import Edit, edit_for, fit_edit
 
-_BY_RULES = frozenset({Kind.FORMER, Kind.LATTER, Kind.BOTH, Kind.RECALL, Kind.TIME})
-"""References whose antecedent follows from what they say."""
+_RULES_ONLY = frozenset({Kind.FORMER, Kind.LATTER, Kind.BOTH, Kind.RECALL, Kind.TIME})
+"""References that only the rules resolve."""
 
 _OUTSIDE_NAME = re.compile(
     r"^(?:(?:the|an?|my|your|our) |[我你您咱](?:们|們)?的)|(?:的|['’]s?)$|[《》「」『』“”\"]", re.IGNORECASE
 )
 _CLAUSE = re.compile(r"[，。！？；]|[,.!?;](?:\s|$)")
-"""Between clauses."""
+"""A boundary between clauses."""
 _FROM_TO = re.compile(r"\s(?:to|from|into|than|versus|vs\.?)\s|[我你您他她们]把.")
 
 _OPENS_A_SENTENCE = re.compile(r"(?:My|Our|Your|The|This|That|An?) ")
@@ -42,13 +41,13 @@ _POSSESSIVE = re.compile(r"(?:的|['’]s?)$")
 
 
 class Joiner:
-    """Joins the rules' analysis of one query with a rewrite of it.
+    """Combines the rules' analysis of one query with a rewrite of it.
 
     Args:
-        request: What was asked.
-        turns: Those that the rewriter has read.
-        analysis: Of the rules.
-        floor: Confidence below which the rewriter is not followed, 0–1.
+        request: The request.
+        turns: The turns that the rewriter has read.
+        analysis: The rules' analysis.
+        floor: Confidence below which the rewriter's edits are ignored, 0–1.
     """
 
     def __init__(self, request: ResolutionRequest, turns: Sequence[Turn], analysis: Analysis, *, floor: float) -> None:
@@ -60,38 +59,38 @@ class Joiner:
         self._lookup = EntityLookup(request.long_term, turns)
 
     def join(self, rewrite: RewriteResult) -> Analysis:
-        """The analysis with what the rules or the rewriter resolve, and with what each place was chosen from."""
+        """The combined analysis."""
         rewrite = self._with_whole_names(rewrite)
-        ruled = self._analysis.written
+        by_rule = self._analysis.written
         copied = any(replacement.antecedents for replacement in rewrite.replacements)
-        by_rules = any(reference.kind in _BY_RULES for reference in self._analysis.references)
-        if not copied and not by_rules and rewrite.keep_probability >= OVERRIDE:
+        rules_only = any(reference.kind in _RULES_ONLY for reference in self._analysis.references)
+        if not copied and not rules_only and rewrite.keep_probability >= OVERRIDE:
             return self._with_substitutions(
-                [substitution for substitution in ruled if not self._was_read_by_rewriter(substitution)]
+                [substitution for substitution in by_rule if not self._was_read_by_rewriter(substitution)]
             )
-        if not copied or by_rules or is_self_contained(self._query):
+        if not copied or rules_only or is_self_contained(self._query):
             return self._analysis
         needed = 1.0 - rewrite.keep_probability
-        if ruled and all(self._is_written_by_rules(replacement) for replacement in rewrite.replacements):
+        if by_rule and all(self._is_written_by_rules(replacement) for replacement in rewrite.replacements):
             return self._confirm(rewrite, needed)
-        followed: list[Substitution] = []
+        accepted: list[Substitution] = []
         rankings: list[ReferenceRanking] = []
         for replacement in rewrite.replacements:
             sure = needed * replacement.confidence
-            if self._is_followed(replacement, sure, needed=needed):
-                followed.append(self._substitution(replacement, sure, rewrite))
+            if self._is_accepted(replacement, sure, needed=needed):
+                accepted.append(self._substitution(replacement, sure, rewrite))
                 rankings += self._rankings(replacement, sure)
             elif any(not replacement.antecedents for replacement in rewrite.replacements):
-                return self._analysis  # its edits make sense together only
+                return self._analysis  # its edits are only valid together
         kept = [
             substitution
-            for substitution in ruled
-            if not any(_touch(substitution.edit, other.edit) or _repeats(other, substitution) for other in followed)
+            for substitution in by_rule
+            if not any(_touch(substitution.edit, other.edit) or _repeats(other, substitution) for other in accepted)
         ]
-        return self._with_substitutions([*kept, *followed], rankings)
+        return self._with_substitutions([*kept, *accepted], rankings)
 
     def _with_whole_names(self, rewrite: RewriteResult) -> RewriteResult:
-        """The rewrite with the whole of each known name that a copied span cuts."""
+        """The rewrite with each copied span extended to the known name around it."""
         completed = []
         for replacement in rewrite.replacements:
             whole = tuple(map(self._lookup.whole, replacement.antecedents))
@@ -102,7 +101,7 @@ class Joiner:
         return rewrite.model_copy(update={"replacements": tuple(completed)})
 
     def _confirm(self, rewrite: RewriteResult, needed: float) -> Analysis:
-        """What the rules write, as sure as the surer of both; once more where the rewriter repeats it."""
+        """The rules' substitutions with the higher confidence of both, and the rewriter's for bound references."""
         sure = needed * min(replacement.confidence for replacement in rewrite.replacements)
         written = [_with_confidence(substitution, sure) for substitution in self._analysis.written]
         written += [
@@ -135,7 +134,7 @@ class Joiner:
         )
 
     def _rankings(self, replacement: Replacement, sure: float) -> list[ReferenceRanking]:
-        """What the rewriter has put where the rules see nothing, so that the user can put another thing there."""
+        """The ranking of a gap that the rewriter filled, so that the user can correct it."""
         if len(replacement.antecedents) != 1 or self._reference_at(replacement):
             return []
         [antecedent] = replacement.antecedents
@@ -152,16 +151,16 @@ class Joiner:
         return [ReferenceRanking(place, (Ranked(meant, sure),), (before.lstrip(), behind.strip()))]
 
     def _is_written_by_rules(self, replacement: Replacement) -> bool:
-        """Whether the rules write the same antecedents, or there are none, as in their → the."""
-        names = [_plain(substitution.resolution.resolved_text) for substitution in self._analysis.written]
-        return all(any(_plain(antecedent.text) in name for name in names) for antecedent in replacement.antecedents)
+        """Whether the rules write the same antecedents; true for an edit without antecedents (their → the)."""
+        names = [_bare_name(substitution.resolution.resolved_text) for substitution in self._analysis.written]
+        return all(any(_bare_name(antecedent.text) in name for name in names) for antecedent in replacement.antecedents)
 
     def _was_read_by_rewriter(self, written: Substitution) -> bool:
-        """Whether the turns that the rewriter has read hold what the rules write."""
-        name = _plain(written.resolution.resolved_text)
+        """Whether the turns that the rewriter has read contain the rules' antecedent."""
+        name = _bare_name(written.resolution.resolved_text)
         return any(name in normalise(turn.content) for turn in self._turns)
 
-    def _is_followed(self, replacement: Replacement, sure: float, *, needed: float) -> bool:
+    def _is_accepted(self, replacement: Replacement, sure: float, *, needed: float) -> bool:
         reference = self._reference_at(replacement)
         instead_of = next(
             (substitution for substitution in self._analysis.written if _touch(substitution.edit, replacement)), None
@@ -180,16 +179,16 @@ class Joiner:
         ):
             return False
         if reference is None:
-            return self._gaps.is_filled(replacement, sure, needed=needed)
+            return self._gaps.accepts(replacement, sure, needed=needed)
         return self._can_be_meant(replacement, reference, sure)
 
     @staticmethod
     def _is_part(replacement: Replacement, instead_of: Substitution) -> bool:
-        """Whether the rewriter has cut the name that the rules found."""
-        return _plain(replacement.text) in _plain(instead_of.resolution.resolved_text)
+        """Whether the rewriter's antecedent is a part of the rules'."""
+        return _bare_name(replacement.text) in _bare_name(instead_of.resolution.resolved_text)
 
     def _reference_at(self, replacement: Replacement) -> Reference | None:
-        """The reference that the rewriter replaces, or a part of which."""
+        """The reference that the replacement overlaps."""
         for reference in self._analysis.references:
             if reference.start < replacement.end and replacement.start < reference.end:
                 return reference
@@ -202,10 +201,8 @@ class Joiner:
             return False
         if self._is_of_other_gender(replacement, reference):
             return False
-        meant = self._named(replacement)
-        is_open = any(
-            reference.start == resolution.start for resolution in self._analysis.result.unresolved
-        )  # several would fit
+        meant = self._known_name(replacement)
+        is_open = any(reference.start == resolution.start for resolution in self._analysis.result.unresolved)
         if (meant is None or is_open) and sure < OVERRIDE:
             return False
         if meant and self._is_option(reference, meant) and (sure < DECISIVE or self._has_peer(reference, meant)):
@@ -213,57 +210,59 @@ class Joiner:
         return meant is None or (score(reference, meant) is not None and not self._is_target(reference, meant))
 
     def _spans_several_things(self, antecedent: Antecedent) -> bool:
-        """Whether a copied span is more than one thing: what holds the end of a clause, "Slack to Teams", 我把車."""
+        """Whether a copied span is more than one thing: it crosses a clause boundary, "Slack to Teams", 我把車."""
         apart = _CLAUSE.search(antecedent.text) or _FROM_TO.search(antecedent.text)
         return apart is not None and not any(
-            candidate.named and _plain(candidate.text) == _plain(antecedent.text)
+            candidate.named and _bare_name(candidate.text) == _bare_name(antecedent.text)
             for candidate in self._analysis.candidates
         )
 
     def _is_target(self, reference: Reference, meant: Candidate) -> bool:
-        """Whether the question asks for such a thing, and the rules know another that it may be about."""
+        """Whether the question asks for such a candidate, and the rules rank another first."""
         ranked = self._ranked(reference)
         target = question_target(self._query, reference)
         return target is not None and is_target(target, meant) and bool(ranked) and ranked[0].candidate.key != meant.key
 
     def _is_option(self, reference: Reference, meant: Candidate) -> bool:
-        """Whether the rules would ask if this or another is meant."""
+        """Whether the rules would ask the user to choose between this and another candidate."""
         question = next((question for question in self._analysis.questions if question.start == reference.start), None)
-        options = [_plain(option.text) for option in question.options] if question else []
-        return len(options) > 1 and _plain(meant.text) in options
+        options = [_bare_name(option.text) for option in question.options] if question else []
+        return len(options) > 1 and _bare_name(meant.text) in options
 
     def _has_peer(self, reference: Reference, meant: Candidate) -> bool:
-        """Whether it was named together with another that fits alike: then the rewriter guesses, however surely."""
+        """Whether it is coordinated with a candidate of equal score: then the rewriter's choice is a guess."""
         return has_peer(meant.key, self._ranked(reference), self._analysis.coordinations)
 
     def _ranked(self, reference: Reference) -> Sequence[Ranked]:
-        """What the rules have ranked for a reference, best first."""
+        """The rules' candidates of a reference, best first."""
         return next(
             (ranking.ranked for ranking in self._analysis.rankings if ranking.reference == reference),
             (),
         )
 
     def _is_of_other_gender(self, replacement: Replacement, reference: Reference) -> bool:
-        """Whether what the rewriter has copied is known as a man where the reference is to a woman, or vice versa."""
-        key = _plain(replacement.text)
+        """Whether the known gender of the rewriter's antecedent contradicts that of the reference."""
+        key = _bare_name(replacement.text)
         genders = {
             candidate.gender
             for candidate in self._analysis.candidates
-            if _plain(candidate.text) == key and candidate.gender
+            if _bare_name(candidate.text) == key and candidate.gender
         }
         return bool(reference.gender and genders) and reference.gender not in genders
 
-    def _named(self, replacement: Replacement) -> Candidate | None:
-        """The longest name in the rewriter's antecedent; of descriptions the rules know too little to refuse them."""
-        key = _plain(replacement.text)
+    def _known_name(self, replacement: Replacement) -> Candidate | None:
+        """The longest known name in the rewriter's antecedent; descriptions are not checked."""
+        key = _bare_name(replacement.text)
         known = [
-            candidate for candidate in self._analysis.candidates if candidate.named and _plain(candidate.text) in key
+            candidate
+            for candidate in self._analysis.candidates
+            if candidate.named and _bare_name(candidate.text) in key
         ]
         return max(known, key=lambda candidate: len(candidate.text), default=None)
 
     def _substitution(self, replacement: Replacement, sure: float, rewrite: RewriteResult) -> Substitution:
         reference = self._reference_at(replacement)
-        # their → the, with "of Golden Wok" behind it: the other edit says who is meant
+        # their → the, with "of Golden Wok" after it: the other edit has the antecedent
         meant = replacement.antecedents or tuple(
             antecedent for edited in rewrite.replacements for antecedent in edited.antecedents
         )
@@ -319,11 +318,11 @@ def _touch(edit: Edit, other: Edit | Replacement) -> bool:
 
 
 def _repeats(longer: Substitution, shorter: Substitution) -> bool:
-    """Whether both fill gaps, and the first with what the other says too: 怎麼去台大面試 says 台大."""
-    names = [_plain(substitution.resolution.resolved_text) for substitution in (longer, shorter)]
+    """Whether both fill gaps, and the text of the first contains the second's: 怎麼去台大面試 contains 台大."""
+    names = [_bare_name(substitution.resolution.resolved_text) for substitution in (longer, shorter)]
     return not longer.resolution.original_text and not shorter.resolution.original_text and names[1] in names[0]
 
 
-def _plain(text: str) -> str:
-    """A name without what may stand around it."""
+def _bare_name(text: str) -> str:
+    """A normalised name without determiners, possessive endings and quotation marks."""
     return normalise(_OUTSIDE_NAME.sub("", text.strip()))

@@ -1,4 +1,4 @@
-"""Says in one line, in the language of the query, why an antecedent won."""
+"""Explains in one line, in the language of the query, why an antecedent was chosen."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ _CHINESE_TYPES = {
 
 
 def _rounds(candidate: Candidate) -> int:
-    """Exchanges back: a round is a message and its answer."""
+    """Exchanges (message and reply) back from the query."""
     return (candidate.distance + 1) // 2
 
 
@@ -53,7 +53,7 @@ def _english(best: Candidate, ranked: Sequence[Ranked]) -> str:
 
 
 def reason(query: str, ranked: Sequence[Ranked]) -> str:
-    """One line on why the first of `ranked` won; Simplified where the query is not written in Traditional."""
+    """Why the first of `ranked` was chosen; in Simplified characters unless the query is in Traditional."""
     best = ranked[0].candidate
     if not has_han(query):
         return _english(best, ranked).replace("that fits mentioned", "mentioned")
@@ -62,12 +62,12 @@ def reason(query: str, ranked: Sequence[Ranked]) -> str:
 
 
 def copy_reason(query: str, turns_back: int | None, *, left_out: bool) -> str:
-    """One line on where a trained rewriter copied an antecedent from, in the language of the query.
+    """Where a trained rewriter copied an antecedent from.
 
     Args:
         query: The original query.
-        turns_back: Of the turn that it stands in; None where long-term memory offered it.
-        left_out: Whether the query had left it out altogether.
+        turns_back: Distance of its turn; None for long-term memory.
+        left_out: Whether it fills a gap.
     """
     back = 0 if turns_back is None else (turns_back + 1) // 2
     if not has_han(query):

@@ -21,7 +21,7 @@ _NEW_SENTENCE = re.compile(r"(?:^|[.!?]\s+|\n\s*)$")
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """`text` takes the place of `query[start:end]`; the span may reach past its reference (it's → X is)."""
+    """Replaces `query[start:end]` by `text`; the span may extend beyond its reference (it's → X is)."""
 
     start: int
     end: int
@@ -29,7 +29,7 @@ class Edit:
 
 
 def writes_spaces(texts: Iterable[str]) -> bool:
-    """Whether the user puts a space between Latin names and Han text; yes where nothing shows it."""
+    """Whether the user puts a space between Latin names and Han text; true without evidence."""
     spaced = unspaced = 0
     for text in texts:
         spaced += len(_SPACED.findall(text))
@@ -61,15 +61,15 @@ def _possessive(text: str) -> str:
     return f"{text}'" if plural else f"{text}'s"
 
 
-def _cased(query: str, reference: Reference, text: str) -> str:
-    """Capital at the head of a sentence for a description; names keep the case that they have."""
+def _capitalised(query: str, reference: Reference, text: str) -> str:
+    """The text, capitalised if it is a description at the head of a sentence."""
     if _NEW_SENTENCE.search(query[: reference.start]) and reference.text[:1].isupper() and _DEFINITE.match(text):
         return text[0].upper() + text[1:]
     return text
 
 
-def _contracted(query: str, reference: Reference, number: Number, text: str) -> tuple[int, str]:
-    """A contraction after the reference is written out: it's broken → X is broken, they're → X and Y are."""
+def _expand_contraction(query: str, reference: Reference, number: Number, text: str) -> tuple[int, str]:
+    """Writes out a contraction after the reference (it's → X is, they're → X and Y are): end of the span, text."""
     match = _CONTRACTION.match(fold_lower(query), reference.end)
     if not match:
         return reference.end, text
@@ -86,8 +86,8 @@ def _contracted(query: str, reference: Reference, number: Number, text: str) -> 
     return match.end(), f"{text} {words[match['tail']]}"
 
 
-def _spaced(query: str, start: int, end: int, text: str, spaces: bool) -> str:
-    """Spaces at the seams between Latin and Han, in the way the user writes them."""
+def _with_spaces(query: str, start: int, end: int, text: str, spaces: bool) -> str:
+    """The text with spaces where Latin meets Han at its ends, if the user writes them."""
     before, after = query[start - 1 : start] if start else "", query[end : end + 1]
     if before and text and _is_seam(before, text[0]) and spaces:
         text = " " + text
@@ -99,23 +99,23 @@ def _spaced(query: str, start: int, end: int, text: str, spaces: bool) -> str:
 def edit_for(
     query: str, reference: Reference, text: str, *, number: Number = Number.SINGULAR, spaces: bool = True
 ) -> Edit:
-    """How `text`, the antecedent, is written in place of the reference.
+    """The edit that replaces a reference by its antecedent, in a grammatical form.
 
     Args:
         query: The original query.
-        reference: What it is put in place of; its offsets are into `query`.
-        text: The antecedent as it is called; keeps its own script.
-        number: Of the antecedent, for the verb of a contraction.
-        spaces: Whether Latin and Han are set apart.
+        reference: Its offsets are into `query`.
+        text: The antecedent; keeps its own script.
+        number: Number of the antecedent, for the verb of a contraction.
+        spaces: Whether the user writes spaces between Latin and Han.
     """
     if reference.kind is Kind.ELLIPSIS and reference.form is Form.POSSESSIVE:
-        return _owned(query, reference, text, spaces)
+        return _with_owner(query, reference, text, spaces)
     if reference.chinese:
         end = reference.end
         if reference.form is Form.POSSESSIVE:
             text = f"{text}{' ' if spaces and _is_latin(text[-1]) else ''}的"
-        return Edit(reference.start, end, _spaced(query, reference.start, end, text, spaces))
-    text = _cased(query, reference, text)
+        return Edit(reference.start, end, _with_spaces(query, reference.start, end, text, spaces))
+    text = _capitalised(query, reference, text)
     if reference.form is Form.POSSESSIVE:
         written = f"{text}的" if has_han(text) and _han_around(query, reference) else _possessive(text)
         return Edit(reference.start, reference.end, written)
@@ -124,25 +124,25 @@ def edit_for(
         return Edit(reference.start, reference.end, f"{'to' if toward else 'in'} {text}")
     if reference.kind is Kind.TIME:
         return Edit(reference.start, reference.end, f"in {text}" if text[:1].isdigit() else f"during {text}")
-    end, written = _contracted(query, reference, number, text)
+    end, written = _expand_contraction(query, reference, number, text)
     return Edit(reference.start, end, written)
 
 
 def fit_edit(query: str, start: int, end: int, text: str, *, spaces: bool = True) -> Edit:
-    """How `text` takes the place of `query[start:end]` as it is: nothing but the spaces at its seams is added.
+    """The edit that replaces `query[start:end]` by `text`, adding only spaces at its ends.
 
     Args:
         query: The original query.
-        start: Where the text begins.
-        end: Behind what gives way to it; equal to `start` for an insertion.
-        text: What is written; empty where something is only taken out.
-        spaces: Whether Latin and Han are set apart.
+        start: Start of the replaced span.
+        end: Its end, exclusive; equal to `start` for an insertion.
+        text: The new text; empty for a deletion.
+        spaces: Whether the user writes spaces between Latin and Han.
     """
     text = text.strip()
     before, after = query[start - 1 : start] if start else "", query[end : end + 1]
     if not text:
         return Edit(start, end + 1 if after == " " and before in ("", " ") else end, "")
-    text = _spaced(query, start, end, text, spaces)
+    text = _with_spaces(query, start, end, text, spaces)
     if before and _is_latin(before) and _is_latin(text[0]):
         text = f" {text}"
     if after and _is_latin(after) and _is_latin(text[-1]):
@@ -150,13 +150,13 @@ def fit_edit(query: str, start: int, end: int, text: str, *, spaces: bool = True
     return Edit(start, end, text)
 
 
-def _owned(query: str, reference: Reference, owner: str, spaces: bool) -> Edit:
-    """An attribute with the owner that was left out: 價格 → X 的價格, the battery → X's battery."""
+def _with_owner(query: str, reference: Reference, owner: str, spaces: bool) -> Edit:
+    """The edit that adds the owner to an attribute: 價格 → X 的價格, the battery → X's battery."""
     if not reference.chinese:
         attribute = re.sub(r"^the ", "", reference.text, flags=re.IGNORECASE)
-        return Edit(reference.start, reference.end, f"{_possessive(_cased(query, reference, owner))} {attribute}")
+        return Edit(reference.start, reference.end, f"{_possessive(_capitalised(query, reference, owner))} {attribute}")
     written = f"{owner}{' ' if spaces and _is_latin(owner[-1]) else ''}的{reference.text}"
-    return Edit(reference.start, reference.end, _spaced(query, reference.start, reference.end, written, spaces))
+    return Edit(reference.start, reference.end, _with_spaces(query, reference.start, reference.end, written, spaces))
 
 
 def _han_around(query: str, reference: Reference) -> bool:

@@ -14,13 +14,9 @@ def band(lower: float = 0.9, duplicate: float = 0.97, upper: float = 1.0) -> Sim
     return SimilarityBand(lower=lower, upper=upper, duplicate=duplicate, candidates=QUALITY, duplicates=QUALITY)
 
 
-@pytest.mark.parametrize(
-    ("cosine", "conflict", "repeat"),
-    [(0.89, False, False), (0.9, True, False), (0.96, True, False), (0.97, True, True), (1.0, False, True)],
-)
-def test_a_close_pair_may_conflict_may_repeat_or_both(cosine: float, conflict: bool, repeat: bool) -> None:
+@pytest.mark.parametrize(("cosine", "conflict"), [(0.89, False), (0.9, True), (0.96, True), (0.97, True), (1.0, False)])
+def test_a_close_pair_may_conflict(cosine: float, conflict: bool) -> None:
     assert band().may_conflict(cosine) is conflict
-    assert band().may_repeat(cosine) is repeat
 
 
 @given(st.floats(-1, 1), st.floats(-1, 1), st.floats(-1, 1))
@@ -33,11 +29,10 @@ def test_a_band_is_in_order_or_refused(lower: float, duplicate: float, upper: fl
 
 
 @given(st.floats(-1, 1))
-def test_what_is_below_the_band_is_neither(cosine: float) -> None:
+def test_a_pair_below_the_band_does_not_conflict(cosine: float) -> None:
     thresholds = band()
     if cosine < thresholds.lower:
         assert not thresholds.may_conflict(cosine)
-        assert not thresholds.may_repeat(cosine)
 
 
 @pytest.mark.parametrize(
