@@ -1,4 +1,4 @@
-"""Bulk embedding on Ray Data: a reader and a pool of actors, beside the path that serves people (DESIGN §8)."""
+"""Bulk embedding on Ray Data: one reader and a pool of actors, apart from the serving Embedder (DESIGN §8)."""
 
 import asyncio
 import os
@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-import structlog
 from typing_extensions import override
 
 from memory.indexing.record_pages import Page, Position, walk_selected
@@ -20,20 +19,19 @@ from ..telemetry.logs import configure_logs
 from .embedder import make_encoder
 from .stores import open_record
 
-_log = structlog.get_logger(__name__)
 _PROCESS = "reembedding"
-"""What log files call the reader and the actors."""
+"""The process name of the reader and the actors in log files."""
 _BLOCK_BYTES = 64 * 1024
-"""Some hundred texts: at most so many are computed twice when an actor dies, or wait in the object store."""
+"""About a hundred texts: what is computed again when an actor dies, and what waits in the object store."""
 Batch = dict[str, Any]
 """Columns of a Ray Data batch. Texts and ids travel as bytes: Arrow's strings cannot hold a lone surrogate."""
 
 
 class RayEmbedder(BulkEmbedder):
-    """One pass of Ray Data: record → texts → pool of encoders → vectors, in order and streaming.
+    """Embeds with one Ray Data pipeline a pass: record → texts → pool of encoders → vectors, streamed in order.
 
-    An actor that dies is restarted and given its texts again. A reader that dies ends the pass, since a second reading
-    need not find the items in the same places; the caller continues after the last item that it got.
+    An actor that dies is restarted and gets its texts again. A reader that dies ends the pass, since a second reading
+    may find the items at other positions; the caller continues after the last item that it got.
 
     Args:
         args: The settings of the service.
@@ -53,16 +51,16 @@ class RayEmbedder(BulkEmbedder):
             while batch := await loop.run_in_executor(thread, _next, batches):
                 yield _items(batch)
         finally:
-            thread.submit(_end, batches)  # after the batch under way, in that thread
+            thread.submit(_end, batches)  # in the same thread, so after the current batch
             thread.shutdown(wait=False)
 
 
 class EmbedActor:
-    """One encoder of the pool, the same as the Embedder's, with a lower priority for the CPU.
+    """One encoder of the pool: the Embedder's own, at a lower CPU priority.
 
     Args:
         args: The settings of the service.
-        model_id: Which model.
+        model_id: The model to load.
     """
 
     def __init__(self, args: AppArgs, model_id: str) -> None:
@@ -70,23 +68,22 @@ class EmbedActor:
         settings = args.reembedding
         os.nice(settings.niceness)
         threads = settings.threads or max(1, (os.cpu_count() or 1) // 2)
-        device = (
-            args.embedder.device if settings.gpus else "cpu"
-        )  # Ray hides all GPUs from an actor without a share of one
+        # Ray hides all GPUs from an actor that requested none.
+        device = args.embedder.device if settings.gpus else "cpu"
         update = {"device": device, "threads": threads, "max_waiting_tokens": None}
         embedder = args.embedder.model_copy(update=update)
         self._encoder = make_encoder(args.model_copy(update={"model": model_id, "embedder": embedder}))
         self._runner = asyncio.Runner()
 
     def __call__(self, batch: Batch) -> Batch:
-        """Replaces texts by vectors, shape (texts, dimension)."""
+        """Encodes the texts of a batch; `vector` has shape (texts, dimension)."""
         texts = [text.decode("utf-8", "surrogatepass") for text in batch["text"]]
         vectors = self._runner.run(self._encoder.encode(texts, kind=TextKind.PASSAGE, priority=Priority.BATCH))
-        return {"place": batch["place"], "fingerprint": batch["fingerprint"], "vector": vectors}
+        return {"position": batch["position"], "fingerprint": batch["fingerprint"], "vector": vectors}
 
 
 def read_texts(begin: Batch, args: AppArgs, model_id: str, selection: Selection) -> Iterator[Batch]:
-    """Reads the selected items of the record after a cursor, page by page, in a process of its own."""
+    """Yields the selected items of the record after a cursor, page by page; runs in the process of a Ray task."""
     configure_logs(args.log_folder, _PROCESS, args.log_level)
     [cursor] = begin["cursor"]
     with asyncio.Runner() as runner:
@@ -105,16 +102,16 @@ async def _page(pages: Any) -> Page | None:
 
 
 def _columns(page: Page, model_id: str) -> Batch:
-    places = [Position(page.user_id, page.collection, item.item_id).to_cursor() for item in page.items]
+    cursors = [Position(page.user_id, page.collection, item.item_id).to_cursor() for item in page.items]
     return {
-        "place": np.array([place.encode("ascii") for place in places], dtype=object),
+        "position": np.array([cursor.encode("ascii") for cursor in cursors], dtype=object),
         "text": np.array([item.dense_text.encode("utf-8", "surrogatepass") for item in page.items], dtype=object),
         "fingerprint": np.array([item.fingerprint(model_id).encode("ascii") for item in page.items], dtype=object),
     }
 
 
 def _batches(args: AppArgs, model: VectorModel, selection: Selection, after: str | None) -> Iterator[Batch]:
-    """The pass as an iterator; nothing runs before its first batch is requested."""
+    """Builds the pipeline and returns its batches; nothing runs before the first batch is requested."""
     import ray.data
 
     context = ray.data.DataContext.get_current()
@@ -122,7 +119,7 @@ def _batches(args: AppArgs, model: VectorModel, selection: Selection, after: str
     context.target_max_block_size = _BLOCK_BYTES
     context.execution_options.preserve_order = True  # the cursor is the last item written
     pool = ray.data.ActorPoolStrategy(size=args.reembedding.actors)
-    reader: Any = read_texts  # Ray's types have no further arguments
+    reader: Any = read_texts  # Ray's type stubs allow functions of one argument only
     texts = ray.data.from_items([{"cursor": after or ""}]).map_batches(
         reader,
         fn_args=(args, model.model_id, selection),
@@ -158,7 +155,10 @@ def _end(batches: Iterator[Batch]) -> None:
 
 
 def _cause(error: Exception) -> Exception:
-    """What went wrong in a worker: an error of ours as it was raised, a worker that died as an outage."""
+    """The exception to raise for a failed pass.
+
+    Jiyi's own error if a worker raised one, else Ray's error of the task; `Unavailable` if a worker died.
+    """
     from ray.exceptions import RayTaskError
 
     cause: BaseException | None = error
@@ -172,10 +172,10 @@ def _cause(error: Exception) -> Exception:
 
 
 def _items(batch: Batch) -> list[EmbeddedItem]:
-    rows = zip(batch["place"], batch["fingerprint"], batch["vector"], strict=True)
+    rows = zip(batch["position"], batch["fingerprint"], batch["vector"], strict=True)
     items = []
-    for place, fingerprint, vector in rows:
-        position = Position.from_cursor(bytes(place).decode("ascii"))
+    for cursor, fingerprint, vector in rows:
+        position = Position.from_cursor(bytes(cursor).decode("ascii"))
         items.append(
             EmbeddedItem(
                 position.user_id,

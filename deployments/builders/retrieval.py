@@ -1,4 +1,4 @@
-"""What the Retriever runs, and how the ingress answers from what it finds."""
+"""Builds the retriever that the Retriever deployment runs, and the answerer of the ingress."""
 
 from memory.answering.answers import CosineBounds
 from memory.answering.extractive import ExtractiveAnswerer
@@ -25,7 +25,15 @@ def make_retriever(
     vectors: Handle | None = None,
     reranker: Handle | None = None,
 ) -> Retriever:
-    """What the Retriever deployment runs; `reranker` only where one is on."""
+    """Builds the hybrid retriever over all vector spaces, with reranking where a `reranker` is given.
+
+    Args:
+        args: The settings.
+        embedder: The handle of the Embedder.
+        model: The vector model to search with where the record names none.
+        vectors: The handle of the deployment that owns the embedded vectors; None with a Qdrant server.
+        reranker: The handle of the Reranker; None where it is off.
+    """
     record = open_record(args, durable=False)
     spaces = open_spaces(
         args,
@@ -47,8 +55,8 @@ def make_retriever(
 
 
 def make_answerer(args: AppArgs, *, model_id: str) -> ExtractiveAnswerer:
-    """How the ingress answers from what a model finds."""
-    given = args.answer_min_cosine
-    own = get_model(model_id).answer_min_cosine
-    min_cosine = own if given is None else CosineBounds(chinese=given, other=given)
+    """Builds the answerer; its cosine bounds are those of the settings, else those of the model's catalogue entry."""
+    min_cosine = get_model(model_id).answer_min_cosine
+    if args.answer_min_cosine is not None:
+        min_cosine = CosineBounds(chinese=args.answer_min_cosine, other=args.answer_min_cosine)
     return ExtractiveAnswerer(analyzer=KeywordAnalyzer(), min_cosine=min_cosine)

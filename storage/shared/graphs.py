@@ -1,4 +1,4 @@
-"""Rules of a user's two graphs, the relations between entities and the graph of facts: checks and the walk."""
+"""Checks, and the search by hops, of a user's two graphs: relations between entities, and the graph of facts."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -6,20 +6,20 @@ from memory.ports.facts import MAX_DEPTH
 from memory.values.errors import InvalidField
 
 Step = Callable[[Sequence[str], int], Iterable[str]]
-"""One hop: the neighbours of these vertices, sorted, each once, at most so many; visited vertices may be among them."""
+"""One hop: takes vertices and a limit; returns their distinct neighbours, sorted, which may include visited vertices."""
 
 
 def walk(start: str, step: Step, *, depth: int, limit: int) -> Mapping[str, int]:
     """The vertices that can be reached from `start`, with the number of hops: nearest first, then sorted.
 
-    One statement a hop, since a recursive query over both directions took 12 s (STORES, SQLite). No step is asked for
-    more than `limit` + 1 vertices, which bounds the memory for a vertex with many neighbours.
+    Each hop is one statement, since a recursive query over both directions took 12 s (STORES, SQLite). A hop reads at
+    most `limit` + 1 vertices, which bounds the memory where a vertex has many neighbours.
 
     Args:
-        start: Where the walk begins; not in the result.
-        step: One hop.
-        depth: The greatest number of hops.
-        limit: How many vertices are returned at most.
+        start: The first vertex; not in the result.
+        step: Reads one hop.
+        depth: The largest number of hops.
+        limit: The largest number of vertices in the result.
     """
     hops = {start: 0}
     frontier = [start]
@@ -35,10 +35,10 @@ def walk(start: str, step: Step, *, depth: int, limit: int) -> Mapping[str, int]
 
 
 def check_depth(depth: int) -> int:
-    """Returns the depth of a walk.
+    """Returns the depth of a walk if it is allowed.
 
     Raises:
-        InvalidField: It is not 1 to `MAX_DEPTH`.
+        InvalidField: `depth` is not between 1 and `MAX_DEPTH`.
     """
     if not 1 <= depth <= MAX_DEPTH:
         allowed = f"1 to {MAX_DEPTH}"
@@ -62,7 +62,7 @@ def check_ends(ends: Iterable[str], known: Iterable[str]) -> None:
 
 
 def check_weight(weight: float) -> float:
-    """Returns the weight of an edge.
+    """Returns the weight of an edge if it is allowed.
 
     Raises:
         InvalidField: It is negative or not a number.

@@ -64,7 +64,7 @@ class _HttpServer(ThreadingHTTPServer):
 
     @override
     def server_bind(self) -> None:
-        """Bind without looking the host's name up, which may take seconds."""
+        """Bind without resolving the host name, which may take seconds."""
         TCPServer.server_bind(self)
         self.server_name, self.server_port = "127.0.0.1", int(self.server_address[1])
 
@@ -80,12 +80,12 @@ class _HttpServer(ThreadingHTTPServer):
 
     @override
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Show the stand-in's own errors; a client that went away is none."""
+        """Show the stand-in's own errors, but not that a client has disconnected."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
     def drop_connections(self) -> None:
-        """Cut all kept-alive connections."""
+        """Close all kept-alive connections."""
         for connection in list(self._connections):
             try:
                 connection.shutdown(socket.SHUT_RDWR)
@@ -97,7 +97,7 @@ class ArangoStandIn:
     """A stand-in for an ArangoDB server.
 
     Use it as a context manager, or call `start` and `stop`. After `stop` its port refuses connections; `start` opens
-    the same port again, with the data that was there.
+    the same port again, with its data unchanged.
 
     Args:
         password: The password of the user root; every other name or password gets 401.
@@ -120,7 +120,7 @@ class ArangoStandIn:
         self._http: _HttpServer | None = None
         self._thread: threading.Thread | None = None
 
-    # life
+    # lifecycle
 
     def start(self) -> ArangoStandIn:
         """Open the port and serve; a running server stays as it is."""
@@ -133,7 +133,7 @@ class ArangoStandIn:
         return self
 
     def stop(self) -> None:
-        """Close the port and all connections, without an answer to requests under way; the data stay."""
+        """Close the port and all connections, without answering current requests; the data stay."""
         self._thawed.set()
         if self._http is not None and self._thread is not None:
             self._http.shutdown()
@@ -141,8 +141,6 @@ class ArangoStandIn:
             self._http.server_close()
             self._thread.join()
             self._http = self._thread = None
-
-    die = stop
 
     def __enter__(self) -> ArangoStandIn:
         return self.start()
@@ -154,12 +152,12 @@ class ArangoStandIn:
 
     @property
     def url(self) -> str:
-        """The base URL; known once it was started."""
+        """The base URL; valid after `start`."""
         return f"http://127.0.0.1:{self._port}"
 
     @property
     def version(self) -> str:
-        """The version that it reports."""
+        """The ArangoDB version that the stand-in reports."""
         return self._api.version
 
     @version.setter
@@ -201,14 +199,17 @@ class ArangoStandIn:
         """Answer the next requests with an error, without doing anything.
 
         Args:
-            code: HTTP status; by default the one that belongs to the number.
-            path: Only requests whose path contains this, such as "/_api/cursor".
+            error_num: ArangoDB's error number.
+            code: HTTP status; by default that of the error number.
+            times: How many requests fail.
+            path: Fail only requests whose path contains this, such as "/_api/cursor".
+            message: The error message.
         """
         self._faults += [ServerError(error_num, message, code)] * times
         self._faults_path = path
 
     def clear_faults(self) -> None:
-        """Forget the errors that were to come."""
+        """Drop the errors that `fail_next` has queued."""
         self._faults = []
 
     def lose_next_reply(self, times: int = 1) -> None:
@@ -216,11 +217,11 @@ class ArangoStandIn:
         self._lose_replies += times
 
     def freeze(self) -> None:
-        """Answer nothing until `thaw`: requests are taken, and wait."""
+        """Answer no request until `thaw`; requests are accepted and wait."""
         self._thawed.clear()
 
     def thaw(self) -> None:
-        """Answer again, also what waits."""
+        """Answer again, including the requests that wait."""
         self._thawed.set()
 
     # requests

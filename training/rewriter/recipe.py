@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..shared.checkpoints import blended
+from ..shared.checkpoints import average_checkpoints
 from ..shared.data_sets import Part
 from ..shared.recipes import device_options, recipe_parser, run_module
 from .data import find_sets, load_rows
@@ -77,7 +77,7 @@ def main() -> None:
         chosen = [f"{name}:{weight:g}" for name, weight in stage.sets if name in allowed]
         if chosen:
             _train(stage, ",".join(chosen), arguments)
-    shipped = blended(_checkpoints(arguments.out, SHIPPED), arguments.out / "shipped.pt")
+    shipped = average_checkpoints(_checkpoints(arguments.out, SHIPPED), arguments.out / "shipped.pt")
     run_module(
         "rewriter.export", arguments.data, "--checkpoint", shipped, "--cache", arguments.cache,
         "--sets", arguments.sets, "--out", arguments.weights,
@@ -89,7 +89,7 @@ def _train(stage: Stage, sets: str, arguments: argparse.Namespace) -> None:
     options: list[Any] = ["--out", folder, "--cache", arguments.cache, "--sets", sets, *stage.options]
     options += ["--words", arguments.out / "words.json", "--resume"]
     if parts := _checkpoints(arguments.out, stage.start):
-        options += ["--start", blended(parts, arguments.out / f"{stage.name}-start.pt")]
+        options += ["--start", average_checkpoints(parts, arguments.out / f"{stage.name}-start.pt")]
     options += device_options(arguments.device, batch_rows=64)
     run_module("rewriter.train", arguments.data, *options)
 

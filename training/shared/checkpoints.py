@@ -1,4 +1,4 @@
-"""Checkpoints as `TrainingRun` writes them: read into a network, or blended into one."""
+"""Reads the checkpoints that `TrainingRun` writes, loads their weights into a network, and averages several."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,14 +11,22 @@ from models.assets.weight_files import FROZEN
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
-    """What a run has written; `shape` says which network its weights are of."""
+    """Reads a checkpoint onto the CPU.
+
+    Returns:
+        Among others `average`, the list of averaged weights, and `shape`, the settings of their network.
+    """
     state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
     return state
 
 
 @torch.no_grad()
 def load_average(network: nn.Module, state: dict[str, Any]) -> None:
-    """Puts the averaged weights into a network, in the order in which training keeps them."""
+    """Copies the averaged weights of a checkpoint into a network: first the trained weights of the body, then the heads.
+
+    Raises:
+        ValueError: The network has another number of trained weights.
+    """
     named = list(network.named_parameters())
     body = [parameter for name, parameter in named if name.startswith("body.") and FROZEN not in name]
     heads = [parameter for name, parameter in named if not name.startswith("body.")]
@@ -26,15 +34,23 @@ def load_average(network: nn.Module, state: dict[str, Any]) -> None:
         parameter.copy_(value)
 
 
-def blended(parts: Sequence[tuple[Path, float]], out: Path) -> Path:
-    """Writes one checkpoint from the averaged weights of several of one shape, each with its share."""
-    total = sum(share for _, share in parts)
-    blend: dict[str, Any] = {}
-    for path, share in parts:
+def average_checkpoints(parts: Sequence[tuple[Path, float]], out: Path) -> Path:
+    """Writes the weighted mean of checkpoints of one network shape as a new checkpoint.
+
+    Args:
+        parts: Checkpoint files with their weights, which need not sum to 1.
+        out: The file to write.
+
+    Returns:
+        `out`.
+    """
+    total = sum(weight for _, weight in parts)
+    mean: dict[str, Any] = {}
+    for path, weight in parts:
         state = read_checkpoint(path)
-        weighted = [value * (share / total) for value in state["average"]]
-        blend["average"] = [a + b for a, b in zip(blend["average"], weighted, strict=True)] if blend else weighted
-        blend["shape"] = state["shape"]
-    blend["masters"] = blend["average"]
-    torch.save(blend, out)
+        weighted = [value * (weight / total) for value in state["average"]]
+        mean["average"] = [a + b for a, b in zip(mean["average"], weighted, strict=True)] if mean else weighted
+        mean["shape"] = state["shape"]
+    mean["masters"] = mean["average"]
+    torch.save(mean, out)
     return out

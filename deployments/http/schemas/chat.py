@@ -120,7 +120,7 @@ class AddBody(RequestModel):
         return self
 
     def parts(self) -> list[tuple[MessageIn, ResourceKind]]:
-        """The messages, or the text as a note; the metadata of the body applies to each."""
+        """The messages to store with their kinds, or the text as one note; each gets the metadata of the body too."""
         if self.messages is not None:
             return [
                 (message.model_copy(update={"metadata": {**self.metadata, **message.metadata}}), ResourceKind.TURN)
@@ -180,7 +180,7 @@ class SearchReply(RequestModel):
 
 
 class SessionReply(RequestModel):
-    """A session: its context, kept for 24 hours, and its turns, oldest first, kept for one (000 §4.3, §5.3)."""
+    """A session: its context, kept for 24 hours, and its turns, oldest first, kept for 1 hour (000 §4.3, §5.3)."""
 
     context: SessionContext
     turns: tuple[Turn, ...]

@@ -1,4 +1,4 @@
-"""Candidates for mentions, and which of them win where they overlap."""
+"""Candidates for mentions, and the choice between overlapping candidates."""
 
 from bisect import bisect_left
 from collections.abc import Iterable
@@ -9,22 +9,22 @@ from ...values.mentions import EntitySubtype, MentionLevel
 
 
 class Layer(IntEnum):
-    """What kind of rule found a candidate; the smaller value wins an overlap."""
+    """The kind of rule that found a candidate; where candidates overlap, the smaller value wins."""
 
     NAME = 0
-    """A name given beforehand: the user's known names and the system's seeds."""
+    """A known name: the user's own, or one of the preloaded seeds."""
     QUOTED = 1
     CODE = 2
     DEIXIS = 3
     TAGGED = 4
-    """What a trained tagger found."""
+    """Found by the trained tagger."""
     LATIN = 5
     HAN = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A span that a rule proposes: half-open offsets, and the words of `Mention` for the rest."""
+    """A span that a rule proposes, with half-open offsets; the other fields are those of `Mention`."""
 
     start: int
     end: int
@@ -38,9 +38,9 @@ class Candidate:
 def resolve_overlaps(candidates: Iterable[Candidate]) -> list[Candidate]:
     """Picks candidates that do not overlap, in text order.
 
-    The rule: the stronger layer first, within a layer the longer span, then the more confident one, then the one
-    further left; what overlaps a span already taken is dropped whole (nothing is cut or nested). A winner that does
-    not know its subtype takes it from a dropped candidate over exactly the same span. Runs in O(n log n) searches.
+    Candidates are taken in this order: smaller layer, longer span, higher confidence, smaller offset. A candidate that
+    overlaps one already taken is dropped whole: nothing is cut or nested. A winner without a subtype takes the subtype
+    of a dropped candidate with exactly the same span.
     """
     ordered = sorted(
         candidates,
@@ -58,13 +58,13 @@ def resolve_overlaps(candidates: Iterable[Candidate]) -> list[Candidate]:
     starts: list[int] = []
     taken: list[Candidate] = []
     for candidate in ordered:
-        place = bisect_left(starts, candidate.start)
-        if place < len(taken) and taken[place].start < candidate.end:
+        index = bisect_left(starts, candidate.start)
+        if index < len(taken) and taken[index].start < candidate.end:
             continue
-        if place and taken[place - 1].end > candidate.start:
+        if index and taken[index - 1].end > candidate.start:
             continue
         if candidate.subtype is None and candidate.level is MentionLevel.LONG_TERM:
             candidate = replace(candidate, subtype=subtypes.get((candidate.start, candidate.end)))
-        starts.insert(place, candidate.start)
-        taken.insert(place, candidate)
+        starts.insert(index, candidate.start)
+        taken.insert(index, candidate)
     return taken

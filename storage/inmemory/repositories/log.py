@@ -43,11 +43,11 @@ class InMemoryLog(InMemoryRepository, RawLog):
     async def list(
         self, *, kind: ResourceKind | None = None, since: datetime | None = None, limit: int = 100
     ) -> Resources:
-        first = None if since is None else check_aware(since, "since")
+        since = None if since is None else check_aware(since, "since")
         found = [
             resource
             for resource in self._state.readable.resources.values()
-            if kind in (None, resource.kind) and (first is None or resource.created_at >= first)
+            if kind in (None, resource.kind) and (since is None or resource.created_at >= since)
         ]
         return found[::-1][: max(limit, 0)]
 
@@ -63,10 +63,10 @@ class InMemoryLog(InMemoryRepository, RawLog):
     @override
     async def mark_learned(self, resource_ids: Sequence[str]) -> Strings:
         unlearned = self._state.writable.unlearned
-        taken = [resource_id for resource_id in dict.fromkeys(resource_ids) if resource_id in unlearned]
-        for resource_id in taken:
+        learned = [resource_id for resource_id in dict.fromkeys(resource_ids) if resource_id in unlearned]
+        for resource_id in learned:
             del unlearned[resource_id]
-        return taken
+        return learned
 
     @override
     async def delete_orphaned(self, *, created_before: datetime) -> int:

@@ -1,7 +1,7 @@
 """Connections to the SQLite file, each in a thread of its own: one that writes, a few that read.
 
-All work of a connection runs in its one thread, in the order in which it was submitted. What a cancelled task left
-behind is therefore rolled back before the next unit of work begins, whether anybody waits for the rollback or not.
+All work of a connection runs in its one thread, in the order in which it was submitted. The transaction of a cancelled
+task is therefore rolled back before the next unit of work begins, even where nothing awaits the rollback.
 """
 
 import asyncio
@@ -25,25 +25,29 @@ _KEPT_LOG_BYTES = 64 * 2**20
 _CHECKPOINT_PAGES = 8_000
 _CACHE_KIB = 65_536
 _log = structlog.get_logger(__name__)
-_OWN_MISTAKES = (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.NotSupportedError)
+_CALLER_ERRORS = (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.NotSupportedError)
+"""Errors of the statement; they say nothing about the health of the store."""
 _TRANSIENT = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
-"""Errors after which the connection can still be used."""
+"""SQLite error codes after which the connection can still be used."""
 
 
 class Connection:
     """One SQLite connection in one thread.
 
-    After an error that is not transient, or when its file is no longer the one at `path`, the handle is closed and the
-    next unit of work opens a new one. Whatever happened to the file or the disk, work goes on once it is repaired.
+    After an error that is not transient, or when the open file is no longer the one at `path`, the handle is closed and
+    the next unit of work opens a new one. Once the file or the disk is repaired, work continues by itself.
 
     Args:
         path: The database file, already migrated.
         siblings: All connections of this process to the file; this one adds itself. They are closed together, since
-            SQLite shares among them how it opened the file, such as for reading only.
-        health: Where failures are counted.
+            SQLite shares the file's mode between them, such as read-only.
+        health: Counts failures.
         begin: The statement that opens a transaction.
         pragmas: Settings of every handle.
         busy_timeout_s: How long a statement waits for other processes.
+
+    Attributes:
+        succeeded: Whether the current transaction has begun and raised no `StoreUnavailable` since.
     """
 
     def __init__(
@@ -73,7 +77,7 @@ class Connection:
         """Runs `work` with the SQLite handle, in the connection's thread.
 
         Raises:
-            StoreUnavailable: SQLite cannot do it: locked, full, read-only, corrupt, gone.
+            StoreUnavailable: The file is locked, full, read-only, corrupt or gone.
         """
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, self._call, work)
@@ -83,10 +87,10 @@ class Connection:
             raise
 
     async def begin(self) -> None:
-        """Opens a transaction; a reader sees the data as they are now until it ends.
+        """Opens a transaction; a reader sees a snapshot of the data until it ends.
 
         Raises:
-            StoreUnavailable: The file is gone, locked, or may not be written by a connection that writes.
+            StoreUnavailable: The file is gone or locked, or the connection writes and the file is read-only.
         """
 
         def work(handle: sqlite3.Connection) -> None:
@@ -104,7 +108,7 @@ class Connection:
         self._health.succeeded()
 
     def roll_back(self) -> "Future[None]":
-        """Undoes an open transaction after all work submitted before; need not be awaited."""
+        """Undoes the open transaction, if any, after all work submitted before; need not be awaited."""
         return self._thread.submit(self._roll_back)
 
     def reopen(self) -> None:
@@ -123,7 +127,7 @@ class Connection:
             if self._handle is None:
                 self._handle = self._open()
             return work(self._handle)
-        except _OWN_MISTAKES:
+        except _CALLER_ERRORS:
             raise
         except sqlite3.Error as error:
             if error_code(error) not in _TRANSIENT:
@@ -160,7 +164,7 @@ class Connection:
             self._close_handle()
 
     def _close_if_file_moved(self) -> None:
-        # SQLite itself goes on writing to a file that was removed or replaced, where nobody would ever find it.
+        # SQLite would go on writing to a file that was removed or replaced, and the data would be lost.
         if self._handle is not None and self._file_at_path() != self._file:
             _log.warning("record_file_moved", path=str(self._path))
             self._close_handle()
@@ -196,8 +200,7 @@ class ConnectionPool:
         deadline_s: How long a unit of work waits for a connection, and then for other processes.
         begin: The statement that opens a transaction.
         pragmas: Settings of every connection.
-        reads: Whether the connections only read, so that a unit of work has succeeded when it ends and not when it is
-            committed.
+        reads: Whether the connections only read. A read has succeeded at its end, a write when it is committed.
     """
 
     def __init__(
@@ -231,7 +234,7 @@ class ConnectionPool:
 
     @contextlib.asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
-        """A connection in a transaction, which is rolled back at the end of the block unless it was committed.
+        """Opens a transaction on a free connection; the end of the block rolls it back unless it was committed.
 
         Raises:
             StoreUnavailable: No connection came free before the deadline, or SQLite refuses.
@@ -247,7 +250,7 @@ class ConnectionPool:
             rolled_back = connection.roll_back()
             self._idle.append(connection)
             self._free.release()
-            # Other processes may count on it once the block is left; a cancelled wait changes nothing.
+            # After the block no lock of this transaction is left. Cancelling this wait does not cancel the rollback.
             await asyncio.shield(asyncio.wrap_future(rolled_back))
 
     async def close(self) -> None:
