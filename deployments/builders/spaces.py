@@ -1,4 +1,4 @@
-"""Which models' vectors the service searches and writes, from the settings and the record (DESIGN §8)."""
+"""Opens the vector spaces that the service searches and writes, from the settings and the record (DESIGN §8)."""
 
 import asyncio
 import json
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 _log = structlog.get_logger(__name__)
 _TYPED_SUFFIX = "-typed"
-"""Suffix of the vectors of typed memories: dropping the vectors of a model leaves them."""
+"""Suffix of the collections of typed memories, so that dropping the vectors of a model keeps them."""
 
 
 def vector_model(args: AppArgs, model_id: str) -> VectorModel:
-    """The name and dimension of a model's vectors; from the catalogue, else from the configuration of its weights.
+    """The name and dimension of a model's vectors; the dimension is that of the catalogue, else of the weights' config.
 
     Raises:
         ModelUnavailable: The model is unknown, or its weights are needed and missing.
@@ -48,7 +48,7 @@ def vector_model(args: AppArgs, model_id: str) -> VectorModel:
 def with_live_model(args: AppArgs) -> AppArgs:
     """The settings with the live model: the one that `jiyi reembed` recorded, else the setting `model`. Blocks.
 
-    For an index that is older than these records its alias names the model.
+    For an embedded index from before `jiyi reembed` recorded models, the model is read from the name of its alias.
     """
     live = asyncio.run(_recorded_model(args))
     if live is None and args.stores == "embedded":
@@ -61,7 +61,7 @@ def with_live_model(args: AppArgs) -> AppArgs:
 
 
 class WantedModels:
-    """Tells the Embedder which models to hold; opens the record at the first call: the Embedder starts without it."""
+    """Names the models that the Embedder loads; opens the record at the first call, not when the Embedder starts."""
 
     def __init__(self, args: AppArgs) -> None:
         self._args = args
@@ -82,7 +82,7 @@ class WantedModels:
 
 
 def open_generations(args: AppArgs, *, shard: Handle | None) -> "RemoteGenerations | QdrantGenerations":
-    """Where vectors are kept; `shard` is the deployment that owns the embedded ones."""
+    """Opens the vector indexes of all models; `shard` is the handle of the deployment that owns embedded indexes."""
     if shard is not None:
         return RemoteGenerations(Remote(shard, component="vectors", deadline_s=args.deadlines.vectors))
     from storage.qdrant.generations import QdrantGenerations  # lazy: the embedded stores need no client libraries
@@ -104,9 +104,9 @@ def open_spaces(
     Args:
         args: The settings.
         record: Names the models whose vectors are searched and written.
-        model: The live one where nothing is recorded.
-        embedder: Encodes for all of them.
-        generations: Keeps their vectors.
+        model: The live model where the record names none.
+        embedder: The handle of the Embedder, shared by all spaces.
+        generations: The vector indexes of all models.
         deadline_s: Seconds that an encoding may take.
     """
     remote = RemoteEmbedder(Remote(embedder, component="embedder", deadline_s=deadline_s))
@@ -114,16 +114,16 @@ def open_spaces(
     def encoder_of(model: VectorModel) -> RemoteEncoder:
         return RemoteEncoder(remote, model_id=model.model_id, dimension=model.dimension)
 
-    own: dict[Collection, VectorSpace] = {}
+    typed_space: dict[Collection, VectorSpace] = {}
     if args.aam.model is not None:
         typed = vector_model(args, args.aam.model)
         name = f"{typed.model_id}{_TYPED_SUFFIX}"
-        own[Collection.TYPED_MEMORIES] = VectorSpace(
+        typed_space[Collection.TYPED_MEMORIES] = VectorSpace(
             encoder_of(typed), generations.index(typed.model_copy(update={"model_id": name}))
         )
 
     def open_space(model: VectorModel) -> VectorSpace:
-        return VectorSpace(encoder_of(model), generations.index(model), own)
+        return VectorSpace(encoder_of(model), generations.index(model), typed_space)
 
     return RecordedSpaces(runs=record.runs, configured=model, open_space=open_space)
 
@@ -146,7 +146,7 @@ async def prepared_model(args: AppArgs, model_id: str) -> VectorModel:
 async def _recorded_model(args: AppArgs) -> str | None:
     try:
         record = open_record(args, durable=False)
-    except StoreUnavailable as error:  # every part asks the record itself once it is back
+    except StoreUnavailable as error:  # deployments read the live model themselves once the record is back
         _log.warning("live_model_unknown", error=error.message, settings=args.model)
         return None
     try:

@@ -1,4 +1,4 @@
-"""Deploys the graph to a running cluster and ends; the application lives on in the cluster."""
+"""Deploys the application to a running Ray cluster and exits, or takes the application down."""
 
 import json
 import sys
@@ -8,7 +8,7 @@ from ..telemetry.logs import configure_logs
 
 
 def deploy(args: AppArgs, *, address: str, host: str, port: int) -> None:
-    """Starts Serve's HTTP proxy and the application, and returns when every replica is healthy."""
+    """Starts Serve's HTTP proxy and the application; returns when every replica is healthy."""
     import ray
     from ray import serve
     from ray.serve.config import HTTPOptions
@@ -21,7 +21,7 @@ def deploy(args: AppArgs, *, address: str, host: str, port: int) -> None:
 
 
 def drain(*, address: str) -> None:
-    """Takes the application down: no new requests, current ones finish, stores are closed."""
+    """Takes the application down: refuses new requests, finishes current ones, and closes the stores."""
     import ray
     from ray import serve
 

@@ -13,7 +13,7 @@ from .handles import Remote
 from .messages import SharedMessages
 
 _SHORT_CHARACTERS = 512
-"""Of all texts of a request; encoding a longer one takes more time than a message of its own costs."""
+"""Requests with at most so many characters share a message; for longer ones, encoding costs more than the message."""
 
 
 @dataclass(frozen=True, slots=True)

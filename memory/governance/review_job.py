@@ -10,7 +10,7 @@ import structlog
 from typing_extensions import override
 
 from ..jobs.cron import Schedule
-from ..jobs.tasks import end, logs_defect
+from ..jobs.tasks import cancel, log_defect
 from ..ports.coordination import Locks
 from ..ports.jobs import PipelineRun, ReviewService, RunState
 from ..ports.record import SystemOfRecord
@@ -74,7 +74,7 @@ class ReviewJob(ReviewService):
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         if not started.done():
             await self._task  # raises the reason why it did not start
-        self._task.add_done_callback(logs_defect("review_crashed"))
+        self._task.add_done_callback(log_defect("review_crashed"))
         return started.result()
 
     @override
@@ -121,8 +121,8 @@ class ReviewJob(ReviewService):
 
     async def close(self) -> None:
         """Stops a running review; the next check of the schedule continues it."""
-        await end(self._watcher)
-        await end(self._task)
+        await cancel(self._watcher)
+        await cancel(self._task)
 
     async def _watch_schedule(self) -> None:
         while True:

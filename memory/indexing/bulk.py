@@ -13,7 +13,7 @@ from itertools import accumulate
 
 import structlog
 
-from ..jobs.tasks import end, logs_defect
+from ..jobs.tasks import cancel, log_defect
 from ..ports.coordination import Locks
 from ..ports.generations import BulkEmbedder, Selection, VectorSpace, VectorSpaces, each_once
 from ..ports.jobs import PipelineRun, RunState
@@ -91,7 +91,7 @@ class BulkIndexing:
         """Begins to look at the backlog, in the background."""
         if self._backlog:
             self._task = asyncio.get_running_loop().create_task(self._look_forever())
-            self._task.add_done_callback(logs_defect("bulk_indexing_broke"))
+            self._task.add_done_callback(log_defect("bulk_indexing_broke"))
 
     async def give_way(self) -> None:
         """Ends what is under way, so that the index is free; looks again after `look_s`."""
@@ -100,7 +100,7 @@ class BulkIndexing:
 
     async def close(self) -> None:
         """Ends what is under way; what is not done still waits in the outbox."""
-        await end(self._task)
+        await cancel(self._task)
 
     async def run_if_due(self) -> None:
         """Embeds what waits until it is little, if it is much and nobody else works on the index.

@@ -8,7 +8,7 @@ from typing import Any
 import structlog
 from typing_extensions import override
 
-from ..jobs.tasks import end, logs_defect
+from ..jobs.tasks import cancel, log_defect
 from ..ports.coordination import Locks
 from ..ports.generations import BulkEmbedder
 from ..ports.jobs import IndexMaintenance, IndexOperation, IndexRun, RunState
@@ -58,7 +58,7 @@ class BackgroundMaintenance(IndexMaintenance):
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if not started.done():
             await self._task  # raises what kept it from starting
-        self._task.add_done_callback(logs_defect("index_operation_broke"))
+        self._task.add_done_callback(log_defect("index_operation_broke"))
         return started.result()
 
     @override
@@ -67,7 +67,7 @@ class BackgroundMaintenance(IndexMaintenance):
 
     async def close(self) -> None:
         """Ends a run that is under way; what it has not done can be done again."""
-        await end(self._task)
+        await cancel(self._task)
 
     def figures(self) -> dict[str, float | str]:
         """For `/health/detailed` and the metrics."""

@@ -17,7 +17,7 @@ from typing import Any
 import structlog
 from typing_extensions import override
 
-from ..jobs.tasks import end
+from ..jobs.tasks import cancel
 from ..ports.coordination import Locks
 from ..ports.generations import BulkEmbedder, GenerationStore, ReembeddingService, Selection, VectorModel
 from ..ports.jobs import PipelineRun, RunState
@@ -153,7 +153,7 @@ class Reembedding(ReembeddingService):
 
     async def close(self) -> None:
         """Ends what is under way; the next process goes on with it."""
-        await end(self._looking)
+        await cancel(self._looking)
         await self._stop()
 
     @property
@@ -161,7 +161,7 @@ class Reembedding(ReembeddingService):
         return self._task is not None and not self._task.done()
 
     async def _stop(self) -> None:
-        await end(self._task)
+        await cancel(self._task)
 
     async def _begin(self, decide: Callable[[PipelineRun | None], Awaitable[PipelineRun]]) -> PipelineRun:
         """Takes the lock, records what a person wants, and works on it in the background."""

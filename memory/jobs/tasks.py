@@ -9,18 +9,18 @@ import structlog
 _log = structlog.get_logger(__name__)
 
 
-async def end(task: "asyncio.Task[None] | None") -> None:
-    """Cancels a task and waits until it has ended; does nothing where there is none, or where it has."""
+async def cancel(task: "asyncio.Task[None] | None") -> None:
+    """Cancels a task and waits until it has ended; does nothing for None or an ended task."""
     if task and not task.done():
         task.cancel()
         await asyncio.wait([task])
 
 
-def logs_defect(event: str) -> Callable[["asyncio.Task[Any]"], None]:
-    """For `add_done_callback`: logs an error that is no outage, which ended a task that nobody waits for.
+def log_defect(event: str) -> Callable[["asyncio.Task[Any]"], None]:
+    """A callback for `add_done_callback`, which logs the exception of a task that nobody awaits.
 
     Args:
-        event: What the log calls it.
+        event: The log event.
     """
 
     def log(task: "asyncio.Task[Any]") -> None:

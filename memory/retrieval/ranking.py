@@ -1,4 +1,4 @@
-"""Ranking the candidates of one search: the scores of all legs become hits (000 §6.3, DESIGN §6)."""
+"""Ranks the candidates of one search by the scores of all search legs (000 §6.3, DESIGN §6)."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,9 +27,9 @@ class Evidence:
     others: Mapping[str, Scores] = field(default_factory=dict)
 
     def parts(self) -> dict[Key, dict[str, float]]:
-        """Each candidate's parts: the normalised scores of the formula, and the raw scores `cosine` and `bm25`.
+        """The score parts of each candidate: normalised scores for the formula, and the raw scores `cosine` and `bm25`.
 
-        A candidate gets its best score over all questions.
+        Of several questions, a candidate keeps the best score.
         """
         parts: dict[Key, dict[str, float]] = defaultdict(dict)
         for name, raw_name, scale, questions in (
@@ -37,10 +37,10 @@ class Evidence:
             ("keyword", "bm25", share_of_best, self.keyword),
         ):
             for scores in questions:
-                _raise_parts(parts, raw_name, scores)
-                _raise_parts(parts, name, scale(scores))
+                _keep_best(parts, raw_name, scores)
+                _keep_best(parts, name, scale(scores))
         for name, scores in self.others.items():
-            _raise_parts(parts, "keyword" if name == "overlap" else name, scores)
+            _keep_best(parts, "keyword" if name == "overlap" else name, scores)
         return parts
 
     def best_memories(self, recipe: FusionRecipe) -> list[str]:
@@ -54,11 +54,11 @@ class Evidence:
 
 
 class Ranking:
-    """Candidates with the parts of their scores.
+    """The candidates of one search, with the parts of their scores.
 
     Args:
         request: The search.
-        recipe: How parts become a score.
+        recipe: Weights and boosts of the parts.
         evidence: The scores of the legs.
     """
 
@@ -71,15 +71,15 @@ class Ranking:
         self._previous: dict[str, str] = {}
 
     def add(self, entities: Iterable[Entity], memories: Iterable[Memory], previous: Mapping[str, str]) -> None:
-        """Adds candidates from the record; `previous` maps each memory to the one before it in its session."""
+        """Adds candidates from the record; `previous` maps the id of a memory to that before it in its session."""
         self._entities += entities
         self._memories |= {memory.memory_id: memory for memory in memories}
         self._previous |= previous
 
     def add_links(self, linked: Scores) -> list[Key]:
-        """Adds the scores of the second step; returns the candidates that are new."""
+        """Adds the scores of memories linked to the first candidates; returns the candidates that are new."""
         new = [key for key in linked if key not in self.parts]
-        _raise_parts(self.parts, "linked", linked)
+        _keep_best(self.parts, "linked", linked)
         return new
 
     def get_memories(self, ids: Iterable[str]) -> list[Memory]:
@@ -110,7 +110,7 @@ class Ranking:
         return diversify(hits, top_k=self._request.top_k, weight=self._recipe.alike)
 
     def _is_visible(self, entity: Entity) -> bool:
-        """False for archived entities, and for never mentioned, preloaded ones, unless the query names them."""
+        """False for archived entities, and for preloaded ones that were never mentioned and are not in the query."""
         if not entity.is_current:
             return False
         return entity.mention_count > 0 or "exact" in self.parts[Key(HitKind.ENTITY, entity.entity_id)]
@@ -145,6 +145,6 @@ class Ranking:
         )
 
 
-def _raise_parts(parts: dict[Key, dict[str, float]], name: str, scores: Mapping[Key, float]) -> None:
+def _keep_best(parts: dict[Key, dict[str, float]], name: str, scores: Mapping[Key, float]) -> None:
     for key, score in scores.items():
         parts[key][name] = max(score, parts[key].get(name, score))

@@ -61,7 +61,7 @@ class InMemoryBacklog(Backlog):
 
     @override
     async def users(self, *, after: str | None = None, limit: int) -> list[str]:
-        found = sorted(user for user, data in self._users.items() if data.any)
+        found = sorted(user for user, data in self._users.items() if data.has_records)
         return [user for user in found if after is None or user > after][: max(limit, 0)]
 
     @override
@@ -76,7 +76,7 @@ class InMemoryBacklog(Backlog):
             "facts": sum(len(data.facts) for data in users),
             "aam_memories": sum(len(data.typed_memories) for data in users),
             "outbox": sum(len(data.outbox) for data in users),
-            "users": sum(data.any for data in users),
+            "users": sum(data.has_records for data in users),
             "size_bytes": 0,
         }
 

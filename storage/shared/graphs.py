@@ -6,7 +6,7 @@ from memory.ports.facts import MAX_DEPTH
 from memory.values.errors import InvalidField
 
 Step = Callable[[Sequence[str], int], Iterable[str]]
-"""One hop: takes vertices and a limit; returns their distinct neighbours, sorted, which may include visited vertices."""
+"""One hop: takes vertices and a limit; returns their distinct neighbours, sorted, visited vertices included."""
 
 
 def walk(start: str, step: Step, *, depth: int, limit: int) -> Mapping[str, int]:

@@ -7,21 +7,21 @@ from memory.values.entities import Entity
 from memory.values.text import normalise
 
 PREFIX_LENGTH = 2
-"""Characters of a name by which a text is probed first."""
+"""Characters of a name that a store looks up first, to find which names may occur in a text."""
 HEAD_LENGTH = 32
-"""Characters of a name by which a text is probed exactly; the rest is compared afterwards."""
+"""Characters of a name that a store looks up exactly; the rest is compared in the text afterwards."""
 
 _WORD_CATEGORIES = frozenset({"Ll", "Lu", "Lt", "Nd"})
 
 
 def comparable(text: str) -> str:
-    """The normalised form, without NUL and lone surrogates, which a database cannot compare."""
+    """The normalised form of a text, without NUL and lone surrogates, which databases cannot compare."""
     valid = text.encode("utf-8", "replace").decode("utf-8")
     return normalise(valid).replace("\0", "\ufffd")
 
 
 def names_of(entity: Entity) -> list[str]:
-    """The names of an entity as they are compared: the value first, then the aliases, each once."""
+    """The distinct names of an entity in comparable form: the value first, then the aliases."""
     names = (entity.normalised_value, entity.entity_value, *entity.aliases)
     return [name for name in dict.fromkeys(comparable(name) for name in names) if name]
 
@@ -29,13 +29,13 @@ def names_of(entity: Entity) -> list[str]:
 def _is_word(character: str) -> bool:
     """Whether the character belongs to words between spaces: letters of cased scripts, digits, underscore.
 
-    Han, kana and hangul do not: names occur in them without word borders.
+    Han, kana and hangul do not: there, names occur without word borders.
     """
     return character == "_" or unicodedata.category(character) in _WORD_CATEGORIES
 
 
 def word_borders(text: str) -> list[bool]:
-    """For each of the len(text) + 1 places between characters, whether a name may begin or end there."""
+    """For each of the len(text) + 1 offsets, whether a name may begin or end there."""
     words = [_is_word(character) for character in text]
     if not words:
         return [True]
@@ -53,18 +53,18 @@ def position_of(name: str, text: str, borders: list[bool]) -> int | None:
 
 
 def prefixes(text: str, borders: list[bool]) -> dict[str, list[int]]:
-    """Every prefix that a name in this text may have, with its positions."""
-    places: dict[str, list[int]] = {}
+    """The prefixes that names in this text may have, with their positions."""
+    positions: dict[str, list[int]] = {}
     for start in range(len(text)):
         if borders[start]:
-            places.setdefault(text[start], []).append(start)
+            positions.setdefault(text[start], []).append(start)
             if start + PREFIX_LENGTH <= len(text):
-                places.setdefault(text[start : start + PREFIX_LENGTH], []).append(start)
-    return places
+                positions.setdefault(text[start : start + PREFIX_LENGTH], []).append(start)
+    return positions
 
 
 def heads(text: str, borders: list[bool], prefix: str, starts: list[int]) -> set[str]:
-    """Every head of a name that may begin at these positions of `prefix`."""
+    """The first `HEAD_LENGTH` characters, or all, of names that may begin at these positions of `prefix`."""
     if len(prefix) < PREFIX_LENGTH:
         return {prefix} if any(borders[start + 1] for start in starts) else set()
     found = set()

@@ -3,8 +3,8 @@
     python -m training.reranker.train POOLS --out DIR --cache MODELS [--resume]
 
 POOLS is the folder with the `pools.jsonl` of `python -m benchmarks.retrieval.reranking`, MODELS holds the prepared
-body. DIR gets `checkpoint.pt` (every few minutes), `log.jsonl` and `curve.png`. Killed or suspended at any time, the
-run goes on with `--resume`. Seeded. `--sets open` leaves out the sets without a stated licence.
+body. DIR gets `checkpoint.pt` (every few minutes), `log.jsonl` and `curve.png`. A run that was
+killed or suspended continues with `--resume`. Seeded. `--sets open` leaves out the sets without a stated licence.
 On a GPU: `--device cuda --workers 1 --batch-tokens 16384`.
 """
 
@@ -26,15 +26,14 @@ from .networks import LoadedReranker, build
 from .pools import Pool, read_pools
 
 SETS = {"drcd": True, "cmrc2018": True, "canard": True, "memdaily": False}
-"""The sets that may be trained on, and whether their licence allows any use: CC BY-SA 3.0, CC BY-SA 4.0, CC BY-SA 4.0,
-and none stated."""
+"""The training sets, and whether their licence allows any use: CC BY-SA 3.0, 4.0 and 4.0, none stated."""
 
 _TUNING_QUESTIONS = 40
 _TUNING_CANDIDATES = 10
 
 
 def main() -> None:
-    """Trains, or goes on training."""
+    """Runs or resumes the training."""
     parser = training_parser("Trains the reranker.", "pools", RerankingOptions)
     parser.add_argument("--layers", type=int, default=RerankerShape().layers, help="of the body that are used")
     arguments = start(parser)
@@ -60,12 +59,12 @@ def main() -> None:
 
 
 def reranking_task(mix: RerankingMix, shape: RerankerShape, pad_id: int) -> Task[RerankerNetwork, Choice]:
-    """The task of a training run."""
+    """Builds the task of a training run from the mix of training pools."""
     return Task(mix=mix, collate=partial(collate_choices, pad_id=pad_id), loss=choice_loss, shape=shape.model_dump())
 
 
 def tuning_scores(reranker: LoadedReranker, pools: Sequence[Pool]) -> dict[str, float]:
-    """nDCG@10 of the first candidates in the order of the reranker alone, beside the fused ranking."""
+    """Mean nDCG@10, in percent, of the first candidates as the reranker alone orders them, and as fusion does."""
     reranked, fused = [], []
     for pool in pools:
         scores = reranker.logits(pool.question, [hit.text for hit in pool.candidates[:_TUNING_CANDIDATES]])

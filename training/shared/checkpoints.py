@@ -22,7 +22,7 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
 
 @torch.no_grad()
 def load_average(network: nn.Module, state: dict[str, Any]) -> None:
-    """Copies the averaged weights of a checkpoint into a network: first the trained weights of the body, then the heads.
+    """Copies the averaged weights of a checkpoint into a network: the trained weights of the body, then the heads.
 
     Raises:
         ValueError: The network has another number of trained weights.

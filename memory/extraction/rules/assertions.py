@@ -1,4 +1,4 @@
-"""What a text states as fact: not what it asks, denies, supposes or quotes from somebody else."""
+"""Tells what a text states as fact from what it asks, denies, supposes or quotes from somebody else."""
 
 import re
 from collections.abc import Iterator
@@ -55,7 +55,7 @@ _ASKS_AFTER = re.compile(
 
 
 class Assertions:
-    """Says of a span of a text whether it stands in a statement; offsets are into the text as it was given."""
+    """The statements of a text: whether a span is asserted, asked about or quoted; offsets are into the text given."""
 
     def __init__(self, text: str) -> None:
         self._folded = fold(text)
@@ -67,7 +67,7 @@ class Assertions:
         return any(first <= start and end <= last for first, last in self._quoted)
 
     def asks_who(self, start: int, end: int) -> bool:
-        """Whether a question is about what the span names, as 誰是王小明？ is: whoever asks does not know it."""
+        """Whether the span is the unknown name in a question, as in 誰是王小明？."""
         sentence = self._sentences.at(start)
         if not sentence.asks:
             return False
@@ -86,7 +86,7 @@ class Assertions:
         return not (_DENIES.search(clause) or _ENDED.search(clause))
 
     def states(self, start: int, end: int) -> bool:
-        """Whether what the span names is spoken of in a statement of the speaker's own, whatever it says of it."""
+        """Whether the span is in a statement, even if negated or past; not in a question, supposition or quotation."""
         if start >= end or self.quotes(start, end):
             return False
         sentence = self._sentences.at(start)
@@ -108,7 +108,7 @@ class Assertions:
 
 @lru_cache(maxsize=256)
 def assertions_of(text: str) -> Assertions:
-    """The assertions of a text; a learner asks several times for one text."""
+    """The assertions of a text; cached, since the learner reads them several times."""
     return Assertions(text)
 
 

@@ -1,8 +1,8 @@
-"""What the system of record in memory holds, and how a unit of work sees it."""
+"""The data of the in-memory system of record, and access to them within a unit of work."""
 
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field, fields
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from memory.ports.repositories import Access
 from memory.ports.vectors import Collection
@@ -19,7 +19,7 @@ ValueT = TypeVar("ValueT")
 
 @dataclass
 class UserData:
-    """What one user has, by id; never changed once it is shared, only replaced by a changed copy."""
+    """All records of one user, by id; immutable once shared, so changes are made to a copy that replaces it."""
 
     resources: dict[str, Resource] = field(default_factory=dict)
     unlearned: dict[str, None] = field(default_factory=dict)
@@ -35,28 +35,25 @@ class UserData:
     outbox: dict[tuple[Collection, str], int] = field(default_factory=dict)
 
     def copy(self) -> "UserData":
-        """Dictionaries of its own, of the same values."""
+        """A copy with dictionaries of its own and the same values."""
         return UserData(**{attribute.name: dict(getattr(self, attribute.name)) for attribute in fields(self)})
 
     @property
-    def any(self) -> bool:
+    def has_records(self) -> bool:
         """Whether there is any data besides the outbox."""
-        kept: list[dict[str, Any]] = [
-            getattr(self, attribute.name) for attribute in fields(self) if attribute.name != "outbox"
-        ]
-        return any(kept)
+        return any(getattr(self, attribute.name) for attribute in fields(self) if attribute.name != "outbox")
 
     def queue(self, collection: Collection, item_ids: Iterable[str], numbers: Iterator[int]) -> None:
-        """Puts items on the outbox; an item that is on it already gets a new number."""
+        """Adds items to the outbox; an item that is on it already gets a new number."""
         for item_id in item_ids:
             self.outbox[collection, item_id] = next(numbers)
 
 
 class State:
-    """The data that a unit of work sees, and whether it may still touch them.
+    """The data of one unit of work; access is checked.
 
     Args:
-        data: A copy of its own, where it may write.
+        data: For a writer, its own copy.
         user_id: The user whose data they are.
         numbers: The sequence numbers of the log and the outbox.
         can_write: Whether the unit was opened for writing.
@@ -92,7 +89,7 @@ class State:
         return self.readable
 
     def queue(self, collection: Collection, item_ids: Iterable[str]) -> None:
-        """Puts items that the unit of work changes on the outbox."""
+        """Adds changed items to the outbox."""
         self.writable.queue(collection, item_ids, self.numbers)
 
 
@@ -108,7 +105,7 @@ class InMemoryRepository:
 
 
 def existing(items: Mapping[str, ValueT], ids: Iterable[str]) -> list[ValueT]:
-    """The items that exist, in the order of the ids."""
+    """The items with these ids that exist, in the order of the ids."""
     return [items[id_] for id_ in ids if id_ in items]
 
 
