@@ -51,6 +51,12 @@ async def prepare(model_id: str) -> VectorModel:
     return VectorModel(model_id=model_id, dimension=DIMENSION)
 
 
+@pytest.fixture(autouse=True)
+def ignore_environment_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("JIYI_HOME", "JIYI_CACHE", "JIYI_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+
+
 @pytest.fixture
 async def services() -> AsyncIterator[Services]:
     record, sessions, store = InMemoryRecord(), InMemorySessions(), InMemoryGenerations()

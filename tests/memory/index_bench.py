@@ -31,7 +31,7 @@ class ListeningEncoder(Encoder):
 
     def __init__(self, encoder: BatchedEncoder) -> None:
         self._encoder = encoder
-        self.read: list[str] = []
+        self.texts_read: list[str] = []
 
     @property
     def model_id(self) -> str:
@@ -44,7 +44,7 @@ class ListeningEncoder(Encoder):
     async def encode(
         self, texts: Sequence[str], *, kind: TextKind, priority: Priority = Priority.INTERACTIVE
     ) -> FloatMatrix:
-        self.read += texts
+        self.texts_read += texts
         return await self._encoder.encode(texts, kind=kind, priority=priority)
 
 
@@ -60,7 +60,7 @@ class Bench:
     spaces: OneSpace = field(init=False)
     verifiers: PerSpace[IndexVerifier] = field(init=False)
     verifier: IndexVerifier = field(init=False)
-    said: int = 0
+    turn_count: int = 0
 
     def __post_init__(self) -> None:
         self.embedder = WalkingEmbedder(self.record, lambda _: self.encoder, batch=2)
@@ -84,9 +84,9 @@ class Bench:
         """Appends turns to the raw log; they are not learned yet."""
         resources = []
         for text in texts:
-            self.said += 1
-            at = AT + timedelta(minutes=self.said)
-            id_ = f"{user}-{self.said}"
+            self.turn_count += 1
+            at = AT + timedelta(minutes=self.turn_count)
+            id_ = f"{user}-{self.turn_count}"
             resources.append(Resource(resource_id=id_, user_id=user, session_id="s", content=text, created_at=at))
         await self.record.append(resources, user_id=user)
 
@@ -145,6 +145,6 @@ def total(report: IndexReport, name: str) -> int:
     return sum(getattr(part, name) for part in report.collections.values())
 
 
-def of(report: IndexReport, collection: Collection) -> CollectionReport:
+def counts_of(report: IndexReport, collection: Collection) -> CollectionReport:
     """What a report says of one collection."""
     return report.collections[collection]

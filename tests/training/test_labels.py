@@ -10,7 +10,7 @@ from training.rewriter.metrics import units_of
 WORDS = ("的", "of")
 
 
-def edits(query: str, target: str, *turns: str) -> list[tuple[int, int, list[str]]]:
+def derive_edits(query: str, target: str, *turns: str) -> list[tuple[int, int, list[str]]]:
     source = Source.of(turns, WORDS)
     derivation = derive(query, target, source)
     return [
@@ -30,19 +30,19 @@ def test_what_is_complete_needs_no_edit() -> None:
 
 
 def test_an_omitted_span_is_inserted_and_a_pronoun_replaced() -> None:
-    assert edits("明天有雨吗", "西安明天有雨吗", "西安天气") == [(0, 0, ["西安"])]
-    assert edits("它好吗", "西安好吗", "我在西安") == [(0, 1, ["西安"])]
+    assert derive_edits("明天有雨吗", "西安明天有雨吗", "西安天气") == [(0, 0, ["西安"])]
+    assert derive_edits("它好吗", "西安好吗", "我在西安") == [(0, 1, ["西安"])]
 
 
 def test_a_gap_may_take_several_spans_and_function_words() -> None:
-    assert edits("为什么", "为什么确定秦始皇活了50岁", "秦始皇活了多久", "50岁我确定") == [
+    assert derive_edits("为什么", "为什么确定秦始皇活了50岁", "秦始皇活了多久", "50岁我确定") == [
         (3, 3, ["确定", "秦始皇活了", "50岁"])
     ]
-    assert edits("眼睛红了", "小明的眼睛红了", "小明哭了") == [(0, 0, ["小明", "的"])]
+    assert derive_edits("眼睛红了", "小明的眼睛红了", "小明哭了") == [(0, 0, ["小明", "的"])]
 
 
 def test_several_gaps_are_several_edits() -> None:
-    assert edits("What is their address?", "What is the address of Bedouin?", "the Bedouin is nice") == [
+    assert derive_edits("What is their address?", "What is the address of Bedouin?", "the Bedouin is nice") == [
         (2, 3, ["the"]),
         (4, 4, ["of", "Bedouin"]),
     ]
@@ -54,7 +54,7 @@ def test_all_places_of_a_span_are_right() -> None:
 
 
 def test_a_span_does_not_cross_turns() -> None:
-    assert edits("好吗", "西安好吗", "西", "安") == [(0, 0, ["西", "安"])]
+    assert derive_edits("好吗", "西安好吗", "西", "安") == [(0, 0, ["西", "安"])]
 
 
 def test_a_unit_that_nothing_holds_is_lost_and_said_to_be() -> None:

@@ -37,7 +37,7 @@ ROWS = [
 ]  # fmt: skip
 
 
-def named(row: MarkedText) -> list[tuple[str, str]]:
+def named_spans(row: MarkedText) -> list[tuple[str, str]]:
     return [(row.text[span.start : span.end], span.label) for span in row.spans]
 
 
@@ -49,20 +49,22 @@ def test_each_format_is_read_with_its_offsets(tmp_path: Path) -> None:
         return path
 
     rows = read_cluener(write('{"text": "叶老桂说，叶老桂", "label": {"name": {"叶老桂": [[0, 2], [5, 7]]}}}\n'))
-    assert [named(row) for row in rows] == [[("叶老桂", "name"), ("叶老桂", "name")]]
+    assert [named_spans(row) for row in rows] == [[("叶老桂", "name"), ("叶老桂", "name")]]
     bmes = "吴 B-NAME\n重 M-NAME\n阳 E-NAME\n， O\n中 B-CONT\n国 E-CONT\n人 S-RACE\n\n好 O\n"
-    assert [named(row) for row in read_columns(write(bmes))] == [
+    assert [named_spans(row) for row in read_columns(write(bmes))] == [
         [("吴重阳", "NAME"), ("中国", "CONT"), ("人", "RACE")],
         [],
     ]
     words = "-DOCSTART- O\n\nNew\tB-LOC\nYork\tI-LOC\n,\tO\nEU\tI-ORG\n"
-    assert [named(row) for row in read_columns(write(words), joint=" ")] == [[("New York", "LOC"), ("EU", "ORG")]]
-    assert [named(row) for row in read_weibo(write("科0\tB-ORG.NAM\n技1\tI-ORG.NAM\n"))] == [[("科技", "ORG.NAM")]]
-    assert [named(row) for row in read_wikiann(write("en:a:b\tB-PER\nen:c\tI-PER\n"))] == [[("a:b c", "PER")]]
+    assert [named_spans(row) for row in read_columns(write(words), joint=" ")] == [[("New York", "LOC"), ("EU", "ORG")]]
+    assert [named_spans(row) for row in read_weibo(write("科0\tB-ORG.NAM\n技1\tI-ORG.NAM\n"))] == [
+        [("科技", "ORG.NAM")]
+    ]
+    assert [named_spans(row) for row in read_wikiann(write("en:a:b\tB-PER\nen:c\tI-PER\n"))] == [[("a:b c", "PER")]]
     uner = "# newdoc id = 1\n# text = Windows XP 很好\n1\tWindows\tB-ORG\t-\t-\n2\tXP\tI-ORG\t-\t-\n3\t很好\tO\t-\t-\n"
-    assert [named(row) for row in read_uner(write(uner))] == [[("Windows XP", "ORG")]]
+    assert [named_spans(row) for row in read_uner(write(uner))] == [[("Windows XP", "ORG")]]
     (tmp_path / "tags").write_text("O B-LOC I-LOC\n", encoding="utf-8")
-    assert [named(row) for row in read_pairs(write("在 江 苏\n"), tmp_path / "tags")] == [[("江苏", "LOC")]]
+    assert [named_spans(row) for row in read_pairs(write("在 江 苏\n"), tmp_path / "tags")] == [[("江苏", "LOC")]]
 
 
 def test_a_line_without_a_token_is_white_space(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import torch
 from models.reranker.network import RerankerNetwork, RerankerShape
 from models.reranker.pairs import PairReader
 from models.reranker.scoring import score_all
-from tests.training.conftest import toy_body
+from tests.training.conftest import ToyIds, toy_body
 from training.reranker.export import choose_temperature
 from training.reranker.mix import RerankingMix, RerankingOptions, RerankingShare, choice_loss, collate_choices
 from training.reranker.networks import LoadedReranker
@@ -20,16 +20,11 @@ from training.shared.run import RunOptions, TrainingRun
 _WORDS = "abcdefgh"
 
 
-class Ids:
-    def __init__(self, ids: list[int]) -> None:
-        self.ids = ids
-
-
 class Letters:
     """One token a letter."""
 
-    def encode(self, sequence: str) -> Ids:
-        return Ids([0, *(4 + ord(letter) % 50 for letter in sequence.partition(": ")[2]), 2])
+    def encode(self, sequence: str) -> ToyIds:
+        return ToyIds([0, *(4 + ord(letter) % 50 for letter in sequence.partition(": ")[2]), 2])
 
     def token_to_id(self, token: str) -> int | None:
         return 1

@@ -16,12 +16,6 @@ from memory.values.errors import ModelUnavailable
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.fixture(autouse=True)
-def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("JIYI_HOME", "JIYI_CACHE", "JIYI_MODEL"):
-        monkeypatch.delenv(name, raising=False)
-
-
 def test_serve_config_yaml_names_this_builder_with_valid_arguments(tmp_path: Path) -> None:
     config = ServeDeploySchema.model_validate(yaml.safe_load((ROOT / "serve_config.yaml").read_text()))
     [application] = config.applications

@@ -27,11 +27,11 @@ class Shard:
     """A handle that notes for which model's vectors it is asked."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, int]] = []
+        self.requested_models: list[tuple[str, int]] = []
         self.count = SimpleNamespace(remote=self._count)
 
     async def _count(self, model: Any, *_: Any) -> int:
-        self.asked.append((model.model_id, model.dimension))
+        self.requested_models.append((model.model_id, model.dimension))
         return 0
 
 
@@ -54,17 +54,17 @@ async def test_their_space_is_no_generation_whatever_model_is_live(args: AppArgs
     assert (typed.encoder.model_id, typed.encoder.dimension) == (TYPED, 768)
     for space in (first, second, typed):
         await space.index.count(Collection.TYPED_MEMORIES, user_id="ann")
-    assert shard.asked == [(DEFAULT_MODEL, 384), (TYPED, 768), (f"{TYPED}-typed", 768)]
+    assert shard.requested_models == [(DEFAULT_MODEL, 384), (TYPED, 768), (f"{TYPED}-typed", 768)]
     await generations.close()
 
 
 @pytest.fixture
-async def wanted(args: AppArgs) -> AsyncIterator[WantedModels]:
+async def wanted_models(args: AppArgs) -> AsyncIterator[WantedModels]:
     models = WantedModels(args)
     yield models
     assert models._record is not None
     await models._record.close()
 
 
-async def test_the_embedder_holds_their_model_beside_the_live_one(wanted: WantedModels) -> None:
-    assert await wanted() == [DEFAULT_MODEL, TYPED]
+async def test_the_embedder_holds_their_model_beside_the_live_one(wanted_models: WantedModels) -> None:
+    assert await wanted_models() == [DEFAULT_MODEL, TYPED]

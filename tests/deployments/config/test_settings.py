@@ -10,12 +10,6 @@ from deployments.config.described import Setting, describe_settings, explain, se
 from deployments.config.settings import AppArgs
 
 
-@pytest.fixture(autouse=True)
-def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("JIYI_HOME", "JIYI_CACHE", "JIYI_MODEL"):
-        monkeypatch.delenv(name, raising=False)
-
-
 def described(args: AppArgs | None = None, given: dict[str, Any] | None = None) -> dict[str, Setting]:
     return {setting.name: setting for setting in describe_settings(args or AppArgs(), given=given)}
 

@@ -21,12 +21,6 @@ CONTAINERS: Any = [container for group in GROUPS for container in group["templat
 ONE_MACHINE_ONLY = {"RAY_AUTH_MODE", "SPT_NOENV"}
 
 
-@pytest.fixture(autouse=True)
-def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("JIYI_HOME", "JIYI_CACHE", "JIYI_MODEL"):
-        monkeypatch.delenv(name, raising=False)
-
-
 def serve_config(name: str) -> ServeDeploySchema:
     text = KUBERAY["spec"]["serveConfigV2"] if name == "kuberay.yaml" else (ROOT / name).read_text()
     return ServeDeploySchema.model_validate(yaml.safe_load(text))

@@ -14,14 +14,14 @@ from deployments.host.port_blocks import NoPortsLeft, PortBlock
 
 
 @pytest.fixture
-def few(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def two_blocks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Two blocks in all, in which nobody listens."""
     monkeypatch.setattr(port_blocks, "_FIRST", 21_000)
     monkeypatch.setattr(port_blocks, "_LAST", 21_000 + 2 * 256)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
-@pytest.mark.usefixtures("few")
+@pytest.mark.usefixtures("two_blocks")
 def test_each_service_has_a_block_of_its_own_until_it_gives_it_back() -> None:
     with closing(PortBlock()) as one:
         with closing(PortBlock()) as other:
@@ -32,7 +32,7 @@ def test_each_service_has_a_block_of_its_own_until_it_gives_it_back() -> None:
             assert again.first == other.first
 
 
-@pytest.mark.usefixtures("few")
+@pytest.mark.usefixtures("two_blocks")
 def test_a_block_is_given_back_by_the_end_of_its_process(tmp_path: Path) -> None:
     code = (
         "import tempfile; from deployments.host import port_blocks;"
@@ -50,7 +50,7 @@ def test_a_block_is_given_back_by_the_end_of_its_process(tmp_path: Path) -> None
                 assert freed.first == 21_000
 
 
-@pytest.mark.usefixtures("few")
+@pytest.mark.usefixtures("two_blocks")
 def test_a_block_in_which_somebody_listens_is_not_taken() -> None:
     with socket.socket() as server:
         server.bind(("127.0.0.1", 21_003))

@@ -51,7 +51,7 @@ async def cold_entity(services: Services, value: str = "宏康 HCI") -> str:
     return id_
 
 
-async def reviewed(http: httpx.AsyncClient, **body: Any) -> dict[str, Any]:
+async def run_review(http: httpx.AsyncClient, **body: Any) -> dict[str, Any]:
     begun = await http.post("/review/run", json=body)
     assert begun.status_code == 202, begun.text
     while True:
@@ -134,22 +134,22 @@ async def test_without_an_id_the_latest_change_is_undone(http: httpx.AsyncClient
 async def test_archived_entities_are_out_of_search_and_resolution_and_come_back_on_mention(
     http: httpx.AsyncClient, services: Services
 ) -> None:
-    async def says(message: str) -> None:
+    async def say(message: str) -> None:
         await http.post("/chat", json={"user_id": "ann", "message": message, "wait": True})
 
-    async def found() -> list[str]:
+    async def search_ids() -> list[str]:
         body = {"user_id": "ann", "query": "RM05-008", "kinds": ["entity"]}
         return [hit["text"] for hit in (await http.post("/search", json=body)).json()["results"]]
 
-    await says("我們用 RM05-008 測試。")
-    assert await found() == ["RM05-008"]
+    await say("我們用 RM05-008 測試。")
+    assert await search_ids() == ["RM05-008"]
     archived = await http.post("/review/archive", json={"user_id": "ann", "id": "rm05-008", "reason": "gone"})
     assert (archived.json()["item"]["status"], archived.json()["change"]["kind"]) == ("archived", "archive")
-    assert await found() == []
+    assert await search_ids() == []
     listed = (await http.get("/review", params={"user_id": "ann", "status": "archived"})).json()
     assert [memory["entity_value"] for memory in listed["results"]] == ["RM05-008"]
-    await says("RM05-008 又壞了。")
-    assert await found() == ["RM05-008"]
+    await say("RM05-008 又壞了。")
+    assert await search_ids() == ["RM05-008"]
     changes = (await http.get("/changes", params={"user_id": "ann"})).json()["results"]
     assert [(change["kind"], change["actor"]) for change in changes] == [("restore", "system"), ("archive", "user")]
 
@@ -183,10 +183,10 @@ async def test_a_typed_memory_is_archived_and_restored_too(http: httpx.AsyncClie
 async def test_a_review_runs_by_command_dry_or_not(http: httpx.AsyncClient, services: Services) -> None:
     assert (await http.get("/review/status")).json() is None
     id_ = await cold_entity(services)
-    dry = await reviewed(http, user_id="ann", dry_run=True)
+    dry = await run_review(http, user_id="ann", dry_run=True)
     assert (dry["output"]["archived"], dry["input"]["dry_run"]) == (1, True)
     assert [item["item_id"] for item in dry["output"]["items"]] == [id_]
-    real = await reviewed(http)
+    real = await run_review(http)
     assert (real["state"], real["done"], real["output"]["archived"]) == ("done", 1, 1)
     async with services.record.reading(user_id="ann") as unit:
         assert [entity.status for entity in await unit.entities.get([id_])] == ["archived"]

@@ -11,7 +11,7 @@ from memory.ports.vectors import Collection
 from memory.values.errors import StoreUnavailable
 
 
-async def _ended(http: httpx.AsyncClient) -> dict[str, Any]:
+async def wait_for_end(http: httpx.AsyncClient) -> dict[str, Any]:
     while True:
         run: dict[str, Any] = (await http.get("/index/status")).json()
         if run["state"] != "running":
@@ -33,12 +33,12 @@ async def test_verifying_tells_what_is_wrong_and_mending_puts_it_right(
     assert (await http.get("/index/status")).json() is None
     begun = await http.post("/index/verify", json={"mend": False})
     assert (begun.status_code, begun.json()["state"]) == (202, "running")
-    run = await _ended(http)
+    run = await wait_for_end(http)
     assert (run["run_id"], run["operation"], run["state"]) == (begun.json()["run_id"], "verify", "done")
     assert run["report"]["collections"][Collection.MEMORIES.value]["missing"] == 1
     for body, operation, missing in [({"mend": True}, "mend", 1), ({}, "verify", 0)]:
         assert (await http.post("/index/verify", json=body)).status_code == 202
-        run = await _ended(http)
+        run = await wait_for_end(http)
         assert (run["operation"], run["report"]["collections"][Collection.MEMORIES.value]["missing"]) == (
             operation,
             missing,
@@ -49,7 +49,7 @@ async def test_rebuilding_makes_everything_again(http: httpx.AsyncClient, servic
     await http.post("/memories", json={"user_id": "ann", "text": "The spare key is in the blue drawer."})
     await _lose_a_memory(services)
     assert (await http.post("/index/rebuild")).status_code == 202
-    run = await _ended(http)
+    run = await wait_for_end(http)
     assert run["report"]["collections"][Collection.MEMORIES.value]["mended"] == 1
     reply = (await http.post("/search", json={"user_id": "ann", "query": "spare key"})).json()
     assert [hit["parts"]["cosine"] > 0 for hit in reply["results"]] == [True]

@@ -13,7 +13,7 @@ AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 ANSWERER = ExtractiveAnswerer(analyzer=KeywordAnalyzer(), min_cosine=CosineBounds(chinese=0.5, other=0.5))
 
 
-def said(text: str, *, minute: int = 0, resolved: str | None = None, session: str = "s") -> Hit:
+def make_hit(text: str, *, minute: int = 0, resolved: str | None = None, session: str = "s") -> Hit:
     return Hit(
         id=text,
         kind=HitKind.MEMORY,
@@ -26,26 +26,26 @@ def said(text: str, *, minute: int = 0, resolved: str | None = None, session: st
     )
 
 
-async def asked(question: str, *hits: Hit) -> Answer:
+async def ask(question: str, *hits: Hit) -> Answer:
     request = AnswerRequest(message=question, resolved=question, hits=hits, now=AT + timedelta(hours=1))
     return await ANSWERER.answer(request)
 
 
 @pytest.mark.parametrize("text", ["不是，我是說宏康 HCI", "不对，我说的是小米。", "No, I meant Bob.", "我是說二樓"])
 async def test_a_correction_that_changed_nothing_is_never_quoted(text: str) -> None:
-    assert (await asked("宏康 HCI 放在哪裡？", said(text))).sources == ()
+    assert (await ask("宏康 HCI 放在哪裡？", make_hit(text))).sources == ()
 
 
 @pytest.mark.parametrize(
     "text", ["我是說他昨天辭職了", "No, it's broken since May.", "No, I live in Berlin.", "不是，他還沒來"]
 )
 async def test_a_statement_that_contradicts_is(text: str) -> None:
-    assert [source.id for source in (await asked("怎麼樣？", said(text))).sources] == [text]
+    assert [source.id for source in (await ask("怎麼樣？", make_hit(text))).sources] == [text]
 
 
 async def test_a_corrected_question_states_nothing() -> None:
-    correction = said("不是，我是說 HCI-500", resolved="HCI-500 多少錢？")
-    assert (await asked("HCI-500 的價格是多少？", correction)).sources == ()
+    correction = make_hit("不是，我是說 HCI-500", resolved="HCI-500 多少錢？")
+    assert (await ask("HCI-500 的價格是多少？", correction)).sources == ()
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ async def test_a_corrected_question_states_nothing() -> None:
 async def test_a_corrected_statement_is_quoted_as_it_was_meant_and_no_longer_as_it_was_said(
     question: str, first: str, correction: str, meant: str
 ) -> None:
-    answer = await asked(question, said(first), said(correction, minute=1, resolved=meant))
+    answer = await ask(question, make_hit(first), make_hit(correction, minute=1, resolved=meant))
     assert [source.id for source in answer.sources] == [correction]
     assert meant in answer.text
     assert first not in answer.text
@@ -67,15 +67,15 @@ async def test_a_corrected_statement_is_quoted_as_it_was_meant_and_no_longer_as_
 
 async def test_of_two_corrections_the_last_holds() -> None:
     hits = (
-        said("鑰匙放在二樓。"),
-        said("不是，我是說一樓。", minute=1, resolved="鑰匙放在一樓。"),
-        said("不對，是三樓。", minute=2, resolved="鑰匙放在三樓。"),
+        make_hit("鑰匙放在二樓。"),
+        make_hit("不是，我是說一樓。", minute=1, resolved="鑰匙放在一樓。"),
+        make_hit("不對，是三樓。", minute=2, resolved="鑰匙放在三樓。"),
     )
-    assert [source.id for source in (await asked("鑰匙在哪裡？", *hits)).sources] == ["不對，是三樓。"]
+    assert [source.id for source in (await ask("鑰匙在哪裡？", *hits)).sources] == ["不對，是三樓。"]
 
 
 async def test_what_was_said_elsewhere_or_afterwards_is_not_taken_back() -> None:
-    correction = said("不是，我是說一樓。", minute=1, resolved="鑰匙放在一樓。")
-    elsewhere, afterwards = said("鑰匙放在二樓。", session="t"), said("鑰匙放在三樓。", minute=2)
-    answer = await asked("鑰匙在哪裡？", correction, elsewhere, afterwards)
+    correction = make_hit("不是，我是說一樓。", minute=1, resolved="鑰匙放在一樓。")
+    elsewhere, afterwards = make_hit("鑰匙放在二樓。", session="t"), make_hit("鑰匙放在三樓。", minute=2)
+    answer = await ask("鑰匙在哪裡？", correction, elsewhere, afterwards)
     assert {source.id for source in answer.sources} == {correction.id, elsewhere.id, afterwards.id}

@@ -26,7 +26,7 @@ BOUNDS = {
 }
 
 
-def asked(question: str, *, cosine: float) -> AnswerRequest:
+def make_request(question: str, *, cosine: float) -> AnswerRequest:
     hit = Hit(kind=HitKind.MEMORY, id="m", text=SAID, score=0.9, parts={"cosine": cosine}, created_at=NOW)
     return AnswerRequest(message=question, resolved=question, hits=(hit,), now=NOW)
 
@@ -39,7 +39,7 @@ def space_of(model_id: str) -> VectorSpace:
     return VectorSpace(FakeEncoder(model_id=model_id, dimension=8), InMemoryVectors(dimension=8))
 
 
-class Moving(VectorSpaces):
+class SwitchableSpaces(VectorSpaces):
     """Whichever the test says is live; none can be told where it says nothing."""
 
     def __init__(self) -> None:
@@ -58,13 +58,13 @@ class Moving(VectorSpaces):
 
 @pytest.mark.parametrize(("cosine", "answered"), [(0.89, False), (0.9, True)])
 async def test_a_memory_that_shares_no_word_answers_from_the_bound_on(cosine: float, answered: bool) -> None:
-    answer = await answerer_of(space_of("far")).answer(asked("How do I get in?", cosine=cosine))
+    answer = await answerer_of(space_of("far")).answer(make_request("How do I get in?", cosine=cosine))
     assert bool(answer.sources) is answered
 
 
 async def test_the_bound_is_that_of_the_language() -> None:
     answerer = answerer_of(space_of("near"))
-    request = asked("How do I get in?", cosine=0.55)
+    request = make_request("How do I get in?", cosine=0.55)
     assert (await answerer.answer(request)).sources
     chinese = request.model_copy(update={"message": "我怎麼進去？", "resolved": "我怎麼進去？"})
     assert not (await answerer.answer(chinese)).sources
@@ -72,14 +72,14 @@ async def test_the_bound_is_that_of_the_language() -> None:
 
 async def test_of_a_model_that_nobody_has_measured_shared_words_alone_count() -> None:
     answerer = answerer_of(space_of("unmeasured"))
-    assert not (await answerer.answer(asked("How do I get in?", cosine=0.999))).sources
-    assert (await answerer.answer(asked("Where is the spare key?", cosine=0.0))).sources
+    assert not (await answerer.answer(make_request("How do I get in?", cosine=0.999))).sources
+    assert (await answerer.answer(make_request("Where is the spare key?", cosine=0.0))).sources
 
 
 async def test_the_bound_follows_the_model_that_is_live() -> None:
-    spaces = Moving()
+    spaces = SwitchableSpaces()
     answerer = LiveAnswerer(PerSpace(spaces, answerer_of), otherwise=space_of("far"))
-    request = asked("How do I get in?", cosine=0.7)
+    request = make_request("How do I get in?", cosine=0.7)
     has_answer = {}
     for model_id in ("near", "far", "unmeasured", "near"):
         spaces.now = space_of(model_id)

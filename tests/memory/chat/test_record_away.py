@@ -31,7 +31,7 @@ class Unreadable(Breakable):
         return super().reading(user_id=user_id)
 
 
-class Away:
+class AwayWorld:
     """The world's parts over a record that is away and has a journal."""
 
     def __init__(self, world: World) -> None:
@@ -66,22 +66,22 @@ class Away:
         assert isinstance(last, Acknowledged)
         return last
 
-    async def held(self) -> int:
+    async def count_journaled(self) -> int:
         return int((await self.journal.backlog.counts())["unlearned"])
 
 
 @pytest.fixture
-async def away(world: World) -> AsyncIterator[Away]:
-    recording = Away(world)
+async def away(world: World) -> AsyncIterator[AwayWorld]:
+    recording = AwayWorld(world)
     yield recording
     await recording.record.close()
 
 
-async def test_both_degrade_alike_and_are_acknowledged_into_the_journal(away: Away) -> None:
+async def test_both_degrade_alike_and_are_acknowledged_into_the_journal(away: AwayWorld) -> None:
     ours = await away.chat("我們公司買了 AI-Box。", "ours")
-    assert await away.held() == 2
+    assert await away.count_journaled() == 2
     theirs = await away.service.after_reply("我們公司買了 AI-Box。", "theirs", "ann", reply="好。")
-    assert await away.held() == 4
+    assert await away.count_journaled() == 4
     assert ours.degraded == theirs.degraded == ("record",)
     assert (ours.learned is None) == (theirs.learned is None)
     sessions = [await away.world.sessions.load(name, user_id="ann") for name in ("ours", "theirs")]
@@ -90,7 +90,7 @@ async def test_both_degrade_alike_and_are_acknowledged_into_the_journal(away: Aw
     assert first[0] is not None
 
 
-async def test_a_message_in_a_backend_s_session_is_read_as_in_our_own(away: Away) -> None:
+async def test_a_message_in_a_backend_s_session_is_read_as_in_our_own(away: AwayWorld) -> None:
     for session in ("ours", "theirs"):
         await away.service.after_reply("我們公司買了 AI-Box。", session, "ann", reply="好。")
     understood = await away.reader.read("它多少錢？", session_id="ours", user_id="ann", now=NOW + timedelta(minutes=1))

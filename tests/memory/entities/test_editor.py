@@ -42,7 +42,7 @@ class EntityWorld:
 
     def __init__(self) -> None:
         self.record = InMemoryRecord()
-        self.said = 0
+        self.turn_count = 0
         self.clock = AT
         self.editor = EntityEditor(record=self.record, on_change=lambda _: None, now=lambda: self.clock)
 
@@ -59,10 +59,12 @@ class EntityWorld:
         )
         resources = []
         for text in texts:
-            self.said += 1
-            self.clock = AT + timedelta(hours=self.said)
+            self.turn_count += 1
+            self.clock = AT + timedelta(hours=self.turn_count)
             resources.append(
-                Resource(resource_id=f"r{self.said}", user_id=USER, session_id="s", content=text, created_at=self.clock)
+                Resource(
+                    resource_id=f"r{self.turn_count}", user_id=USER, session_id="s", content=text, created_at=self.clock
+                )
             )
         await self.record.append(resources, user_id=USER)
         await learner.learn(user_id=USER)

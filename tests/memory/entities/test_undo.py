@@ -64,25 +64,25 @@ async def save(record: InMemoryRecord, *values: Entity) -> None:
         await unit.commit()
 
 
-def anew(value: Entity, **fields: Any) -> Entity:
+def revise(value: Entity, **fields: Any) -> Entity:
     return value.model_copy(update=fields)
 
 
 async def test_a_change_is_undone_and_undoing_is_a_change_that_can_be_undone() -> None:
     record = InMemoryRecord()
     old = entity("宏康")
-    new = anew(old, entity_value="宏康 HCI", normalised_value="宏康hci", version=2)
+    new = revise(old, entity_value="宏康 HCI", normalised_value="宏康hci", version=2)
     await save(record, old)
     renamed = await change(record, (old, new))
     undone = await undo(record, renamed.change_id, user_id="ann", at=LATER)
     assert (undone.kind, undone.undoes, undone.subjects) == (ChangeKind.UNDO, renamed.change_id, renamed.subjects)
-    assert await entities(record) == [anew(old, version=3)]
+    assert await entities(record) == [revise(old, version=3)]
     async with record.reading(user_id="ann") as unit:
         assert [change_.undone_at for change_ in await unit.changes.list()] == [None, LATER]
     again = await undo(record, undone.change_id, user_id="ann", at=LATER)
-    assert await entities(record) == [anew(new, version=4)]
+    assert await entities(record) == [revise(new, version=4)]
     await undo(record, again.change_id, user_id="ann", at=LATER)
-    assert await entities(record) == [anew(old, version=5)]
+    assert await entities(record) == [revise(old, version=5)]
     async with record.reading(user_id="ann") as unit:
         marks = {change_.change_id: change_.undone_at for change_ in await unit.changes.list()}
     assert marks[renamed.change_id] == marks[again.change_id] == LATER
@@ -124,7 +124,7 @@ async def test_relations_are_moved_back_with_the_entities_they_join() -> None:
 async def test_the_index_hears_of_what_is_put_back() -> None:
     record = InMemoryRecord()
     old = entity("宏康")
-    archiving = await change(record, (old, anew(old, status=EntityStatus.ARCHIVED)))
+    archiving = await change(record, (old, revise(old, status=EntityStatus.ARCHIVED)))
     await record.backlog.acknowledge(await record.backlog.outbox(limit=9))
     await undo(record, archiving.change_id, user_id="ann", at=LATER)
     assert [entry.item_id for entry in await record.backlog.outbox(limit=9)] == [old.entity_id]
@@ -133,19 +133,21 @@ async def test_the_index_hears_of_what_is_put_back() -> None:
 async def test_what_was_counted_since_is_kept() -> None:
     record = InMemoryRecord()
     old = entity("宏康", mention_count=3, confidence=0.7)
-    merged = anew(old, aliases=("HCI",), mention_count=5, confidence=0.9, version=2)
+    merged = revise(old, aliases=("HCI",), mention_count=5, confidence=0.9, version=2)
     merging = await change(record, (old, merged), kind=ChangeKind.MERGE)
-    await save(record, anew(merged, mention_count=7, access_count=4, confidence=0.95, last_mentioned=LATER, version=4))
+    await save(
+        record, revise(merged, mention_count=7, access_count=4, confidence=0.95, last_mentioned=LATER, version=4)
+    )
     await undo(record, merging.change_id, user_id="ann", at=LATER)
     [restored] = await entities(record)
-    assert restored == anew(old, mention_count=5, access_count=4, confidence=0.7, last_mentioned=LATER, version=5)
+    assert restored == revise(old, mention_count=5, access_count=4, confidence=0.7, last_mentioned=LATER, version=5)
 
 
 async def test_a_field_that_the_change_did_not_touch_keeps_what_it_has_now() -> None:
     record = InMemoryRecord()
     old = entity("宏康")
-    archiving = await change(record, (old, anew(old, status=EntityStatus.ARCHIVED)))
-    await save(record, anew(old, status=EntityStatus.ARCHIVED, aliases=("HCI",)))
+    archiving = await change(record, (old, revise(old, status=EntityStatus.ARCHIVED)))
+    await save(record, revise(old, status=EntityStatus.ARCHIVED, aliases=("HCI",)))
     await undo(record, archiving.change_id, user_id="ann", at=LATER)
     [restored] = await entities(record)
     assert (restored.status, restored.aliases) == (EntityStatus.ACTIVE, ("HCI",))
@@ -154,9 +156,9 @@ async def test_a_field_that_the_change_did_not_touch_keeps_what_it_has_now() -> 
 async def test_where_something_else_changed_it_since_nothing_is_undone_and_the_message_says_what() -> None:
     record = InMemoryRecord()
     old, box = entity("宏康"), entity("AI-Box")
-    first = await change(record, (old, anew(old, entity_value="宏康科技")), (box, anew(box, aliases=("Box",))))
-    middle = anew(old, entity_value="宏康科技")
-    second = await change(record, (middle, anew(middle, entity_value="宏康 HCI")), kind=ChangeKind.RENAME)
+    first = await change(record, (old, revise(old, entity_value="宏康科技")), (box, revise(box, aliases=("Box",))))
+    middle = revise(old, entity_value="宏康科技")
+    second = await change(record, (middle, revise(middle, entity_value="宏康 HCI")), kind=ChangeKind.RENAME)
     before = await entities(record)
     with pytest.raises(Conflict) as caught:
         await undo(record, first.change_id, user_id="ann", at=LATER)
@@ -172,8 +174,8 @@ async def test_where_something_else_changed_it_since_nothing_is_undone_and_the_m
 async def test_a_name_that_was_given_since_stays() -> None:
     record = InMemoryRecord()
     old = entity("宏康")
-    first = await change(record, (old, anew(old, aliases=("HCI",))))
-    await change(record, (anew(old, aliases=("HCI",)), anew(old, aliases=("HCI", "鴻康"))), kind=ChangeKind.ALIAS)
+    first = await change(record, (old, revise(old, aliases=("HCI",))))
+    await change(record, (revise(old, aliases=("HCI",)), revise(old, aliases=("HCI", "鴻康"))), kind=ChangeKind.ALIAS)
     await undo(record, first.change_id, user_id="ann", at=LATER)
     [restored] = await entities(record)
     assert restored.aliases == ("鴻康",)
@@ -183,8 +185,8 @@ async def test_what_a_change_created_and_people_have_used_since_is_not_deleted()
     record = InMemoryRecord()
     new_entity = entity("AI-Box")
     split = await change(record, (None, new_entity), kind=ChangeKind.SPLIT)
-    await save(record, anew(new_entity, access_count=2, version=2))
-    await save(record, anew(new_entity, mention_count=9, version=3))
+    await save(record, revise(new_entity, access_count=2, version=2))
+    await save(record, revise(new_entity, mention_count=9, version=3))
     with pytest.raises(Conflict, match="mention_count"):
         await undo(record, split.change_id, user_id="ann", at=LATER)
 
@@ -192,8 +194,8 @@ async def test_what_a_change_created_and_people_have_used_since_is_not_deleted()
 async def test_what_is_gone_or_there_again_cannot_be_put_back() -> None:
     record = InMemoryRecord()
     old = entity("宏康")
-    renamed = await change(record, (old, anew(old, aliases=("HCI",))))
-    deleted = await change(record, (anew(old, aliases=("HCI",)), None), kind=ChangeKind.DELETE)
+    renamed = await change(record, (old, revise(old, aliases=("HCI",))))
+    deleted = await change(record, (revise(old, aliases=("HCI",)), None), kind=ChangeKind.DELETE)
     with pytest.raises(Conflict, match="gone"):
         await undo(record, renamed.change_id, user_id="ann", at=LATER)
     await save(record, old)
@@ -204,7 +206,7 @@ async def test_what_is_gone_or_there_again_cannot_be_put_back() -> None:
 async def test_a_change_is_undone_once_and_only_by_its_user() -> None:
     record = InMemoryRecord()
     old = entity("宏康")
-    renaming = await change(record, (old, anew(old, aliases=("HCI",))))
+    renaming = await change(record, (old, revise(old, aliases=("HCI",))))
     with pytest.raises(NotFound):
         await undo(record, renaming.change_id, user_id="bob", at=LATER)
     await undo(record, renaming.change_id, user_id="ann", at=LATER)
@@ -246,7 +248,7 @@ def test_a_thing_left_alone_is_afterwards_as_it_was_before(before: Any, after: A
     snapshot = old.model_dump(mode="json")
     result, moved = revert_fields(snapshot, new.model_dump(mode="json"), new.model_dump(mode="json"))
     assert moved == []
-    assert Entity.model_validate(result) == anew(old, version=2)
+    assert Entity.model_validate(result) == revise(old, version=2)
 
 
 @given(before=fields, after=fields, now=fields)

@@ -31,15 +31,15 @@ def ago(days: float) -> datetime:
     return NOW - timedelta(days=days)
 
 
-def entity(value: str, *, user: str = "ann", said: float = 0, **fields: Any) -> Entity:
+def entity(value: str, *, user: str = "ann", mentioned_days_ago: float = 0, **fields: Any) -> Entity:
     defaults: dict[str, Any] = {
         "entity_id": entity_id(user, value),
         "user_id": user,
         "entity_value": value,
         "normalised_value": normalise(value),
         "mention_count": 1,
-        "first_mentioned": ago(said),
-        "last_mentioned": ago(said),
+        "first_mentioned": ago(mentioned_days_ago),
+        "last_mentioned": ago(mentioned_days_ago),
     }
     return Entity(**defaults | fields)
 
@@ -89,15 +89,15 @@ class TestRules:
 
     def test_what_is_kept_is_never_archived_whatever_the_other_threshold(self) -> None:
         rules = ReviewRules(archive_max_access=99)
-        assert rules.verdict(entity("a", said=400, access_count=11), NOW) is Verdict.KEEP
-        assert rules.verdict(entity("a", said=400, access_count=5), NOW) is Verdict.ARCHIVE
+        assert rules.verdict(entity("a", mentioned_days_ago=400, access_count=11), NOW) is Verdict.KEEP
+        assert rules.verdict(entity("a", mentioned_days_ago=400, access_count=5), NOW) is Verdict.ARCHIVE
 
     def test_a_mention_of_an_entity_is_a_use(self) -> None:
-        assert RULES.verdict(entity("a", said=91, mention_count=3), NOW) is Verdict.ARCHIVE
-        assert RULES.verdict(entity("a", said=91, mention_count=4), NOW) is Verdict.NONE
+        assert RULES.verdict(entity("a", mentioned_days_ago=91, mention_count=3), NOW) is Verdict.ARCHIVE
+        assert RULES.verdict(entity("a", mentioned_days_ago=91, mention_count=4), NOW) is Verdict.NONE
 
     def test_a_preloaded_name_that_was_never_mentioned_is_left_alone(self) -> None:
-        assert RULES.verdict(entity("AI-Box", said=400, mention_count=0), NOW) is Verdict.NONE
+        assert RULES.verdict(entity("AI-Box", mentioned_days_ago=400, mention_count=0), NOW) is Verdict.NONE
 
 
 class TestReview:
@@ -105,8 +105,12 @@ class TestReview:
         self, typed_memories: TypedMemories
     ) -> None:
         record = typed_memories.record
-        await save(record, entity("cold", said=91), entity("stale", said=181, mention_count=9, accessed_at=NOW))
-        await save(record, entity("young"), entity("kept", said=400, mention_count=11))
+        await save(
+            record,
+            entity("cold", mentioned_days_ago=91),
+            entity("stale", mentioned_days_ago=181, mention_count=9, accessed_at=NOW),
+        )
+        await save(record, entity("young"), entity("kept", mentioned_days_ago=400, mention_count=11))
         await typed_memories.put("tea", created_at=ago(91), updated_at=ago(91))
         report = await review_user(record, "ann", rules=RULES, now=NOW)
         assert (report.checked, report.archived, report.marked, report.kept) == (5, 2, 1, 1)
@@ -127,7 +131,7 @@ class TestReview:
         assert (again.archived, again.marked) == (0, 0)
 
     async def test_a_dry_run_says_the_same_and_changes_nothing(self, typed_memories: TypedMemories) -> None:
-        await save(typed_memories.record, entity("cold", said=91))
+        await save(typed_memories.record, entity("cold", mentioned_days_ago=91))
         before = await statuses(typed_memories.record)
         report = await review_user(typed_memories.record, "ann", rules=RULES, now=NOW, dry_run=True)
         assert (report.archived, [item.value for item in report.items]) == (1, ["cold"])
@@ -137,7 +141,7 @@ class TestReview:
         self, typed_memories: TypedMemories
     ) -> None:
         record = typed_memories.record
-        await save(record, entity("a", said=91), entity("b", said=91))
+        await save(record, entity("a", mentioned_days_ago=91), entity("b", mentioned_days_ago=91))
         await review_user(record, "ann", rules=RULES, now=NOW)
         async with record.writing(user_id="ann") as unit:
             item = await get_reviewable(unit, ReviewableKind.ENTITY, entity_id("ann", "a"))
@@ -159,8 +163,8 @@ class TestReview:
                 await set_status(unit, item, ChangeKind.RESTORE, at=NOW, actor=ChangeActor.USER, reason="")
 
     async def test_one_users_review_touches_nobody_else(self, typed_memories: TypedMemories) -> None:
-        await save(typed_memories.record, entity("cold", said=91))
-        await save(typed_memories.record, entity("cold", user="bob", said=91))
+        await save(typed_memories.record, entity("cold", mentioned_days_ago=91))
+        await save(typed_memories.record, entity("cold", user="bob", mentioned_days_ago=91))
         await review_user(typed_memories.record, "ann", rules=RULES, now=NOW)
         assert await statuses(typed_memories.record, "bob") == {"cold": "active"}
 
@@ -177,23 +181,23 @@ def job(record: InMemoryRecord, clock: Clock, locks: InMemoryLocks | None = None
     return ReviewJob(record=record, locks=locks or InMemoryLocks(), rules=RULES, schedule=WEEKLY, now=clock)
 
 
-async def ended(review: ReviewJob) -> PipelineRun:
+async def wait_for_end(review: ReviewJob) -> PipelineRun:
     while (run := await review.last_run()) is None or run.state is RunState.RUNNING:
         await asyncio.sleep(0.001)
     return run
 
 
-async def crowd(record: InMemoryRecord, size: int = 5) -> list[str]:
+async def save_users(record: InMemoryRecord, size: int = 5) -> list[str]:
     users = [f"user {n}" for n in range(size)]
     for user in users:
-        await save(record, entity("cold", user=user, said=91))
+        await save(record, entity("cold", user=user, mentioned_days_ago=91))
     return users
 
 
 class TestJob:
     async def test_it_runs_when_it_is_due_once_and_records_the_run(self) -> None:
         record, clock = InMemoryRecord(), Clock(SUNDAY - timedelta(hours=1))
-        await crowd(record)
+        await save_users(record)
         review = job(record, clock)
         assert await review.run_if_due() is None
         clock.now = SUNDAY + timedelta(seconds=20)
@@ -211,7 +215,7 @@ class TestJob:
 
     async def test_of_two_replicas_one_reviews(self) -> None:
         record, clock, locks = InMemoryRecord(), Clock(SUNDAY - timedelta(hours=1)), InMemoryLocks()
-        await crowd(record)
+        await save_users(record)
         replicas = [job(record, clock, locks) for _ in range(4)]
         clock.now = SUNDAY
         runs = await asyncio.gather(*(replica.run_if_due() for replica in replicas))
@@ -241,7 +245,7 @@ class TestJob:
         self, monkeypatch: pytest.MonkeyPatch, stops: int
     ) -> None:
         record, clock = InMemoryRecord(), Clock(SUNDAY - timedelta(hours=1))
-        users = await crowd(record)
+        users = await save_users(record)
         review = job(record, clock)
         clock.now, writing, opened_users = SUNDAY, record.writing, []
 
@@ -266,24 +270,24 @@ class TestJob:
 
     async def test_by_command_for_one_user_or_all_and_without_changing_anything(self) -> None:
         record, clock = InMemoryRecord(), Clock(SUNDAY)
-        await crowd(record)
+        await save_users(record)
         review = job(record, clock)
         begun = await review.start(user_id="user 3", dry_run=True)
-        run = await ended(review)
+        run = await wait_for_end(review)
         assert (run.run_id, run.done, run.total, run.output["archived"]) == (begun.run_id, 1, 1, 1)
         assert await statuses(record, "user 3") == {"cold": "active"}
         await review.start(user_id="user 3")
-        await ended(review)
+        await wait_for_end(review)
         assert await statuses(record, "user 3") == {"cold": "archived"}
         assert await statuses(record, "user 2") == {"cold": "active"}
         clock.now += timedelta(minutes=1)
         await review.start()
-        run = await ended(review)
+        run = await wait_for_end(review)
         assert (run.done, run.output["archived"]) == (5, 4)
 
     async def test_one_run_at_a_time(self) -> None:
         record, clock, locks = InMemoryRecord(), Clock(SUNDAY), InMemoryLocks()
-        await crowd(record)
+        await save_users(record)
         review = job(record, clock, locks)
         async with locks.held(LOCK):
             with pytest.raises(Conflict, match="another process"):
@@ -292,7 +296,7 @@ class TestJob:
             await review.start()
             with pytest.raises(Conflict, match="running already"):
                 await review.start()
-        await ended(review)
+        await wait_for_end(review)
         await review.close()
 
     async def test_of_a_killed_run_by_command_the_record_says_that_it_broke_off(self) -> None:

@@ -36,7 +36,7 @@ class Pool(BulkEmbedder):
 
     def __init__(self, inner: BulkEmbedder) -> None:
         self.inner = inner
-        self.made: list[str] = []
+        self.embedded_ids: list[str] = []
         self.passes = 0
         self.ends_after: int | None = None
 
@@ -45,10 +45,10 @@ class Pool(BulkEmbedder):
     ) -> AsyncGenerator[Sequence[EmbeddedItem], None]:
         self.passes += 1
         async for batch in self.inner.embed(model, selection, after=after):
-            if self.ends_after is not None and len(self.made) >= self.ends_after:
+            if self.ends_after is not None and len(self.embedded_ids) >= self.ends_after:
                 raise Unavailable("a worker is gone", component="reembedding")
             await asyncio.sleep(0)
-            self.made += [item.item_id for item in batch]
+            self.embedded_ids += [item.item_id for item in batch]
             yield batch
 
 
@@ -122,7 +122,7 @@ async def test_what_waits_is_embedded_by_the_pool_and_the_embedder_encodes_nothi
     await world.job.run_if_due()
     assert await world.waiting() == 0
     points = await world.points("ann") | await world.points("bob")
-    assert (sorted(world.pool.made), world.bench.encoder.read) == (sorted(points), [])
+    assert (sorted(world.pool.embedded_ids), world.bench.encoder.texts_read) == (sorted(points), [])
     assert (await world.bench.verify()).wrong == 0
     run = await world.run()
     assert run is not None
@@ -142,10 +142,10 @@ async def test_an_item_that_has_its_vector_is_not_embedded_again(world: World) -
     for number in range(BACKLOG):
         await world.bench.log(f"RM05-008 到了第 {number} 次")
     await world.learn_only("ann")
-    world.bench.encoder.read.clear()
+    world.bench.encoder.texts_read.clear()
     await world.job.run_if_due()
-    assert not earlier_points & set(world.pool.made)
-    assert (await world.waiting(), world.bench.encoder.read) == (0, [])
+    assert not earlier_points & set(world.pool.embedded_ids)
+    assert (await world.waiting(), world.bench.encoder.texts_read) == (0, [])
     assert (await world.bench.verify()).wrong == 0
 
 
@@ -160,13 +160,13 @@ async def test_turns_of_a_corpus_are_learned_by_the_worker_and_embedded_by_the_p
         await asyncio.sleep(0.001)
     world.worker.close()
     await running
-    assert len(world.pool.made) == len(set(world.pool.made)) >= 6 * BACKLOG - BACKLOG
-    assert len(world.bench.encoder.read) < BACKLOG
+    assert len(world.pool.embedded_ids) == len(set(world.pool.embedded_ids)) >= 6 * BACKLOG - BACKLOG
+    assert len(world.bench.encoder.texts_read) < BACKLOG
     assert (await world.bench.verify()).wrong == 0
     assert world.worker.learned.resources == 6 * BACKLOG
 
 
-class Held(Pool):
+class PausedPool(Pool):
     """Waits in the middle of a pass until it is let go."""
 
     def __init__(self, inner: BulkEmbedder) -> None:
@@ -183,9 +183,9 @@ class Held(Pool):
 
 
 @pytest.fixture
-async def held(world: World) -> AsyncIterator[Held]:
+async def paused_pool(world: World) -> AsyncIterator[PausedPool]:
     """The pass over ann's corpus has written one batch and waits."""
-    world.pool = pool = Held(world.pool.inner)
+    world.pool = pool = PausedPool(world.pool.inner)
     world.start()
     await world.import_corpus("ann")
     await world.learn_only("ann")
@@ -197,7 +197,9 @@ async def held(world: World) -> AsyncIterator[Held]:
     await asyncio.wait([job])
 
 
-async def test_meanwhile_others_are_indexed_and_a_claimed_users_turns_are_learned(world: World, held: Held) -> None:
+async def test_meanwhile_others_are_indexed_and_a_claimed_users_turns_are_learned(
+    world: World, paused_pool: PausedPool
+) -> None:
     running = asyncio.create_task(world.worker.run())
     await world.bench.log("The spare key is in the blue drawer.", user="bob")
     await world.bench.log("The meeting is on Friday.", user="ann")
@@ -207,7 +209,7 @@ async def test_meanwhile_others_are_indexed_and_a_claimed_users_turns_are_learne
     while await world.bench.record.backlog.unlearned(limit=1):
         await asyncio.sleep(0.001)
     assert await world.bench.index.count(Collection.MEMORIES, user_id="ann") == before
-    assert world.bench.encoder.read == ["The spare key is in the blue drawer."]
+    assert world.bench.encoder.texts_read == ["The spare key is in the blue drawer."]
     world.worker.close()
     await running
 
@@ -224,14 +226,14 @@ async def test_whoever_says_something_does_not_wait_until_a_corpus_is_learned(wo
     await running
 
 
-async def test_others_whose_items_wait_behind_a_long_outbox_are_found(world: World, held: Held) -> None:
+async def test_others_whose_items_wait_behind_a_long_outbox_are_found(world: World, paused_pool: PausedPool) -> None:
     await world.bench.state_fact(str(uuid.uuid4()), "tea", user="bob")
     await world.worker._drain()
     assert await world.bench.index.count(Collection.FACTS, user_id="bob") == 1
     assert await world.waiting() >= BACKLOG
 
 
-async def test_whoever_waits_for_what_they_said_has_it_indexed_at_once(world: World, held: Held) -> None:
+async def test_whoever_waits_for_what_they_said_has_it_indexed_at_once(world: World, paused_pool: PausedPool) -> None:
     await world.bench.log("The meeting is on Friday.", user="ann")
     assert (await world.worker.learn(user_id="ann")).memories == 1
     assert await world.waiting() == 0
@@ -252,8 +254,8 @@ async def test_a_pass_that_dies_in_the_middle_loses_nothing_and_the_next_does_no
     world.pool.ends_after = None
     world.start()
     await world.job.run_if_due()
-    assert sorted(world.pool.made) == sorted(await world.points())
-    assert (await world.waiting(), world.bench.encoder.read) == (0, [])
+    assert sorted(world.pool.embedded_ids) == sorted(await world.points())
+    assert (await world.waiting(), world.bench.encoder.texts_read) == (0, [])
     assert (await world.bench.verify()).wrong == 0
 
 
@@ -270,7 +272,7 @@ async def test_without_a_pool_the_worker_indexes_what_waits(world: World) -> Non
 
 
 async def test_somebody_of_whom_little_waits_is_not_claimed(world: World) -> None:
-    world.pool = pool = Held(world.pool.inner)
+    world.pool = pool = PausedPool(world.pool.inner)
     world.start()
     await world.bench.say("Hello.", user="bob")
     await world.import_corpus("ann")
@@ -314,7 +316,9 @@ async def test_what_a_process_left_under_way_is_said_to_have_broken_off(world: W
     assert [*states.values()] == [RunState.DONE]
 
 
-async def test_one_process_does_it_and_none_beside_other_work_on_the_index(world: World, held: Held) -> None:
+async def test_one_process_does_it_and_none_beside_other_work_on_the_index(
+    world: World, paused_pool: PausedPool
+) -> None:
     second_job = world.job_of(LearningWorker(learner=world.bench.learner, record=world.bench.record))
     await second_job.run_if_due()
     assert world.pool.passes == 1
@@ -323,7 +327,7 @@ async def test_one_process_does_it_and_none_beside_other_work_on_the_index(world
 
 
 async def test_it_gives_way_to_what_a_person_wants_and_looks_again_afterwards(world: World) -> None:
-    world.pool = pool = Held(world.pool.inner)
+    world.pool = pool = PausedPool(world.pool.inner)
     world.start()
     await world.import_corpus("ann", turns=3 * BACKLOG)
     await world.learn_only("ann")
@@ -395,7 +399,7 @@ async def test_while_the_model_is_changed_both_generations_get_it_and_typed_memo
     memories = await old.index.count(Collection.MEMORIES, user_id="ann")
     entities = await old.index.count(Collection.ENTITIES, user_id="ann")
     assert memories == BACKLOG
-    assert len(pool.made) == 2 * (memories + entities) + 1
+    assert len(pool.embedded_ids) == 2 * (memories + entities) + 1
     assert await typed.index.count(Collection.TYPED_MEMORIES, user_id="ann") == 1
 
 

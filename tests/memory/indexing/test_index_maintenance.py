@@ -18,7 +18,7 @@ def _maintenance(bench: Bench, locks: Locks | None = None) -> BackgroundMaintena
     return BackgroundMaintenance(verifiers=bench.verifiers, embedder=bench.embedder, locks=locks or InMemoryLocks())
 
 
-async def _ended(maintenance: BackgroundMaintenance) -> IndexRun:
+async def wait_for_end(maintenance: BackgroundMaintenance) -> IndexRun:
     while True:
         run = await maintenance.last_run()
         assert run is not None
@@ -34,7 +34,7 @@ async def test_a_run_goes_on_by_itself_and_tells_how_it_ended(bench: Bench) -> N
     assert await maintenance.last_run() is None
     begun = await maintenance.start(IndexOperation.MEND)
     assert (begun.state, begun.total) == (RunState.RUNNING, await bench.verifier.total())
-    run = await _ended(maintenance)
+    run = await wait_for_end(maintenance)
     assert (run.state, run.report.wrong, run.report.mended) == (RunState.DONE, 1, 1)
     assert run.run_id == begun.run_id
     assert run.ended_at is not None
@@ -49,10 +49,10 @@ async def test_a_second_run_is_refused_whichever_process_has_the_first(bench: Be
     for refused in (here, elsewhere):
         with pytest.raises(Conflict):
             await refused.start(IndexOperation.VERIFY)
-    await _ended(here)
+    await wait_for_end(here)
     await asyncio.sleep(0)
     await elsewhere.start(IndexOperation.VERIFY)
-    assert (await _ended(elsewhere)).state is RunState.DONE
+    assert (await wait_for_end(elsewhere)).state is RunState.DONE
 
 
 async def test_a_run_during_which_a_store_goes_away_says_so_and_can_be_started_again(
@@ -67,12 +67,12 @@ async def test_a_run_during_which_a_store_goes_away_says_so_and_can_be_started_a
     with monkeypatch.context() as patch:
         patch.setattr(bench.index, "upsert", down)
         await maintenance.start(IndexOperation.REBUILD)
-        failed = await _ended(maintenance)
+        failed = await wait_for_end(maintenance)
     assert failed.state is RunState.FAILED
     assert "The index is away" in (failed.error or "")
     await asyncio.sleep(0)
     await maintenance.start(IndexOperation.REBUILD)
-    assert (await _ended(maintenance)).state is RunState.DONE
+    assert (await wait_for_end(maintenance)).state is RunState.DONE
 
 
 async def test_a_run_cannot_begin_while_the_record_is_down(bench: Bench) -> None:
@@ -100,6 +100,6 @@ async def test_closing_breaks_a_run_off_and_frees_the_lock(bench: Bench, monkeyp
     await maintenance.start(IndexOperation.REBUILD)
     await asyncio.sleep(0.01)
     await maintenance.close()
-    assert (await _ended(maintenance)).state is RunState.FAILED
+    assert (await wait_for_end(maintenance)).state is RunState.FAILED
     async with locks.held(LOCK) as ours:
         assert ours

@@ -126,7 +126,7 @@ def test_the_fingerprint_depends_on_the_content_alone(text: str, metadata: dict[
 async def test_a_name_that_is_mentioned_again_is_not_encoded_again(bench: Bench) -> None:
     await bench.say("我們用 RM05-008 測試。")
     await bench.say("RM05-008 到貨了。")
-    assert bench.encoder.read.count("RM05-008") == 1
+    assert bench.encoder.texts_read.count("RM05-008") == 1
     [point] = (await bench.contents())[Collection.ENTITIES].values()
     assert point.payload["mention_count"] == 2
 
@@ -139,4 +139,4 @@ async def test_a_new_alias_is_encoded(bench: Bench) -> None:
         await unit.entities.save([entity.model_copy(update={"aliases": ("新機",)})])
         await unit.commit()
     await bench.learner.learn(user_id="ann")
-    assert "RM05-008、新機" in bench.encoder.read
+    assert "RM05-008、新機" in bench.encoder.texts_read

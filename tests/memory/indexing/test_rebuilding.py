@@ -21,7 +21,7 @@ from storage.inmemory.coordination import InMemoryLocks
 from storage.inmemory.record import InMemoryRecord
 from storage.inmemory.vectors import InMemoryVectors
 from testing.fakes.encoder import FakeEncoder, FakeEncoderEngine
-from tests.memory.index_bench import DIMENSION, Bench, ListeningEncoder, of, total
+from tests.memory.index_bench import DIMENSION, Bench, ListeningEncoder, counts_of, total
 from tests.memory.indexing.bulk import WalkingEmbedder
 
 
@@ -31,7 +31,7 @@ class Frail(BulkEmbedder):
     def __init__(self, inner: BulkEmbedder, *lengths: int) -> None:
         self.inner = inner
         self.lengths = [*lengths]
-        self.made: list[str] = []
+        self.embedded_ids: list[str] = []
 
     async def embed(
         self, model: VectorModel, selection: Selection, *, after: str | None
@@ -41,7 +41,7 @@ class Frail(BulkEmbedder):
             if remaining == 0:
                 break
             remaining = None if remaining is None else remaining - 1
-            self.made += [item.item_id for item in batch]
+            self.embedded_ids += [item.item_id for item in batch]
             yield batch
         if remaining == 0:
             raise Unavailable("the reader is gone", component="reembedding")
@@ -77,10 +77,10 @@ async def test_the_pool_makes_all_of_it_and_the_embedder_nothing() -> None:
     bench = Bench(InMemoryRecord(), InMemoryVectors(dimension=DIMENSION), ListeningEncoder(encoder))
     bench.embedder = WalkingEmbedder(bench.record, lambda _: pool)
     await _fill(bench)
-    bench.encoder.read.clear()
+    bench.encoder.texts_read.clear()
     report = await bench.rebuild()
     assert len(pool.read) == report.mended == await _points(bench)
-    assert bench.encoder.read == []
+    assert bench.encoder.texts_read == []
     await encoder.close()
 
 
@@ -142,7 +142,7 @@ async def test_orphans_are_taken_out_and_what_the_pass_did_not_meet_is_made(benc
 
     every = await _points(bench) - 1  # the orphan of ann is no item
     report = await _last(bench.verifier.rebuild(Blind()))
-    assert (total(report, "orphaned"), of(report, Collection.MEMORIES).missing) == (2, 3)
+    assert (total(report, "orphaned"), counts_of(report, Collection.MEMORIES).missing) == (2, 3)
     entities_of_bob = len((await bench.contents("bob"))[Collection.ENTITIES])
     assert report.mended == every - entities_of_bob + 2 + 3
     assert (await bench.verify()).wrong == 0
@@ -175,7 +175,7 @@ async def test_a_pass_that_ends_early_goes_on_behind_what_is_written(bench: Benc
     await _fill(bench)
     frail = Frail(bench.embedder, 1, *[0] * (ATTEMPTS - 1), 2, 0, 1)
     report = await _last(bench.verifier.rebuild(frail))
-    assert (len(frail.made), frail.lengths) == (len(set(frail.made)), [])
+    assert (len(frail.embedded_ids), frail.lengths) == (len(set(frail.embedded_ids)), [])
     assert (report.wrong, report.mended) == (0, await _points(bench))
 
 
@@ -184,7 +184,7 @@ async def test_passes_that_get_nowhere_end_the_rebuild_which_can_be_done_again(b
     frail = Frail(bench.embedder, 1, *[0] * ATTEMPTS)
     with pytest.raises(Unavailable, match="reader"):
         await _last(bench.verifier.rebuild(frail))
-    assert len(frail.made) == 2
+    assert len(frail.embedded_ids) == 2
     assert (await bench.rebuild()).mended == await _points(bench)
 
 
@@ -226,5 +226,5 @@ async def test_each_collection_is_made_with_its_own_model(bench: Bench) -> None:
     assert ("mpnet", Collection.TYPED_MEMORIES) in embedded
     assert ("fake", Collection.MEMORIES) in embedded
     assert {model for model, collection in embedded if collection is Collection.TYPED_MEMORIES} == {"mpnet"}
-    assert (report.wrong, of(report, Collection.TYPED_MEMORIES).mended) == (0, 1)
+    assert (report.wrong, counts_of(report, Collection.TYPED_MEMORIES).mended) == (0, 1)
     assert await own.index.count(Collection.TYPED_MEMORIES, user_id="ann") == 1

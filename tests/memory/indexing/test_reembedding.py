@@ -52,7 +52,7 @@ class World:
     store: InMemoryGenerations = field(default_factory=InMemoryGenerations)
     fuse: int | None = None
     steps: int = 0
-    said: int = 0
+    turn_count: int = 0
     searched: list[tuple[str, str]] = field(default_factory=list)
     embedder: BulkEmbedder = field(init=False)
     learner: Learner = field(init=False)
@@ -116,10 +116,10 @@ class World:
     async def say(self, *texts: str, user: str = "ann", learn: bool = True) -> None:
         resources = []
         for text in texts:
-            self.said += 1
+            self.turn_count += 1
             resources.append(
                 Resource(
-                    resource_id=f"{user}-{self.said}",
+                    resource_id=f"{user}-{self.turn_count}",
                     user_id=user,
                     session_id="s",
                     content=text,
@@ -144,7 +144,7 @@ class World:
         await self.job.start(model.model_id)
         return await self.settle()
 
-    async def wrong_in(self, model: VectorModel) -> int:
+    async def count_wrong(self, model: VectorModel) -> int:
         """How many points of a generation differ from what the record says, those that are too many included."""
         verifier = IndexVerifier(record=self.record, space=self.spaces.of(model), indexer=self.learner.indexer)
         report = [report async for report in verifier.verify(mend=False)][-1]
@@ -194,7 +194,7 @@ async def test_a_switch_moves_everything_and_keeps_the_old_vectors_up_to_date(wo
     assert world.store.live == NEW.model_id
     await world.say("The meeting is on Friday.", "RM05-008 壞了。", user="ann")
     for model in (OLD, NEW):
-        assert await world.wrong_in(model) == 0
+        assert await world.count_wrong(model) == 0
         assert await world.vectors_agree(model)
 
 
@@ -214,7 +214,7 @@ async def test_rolling_back_switches_at_once_and_drops_what_was_made(world: Worl
     await world.job.rollback()
     assert (await world.spaces.live()).encoder.model_id == OLD.model_id
     assert phase_of(await world.settle()) is Phase.ROLLED_BACK
-    assert await world.wrong_in(OLD) == 0
+    assert await world.count_wrong(OLD) == 0
     assert await world.store.index(NEW).users(Collection.MEMORIES) == []
     assert world.store.live == OLD.model_id
     with pytest.raises(Conflict):
@@ -232,7 +232,7 @@ async def test_finishing_drops_the_old_vectors_and_frees_the_way_to_another_mode
     with pytest.raises(Conflict):
         await world.job.rollback()
     assert phase_of(await world.reembed(THIRD)) is Phase.SWITCHED
-    assert await world.wrong_in(THIRD) == 0
+    assert await world.count_wrong(THIRD) == 0
 
 
 async def test_the_live_model_and_an_unknown_one_are_refused(world: World) -> None:
@@ -253,7 +253,7 @@ class Stuck(BulkEmbedder):
 
     def __init__(self, inner: BulkEmbedder) -> None:
         self.inner = inner
-        self.asked = asyncio.Event()
+        self.was_asked = asyncio.Event()
         self.go = asyncio.Event()
         self.behind: list[str | None] = []
 
@@ -262,7 +262,7 @@ class Stuck(BulkEmbedder):
     ) -> AsyncGenerator[Sequence[EmbeddedItem], None]:
         self.behind.append(after)
         async for batch in self.inner.embed(model, selection, after=after):
-            self.asked.set()
+            self.was_asked.set()
             await self.go.wait()
             yield batch
 
@@ -271,7 +271,7 @@ async def test_what_is_said_forgotten_and_changed_meanwhile_is_in_both_generatio
     stuck = world.embedder = Stuck(world.embedder)
     world.start()
     await world.job.start(NEW.model_id)
-    await stuck.asked.wait()  # the first batch is embedded and not yet written
+    await stuck.was_asked.wait()  # the first batch is embedded and not yet written
     await world.say("Said while vectors are made.", "RM05-008 也叫第一台。", user="ann")
     async with world.record.writing(user_id="ann") as unit:
         [first, second, *_] = await unit.memories.page(after=None, limit=2)
@@ -283,7 +283,7 @@ async def test_what_is_said_forgotten_and_changed_meanwhile_is_in_both_generatio
     stuck.go.set()
     assert phase_of(await world.settle()) is Phase.SWITCHED
     for model in (OLD, NEW):
-        assert await world.wrong_in(model) == 0
+        assert await world.count_wrong(model) == 0
         assert await world.vectors_agree(model)
 
 
@@ -291,13 +291,13 @@ async def test_a_run_given_up_before_the_switch_leaves_nothing_behind(world: Wor
     stuck = world.embedder = Stuck(world.embedder)
     world.start()
     await world.job.start(NEW.model_id)
-    await stuck.asked.wait()
+    await stuck.was_asked.wait()
     with pytest.raises(Conflict):
         await world.job.start(THIRD.model_id)
     await world.job.rollback()
     assert phase_of(await world.settle()) is Phase.ROLLED_BACK
     assert await world.store.index(NEW).users(Collection.MEMORIES) == []
-    assert await world.wrong_in(OLD) == 0
+    assert await world.count_wrong(OLD) == 0
 
 
 async def test_a_store_that_is_away_for_a_while_only_takes_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -312,7 +312,7 @@ async def test_a_store_that_is_away_for_a_while_only_takes_time(world: World, mo
 
     monkeypatch.setattr(index, "upsert", flaky)
     assert phase_of(await world.reembed()) is Phase.SWITCHED
-    assert await world.wrong_in(NEW) == 0
+    assert await world.count_wrong(NEW) == 0
 
 
 class Confused(BulkEmbedder):
@@ -345,7 +345,7 @@ async def test_points_that_were_lost_meanwhile_are_made_before_the_switch(world:
     stuck = world.embedder = Stuck(world.embedder)
     world.start()
     await world.job.start(NEW.model_id)
-    await stuck.asked.wait()
+    await stuck.was_asked.wait()
     stray = str(uuid.uuid4())
     [stored] = (await world.store.index(OLD).stored(Collection.MEMORIES, user_id="ann"))[:1]
     [point] = await world.store.index(OLD).get(Collection.MEMORIES, [stored.point_id], user_id="ann")
@@ -356,7 +356,7 @@ async def test_points_that_were_lost_meanwhile_are_made_before_the_switch(world:
     )
     stuck.go.set()
     assert phase_of(await world.settle()) is Phase.SWITCHED
-    assert await world.wrong_in(NEW) == 0
+    assert await world.count_wrong(NEW) == 0
     assert stray not in [
         item.point_id for item in await world.store.index(NEW).stored(Collection.MEMORIES, user_id="ann")
     ]
@@ -402,7 +402,7 @@ async def _kill_and_resume(fuses: Sequence[int], *, then: str) -> None:
     assert live == (OLD if then == "rollback" else NEW)
     generations = await world.spaces.generations()
     for model in generations.written:
-        assert await world.wrong_in(model) == 0
+        assert await world.count_wrong(model) == 0
         assert await world.vectors_agree(model)
     for model_id in {OLD.model_id, NEW.model_id} - {model.model_id for model in generations.written}:
         assert await world.store.index(MODELS[model_id]).users(Collection.MEMORIES) == []
@@ -514,5 +514,5 @@ async def test_an_item_that_changes_while_its_old_vector_is_written_ends_up_as_i
     await world.learner.learn(user_id="ann")
     assert changed
     for model in (OLD, NEW):
-        assert await world.wrong_in(model) == 0
+        assert await world.count_wrong(model) == 0
         assert await world.vectors_agree(model)

@@ -15,7 +15,7 @@ from memory.ports.vectors import Collection, IndexPoint
 from memory.values.facts import FactStatus
 from memory.values.vectors import SparseVector
 from storage.inmemory.vectors import InMemoryVectors
-from tests.memory.index_bench import DIMENSION, Bench, of, total
+from tests.memory.index_bench import DIMENSION, Bench, counts_of, total
 
 
 def _point(point_id: str) -> IndexPoint:
@@ -59,9 +59,9 @@ async def test_what_is_missing_stale_or_orphaned_is_told_apart_and_mended(bench:
     await bench.index.upsert(Collection.MEMORIES, [replace(memories[old], fingerprint="old")], user_id="ann")
     await bench.index.upsert(Collection.FACTS, [_point(str(uuid.uuid4()))], user_id="bob")
     report = await bench.verify()
-    memory_part = of(report, Collection.MEMORIES)
+    memory_part = counts_of(report, Collection.MEMORIES)
     assert (memory_part.missing, memory_part.stale, memory_part.orphaned) == (1, 1, 0)
-    assert of(report, Collection.FACTS).orphaned == 1
+    assert counts_of(report, Collection.FACTS).orphaned == 1
     assert report.mended == 0
     mended = await bench.verify(mend=True)
     assert (mended.wrong, mended.mended) == (3, 3)
@@ -84,7 +84,7 @@ async def test_what_waits_in_the_outbox_is_pending_not_wrong(bench: Bench) -> No
     await bench.state_fact(str(uuid.uuid4()), "tea")
     report = await bench.verify()
     assert (report.wrong, total(report, "pending")) == (0, 1)
-    assert of(report, Collection.FACTS).pending == 1
+    assert counts_of(report, Collection.FACTS).pending == 1
 
 
 async def test_a_deleted_fact_that_is_still_indexed_is_orphaned(bench: Bench) -> None:
@@ -92,7 +92,7 @@ async def test_a_deleted_fact_that_is_still_indexed_is_orphaned(bench: Bench) ->
     await bench.state_fact(fact_id, "tea", status=FactStatus.DELETED)
     await bench.learner.learn(user_id="ann")
     await bench.index.upsert(Collection.FACTS, [_point(fact_id)], user_id="ann")
-    assert of(await bench.verify(mend=True), Collection.FACTS).orphaned == 1
+    assert counts_of(await bench.verify(mend=True), Collection.FACTS).orphaned == 1
     assert await bench.index.count(Collection.FACTS, user_id="ann") == 0
 
 
@@ -100,7 +100,7 @@ async def test_points_of_somebody_whom_the_record_does_not_know_are_orphaned(ben
     await _fill(bench)
     await bench.index.upsert(Collection.ENTITIES, [_point(str(uuid.uuid4()))], user_id="gone")
     report = await bench.verify()
-    assert (of(report, Collection.ENTITIES).orphaned, report.mended) == (1, 0)
+    assert (counts_of(report, Collection.ENTITIES).orphaned, report.mended) == (1, 0)
     assert (await bench.verify(mend=True)).mended == 1
     assert await bench.index.users(Collection.ENTITIES) == ["ann", "bob"]
 
@@ -144,9 +144,9 @@ async def test_a_rebuild_encodes_everything_again_and_takes_out_orphans(bench: B
     points = sum(len(points) for collections in contents for points in collections.values())
     for user in ("ann", "nobody"):
         await bench.index.upsert(Collection.MEMORIES, [_point(str(uuid.uuid4()))], user_id=user)
-    bench.encoder.read.clear()
+    bench.encoder.texts_read.clear()
     report = await bench.rebuild()
-    assert len(bench.encoder.read) == points
+    assert len(bench.encoder.texts_read) == points
     assert total(report, "orphaned") == 2
     assert (await bench.verify()).wrong == 0
 
@@ -166,7 +166,7 @@ async def test_an_item_that_is_learned_while_it_is_judged_is_not_taken_for_stale
         return await real(collection, ids, user_id=user_id)
 
     monkeypatch.setattr(bench.index, "get", get_late)
-    counts = of(await bench.verify(), Collection.ENTITIES)
+    counts = counts_of(await bench.verify(), Collection.ENTITIES)
     assert (counts.missing, counts.stale) == (1, 0)
     await learning[0]
 
@@ -187,6 +187,6 @@ async def test_whatever_was_damaged_mending_finds_all_of_it_once(
     await bench.index.delete(Collection.MEMORIES, [points[place].point_id for place in drop], user_id="eve")
     others = [_point(str(uuid.uuid4())) for _ in range(strangers)]
     await bench.index.upsert(Collection.MEMORIES, others, user_id="eve")
-    counts = of(await bench.verify(mend=True), Collection.MEMORIES)
+    counts = counts_of(await bench.verify(mend=True), Collection.MEMORIES)
     assert (counts.missing, counts.stale, counts.orphaned) == (len(drop), len(spoil - drop), strangers)
     assert (await bench.verify()).wrong == 0

@@ -10,7 +10,7 @@ from memory.values.mentions import MentionLevel
 EXTRACTOR = RuleExtractor()
 
 
-def claims(text: str) -> list[RelationClaim]:
+def find_claims(text: str) -> list[RelationClaim]:
     mentions = [
         mention.model_copy(update={"entity_id": entity_id("ann", mention.text)})
         if mention.level is MentionLevel.LONG_TERM
@@ -20,10 +20,10 @@ def claims(text: str) -> list[RelationClaim]:
     return find_relations(text, mentions)
 
 
-def found(text: str) -> set[tuple[str, str, str]]:
+def stated_relations(text: str) -> set[tuple[str, str, str]]:
     return {
         (claim.source.text if claim.source else "I", claim.relation_type.value, claim.target.text)
-        for claim in claims(text)
+        for claim in find_claims(text)
     }
 
 
@@ -57,7 +57,7 @@ def found(text: str) -> set[tuple[str, str, str]]:
     ],
 )
 def test_it_is_stated(text: str, source: str, relation: str, target: str) -> None:
-    assert (source, relation, target) in found(text)
+    assert (source, relation, target) in stated_relations(text)
 
 
 @pytest.mark.parametrize(
@@ -81,16 +81,22 @@ def test_it_is_stated(text: str, source: str, relation: str, target: str) -> Non
     ],
 )
 def test_what_is_asked_denied_supposed_past_or_quoted_states_nothing(text: str) -> None:
-    assert claims(text) == []
+    assert find_claims(text) == []
 
 
 def test_each_of_several_subjects_and_objects_is_related() -> None:
-    assert found("王小明和陳怡君都在台積電上班") >= {("王小明", "works_at", "台積電"), ("陳怡君", "works_at", "台積電")}
-    assert found("宏康 HCI 使用 Qdrant 和 Redis") >= {("宏康 HCI", "uses", "Qdrant"), ("宏康 HCI", "uses", "Redis")}
+    assert stated_relations("王小明和陳怡君都在台積電上班") >= {
+        ("王小明", "works_at", "台積電"),
+        ("陳怡君", "works_at", "台積電"),
+    }
+    assert stated_relations("宏康 HCI 使用 Qdrant 和 Redis") >= {
+        ("宏康 HCI", "uses", "Qdrant"),
+        ("宏康 HCI", "uses", "Redis"),
+    }
 
 
 def test_the_evidence_is_the_words_that_say_so_and_the_confidence_that_of_the_names() -> None:
     text = "對了，王小明在台積電工作，很忙。"
-    [claim] = claims(text)
+    [claim] = find_claims(text)
     assert text[claim.start : claim.end] == "王小明在台積電工作"
     assert 0 < claim.confidence < 0.85

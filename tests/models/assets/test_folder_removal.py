@@ -27,19 +27,19 @@ def build(folder: Path) -> None:
     (folder / "weights.bin").write_bytes(b"weights")
 
 
-def prepared(folder: Path) -> Path:
+def prepare_folder(folder: Path) -> Path:
     return open_folder(folder, origin={"source": "one"}, build=build)
 
 
-def removed(parent: Path, *, keep: tuple[str, ...] = ()) -> list[str]:
+def remove_folders(parent: Path, *, keep: tuple[str, ...] = ()) -> list[str]:
     return remove_unused(parent, TAGGERS, keep=keep)
 
 
 @pytest.fixture
-def opened_elsewhere() -> Iterator[Callable[[Path], subprocess.Popen[str]]]:
+def open_elsewhere() -> Iterator[Callable[[Path], subprocess.Popen[str]]]:
     started: list[subprocess.Popen[str]] = []
 
-    def open_it(folder: Path) -> subprocess.Popen[str]:
+    def open_in_process(folder: Path) -> subprocess.Popen[str]:
         process = subprocess.Popen(
             [sys.executable, "-c", OPENS_AND_WAITS, str(folder)],
             stdin=subprocess.PIPE,
@@ -51,15 +51,15 @@ def opened_elsewhere() -> Iterator[Callable[[Path], subprocess.Popen[str]]]:
         assert process.stdout.readline() == "open\n"
         return process
 
-    yield open_it
+    yield open_in_process
     for process in started:
         process.kill()
         process.communicate()
 
 
 def test_a_folder_that_nobody_uses_is_removed_with_all_that_is_in_it(tmp_path: Path) -> None:
-    folder = prepared(tmp_path / "tagger-1")
-    assert removed(tmp_path) == ["tagger-1"]
+    folder = prepare_folder(tmp_path / "tagger-1")
+    assert remove_folders(tmp_path) == ["tagger-1"]
     assert not folder.exists()
     assert [path.name for path in tmp_path.iterdir()] == [lock_path(folder).name]
 
@@ -67,8 +67,8 @@ def test_a_folder_that_nobody_uses_is_removed_with_all_that_is_in_it(tmp_path: P
 def test_a_folder_to_be_kept_or_of_another_kind_stays(tmp_path: Path) -> None:
     names = ["tagger-1", "tagger-2", "tagger-x", "my-tagger-3", "rewriter-4", "tagger-5-old"]
     for name in names:
-        prepared(tmp_path / name)
-    assert removed(tmp_path, keep=("tagger-2",)) == ["tagger-1"]
+        prepare_folder(tmp_path / name)
+    assert remove_folders(tmp_path, keep=("tagger-2",)) == ["tagger-1"]
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == sorted(names[1:])
 
 
@@ -76,36 +76,36 @@ def test_a_folder_in_use_stays_until_its_mark_is_closed(tmp_path: Path) -> None:
     folder = tmp_path / "tagger-1"
     marks = [open_and_lock(folder, origin={"source": "one"}, build=build) for _ in range(2)]
     for mark in marks:
-        assert removed(tmp_path) == []
+        assert remove_folders(tmp_path) == []
         mark.close()
-    assert removed(tmp_path) == ["tagger-1"]
+    assert remove_folders(tmp_path) == ["tagger-1"]
 
 
 def test_a_folder_that_another_process_uses_stays_until_that_process_is_gone(
-    tmp_path: Path, opened_elsewhere: Callable[[Path], subprocess.Popen[str]]
+    tmp_path: Path, open_elsewhere: Callable[[Path], subprocess.Popen[str]]
 ) -> None:
-    process = opened_elsewhere(prepared(tmp_path / "tagger-1"))
-    assert removed(tmp_path) == []
+    process = open_elsewhere(prepare_folder(tmp_path / "tagger-1"))
+    assert remove_folders(tmp_path) == []
     process.kill()
     process.wait()
-    assert removed(tmp_path) == ["tagger-1"]
+    assert remove_folders(tmp_path) == ["tagger-1"]
 
 
 def test_a_folder_that_is_being_built_is_left_alone(tmp_path: Path) -> None:
-    folder = prepared(tmp_path / "tagger-1")
+    folder = prepare_folder(tmp_path / "tagger-1")
     half = tmp_path / ".tagger-1.new-abc"
     half.mkdir()
     with FileLock(lock_path(folder)):
-        assert removed(tmp_path) == []
+        assert remove_folders(tmp_path) == []
         assert half.exists()
         assert folder.exists()
 
 
 def test_what_a_killed_build_left_is_removed_even_of_a_folder_that_is_kept(tmp_path: Path) -> None:
-    folder = prepared(tmp_path / "tagger-1")
+    folder = prepare_folder(tmp_path / "tagger-1")
     for name in (".tagger-1.new-abc", ".tagger-2.old-abc", ".rewriter-3.new-abc"):
         (tmp_path / name).mkdir()
-    assert removed(tmp_path, keep=("tagger-1",)) == []
+    assert remove_folders(tmp_path, keep=("tagger-1",)) == []
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == [".rewriter-3.new-abc", folder.name]
 
 
@@ -116,32 +116,32 @@ def test_a_folder_that_is_removed_before_it_is_marked_is_built_again(
     builds = []
 
     def prepare_and_lose_the_first(*args: object, **options: object) -> Path:
-        builds.append(prepared(folder))
+        builds.append(prepare_folder(folder))
         if len(builds) == 1:
-            assert removed(tmp_path) == ["tagger-1"]
+            assert remove_folders(tmp_path) == ["tagger-1"]
         return folder
 
     monkeypatch.setattr("models.assets.cache_folders.open_folder", prepare_and_lose_the_first)
     with open_and_lock(folder, origin={"source": "one"}, build=build):
         assert len(builds) == 2
-        assert removed(tmp_path) == []
+        assert remove_folders(tmp_path) == []
 
 
 def test_what_was_mapped_outlives_its_folder(tmp_path: Path) -> None:
     import numpy as np
 
-    folder = prepared(tmp_path / "tagger-1")
+    folder = prepare_folder(tmp_path / "tagger-1")
     mapped = np.memmap(folder / "weights.bin", mode="r")
-    assert removed(tmp_path) == ["tagger-1"]
+    assert remove_folders(tmp_path) == ["tagger-1"]
     assert mapped.tobytes() == b"weights"
 
 
 def test_a_cache_that_may_only_be_read_is_left_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = prepared(tmp_path / "tagger-1")
+    folder = prepare_folder(tmp_path / "tagger-1")
 
     def refused(folder: Path) -> None:
         raise PermissionError("read-only")
 
     monkeypatch.setattr("models.assets.cache_folders._set_aside", refused)
-    assert removed(tmp_path) == []
+    assert remove_folders(tmp_path) == []
     assert folder.exists()

@@ -27,8 +27,8 @@ async def start(engine: Any) -> AsyncIterator[Callable[..., BatchedEncoder]]:
     """Starts encoders over the controlled engine; lets go of everything that is held back when the test ends."""
     started = []
 
-    def start(held: bool = False, **limits: Any) -> BatchedEncoder:
-        if held:
+    def start(blocked: bool = False, **limits: Any) -> BatchedEncoder:
+        if blocked:
             engine.permits = threading.Semaphore(0)
         started.append(BatchedEncoder(engine, limits=BatchLimits(**limits)))
         return started[-1]
@@ -44,40 +44,40 @@ def ask(encoder: BatchedEncoder, *texts: str, priority: Priority = INTERACTIVE) 
     return asyncio.ensure_future(encoder.encode(list(texts), kind=TextKind.QUERY, priority=priority))
 
 
-async def until(condition: Any) -> None:
+async def wait_until(condition: Any) -> None:
     async with asyncio.timeout(20):
         while not condition():
             await asyncio.sleep(0.001)
 
 
-async def begun(engine: Any) -> None:
+async def wait_for_batch(engine: Any) -> None:
     """Waits until the worker has taken its next batch."""
     assert await asyncio.to_thread(engine.started.acquire, timeout=20)
 
 
-async def held_with(
+async def queue_behind_batch(
     engine: Any, encoder: BatchedEncoder, *waiting: list[str], priority: Priority = INTERACTIVE
 ) -> list[asyncio.Task[FloatMatrix]]:
     """Occupies the worker with one batch and queues the others, in order; returns their tasks."""
     tasks = [ask(encoder, "first")]
-    await begun(engine)
+    await wait_for_batch(engine)
     for texts in waiting:
         before = encoder.stats().queued_tokens
         tasks.append(ask(encoder, *texts, priority=priority))
-        await until(lambda before=before: encoder.stats().queued_tokens > before)
+        await wait_until(lambda before=before: encoder.stats().queued_tokens > before)
     return tasks
 
 
 async def test_what_arrives_during_a_batch_makes_the_next_one(engine: Any, start: Any) -> None:
     """400 arrivals, 50 during each batch (1 per ms, 50 ms of work): 9 batches; a 5 ms timer makes 60 (SERVING §1.1)."""
-    encoder = start(held=True, batch_tokens=1024)
+    encoder = start(blocked=True, batch_tokens=1024)
     tasks = [ask(encoder, "text 0")]
-    await begun(engine)
+    await wait_for_batch(engine)
     for arrived in range(1, 400, 50):
         tasks += [ask(encoder, f"text {number}") for number in range(arrived, min(arrived + 50, 400))]
-        await until(lambda: encoder.stats().queued_tokens == 2 * (len(tasks) - arrived))  # noqa: B023
+        await wait_until(lambda: encoder.stats().queued_tokens == 2 * (len(tasks) - arrived))  # noqa: B023
         engine.permits.release()
-        await begun(engine)
+        await wait_for_batch(engine)
     engine.permits.release()
     await asyncio.gather(*tasks)
     assert [len(batch) for batch in engine.batches] == [1, *[50] * 7, 49]
@@ -118,11 +118,11 @@ def test_any_mix_of_requests_comes_back_complete_and_in_order(
 
 
 async def test_a_query_waits_for_no_batch_where_each_has_its_own_lane(engine: Any, start: Any) -> None:
-    encoder = start(held=True)
+    encoder = start(blocked=True)
     bulk = ask(encoder, "b1", "b2", priority=BATCH)
-    await begun(engine)
+    await wait_for_batch(engine)
     query = ask(encoder, "now")
-    await begun(engine)
+    await wait_for_batch(engine)
     assert sorted(map(len, engine.batches)) == [1, 2]
     engine.permits.release(2)
     await asyncio.gather(bulk, query)
@@ -145,14 +145,14 @@ async def test_batch_work_yields_the_processor_and_interactive_work_does_not(eng
 
 
 async def test_busy_time_goes_on_while_a_batch_is_computed_and_stands_while_none_is(engine: Any, start: Any) -> None:
-    encoder = start(held=True)
+    encoder = start(blocked=True)
     assert encoder.stats().busy_s == 0
     task = ask(encoder, "a")
-    await begun(engine)
+    await wait_for_batch(engine)
     assert 0 < encoder.stats().busy_s < encoder.stats().busy_s
     engine.permits.release()
     await task
-    await until(lambda: encoder.stats().running_tokens == 0)
+    await wait_until(lambda: encoder.stats().running_tokens == 0)
     assert encoder.stats().busy_s == encoder.stats().busy_s > 0
 
 
@@ -166,33 +166,33 @@ def test_workers_that_are_busy_at_once_count_once(monkeypatch: pytest.MonkeyPatc
 
 
 async def test_interactive_work_overtakes_batch_work(engine: Any, start: Any) -> None:
-    encoder = start(held=True, own_lanes=False, batch_tokens=2)
-    tasks = await held_with(engine, encoder, ["b1", "b2", "b3", "b4"], priority=BATCH)
+    encoder = start(blocked=True, own_lanes=False, batch_tokens=2)
+    tasks = await queue_behind_batch(engine, encoder, ["b1", "b2", "b3", "b4"], priority=BATCH)
     tasks.append(ask(encoder, "now"))
-    await until(lambda: encoder.stats().queued_tokens == 5)
+    await wait_until(lambda: encoder.stats().queued_tokens == 5)
     engine.permits.release(100)
     await asyncio.gather(*tasks)
     assert [sorted(batch) for batch in engine.batches[1:2]] == [["now"]]
 
 
 async def test_batch_work_is_not_starved_by_interactive_work_that_never_ends(engine: Any, start: Any) -> None:
-    encoder = start(held=True, own_lanes=False, batch_tokens=1, ageing_batches=3)
-    tasks = await held_with(engine, encoder, ["batch"], priority=BATCH)
+    encoder = start(blocked=True, own_lanes=False, batch_tokens=1, ageing_batches=3)
+    tasks = await queue_behind_batch(engine, encoder, ["batch"], priority=BATCH)
     for number in range(12):
         tasks.append(ask(encoder, f"i{number}"))
-        await until(lambda: encoder.stats().queued_tokens >= 2)
+        await wait_until(lambda: encoder.stats().queued_tokens >= 2)
         engine.permits.release()
-        await begun(engine)
+        await wait_for_batch(engine)
     engine.permits.release(100)
     await asyncio.gather(*tasks)
     assert engine.batches.index(["batch"]) == 4
 
 
 async def test_one_large_request_does_not_keep_a_small_one_waiting_to_its_end(engine: Any, start: Any) -> None:
-    encoder = start(held=True, own_lanes=False, batch_tokens=4)
-    tasks = await held_with(engine, encoder, [f"b{number}" for number in range(40)], priority=BATCH)
+    encoder = start(blocked=True, own_lanes=False, batch_tokens=4)
+    tasks = await queue_behind_batch(engine, encoder, [f"b{number}" for number in range(40)], priority=BATCH)
     tasks.append(ask(encoder, "small"))
-    await until(lambda: encoder.stats().queued_tokens == 41)
+    await wait_until(lambda: encoder.stats().queued_tokens == 41)
     engine.permits.release(2)
     await tasks[-1]
     assert not tasks[1].done()
@@ -205,9 +205,11 @@ async def test_a_poison_text_fails_alone(engine: Any, start: Any) -> None:
         if "poison" in texts:
             raise ValueError("cannot compute this")
 
-    encoder = start(held=True)
+    encoder = start(blocked=True)
     engine.hook = hook
-    tasks = await held_with(engine, encoder, *([f"good {number}"] for number in range(9)), ["fine", "poison"], ["last"])
+    tasks = await queue_behind_batch(
+        engine, encoder, *([f"good {number}"] for number in range(9)), ["fine", "poison"], ["last"]
+    )
     engine.permits.release(100)
     results = await asyncio.gather(*tasks, return_exceptions=True)
     failed = [position for position, result in enumerate(results) if isinstance(result, BaseException)]
@@ -244,9 +246,9 @@ async def test_out_of_memory_halves_the_budget_and_tries_again(engine: Any, star
         if len(texts) > 3:
             raise MemoryError("too large")
 
-    encoder = start(held=True, batch_tokens=16)
+    encoder = start(blocked=True, batch_tokens=16)
     engine.hook = hook
-    tasks = await held_with(engine, encoder, *([f"w{number}"] for number in range(16)))
+    tasks = await queue_behind_batch(engine, encoder, *([f"w{number}"] for number in range(16)))
     engine.permits.release(100)
     results = await asyncio.gather(*tasks)
     assert all(result.shape == (1, 8) for result in results)
@@ -270,10 +272,10 @@ async def test_one_text_that_never_fits_into_memory_fails(engine: Any, start: An
 
 
 async def test_a_cancelled_request_leaves_the_queue(engine: Any, start: Any) -> None:
-    encoder = start(held=True)
-    tasks = await held_with(engine, encoder, ["leaves", "too"], ["stays"])
+    encoder = start(blocked=True)
+    tasks = await queue_behind_batch(engine, encoder, ["leaves", "too"], ["stays"])
     tasks[1].cancel()
-    await until(tasks[1].done)
+    await wait_until(tasks[1].done)
     assert encoder.stats().queued_tokens == 1
     engine.permits.release(100)
     await asyncio.gather(tasks[0], tasks[2])
@@ -281,9 +283,9 @@ async def test_a_cancelled_request_leaves_the_queue(engine: Any, start: Any) -> 
 
 
 async def test_a_request_cancelled_while_it_runs_hurts_nobody(engine: Any, start: Any) -> None:
-    encoder = start(held=True)
+    encoder = start(blocked=True)
     running = ask(encoder, "gone")
-    await begun(engine)
+    await wait_for_batch(engine)
     running.cancel()
     after = ask(encoder, "after")
     engine.permits.release(100)
@@ -291,8 +293,8 @@ async def test_a_request_cancelled_while_it_runs_hurts_nobody(engine: Any, start
 
 
 async def test_a_full_queue_says_when_to_come_back(engine: Any, start: Any) -> None:
-    encoder = start(held=True, max_waiting_items=3)
-    tasks = await held_with(engine, encoder, ["a", "b"])
+    encoder = start(blocked=True, max_waiting_items=3)
+    tasks = await queue_behind_batch(engine, encoder, ["a", "b"])
     with pytest.raises(Overloaded) as refusal:
         await ask(encoder, "c")
     assert refusal.value.retry_after_s > 0
@@ -303,8 +305,8 @@ async def test_a_full_queue_says_when_to_come_back(engine: Any, start: Any) -> N
 
 
 async def test_the_queue_is_bounded_in_tokens_too(engine: Any, start: Any) -> None:
-    encoder = start(held=True, max_waiting_tokens=5)
-    tasks = await held_with(engine, encoder, ["one two three"])
+    encoder = start(blocked=True, max_waiting_tokens=5)
+    tasks = await queue_behind_batch(engine, encoder, ["one two three"])
     with pytest.raises(Overloaded):
         await ask(encoder, "four five six")
     engine.permits.release(100)
@@ -312,8 +314,8 @@ async def test_the_queue_is_bounded_in_tokens_too(engine: Any, start: Any) -> No
 
 
 async def test_batch_work_never_keeps_interactive_work_out(engine: Any, start: Any) -> None:
-    encoder = start(held=True, own_lanes=False, max_waiting_items=4)
-    tasks = await held_with(engine, encoder, ["a", "b", "c", "d"], priority=BATCH)
+    encoder = start(blocked=True, own_lanes=False, max_waiting_items=4)
+    tasks = await queue_behind_batch(engine, encoder, ["a", "b", "c", "d"], priority=BATCH)
     with pytest.raises(Overloaded):
         await ask(encoder, "e", priority=BATCH)
     tasks.append(ask(encoder, "now"))
@@ -327,8 +329,8 @@ async def test_more_texts_than_could_ever_wait_are_a_bad_request(start: Any) -> 
 
 
 async def test_closing_finishes_what_is_there_and_refuses_what_comes(engine: Any, start: Any) -> None:
-    encoder = start(held=True, batch_tokens=1)
-    tasks = await held_with(engine, encoder, ["a", "b"], ["c"])
+    encoder = start(blocked=True, batch_tokens=1)
+    tasks = await queue_behind_batch(engine, encoder, ["a", "b"], ["c"])
     closing = asyncio.ensure_future(encoder.close(20))
     await asyncio.sleep(0.01)
     with pytest.raises(ModelUnavailable, match="closed"):
@@ -341,8 +343,8 @@ async def test_closing_finishes_what_is_there_and_refuses_what_comes(engine: Any
 
 
 async def test_what_cannot_be_finished_before_the_deadline_fails(engine: Any, start: Any) -> None:
-    encoder = start(held=True, batch_tokens=1)
-    tasks = await held_with(engine, encoder, ["a"], ["b"])
+    encoder = start(blocked=True, batch_tokens=1)
+    tasks = await queue_behind_batch(engine, encoder, ["a"], ["b"])
     await encoder.close(0)
     results = await asyncio.gather(*tasks, return_exceptions=True)
     assert [type(result) for result in results] == [ModelUnavailable] * 3
@@ -352,10 +354,10 @@ async def test_a_dead_worker_is_reported_and_leaves_nobody_waiting(engine: Any, 
     def hook(texts: list[str]) -> Never:
         raise SystemExit("killed")
 
-    encoder = start(held=True)
+    encoder = start(blocked=True)
     engine.hook = hook
     encoder.check_health()
-    tasks = await held_with(engine, encoder, ["a"], ["b"])
+    tasks = await queue_behind_batch(engine, encoder, ["a"], ["b"])
     engine.permits.release(100)
     results = await asyncio.gather(*tasks, return_exceptions=True)
     assert [type(result) for result in results] == [ModelUnavailable] * 3
@@ -381,14 +383,14 @@ async def test_an_engine_that_fails_on_everything_is_unhealthy_until_it_recovers
 
 
 async def test_the_figures_add_up(engine: Any, start: Any) -> None:
-    encoder = start(held=True)
+    encoder = start(blocked=True)
     engine.pass_overhead_tokens = 1000
-    tasks = await held_with(engine, encoder, ["one", "one two three"])
+    tasks = await queue_behind_batch(engine, encoder, ["one", "one two three"])
     assert encoder.stats().queued_tokens == 4
     assert encoder.stats().running_tokens == 1
     engine.permits.release(100)
     await asyncio.gather(*tasks)
-    await until(lambda: encoder.stats().running_tokens == 0)
+    await wait_until(lambda: encoder.stats().running_tokens == 0)
     stats = encoder.stats()
     assert (stats.items, stats.tokens, stats.padded_tokens, stats.queued_tokens) == (3, 5, 7, 0)
     assert stats.tokens_per_s > 0

@@ -34,18 +34,20 @@ def rewriter(e5_folder: Path) -> TrainedRewriter:
     return TrainedRewriter(shipped_weight_file("rewriter"), e5_folder.parent, threads=1)
 
 
-def run(rewriter: TrainedRewriter, work: Callable[[KnownRewrites], Awaitable[list[Outcome]]]) -> list[Outcome]:
+def run_with_rewrites(
+    rewriter: TrainedRewriter, work: Callable[[KnownRewrites], Awaitable[list[Outcome]]]
+) -> list[Outcome]:
     """Does the work twice: once to learn what the rewriter is asked, and once with its answers, computed together."""
     recorder = KnownRewrites()
-    asyncio.run(_collected(work, recorder))
+    asyncio.run(run_work(work, recorder))
     requests = list(recorder.missed)
     rewrites = KnownRewrites(dict(zip(requests, rewriter.rewrite(requests), strict=True)))
-    outcomes = asyncio.run(_collected(work, rewrites))
+    outcomes = asyncio.run(run_work(work, rewrites))
     assert not rewrites.missed
     return outcomes
 
 
-async def _collected(
+async def run_work(
     work: Callable[[KnownRewrites], Awaitable[list[Outcome]]], known: KnownRewrites
 ) -> list[Outcome]:  # fmt: skip
     return await work(known)
@@ -63,7 +65,7 @@ def resolved_cases(*, traps: bool, extractor: Extractor) -> Callable[[KnownRewri
     return work
 
 
-def held_dialogues(name: str) -> Callable[[KnownRewrites], Awaitable[list[Outcome]]]:
+def dialogue_outcomes(name: str) -> Callable[[KnownRewrites], Awaitable[list[Outcome]]]:
     async def work(known: KnownRewrites) -> list[Outcome]:
         outcomes = []
         for block in (_DIALOGUES / name).read_text(encoding="utf-8").split("## ")[1:]:
@@ -92,7 +94,7 @@ async def _dialogue(lines: list[str], known: KnownRewrites) -> list[Outcome]:
     return outcomes
 
 
-def missed(outcomes: list[Outcome]) -> list[Outcome]:
+def wrong_outcomes(outcomes: list[Outcome]) -> list[Outcome]:
     return [outcome for outcome in outcomes if outcome[1] != outcome[2]]
 
 
@@ -106,22 +108,22 @@ def test_the_file_is_small_and_has_a_card() -> None:
 
 @pytest.mark.parametrize("traps", [False, True])
 def test_every_case_and_every_trap_holds(rewriter: TrainedRewriter, traps: bool) -> None:
-    assert missed(run(rewriter, resolved_cases(traps=traps, extractor=ListedNames()))) == []
+    assert wrong_outcomes(run_with_rewrites(rewriter, resolved_cases(traps=traps, extractor=ListedNames()))) == []
 
 
 @pytest.mark.parametrize("traps", [False, True])
 def test_they_hold_with_the_real_extractor_too(rewriter: TrainedRewriter, traps: bool) -> None:
-    outcomes = run(rewriter, resolved_cases(traps=traps, extractor=RuleExtractor()))
-    assert len(missed(outcomes)) <= (1 - _REAL_SHARE) * len(outcomes), missed(outcomes)
+    outcomes = run_with_rewrites(rewriter, resolved_cases(traps=traps, extractor=RuleExtractor()))
+    assert len(wrong_outcomes(outcomes)) <= (1 - _REAL_SHARE) * len(outcomes), wrong_outcomes(outcomes)
 
 
 def test_each_line_of_the_dialogues_holds(rewriter: TrainedRewriter) -> None:
-    assert missed(run(rewriter, held_dialogues("dialogues.txt"))) == []
+    assert wrong_outcomes(run_with_rewrites(rewriter, dialogue_outcomes("dialogues.txt"))) == []
 
 
 def test_dialogues_that_nobody_tuned_on_hold_mostly(rewriter: TrainedRewriter) -> None:
-    outcomes = run(rewriter, held_dialogues("dialogues_held_out.txt"))
-    assert len(missed(outcomes)) <= (1 - _HELD_OUT_SHARE) * len(outcomes), missed(outcomes)
+    outcomes = run_with_rewrites(rewriter, dialogue_outcomes("dialogues_held_out.txt"))
+    assert len(wrong_outcomes(outcomes)) <= (1 - _HELD_OUT_SHARE) * len(outcomes), wrong_outcomes(outcomes)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +145,7 @@ def test_last_time_reaches_what_another_session_said(rewriter: TrainedRewriter, 
         results.append(await resolver.resolve(request(query, ("早安", "早安！"), long_term=entities)))
         return [(query, expected, results[-1].resolved_query)]
 
-    assert missed(run(rewriter, work)) == []
+    assert wrong_outcomes(run_with_rewrites(rewriter, work)) == []
     (resolution,) = results[-1].resolutions
     assert resolution.source is ReferenceSource.LONG_TERM
     assert resolution.entity_id == entities[0].entity_id

@@ -46,7 +46,7 @@ def test_both_scripts_are_read_alike(e5_folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def found(e5_folder: Path) -> dict[str, Names]:
+def names_by_sentence(e5_folder: Path) -> dict[str, Names]:
     async def extract() -> list[Extraction]:
         tagger = BatchedTagger(TrainedTagger(shipped_weight_file("tagger"), e5_folder.parent, threads=1))
         extractions = await TrainedExtractor(tagger=tagger, rules=RuleExtractor()).extract(list(_EXPECTED))
@@ -65,5 +65,5 @@ def _names(extraction: Extraction) -> Names:
 
 
 @pytest.mark.parametrize("text", _EXPECTED)
-def test_names_in_chat_are_found_with_their_subtype(found: dict[str, Names], text: str) -> None:
-    assert found[text] == list(_EXPECTED[text])
+def test_names_in_chat_are_found_with_their_subtype(names_by_sentence: dict[str, Names], text: str) -> None:
+    assert names_by_sentence[text] == list(_EXPECTED[text])

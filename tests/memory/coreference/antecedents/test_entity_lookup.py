@@ -8,7 +8,7 @@ from memory.values.dialogue import Role, Turn
 from memory.values.rewrites import Antecedent
 
 
-def whole(turn: str, copied: str) -> str:
+def extend_span(turn: str, copied: str) -> str:
     turns = [Turn(role=Role.USER, content=turn, created_at=utc_now())]
     start = turn.index(copied)
     antecedent = Antecedent(text=copied, turn=0, start=start, end=start + len(copied), probability=0.9)
@@ -30,4 +30,4 @@ def whole(turn: str, copied: str) -> str:
     ],
 )
 def test_a_span_gets_the_bracket_that_it_lacks(turn: str, copied: str, expected: str) -> None:
-    assert whole(turn, copied) == expected
+    assert extend_span(turn, copied) == expected

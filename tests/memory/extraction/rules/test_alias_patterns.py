@@ -8,7 +8,7 @@ from memory.extraction.rules.alias_patterns import find_aliases
 EXTRACTOR = RuleExtractor()
 
 
-def found(text: str) -> list[tuple[str, str]]:
+def find_alias_pairs(text: str) -> list[tuple[str, str]]:
     return [(alias.mention.text, alias.alias) for alias in find_aliases(text, EXTRACTOR.extract_one(text).mentions)]
 
 
@@ -37,7 +37,7 @@ def found(text: str) -> list[tuple[str, str]]:
     ],
 )
 def test_a_second_name_is_found(text: str, name: str, alias: str) -> None:
-    assert found(text) == [(name, alias)]
+    assert find_alias_pairs(text) == [(name, alias)]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_second_name_is_found(text: str, name: str, alias: str) -> None:
     ],
 )
 def test_no_second_name_is_given(text: str) -> None:
-    assert found(text) == []
+    assert find_alias_pairs(text) == []
 
 
 def test_the_alias_is_where_it_says() -> None:
