@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from memory.values.mentions import EntitySubtype
 from memory.values.text import normalise
 from models.tagger.labels import FINE_LABELS, LABELS, subtype_of
-from training.tagger.ner_chat import ChatWriter, coined_code, coined_latin
+from training.tagger.ner_chat import ChatWriter, invent_code, invent_latin_name
 from training.tagger.ner_data import find_ner_sets, in_full_width, in_lower_case, in_traditional
 from training.tagger.ner_files import (
     MarkedText,
@@ -118,8 +118,8 @@ def test_chat_sentences_hold_their_names_and_none_that_is_held_out() -> None:
 
 def test_coined_names_look_like_names() -> None:
     draw = random.Random(1)
-    assert all(coined_latin(draw).isascii() for _ in range(50))
-    assert all(any(character.isdigit() for character in coined_code(draw)) for _ in range(50))
+    assert all(invent_latin_name(draw).isascii() for _ in range(50))
+    assert all(any(character.isdigit() for character in invent_code(draw)) for _ in range(50))
 
 
 def test_the_chat_set_is_marked_and_apart_from_the_templates() -> None:

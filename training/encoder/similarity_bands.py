@@ -3,17 +3,21 @@
     python -m training.encoder.similarity_bands DATA --cache MODELS [--model ID]
 
 DATA is the folder with `csts_zh`. Thresholds are chosen on one part (STS-B train, every other LCQMC row, every other
-matter of `memory_pairs.json`) and measured on another (STS-B dev, the other rows and matters). Both texts are encoded
-as passages, as memories are stored. A table and, last, one JSON line: what `catalog.py` holds.
+topic of `memory_pairs.json`) and measured on another (STS-B dev, the other rows and topics). Both texts of a pair are
+encoded as passages, as memories are stored. The output is a table and, last, one JSON line for `catalog.py`.
 
-What the labels mean here. STS-B: 5 says the same; 3 and 4 speak of the same matter and differ in a detail, which is
-what a conflict looks like; below that they are apart. 4 ("only unimportant details differ") is left out where
-duplicates are counted. LCQMC: 1 says the same; 0 does not, and may still be the same matter, so the set counts for
-duplicates only. `memory_pairs.json`: written for this project, four pairs a matter.
+Labels:
 
-What is chosen. `lower`: the best F1 of "the same matter", averaged over the sources. `duplicate`: the lowest threshold
-above which, averaged over the sources, nine of ten pairs say the same. `upper` is 1, as in 001: no cosine below it is
-safe from a differing value, which the table shows.
+- STS-B: 5 is a duplicate. 3 and 4 have the same topic and differ in a detail, which is what a conflict looks like.
+  0 to 2 are unrelated. 4 ("only unimportant details differ") is left out where duplicates are counted.
+- LCQMC: 1 is a duplicate. 0 is none, but its topic may be the same, so the set counts for duplicates only.
+- `memory_pairs.json`: written for this project, four pairs for each topic.
+
+Thresholds:
+
+- `lower` has the best F1 of "same topic", averaged over the sources.
+- `duplicate` is the lowest threshold with a precision of 0.9 for duplicates, averaged over the sources.
+- `upper` is 1, as in 001: the table shows that below it no cosine rules out a differing value.
 """
 
 import argparse
@@ -37,32 +41,32 @@ from models.assets.prepare import prepare_model
 
 _MEMORY_PAIRS = Path(__file__).parents[1] / "data" / "memory_pairs.json"
 _GRID = np.arange(0.0, 1.0005, 0.005)
-_LEAST_PRECISION = 0.9
+_MIN_PRECISION = 0.9
 _UPPER = 1.0
 _NEARLY_EQUAL = 0.995
-_GIVEN_BY_001 = 0.85
-_ENCODED_AT_ONCE = 256
+_LOWER_OF_001 = 0.85
+_BATCH_SIZE = 256
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 
 class Relation(IntEnum):
-    """How two texts are related, by their label."""
+    """How two texts of a labelled pair are related."""
 
     APART = 0
     UNLIKE = 1
-    """Not the same; whether it is the same matter is not known."""
+    """No duplicates; whether the topic is the same is unknown."""
     DIFFERING = 2
-    """The same matter with something different about it."""
+    """The same topic with a differing detail."""
     NEARLY = 3
-    """The same but for unimportant details."""
+    """The same except for unimportant details."""
     SAME = 4
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledPair:
-    """Two texts and their relation; `source` names where they are from."""
+    """Two texts and their relation; `source` names their data set."""
 
     left: str
     right: str
@@ -72,18 +76,18 @@ class LabelledPair:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """One part of the pairs, for one language."""
+    """The pairs of one language: those that thresholds are chosen on, and those they are measured on."""
 
     choose: tuple[LabelledPair, ...]
     report: tuple[LabelledPair, ...]
 
 
 def read_chinese(folder: Path, *, limit: int) -> Pairs:
-    """STS-B and LCQMC rows, at most `limit` of each in each part, and our own pairs."""
+    """Reads STS-B and LCQMC, at most `limit` rows of each for each part, and the pairs of this project."""
     lcqmc = _rows(folder / "lcqmc-dev.txt", "LCQMC", {0: Relation.UNLIKE, 1: Relation.SAME})
     train, dev = (_rows(folder / f"sts-b-{part}.txt", "STS-B", _STS_B) for part in ("train", "dev"))
-    ours = [matter for script in ("zh-Hant", "zh-Hans") for matter in _matters(script)]
-    choose, report = _ours(ours)
+    topics = [topic for script in ("zh-Hant", "zh-Hans") for topic in _read_topics(script)]
+    choose, report = _split_topics(topics)
     return Pairs(
         choose=(*train[:limit], *lcqmc[0::2][:limit], *choose), report=(*dev[:limit], *lcqmc[1::2][:limit], *report)
     )
@@ -100,8 +104,8 @@ _STS_B = {
 
 
 def read_english() -> Pairs:
-    """Our own pairs."""
-    return Pairs(*_ours(_matters("en")))
+    """Reads the English pairs of this project."""
+    return Pairs(*_split_topics(_read_topics("en")))
 
 
 def _rows(path: Path, source: str, relations: dict[int, Relation]) -> list[LabelledPair]:
@@ -112,20 +116,18 @@ def _rows(path: Path, source: str, relations: dict[int, Relation]) -> list[Label
     return rows
 
 
-def _matters(script: str) -> list[list[str]]:
+def _read_topics(script: str) -> list[list[str]]:
     pairs_by_script: dict[str, list[list[str]]] = json.loads(_MEMORY_PAIRS.read_text(encoding="utf-8"))
     return pairs_by_script[script]
 
 
-def _ours(matters: Sequence[Sequence[str]]) -> tuple[tuple[LabelledPair, ...], tuple[LabelledPair, ...]]:
-    return tuple(_pairs(matters[0::2])), tuple(_pairs(matters[1::2]))
+def _split_topics(topics: Sequence[Sequence[str]]) -> tuple[tuple[LabelledPair, ...], tuple[LabelledPair, ...]]:
+    return tuple(_pairs(topics[0::2])), tuple(_pairs(topics[1::2]))
 
 
-def _pairs(matters: Sequence[Sequence[str]]) -> list[LabelledPair]:
+def _pairs(topics: Sequence[Sequence[str]]) -> list[LabelledPair]:
     pairs = []
-    for (statement, same, other_value, related), (elsewhere, *_) in zip(
-        matters, [*matters[1:], matters[0]], strict=True
-    ):
+    for (statement, same, other_value, related), (elsewhere, *_) in zip(topics, [*topics[1:], topics[0]], strict=True):
         for text, relation in (
             (same, Relation.SAME),
             (other_value, Relation.DIFFERING),
@@ -138,13 +140,13 @@ def _pairs(matters: Sequence[Sequence[str]]) -> list[LabelledPair]:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a threshold is asked to tell apart.
+    """A binary classification by a cosine threshold.
 
     Attributes:
-        name: For the table.
-        meant: Relations that should lie above it.
+        name: Title in the table.
+        meant: The positive relations, which should lie above the threshold.
         left_out: Relations that do not count.
-        sources: Which pairs count; those of the others do not say both what is meant and what is not.
+        sources: Data sets that count: those with both positive and negative pairs.
     """
 
     name: str
@@ -154,7 +156,7 @@ class Question:
 
 
 CANDIDATES = Question(
-    "same matter",
+    "same topic",
     meant=frozenset({Relation.DIFFERING, Relation.NEARLY, Relation.SAME}),
     left_out=frozenset({Relation.UNLIKE}),
     sources=frozenset({"STS-B", "memories"}),
@@ -168,7 +170,7 @@ DUPLICATES = Question(
 
 
 def quality(pairs: Sequence[LabelledPair], cosines: Floats, question: Question, threshold: float) -> BandQuality | None:
-    """Precision and recall of a threshold; None where no pair counts as meant. Precision is 0 where none is above."""
+    """Measures precision (0 without a pair above the threshold) and recall; None without a positive pair."""
     counted = np.array(
         [pair.relation not in question.left_out and pair.source in question.sources for pair in pairs], np.bool_
     )
@@ -184,7 +186,7 @@ def quality(pairs: Sequence[LabelledPair], cosines: Floats, question: Question, 
 def by_source(
     pairs: Sequence[LabelledPair], cosines: Floats, question: Question, threshold: float
 ) -> dict[str, BandQuality]:
-    """The quality of a threshold on each source, so that a large one does not speak for all."""
+    """Measures a threshold on each source, so that a large source does not outweigh the others."""
     qualities = {}
     for source in sorted(question.sources):
         of_source: Flags = np.array([pair.source == source for pair in pairs], np.bool_)
@@ -195,7 +197,7 @@ def by_source(
 
 
 def choose_lower(pairs: Sequence[LabelledPair], cosines: Floats) -> float:
-    """The threshold with the best F1 of "the same matter", averaged over the sources."""
+    """Finds the threshold with the best F1 of `CANDIDATES`, averaged over the sources."""
 
     def score(threshold: float) -> float:
         return float(np.mean([f1(measured) for measured in by_source(pairs, cosines, CANDIDATES, threshold).values()]))
@@ -204,13 +206,13 @@ def choose_lower(pairs: Sequence[LabelledPair], cosines: Floats) -> float:
 
 
 def choose_duplicate(pairs: Sequence[LabelledPair], cosines: Floats) -> float:
-    """The lowest threshold with `_LEAST_PRECISION`, averaged over the sources; the most precise one if none has it."""
+    """Finds the lowest threshold with `_MIN_PRECISION`, averaged over the sources, or else the most precise one."""
 
     def precision(threshold: float) -> float:
         measured = by_source(pairs, cosines, DUPLICATES, threshold).values()
         return float(np.mean([band.precision for band in measured]))
 
-    precise = [threshold for threshold in _GRID if precision(threshold) >= _LEAST_PRECISION]
+    precise = [threshold for threshold in _GRID if precision(threshold) >= _MIN_PRECISION]
     return float(min(precise) if precise else max(_GRID, key=precision))
 
 
@@ -221,7 +223,7 @@ def f1(measured: BandQuality) -> float:
 
 
 def calibrate(pairs: Pairs, cosine: Callable[[Sequence[LabelledPair]], Floats]) -> SimilarityBand:
-    """A band chosen on one part and measured on the other."""
+    """Chooses a band on one part and measures it on the other."""
     chosen = cosine(pairs.choose)
     lower = choose_lower(pairs.choose, chosen)
     duplicate = max(lower, choose_duplicate(pairs.choose, chosen))
@@ -244,13 +246,13 @@ def _rounded(measured: BandQuality) -> BandQuality:
 
 
 def cosines_by(encode: Callable[[Sequence[str]], FloatMatrix]) -> Callable[[Sequence[LabelledPair]], Floats]:
-    """Cosines of pairs; each distinct text is encoded once."""
+    """Makes a function that computes the cosines of pairs; each distinct text is encoded once."""
     vectors: dict[str, FloatMatrix] = {}
 
     def cosine(pairs: Sequence[LabelledPair]) -> Floats:
         texts = sorted({text for pair in pairs for text in (pair.left, pair.right)} - vectors.keys(), key=len)
-        for start in range(0, len(texts), _ENCODED_AT_ONCE):
-            batch = texts[start : start + _ENCODED_AT_ONCE]
+        for start in range(0, len(texts), _BATCH_SIZE):
+            batch = texts[start : start + _BATCH_SIZE]
             vectors.update(zip(batch, encode(batch), strict=True))
         products = [vectors[pair.left].astype(np.float64) @ vectors[pair.right] for pair in pairs]
         return np.array(products, np.float64)  # (pairs,)
@@ -285,8 +287,8 @@ def main() -> None:
 
 def _add(table: Table, name: str, pairs: Sequence[LabelledPair], cosines: Floats, band: SimilarityBand) -> None:
     rows = [(CANDIDATES, band.lower), (DUPLICATES, band.duplicate), (DUPLICATES, _NEARLY_EQUAL)]
-    if band.lower != _GIVEN_BY_001:
-        rows.append((CANDIDATES, _GIVEN_BY_001))
+    if band.lower != _LOWER_OF_001:
+        rows.append((CANDIDATES, _LOWER_OF_001))
     for question, threshold in rows:
         qualities = by_source(pairs, cosines, question, threshold)
         if (whole := quality(pairs, cosines, question, threshold)) is not None:

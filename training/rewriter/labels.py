@@ -1,7 +1,7 @@
-"""Derives the edits that turn a query into its rewrite, and says how much of a data set edits can reach.
+"""Derives the edits that turn a query into its rewrite: the labels that the rewriter learns.
 
-The derivation is the cheapest one: opening an edit, each segment and each deleted unit have a price, so that few long
-copies win over many short ones, and what the query already says is kept.
+Of all derivations the cheapest is taken (dynamic programming from the end). Opening an edit, each segment and each
+deleted unit have a cost, so that few long copies win over many short ones and units of the query are kept.
 """
 
 import math
@@ -13,19 +13,19 @@ from enum import IntEnum
 from models.body.edit_units import split_edit_units
 from models.rewriter.edits import Edit, Segment, Source
 
-_OPEN, _DELETE, _COPY, _WORD, _LOST = 1.0, 0.1, 1.0, 1.3, 6.0
-_EARLY = 1e-4  # breaks ties: an edit as far left as can be
+_OPEN_COST, _DELETE_COST, _COPY_COST, _WORD_COST, _LOST_COST = 1.0, 0.1, 1.0, 1.3, 6.0
+_POSITION_COST = 1e-4  # breaks ties in favour of the leftmost edit
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one rewrite may hold.
+    """The largest rewrite that the network can produce.
 
     Attributes:
-        span: Units of one copied span.
-        deleted: Query units that one edit may delete.
-        segments: Segments of one edit.
-        edits: Edits of one rewrite.
+        span: Most units of one copied span.
+        deleted: Most query units that one edit deletes.
+        segments: Most segments of one edit.
+        edits: Most edits of one rewrite.
     """
 
     span: int = 24
@@ -36,14 +36,17 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class LabelledSegment:
-    """A segment of the target: every place that it can be copied from; none where nothing holds it."""
+    """A segment of the target with every place that it can be copied from.
+
+    `places` is empty where neither the context nor the function words hold the segment (it is lost).
+    """
 
     places: tuple[Segment, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledEdit:
-    """Query units `start` to `stop` give way to `segments`."""
+    """Replaces the query units from `start` to `stop` (exclusive) by `segments`."""
 
     start: int
     stop: int
@@ -52,13 +55,13 @@ class LabelledEdit:
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """The edits of one row; `exact` tells whether they give the target, unit for unit, within the limits."""
+    """The edits of one row; `exact` tells whether they produce the target, unit for unit, within the limits."""
 
     edits: tuple[LabelledEdit, ...]
     exact: bool
 
     def first_choice(self) -> list[Edit]:
-        """The edits with the latest place of each segment, lost segments left out."""
+        """Chooses the last place of each segment, without the lost segments."""
         return [
             Edit(edit.start, edit.stop, tuple(segment.places[-1] for segment in edit.segments if segment.places))
             for edit in self.edits
@@ -67,22 +70,22 @@ class Derivation:
 
 class _Mode(IntEnum):
     OUTSIDE = 0  # between edits
-    CUT = 1  # inside one, before its first segment
-    FILL = 2  # inside one, behind its deletions
+    CUT = 1  # inside an edit, deleting query units
+    FILL = 2  # inside an edit, after its deletions, adding segments
 
 
 @dataclass(slots=True)
 class _Step:
     cost: float
-    mode: _Mode  # that follows
+    mode: _Mode  # after the step
     deleted: int = 0
-    taken: int = 0  # units of the target that a segment gives
+    taken: int = 0  # target units of the added segment
     lost: bool = False
     kept: bool = False
 
 
 def derive(query: str, target: str, source: Source, limits: Limits | None = None) -> Derivation:
-    """The cheapest edits from `query` to `target`."""
+    """Finds the cheapest edits that turn `query` into `target`."""
     limits = limits or Limits()
     query_keys = [unit.key for unit in split_edit_units(query)]
     target_keys = [unit.key for unit in split_edit_units(target)]
@@ -111,7 +114,7 @@ def derive(query: str, target: str, source: Source, limits: Limits | None = None
 def _solve(
     query_keys: Sequence[str], target_keys: Sequence[str], matches: "_Matches"
 ) -> dict[tuple[_Mode, int, int], _Step]:
-    """The best step from every state, found from the end backwards."""
+    """Computes the cheapest step from every state (mode, position in the query, position in the target)."""
     table: dict[tuple[_Mode, int, int], _Step] = {}
     costs: dict[tuple[_Mode, int, int], float] = defaultdict(lambda: math.inf)
     end = len(query_keys), len(target_keys)
@@ -125,31 +128,31 @@ def _solve(
                 and query_keys[query_at] == target_keys[target_at]
             )
             keep = costs[_Mode.OUTSIDE, query_at + 1, target_at + 1] if same else math.inf
-            # FILL: a segment more, or the edit ends, at the end of the text or before a unit that is kept
+            # FILL: add a segment, or end the edit, which is possible at the end and before a unit that is kept
             closing = 0.0 if (query_at, target_at) == end else keep
             best = _Step(closing, _Mode.OUTSIDE, kept=same)
             if target_at < end[1]:
                 for length in range(matches.longest[target_at], 0, -1):
-                    cost = _COPY + costs[_Mode.FILL, query_at, target_at + length]
+                    cost = _COPY_COST + costs[_Mode.FILL, query_at, target_at + length]
                     if cost < best.cost:
                         best = _Step(cost, _Mode.FILL, taken=length)
                 if matches.longest[target_at] == 0:
                     is_word = matches.is_word(target_at)
-                    cost = (_WORD if is_word else _LOST) + costs[_Mode.FILL, query_at, target_at + 1]
+                    cost = (_WORD_COST if is_word else _LOST_COST) + costs[_Mode.FILL, query_at, target_at + 1]
                     if cost < best.cost:
                         best = _Step(cost, _Mode.FILL, taken=1, lost=not is_word)
             table[_Mode.FILL, query_at, target_at] = best
             costs[_Mode.FILL, query_at, target_at] = best.cost
-            # CUT: a deletion more, or on to the segments
+            # CUT: delete one more unit, or go on to the segments
             cut = _Step(best.cost, _Mode.FILL)
-            if query_at < end[0] and _DELETE + costs[_Mode.CUT, query_at + 1, target_at] < cut.cost:
-                cut = _Step(_DELETE + costs[_Mode.CUT, query_at + 1, target_at], _Mode.CUT, deleted=1)
+            if query_at < end[0] and _DELETE_COST + costs[_Mode.CUT, query_at + 1, target_at] < cut.cost:
+                cut = _Step(_DELETE_COST + costs[_Mode.CUT, query_at + 1, target_at], _Mode.CUT, deleted=1)
             table[_Mode.CUT, query_at, target_at] = cut
             costs[_Mode.CUT, query_at, target_at] = cut.cost
             if (query_at, target_at) == end:
                 continue
-            # OUTSIDE: keep, or open an edit
-            opening = _OPEN + _EARLY * target_at + cut.cost
+            # OUTSIDE: keep a unit, or open an edit
+            opening = _OPEN_COST + _POSITION_COST * target_at + cut.cost
             outside = _Step(keep, _Mode.OUTSIDE, kept=True) if keep <= opening else _Step(opening, _Mode.CUT)
             table[_Mode.OUTSIDE, query_at, target_at] = outside
             costs[_Mode.OUTSIDE, query_at, target_at] = outside.cost
@@ -157,7 +160,7 @@ def _solve(
 
 
 class _Matches:
-    """Where pieces of the target occur in the source."""
+    """Finds where parts of the target occur in the source (the context, then the function words)."""
 
     def __init__(self, target_keys: Sequence[str], source: Source, longest_span: int) -> None:
         self._target_keys = target_keys

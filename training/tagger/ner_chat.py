@@ -1,8 +1,8 @@
-"""Chat sentences with names in them: what the data sets lack, made anew for each epoch.
+"""Generates chat sentences with names in them, which the data sets lack; every epoch gets new ones.
 
-A template's slots are filled with names that the sets mark (training rows only), and, for products and codes, with
-names made of syllables, characters of brands, heads and numbers, so that what is learned is the place in the sentence
-and the look of a name rather than a list. A fifth are sentences without any name. Names of the hand-labelled chat set
+The slots of a template are filled with names that the data sets mark (training rows only). Products and codes are
+partly invented from syllables, brand characters, head nouns and numbers, so that the tagger learns the position and
+the form of a name rather than a list. A fifth of the sentences hold no name. Names of the hand-labelled chat set
 (`benchmarks/extraction/data/chat_names.txt`) are never used.
 """
 
@@ -21,14 +21,14 @@ from .ner_data import in_full_width, in_lower_case, in_traditional, surfaces
 from .ner_files import MarkedText, NamedSpan
 
 CHAT_COVERAGE = dict.fromkeys(EntitySubtype, 1.0)
-"""Everything is marked."""
+"""How completely each subtype is marked in generated sentences: entirely."""
 
 _SLOT = re.compile(r"\{(\w+)\}")
-_NO_NAME = 0.2
-_COINED = 0.6  # of products
-_LONGEST = 24
-_COINED_MODELS = 200
-_FINE = {
+_NO_NAME_SHARE = 0.2
+_INVENTED_SHARE = 0.6  # of products
+_MAX_NAME_LENGTH = 24
+_INVENTED_MODELS = 200
+_LABELS_OF_SLOT = {
     "person": ("person",),
     "organisation": ("organisation", "company", "government", "association", "group", "brand"),
     "place": ("place", "gpe", "location", "scene"),
@@ -46,7 +46,7 @@ def _texts() -> Any:
 
 
 class ChatWriter:
-    """Writes chat sentences.
+    """Generates chat sentences from templates.
 
     Args:
         rows: Training rows of the sets, whose names fill the slots.
@@ -56,94 +56,98 @@ class ChatWriter:
     def __init__(self, rows: Sequence[MarkedText], held_out: Collection[str]) -> None:
         barred = {normalise(name) for name in held_out}
         self._names: dict[tuple[str, bool], list[str]] = {}
-        for slot, labels in _FINE.items():
+        for slot, labels in _LABELS_OF_SLOT.items():
             for name in surfaces(rows, labels):
                 trimmed = name.strip("《》〈〉“”\"' ")
-                if 1 < len(trimmed) <= _LONGEST and normalise(trimmed) not in barred:
+                if 1 < len(trimmed) <= _MAX_NAME_LENGTH and normalise(trimmed) not in barred:
                     self._names.setdefault((slot, has_han(trimmed)), []).append(trimmed)
-        # without the sets that mark brands and models
+        # the data sets in use may mark no brands and no models
         self._names.setdefault(("brand", True), self._names.get(("organisation", True), []))
-        coined = random.Random(0)
-        self._names.setdefault(("model", False), [coined_code(coined) for _ in range(_COINED_MODELS)])
+        draw = random.Random(0)
+        self._names.setdefault(("model", False), [invent_code(draw) for _ in range(_INVENTED_MODELS)])
         self._barred = barred
 
     def write(self, draw: random.Random) -> MarkedText:
-        """One sentence with its names."""
+        """Generates one sentence with its marked names."""
         is_chinese = draw.random() < 0.6
         texts: dict[str, list[str]] = _texts()
         language = "zh" if is_chinese else "en"
-        if draw.random() < _NO_NAME:
+        if draw.random() < _NO_NAME_SHARE:
             row = MarkedText(draw.choice(texts[f"{language}_none"]), ())
         else:
-            row = self._filled(draw.choice(texts[language]), is_chinese, draw)
+            row = self._fill_template(draw.choice(texts[language]), is_chinese, draw)
         if is_chinese and draw.random() < 0.5:
             row = in_traditional(row)
-        look = draw.random()
-        if look < 0.15:
+        form = draw.random()
+        if form < 0.15:
             row = in_lower_case(row)
-        elif look < 0.18:
+        elif form < 0.18:
             row = in_full_width(row)
         if draw.random() < 0.3:
             row = MarkedText(row.text.rstrip("。.？?，"), row.spans)
         return row
 
-    def _filled(self, template: str, is_chinese: bool, draw: random.Random) -> MarkedText:
+    def _fill_template(self, template: str, is_chinese: bool, draw: random.Random) -> MarkedText:
         parts: list[str] = []
         spans = []
-        length = at = 0
+        length = template_at = 0
         for slot in _SLOT.finditer(template):
-            before = template[at : slot.start()]
-            name = self._name(slot.group(1), is_chinese, draw)
+            before = template[template_at : slot.start()]
+            name = self._draw_name(slot.group(1), is_chinese, draw)
             gap = " " if is_chinese and not has_han(name) and before and draw.random() < 0.3 else ""
             length += len(before) + len(gap)
             spans.append(NamedSpan(length, length + len(name), slot.group(1)))
             parts += [before, gap, name]
             length += len(name)
-            at = slot.end()
-        return MarkedText("".join([*parts, template[at:]]), tuple(spans))
+            template_at = slot.end()
+        return MarkedText("".join([*parts, template[template_at:]]), tuple(spans))
 
-    def _name(self, slot: str, is_chinese: bool, draw: random.Random) -> str:
+    def _draw_name(self, slot: str, is_chinese: bool, draw: random.Random) -> str:
         while True:
             if slot == "code":
-                name = coined_code(draw)
-            elif slot == "product" and draw.random() < _COINED:
-                name = self._coined(is_chinese, draw)
+                name = invent_code(draw)
+            elif slot == "product" and draw.random() < _INVENTED_SHARE:
+                name = self._invent_product(is_chinese, draw)
             elif slot == "product" and is_chinese and draw.random() < 0.4:
-                name = self._listed("brand", True, draw) + draw.choice(("", " ")) + self._listed("model", False, draw)
+                name = (
+                    self._draw_listed("brand", True, draw)
+                    + draw.choice(("", " "))
+                    + self._draw_listed("model", False, draw)
+                )
             else:
-                # Latin products are at home in a Chinese chat; other Latin names are rarer there
+                # In a Chinese chat many products have Latin names; other Latin names are rarer.
                 han = is_chinese and draw.random() > (0.5 if slot == "product" else 0.1)
-                name = self._listed(slot, han, draw)
+                name = self._draw_listed(slot, han, draw)
             if normalise(name) not in self._barred:
                 return name
 
-    def _listed(self, slot: str, han: bool, draw: random.Random) -> str:
+    def _draw_listed(self, slot: str, han: bool, draw: random.Random) -> str:
         names: Mapping[tuple[str, bool], list[str]] = self._names
         return draw.choice(names.get((slot, han)) or names[slot, not han])
 
-    def _coined(self, is_chinese: bool, draw: random.Random) -> str:
+    def _invent_product(self, is_chinese: bool, draw: random.Random) -> str:
         if not is_chinese or draw.random() < 0.5:
-            return coined_latin(draw)
+            return invent_latin_name(draw)
         makers: Sequence[Callable[[], str]] = (
-            lambda: self._characters(draw),
-            lambda: self._characters(draw),
-            lambda: self._listed("brand", True, draw),
+            lambda: self._draw_characters(draw),
+            lambda: self._draw_characters(draw),
+            lambda: self._draw_listed("brand", True, draw),
         )
         stem = draw.choice(makers)()
         if draw.random() < 0.25:
-            return stem + draw.choice(("", " ")) + coined_latin(draw)
+            return stem + draw.choice(("", " ")) + invent_latin_name(draw)
         return f"{stem}{draw.choice(_texts()['heads_zh'])}"
 
-    def _characters(self, draw: random.Random) -> str:
-        """Two or three characters of brands: what a coined Chinese name is made of."""
+    def _draw_characters(self, draw: random.Random) -> str:
+        """Draws two or three characters of brand names, the stem of an invented Chinese name."""
         return "".join(
-            draw.choice([character for character in self._listed("brand", True, draw) if has_han(character)])
+            draw.choice([character for character in self._draw_listed("brand", True, draw) if has_han(character)])
             for _ in range(draw.choice((2, 2, 3)))
         )
 
 
-def coined_latin(draw: random.Random) -> str:
-    """A Latin product name that nobody has used, as such names look."""
+def invent_latin_name(draw: random.Random) -> str:
+    """Invents a Latin product name from syllables or capitals, with an optional second part and number."""
     texts = _texts()
     if draw.random() < 0.2:
         stem = "".join(draw.choice("ABCDEFGHIKLMNPRSTVX") for _ in range(draw.choice((2, 3, 3, 4))))
@@ -156,10 +160,12 @@ def coined_latin(draw: random.Random) -> str:
     return stem
 
 
-def coined_code(draw: random.Random) -> str:
-    """A number of a part, a ticket or a room."""
-    drawn: dict[str, Callable[[], str]] = {
+def invent_code(draw: random.Random) -> str:
+    """Invents the number of a part, a ticket or a room."""
+    draw_by_mark: dict[str, Callable[[], str]] = {
         "A": lambda: draw.choice("ABCDEFGHKMNPRSTVWX"),
         "9": lambda: str(draw.randrange(10)),
     }
-    return "".join(drawn[mark]() if mark in drawn else mark for mark in draw.choice(_texts()["code_shapes"]))
+    return "".join(
+        draw_by_mark[mark]() if mark in draw_by_mark else mark for mark in draw.choice(_texts()["code_shapes"])
+    )

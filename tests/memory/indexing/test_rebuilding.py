@@ -79,7 +79,7 @@ async def test_the_pool_makes_all_of_it_and_the_embedder_nothing() -> None:
     await _fill(bench)
     bench.encoder.texts_read.clear()
     report = await bench.rebuild()
-    assert len(pool.read) == report.mended == await _points(bench)
+    assert len(pool.texts_read) == report.mended == await _points(bench)
     assert bench.encoder.texts_read == []
     await encoder.close()
 
