@@ -1,4 +1,4 @@
-"""What share of the entities that Jiyi learns from real conversations are entities: a sample that a person judges.
+"""Measures which share of the entities learned from real conversations is right, on a sample that a person judges.
 
 Every conversation is one user's; all of it goes through the learner as the service runs it, with stores in memory and
 an encoder that answers at once (nothing here depends on vectors). A name counts as right where it names one thing that
@@ -11,9 +11,9 @@ Usage:
     python -m benchmarks.extraction.learned_entities replay DATA [--cache FOLDER]
 DATA is a folder with `locomo`, `memorybank` and `memdaily_zh`. With the folder of prepared weights the tagger is on, as
 in the service; without it rules alone find names. A judged file has the verdict in its first column: `1` right, `0`
-wrong; a word in the second column names the kind of error. `replay` lets every conversation be heard twice and counts
-entities that are one by their letters and digits, entities that the junk rules know, and what only the second hearing
-taught; its last line is JSON.
+wrong; a word in the second column names the kind of error. `replay` learns every conversation twice and counts
+entities with the same letters and digits, entities that the junk rules match, and entities that only the second pass
+added; its last line is JSON.
 """
 
 import argparse
@@ -78,7 +78,7 @@ def conversations(data: Path, name: str, *, skip: int = 0, take: int = 20) -> It
 
 @asynccontextmanager
 async def open_extractor(cache: Path | None) -> AsyncIterator[Extractor]:
-    """What finds names: as the service does, from prepared weights; rules alone without them."""
+    """The extractor of the service with prepared weights; the rules alone without them."""
     rules = RuleExtractor()
     if cache is None:
         yield rules
@@ -94,7 +94,7 @@ async def open_extractor(cache: Path | None) -> AsyncIterator[Extractor]:
 async def learned(
     conversation: Conversation, *, extractor: Extractor, times: int = 1
 ) -> tuple[list[Entity], list[Memory]]:
-    """The entities and memories that a memory holds after hearing a conversation so many times."""
+    """The entities and memories after a conversation was learned `times` times."""
     record, index = InMemoryRecord(), InMemoryVectors(dimension=_DIMENSION)
     encoder = BatchedEncoder(FakeEncoderEngine(dimension=_DIMENSION))
     learner = Learner(
@@ -139,7 +139,7 @@ async def sample(
 ) -> list[dict[str, str]]:
     """A random sample of learned entities, no name twice in a set, and the same number from each set.
 
-    A set that has not enough leaves the rest to the others. What is in the files of `unlike` is left out.
+    A set with too few names leaves its share to the others. Names in the files of `unlike` are left out.
     """
     seen = {(row["set"], normalise(row["entity"])) for path in unlike for row in read(path)}
     found: dict[str, list[dict[str, str]]] = {}
@@ -166,9 +166,9 @@ def read(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
-def _row(name: str, user: str, entity: Entity, said: str) -> dict[str, str]:
-    at = said.casefold().find(entity.entity_value.casefold())
-    shown = said[max(0, at - 50) : at + 60] if at >= 0 else said[:110]
+def _row(name: str, user: str, entity: Entity, text: str) -> dict[str, str]:
+    at = text.casefold().find(entity.entity_value.casefold())
+    shown = text[max(0, at - 50) : at + 60] if at >= 0 else text[:110]
     return {
         "right": "",
         "error": "",
@@ -208,7 +208,7 @@ def score(paths: Sequence[Path]) -> None:
 
 
 async def replay(data: Path, extractor: Extractor, *, sets: Sequence[str], skip: int, take: int) -> dict[str, object]:
-    """What hearing every conversation twice does to what is known: see the module."""
+    """Counts of duplicate, junk and late entities after learning every conversation twice; see the module."""
     figures: Counter[str] = Counter()
     for name in sets:
         for conversation in conversations(data, name, skip=skip, take=take):
@@ -226,7 +226,7 @@ async def replay(data: Path, extractor: Extractor, *, sets: Sequence[str], skip:
 
 
 def bare(entity: Entity) -> str:
-    """A name without all that is not a letter or digit, folded: what two spellings of it have in common."""
+    """The letters and digits of a normalised name, which its spellings have in common."""
     return "".join(character for character in entity.normalised_value if character.isalnum())
 
 

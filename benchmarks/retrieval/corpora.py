@@ -21,8 +21,8 @@ _SHORTEST_ANSWER = 20
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A question, the ids of the resources that answer it, and what it is kept together with."""
+class Question:
+    """A question: `gold` holds the ids of the resources that answer it; a `group` is not split between parts."""
 
     text: str
     gold: frozenset[str]
@@ -32,12 +32,12 @@ class Asked:
 
 @dataclass(frozen=True)
 class Corpus:
-    """One user's memory and what is asked of it."""
+    """One user's memory and the questions about it."""
 
     data_set: str
     user: str
     resources: list[Resource]
-    questions: list[Asked] = field(default_factory=list)
+    questions: list[Question] = field(default_factory=list)
 
 
 def read_corpora(data: Path) -> Iterator[Corpus]:
@@ -69,7 +69,7 @@ def _paragraphs(data_set: str, path: Path) -> Corpus:
             corpus.resources.append(note)
             gold = frozenset({note.resource_id})
             corpus.questions.extend(
-                Asked(question["question"], gold, article["title"]) for question in paragraph["qas"]
+                Question(question["question"], gold, article["title"]) for question in paragraph["qas"]
             )
     return corpus
 
@@ -87,7 +87,7 @@ def _answers(path: Path) -> Corpus:
             continue
         note = _note("canard", "canard", len(corpus.resources), answer)
         corpus.resources.append(note)
-        corpus.questions.append(Asked(rewritten, frozenset({note.resource_id}), title))
+        corpus.questions.append(Question(rewritten, frozenset({note.resource_id}), title))
     return corpus
 
 
@@ -113,7 +113,7 @@ def _locomo(path: Path) -> Iterator[Corpus]:
             )
             gold = frozenset(named) & known
             if gold and qa["category"] <= _ANSWERABLE:
-                questions.append(Asked(qa["question"], gold, conversation.user, str(qa["category"])))
+                questions.append(Question(qa["question"], gold, conversation.user, str(qa["category"])))
         yield Corpus("locomo", conversation.user, resources, questions)
 
 
@@ -125,7 +125,7 @@ def _memdaily(folder: Path) -> Iterator[Corpus]:
             session = f"{path.stem}-{item['tid']}"
             corpus.resources.extend(_said(corpus.user, session, message) for message in item["message_list"])
             corpus.questions.extend(
-                Asked(
+                Question(
                     question["question"],
                     frozenset(f"{session}-{step}" for step in question["target_step_id"]),
                     session,

@@ -1,4 +1,4 @@
-"""Which share of the turns that answer a question is among the ten memories that a search finds (recall@10).
+"""Measures recall@10: the share of the turns that answer a question among the ten memories that a search finds.
 
     python -m benchmarks.retrieval.recall DATA --models FOLDER --cache FOLDER [--sets locomo memdaily] [--skip 6] \
         [--take 20]
@@ -9,8 +9,8 @@ service's own retriever, in this process and without an LLM: once with 000's for
 recipe that is served. The last line is JSON; intervals are 95% bootstrap intervals over questions.
 
 - `locomo`: its three conversations, each one memory; categories 1 (multi-hop) to 4, turn-level evidence.
-- `memdaily`: each trajectory of 01 and 02 is one memory together with 1,000 unrelated turns, strewn at random moments
-  over its days in the same sessions: the turns of MemoryBank's Chinese users and their assistant. `--skip` leaves out
+- `memdaily`: each trajectory of 01 and 02 is one memory together with 1,000 unrelated turns, put at random moments
+  of its days into the same sessions: the turns of MemoryBank's Chinese users and their assistant. `--skip` leaves out
   the first trajectories of each file: the recipe was chosen on six.
 """
 
@@ -33,7 +33,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from benchmarks.retrieval.corpora import Asked, Corpus, read_corpora
+from benchmarks.retrieval.corpora import Corpus, Question, read_corpora
 from benchmarks.retrieval.reranking import KeptEncoder, NothingExtractor
 from jiyi.conversations import read_conversations
 from memory.indexing.generations import OneSpace
@@ -62,7 +62,7 @@ _RESAMPLES = 2_000
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a recipe did on one question: the share of its evidence that was found, and how long the search took."""
+    """The result of a recipe on one question: `recall` is the share of its evidence that was found, 0–1."""
 
     data_set: str
     kind: str
@@ -72,38 +72,38 @@ class Outcome:
 
 
 def memdaily(data: Path, *, skip: int, take: int) -> Iterator[Corpus]:
-    """The trajectories of each file, each strewn with unrelated turns."""
+    """The trajectories of each file, each mixed with unrelated turns."""
     recorded = read_conversations(data / "memory" / "memorybank" / "memory_bank_cn.json")
     unrelated = [(turn.role, turn.content) for conversation in recorded for turn in conversation.turns][:_UNRELATED]
     for path in sorted((data / "memory" / "memdaily_zh").glob("*.json")):
         for item in json.loads(path.read_text(encoding="utf-8"))[skip : skip + take]:
             user = f"{path.stem}-{item['tid']}"
-            resources = _strewn(
+            resources = _mixed_resources(
                 user, [(_moment(message["time"]), message) for message in item["message_list"]], unrelated
             )
-            asked = [
-                Asked(
+            questions = [
+                Question(
                     question["question"], frozenset(str(step) for step in question["target_step_id"]), user, path.stem
                 )
                 for question in item["question_list"]
             ]
-            yield Corpus("memdaily", user, resources, asked)
+            yield Corpus("memdaily", user, resources, questions)
 
 
 def _moment(written: str) -> datetime:
-    """2024年04月01日 周一 08:38."""
+    """Parses a time such as 2024年04月01日 周一 08:38."""
     day, _, clock = written.split()
     return datetime.strptime(f"{day} {clock}", "%Y年%m月%d日 %H:%M").replace(tzinfo=UTC)
 
 
-def _strewn(
-    user: str, said: Sequence[tuple[datetime, dict[str, Any]]], unrelated: Sequence[tuple[str, str]]
+def _mixed_resources(
+    user: str, messages: Sequence[tuple[datetime, dict[str, Any]]], unrelated: Sequence[tuple[str, str]]
 ) -> list[Resource]:
-    """All turns in the order of their time; a day is a session."""
-    chance = random.Random(f"1-{user}")
-    first, last = min(at for at, _ in said) - _MARGIN, max(at for at, _ in said) + _MARGIN
-    moments = sorted(first + (last - first) * chance.random() for _ in unrelated)
-    turns = [(at, str(message["mid"]), "user", message["message"]) for at, message in said]
+    """Messages and unrelated turns as resources, in the order of time; each day is a session."""
+    rng = random.Random(f"1-{user}")
+    first, last = min(at for at, _ in messages) - _MARGIN, max(at for at, _ in messages) + _MARGIN
+    moments = sorted(first + (last - first) * rng.random() for _ in unrelated)
+    turns = [(at, str(message["mid"]), "user", message["message"]) for at, message in messages]
     turns += [(at, f"unrelated-{i}", *turn) for i, (at, turn) in enumerate(zip(moments, unrelated, strict=True))]
     return [
         Resource(
@@ -135,15 +135,17 @@ async def ask(corpus: Corpus, encoder: KeptEncoder, folder: Path) -> list[Outcom
     }
     now = max(resource.created_at for resource in corpus.resources) + _LONG_AFTER
     outcomes = []
-    for asked in corpus.questions:
-        request = SearchRequest(query=asked.text, user_id=corpus.user, top_k=_TOP_K, kinds=(HitKind.MEMORY,), now=now)
-        gold = {memory_id(corpus.user, resource) for resource in asked.gold}
-        await next(iter(retrievers.values())).search(request)  # the encoder's share is in neither time
+    for question in corpus.questions:
+        request = SearchRequest(
+            query=question.text, user_id=corpus.user, top_k=_TOP_K, kinds=(HitKind.MEMORY,), now=now
+        )
+        gold = {memory_id(corpus.user, resource) for resource in question.gold}
+        await next(iter(retrievers.values())).search(request)  # fills the cache: encoding is in neither time
         for name, retriever in retrievers.items():
             began = time.perf_counter()
             found = {hit.id for hit in (await retriever.search(request)).hits}
             took_ms = (time.perf_counter() - began) * 1e3
-            outcomes.append(Outcome(corpus.data_set, asked.kind, name, len(gold & found) / len(gold), took_ms))
+            outcomes.append(Outcome(corpus.data_set, question.kind, name, len(gold & found) / len(gold), took_ms))
     await index.close()
     return outcomes
 
@@ -159,13 +161,13 @@ def figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         "questions": len(outcomes),
         "recall": round(100 * float(shares.mean()), 1),
         "interval": [round(100 * float(end), 1) for end in np.quantile(drawn, [0.025, 0.975])],
-        "kinds": {kind: round(100 * float(np.mean(some)), 1) for kind, some in sorted(by_kind.items())},
+        "kinds": {kind: round(100 * float(np.mean(recalls)), 1) for kind, recalls in sorted(by_kind.items())},
         "search_p50_ms": round(float(np.median([outcome.took_ms for outcome in outcomes])), 1),
     }
 
 
 async def measure(corpora: Sequence[Corpus], encoder: KeptEncoder) -> list[Outcome]:
-    """The outcomes of all corpora."""
+    """Asks all corpora, each with an index of its own, and saves the cache of vectors after each."""
     outcomes: list[Outcome] = []
     for corpus in track(corpora, "memories", disable=not sys.stderr.isatty(), console=Console(stderr=True)):
         with tempfile.TemporaryDirectory() as folder:

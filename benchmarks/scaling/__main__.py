@@ -1,8 +1,8 @@
-"""Idle, flood, recover, update: does the Embedder scale alone, does chat stay quick, is any request lost?
+"""Measures whether the Embedder scales alone, chat stays fast and no request is lost under a flood and an update.
 
 Theory: a flood on `/v1/embeddings` is work of batch priority. Its tokens wait in the Embedder alone, so only that
 deployment's target may rise, some 5 s after the flood began (a mean over 5 s passes the target wait, then 2 s of
-delay). Chat shares the cores with it, but the flood's threads take only what nobody else wants: `/chat` p95 should
+delay). Chat shares the cores with it, but the flood's threads run at a lower priority: `/chat` p95 should
 stay below 1.5 times that of the idle service. When the flood has ended, replicas are ended one delay later; those that
 have work finish it. An update of the settings replaces every replica; no request may fail meanwhile.
 
@@ -54,7 +54,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--port", type=int, default=8125)
     parser.add_argument("--threads", type=int, default=1, help="of one Embedder replica: less than the machine's cores")
-    parser.add_argument("--callers", type=int, default=4, help="who flood the service, 64 texts a call")
+    parser.add_argument("--callers", type=int, default=4, help="concurrent callers of the flood, 64 texts a call")
     parser.add_argument("--rate", type=float, default=2.0, help="chat messages a second")
     for phase, seconds in {"idle": 40.0, "flood": 60.0, "recover": 60.0, "update": 60.0}.items():
         parser.add_argument(f"--{phase}", type=float, default=seconds, metavar="SECONDS")

@@ -1,4 +1,4 @@
-"""Puts the service through the phases of the scaling benchmark, and keeps what was seen."""
+"""Runs the phases of the scaling benchmark against the service, and records replicas and latencies."""
 
 import asyncio
 import contextlib
@@ -22,14 +22,14 @@ _TIMEOUT_S = 120.0
 
 
 async def observe(settings: AppArgs, port: int, phases: Sequence[Phase], *, rate_per_s: float) -> Timeline:
-    """Puts the service through the phases."""
+    """Runs the phases, with chat messages at `rate_per_s` throughout, and returns the measurements."""
     async with HttpCaller(f"http://127.0.0.1:{port}") as http, _watching(settings.data_home) as snapshots:
         chats = [_body(user_id=f"user {n}", session_id="s", message=message) for n, message in enumerate(QUERIES * 8)]
 
         async def chat(index: int) -> str:
             return await http.send("POST", "/chat", chats[index % len(chats)])
 
-        for _ in range(5):  # the first turns load what is loaded when it is first used
+        for _ in range(5):  # warm-up: models and word lists load at their first use
             await run_closed_loop(chat, callers=1, requests=len(QUERIES), timeout_s=_TIMEOUT_S)
         timeline = Timeline(phases, snapshots=snapshots)
         schedule = poisson_schedule(rate_per_s, timeline.seconds, seed=7)
@@ -64,7 +64,7 @@ async def _run_phase(timeline: Timeline, phase: Phase, http: HttpCaller, setting
 
 
 async def _update(settings: AppArgs, port: int) -> None:
-    """Deploys the service again with another setting, which every replica is given: all of them are replaced."""
+    """Deploys the service again with a changed setting that every replica gets, so that all replicas are replaced."""
     changed = settings.model_copy(update={"confidence_floor": settings.confidence_floor - 0.01})
     request = {
         "args": changed.model_dump(mode="json"),
@@ -86,7 +86,7 @@ async def _update(settings: AppArgs, port: int) -> None:
 
 @contextlib.asynccontextmanager
 async def _watching(home: Path) -> AsyncIterator[list[Snapshot]]:
-    """What `deployments.host.watch` sees, as long as this lasts."""
+    """The list to which `deployments.host.watch` adds snapshots until the end of the block."""
     command = [sys.executable, "-m", "deployments.host.watch", str(home), "--every", "0.5"]
     process = await asyncio.create_subprocess_exec(
         *command,

@@ -73,7 +73,7 @@ class ReviewJob(ReviewService):
         waiting: list[asyncio.Future[Any]] = [self._task, started]
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         if not started.done():
-            await self._task  # raises the reason why it did not start
+            await self._task  # raises why it did not start
         self._task.add_done_callback(log_defect("review_crashed"))
         return started.result()
 

@@ -1,4 +1,4 @@
-"""Writes to a space what a bulk embedder makes of the record, for all that the pool is used for (DESIGN §8)."""
+"""Embeds records with a bulk embedder and writes the vectors to a space (DESIGN §8)."""
 
 import asyncio
 from collections import Counter
@@ -16,18 +16,18 @@ from .indexer import Indexer
 from .record_pages import Position
 
 ATTEMPTS = 3
-"""Passes in a row that may end early without a batch written."""
+"""Passes in a row that may fail without writing a batch."""
 _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
 class WrittenBatch:
-    """One batch of a pass that is in the index.
+    """A batch of a pass that has been written to the index.
 
     Attributes:
-        cursor: Position of its last item: a pass that begins behind it meets what is not done.
-        embedded: Items of each collection.
-        written: Of these, those that still read as they did when they were embedded.
+        cursor: Position of its last item, from which the next pass can continue.
+        embedded: Number of embedded items of each collection.
+        written: Number of written items; an item that changed after it was embedded is not written.
     """
 
     cursor: str
@@ -44,19 +44,19 @@ async def bulk_pass(
     after: str | None,
     retry_s: float | None = None,
 ) -> AsyncGenerator[WrittenBatch, None]:
-    """One pass with the model of a space; yields when a batch is written.
+    """Embeds a selection with the model of a space; yields after each written batch.
 
     Args:
-        embedder: Makes the vectors.
-        indexer: Writes them.
-        space: Where they go.
-        selection: What is embedded; collections of this space's own model.
-        after: Position of the last item that is done.
-        retry_s: How long to wait before a write is repeated while a store is away, as what the vectors cost to compute
-            is not to be lost; where it is not given, the pass ends.
+        embedder: Computes the vectors.
+        indexer: Writes the vectors.
+        space: The space to write to.
+        selection: The items to embed; only collections that use the model of this space.
+        after: Cursor behind which the pass begins; None for the whole selection.
+        retry_s: Seconds between repetitions of a write while a store is unavailable, which keeps vectors that took long
+            to compute; None to end the pass instead.
 
     Raises:
-        Unavailable: The pass ended early: begin another behind the last batch.
+        Unavailable: The pass failed; continue with `after` set to the last cursor.
     """
     async with aclosing(embedder.embed(space.model, selection, after=after)) as batches:
         async for batch in batches:
@@ -74,10 +74,10 @@ async def bulk_pass(
 async def retried_pass(
     embedder: BulkEmbedder, indexer: Indexer, space: VectorSpace, selection: Selection, *, retry_s: float
 ) -> AsyncGenerator[WrittenBatch, None]:
-    """A pass that goes on behind its last batch, `retry_s` seconds after it ended early.
+    """A pass that continues after its last batch, `retry_s` seconds after a failure.
 
     Raises:
-        Unavailable: It ended early `ATTEMPTS` times in a row without a batch in between.
+        Unavailable: It failed `ATTEMPTS` times in a row without a batch in between.
     """
     after: str | None = None
     attempts = 0

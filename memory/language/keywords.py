@@ -24,7 +24,7 @@ _STOP_WORDS_CHINESE = words("stop_words_chinese")
 _QUESTION_WORDS_CHINESE = words("question_words_chinese")
 
 VERSION = 2
-"""Goes up with every change of the terms or weights that a text gets, so that what is indexed is known to be stale."""
+"""Increased with every change of terms or weights, so that older index entries are known to be stale."""
 K1 = 0.9
 """BM25 saturation of the term frequency."""
 B = 0.4
@@ -46,7 +46,7 @@ _NUMBER = re.compile(r"\d+(?:[.:/]\d+)*")
 _VERSION = re.compile(r"v(\d+(?:\.\d+)*)")
 _SEPARATORS = re.compile(r"[-_./:@]")
 _HYPHENATED = re.compile(r"[^\W\d_]+[-_][^\W\d_]+")
-# Commas of the digits' own width: a full-width one between others' digits separates two numbers of a Chinese list.
+# Comma and digits have the same width: a full-width comma between half-width digits separates items of a list.
 _THOUSANDS = re.compile(
     r"(?<![0-9])(?<![0-9][.,])[0-9]{1,3}(?:,[0-9]{3})+(?!,?[0-9])"
     r"|(?<![\uff10-\uff19])(?<![\uff10-\uff19][\uff0e\uff0c])[\uff10-\uff19]{1,3}(?:\uff0c[\uff10-\uff19]{3})+"
@@ -66,17 +66,17 @@ class KeywordAnalyzer:
         return list(self._terms(_fold(text)))
 
     def content_terms(self, text: str) -> set[str]:
-        """The distinct terms that say what a text is about: without the words with which Chinese asks."""
+        """The distinct terms of a text without Chinese question words."""
         return set(self.terms(text)) - _QUESTION_WORDS_CHINESE
 
     def document_vector(self, text: str) -> SparseVector:
-        """Weights of a text to be found: `tf·(k1+1) / (tf + k1·(1 − b + b·length/average))`; the store adds IDF."""
+        """Weights of a text in the index: `tf·(k1+1) / (tf + k1·(1 − b + b·length/average))`; the store adds IDF."""
         terms = self.terms(text)
         norm = K1 * (1 - B + B * len(terms) / AVERAGE_LENGTH)
         return _vector({term: count * (K1 + 1) / (count + norm) for term, count in Counter(terms).items()})
 
     def query_vector(self, text: str) -> SparseVector:
-        """Weights of a text to search with: how often each term occurs in it."""
+        """Weights of a query: how often each term occurs in it."""
         return _vector({term: float(count) for term, count in Counter(self.terms(text)).items()})
 
     def _terms(self, folded: str) -> Iterator[str]:
@@ -173,7 +173,7 @@ def term_id(term: str) -> int:
 
 
 def _vector(weights: dict[str, float]) -> SparseVector:
-    """Distinct ids in rising order; where two terms share an id the heavier weight stands."""
+    """Distinct ids in rising order; where two terms share an id, the larger weight is kept."""
     by_id: dict[int, float] = {}
     for term, weight in weights.items():
         identifier = term_id(term)

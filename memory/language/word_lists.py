@@ -1,4 +1,4 @@
-"""Reads the word lists that lie as text files in the `data` folders of this package and others.
+"""Reads word lists from the `data` folders of packages.
 
 A file has one entry a line; lines that begin with `#` are comments and say what the list is and where it comes from.
 """

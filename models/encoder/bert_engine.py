@@ -1,4 +1,4 @@
-"""The engine for BERT-shaped embedding models: nothing padded, and bf16 where the device multiplies it quickly."""
+"""The engine for BERT-shaped embedding models: without padding, and in bf16 where the device is fast at it."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -41,11 +41,11 @@ _log = structlog.get_logger(__name__)
 class RedisSessions(SessionStore):
     """Sessions on a Redis-protocol server.
 
-    A broken connection is tried once more; a turn without a `turn_id` may therefore be kept twice, if the server dies
-    between doing and answering.
+    A command is repeated once after a broken connection. A turn without a `turn_id` may therefore be stored twice, if
+    the server dies after the write and before the reply.
 
     Args:
-        redis: The connections, closed by whoever opened them; or a URL, for connections of its own.
+        redis: A client, which its owner closes; or a URL, for a client that `close` closes.
         now: The clock.
     """
 
@@ -84,7 +84,7 @@ class RedisSessions(SessionStore):
         referred: str | None = None,
         revision: Revision | None = None,
     ) -> None:
-        """Adds turns and what was seen in them, in one script: concurrent appends lose nothing."""
+        """Adds turns, mentions and resolutions in one script, so concurrent appends lose nothing."""
         keys = session_keys(check_user(user_id), check_session(session_id))
         call = {
             "now": self._now().isoformat(),
@@ -131,7 +131,7 @@ class RedisSessions(SessionStore):
         await self._ask(self._redis.commands.ping())
 
     async def close(self) -> None:
-        """Closes connections of its own."""
+        """Closes the client if it was opened here."""
         if self._owns_connections:
             await self._redis.close()
 

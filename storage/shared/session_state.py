@@ -48,7 +48,7 @@ def last_referred(referred: str | None, resolutions: Sequence[CoreferenceResolut
 
 
 def bounded(context: SessionContext) -> SessionContext:
-    """The context with each entity once, at its latest place, and every list cut to its bound, oldest first."""
+    """The context with each entity once, where mentioned last, and the latest entries of every list, oldest first."""
     latest_once = tuple(reversed(dict.fromkeys(reversed(context.mentioned_entities))))
     return context.model_copy(
         update={
@@ -72,7 +72,7 @@ def appended(
 ) -> Session:
     """The session after an append (`memory.ports.sessions.SessionStore.append`).
 
-    Where the session has all turns already, the call is a repetition and changes nothing else.
+    Where the session has all turns already, the call is a repetition: only mentions and times are updated.
     """
     context = session.context
     history = list(session.turns)

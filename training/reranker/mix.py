@@ -82,9 +82,9 @@ class RerankingMix(Mix[tuple[Pool, float], Choice]):
         ]
 
     @override
-    def draws(self, draw: random.Random) -> list[tuple[Pool, float]]:
+    def draws(self, rng: random.Random) -> list[tuple[Pool, float]]:
         return [
-            (pool, draw.random()) for share in self._shares for pool in share.pools for _ in repeats(share.weight, draw)
+            (pool, rng.random()) for share in self._shares for pool in share.pools for _ in repeats(share.weight, rng)
         ]
 
     @override

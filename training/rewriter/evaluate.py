@@ -2,11 +2,11 @@
 
     python -m training.rewriter.evaluate DATA --weights FILE --cache MODELS [--part tune] [--show 20]
 
-FILE is a checkpoint of training, or the file that ships (`training.rewriter.export`), whose rule then holds.
+FILE is a training checkpoint, or the shipped file (`training.rewriter.export`), which contains its rule.
 
 Prints one table: for each data set, and each kind of row where there are several, copying the query, the rules
 (`memory.coreference`) and the model; then one JSON line with all measures and their 95 % intervals. The rule for
-leaving a query alone is chosen on the tuning rows.
+keeping a query unchanged is chosen on the tuning rows unless FILE contains it.
 """
 
 import argparse
@@ -35,7 +35,7 @@ _WITH_INTERVAL = ("EM", "BLEU-4", "F1", "unchanged F1")
 
 
 def measure(rows: Sequence[RewritingRow], outputs: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Every measure; some with their interval."""
+    """Every measure of some rewrites, in percent; those of `_WITH_INTERVAL` with their 95 % interval."""
     scores = score_rewrites([row.query for row in rows], [row.target for row in rows], outputs)
     figures: dict[str, dict[str, float]] = {}
     for name in MEASURES:
@@ -104,7 +104,7 @@ def main() -> None:
 
 
 def _rewrite_jointly(rewriter: LoadedRewriter, rows: Sequence[RewritingRow], rule: KeepRule) -> list[str]:
-    """The rewriter joined with the rules, as the service joins them."""
+    """Rewrites of the rewriter joined with the rules, as in the service."""
     requests = KnownRewrites()
     resolve_rows(joined(requests), rows, "requests")  # of the last turns only: see RewritingResolver
     features = [rewriter.reader.read(turns_of(request), request.query) for request in requests.missed]
@@ -172,7 +172,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--bf16", action="store_true", help="a checkpoint's body computes in bf16")
     parser.add_argument("--joined", action="store_true", help="also the rewriter joined with the rules")
-    parser.add_argument("--no-rules", action="store_true", help="leave the first version out")
+    parser.add_argument("--no-rules", action="store_true", help="leave the rules out")
     parser.add_argument("--traditional", action="store_true", help="also in Traditional characters")
     parser.add_argument("--show", type=int, default=0, help="print this many misses of a set")
     return parser.parse_args()

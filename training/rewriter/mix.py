@@ -118,28 +118,28 @@ class RewritingMix(Mix[Variation, Example]):
         self._made: dict[Variation, Example] = {}
 
     @override
-    def draws(self, draw: random.Random) -> list[Variation]:
+    def draws(self, rng: random.Random) -> list[Variation]:
         options = self._options
         variations = []
         for number, share in enumerate(self._shares):
             for at, row in enumerate(share.rows):
-                for _ in repeats(share.weight, draw):
-                    traditional = share.chinese and draw.random() < options.traditional
-                    offered = draw.random() if draw.random() < options.offered else None
-                    renamed = self._name(number, draw) if draw.random() < options.renamed else None
+                for _ in repeats(share.weight, rng):
+                    traditional = share.chinese and rng.random() < options.traditional
+                    offered = rng.random() if rng.random() < options.offered else None
+                    renamed = self._name(number, rng) if rng.random() < options.renamed else None
                     variations.append(Variation(number, at, traditional, renamed=renamed, offered=offered))
-                    if row.target != row.query and draw.random() < options.complete:
+                    if row.target != row.query and rng.random() < options.complete:
                         variations.append(Variation(number, at, traditional, complete=True))
-                    if row.target != row.query and draw.random() < options.lost:
+                    if row.target != row.query and rng.random() < options.lost:
                         variations.append(Variation(number, at, traditional, lost=True))
-                    if draw.random() < options.foreign:
+                    if rng.random() < options.foreign:
                         alike = [
                             index
                             for index, other_share in enumerate(self._shares)
                             if other_share.chinese == share.chinese
                         ]
-                        source = draw.choice(alike)
-                        foreign = source, draw.randrange(len(self._shares[source].rows))
+                        source = rng.choice(alike)
+                        foreign = source, rng.randrange(len(self._shares[source].rows))
                         variations.append(Variation(number, at, traditional, foreign=foreign))
         return variations
 
@@ -165,13 +165,13 @@ class RewritingMix(Mix[Variation, Example]):
             row = offered_names(row, share.names, random.Random(draw.offered))
         return as_complete(row) if draw.complete else as_lost(row) if draw.lost else row
 
-    def _name(self, number: int, draw: random.Random) -> str | None:
+    def _name(self, number: int, rng: random.Random) -> str | None:
         """A name for a row of a share; in Chinese, as people write, sometimes a Latin one."""
-        latin = draw.random() < _LATIN_NAMES
+        latin = rng.random() < _LATIN_NAMES
         chinese = self._shares[number].chinese
         named = [share for share in self._shares if share.chinese == chinese or (latin and share.names)]
-        names = draw.choice(named).names
-        return draw.choice(names) if names else None
+        names = rng.choice(named).names
+        return rng.choice(names) if names else None
 
 
 def copied_span(row: RewritingRow) -> str | None:
@@ -208,13 +208,13 @@ def as_lost(row: RewritingRow) -> RewritingRow:
     return replace(row, turns=turns, target=row.query, kind="complete")
 
 
-def offered_names(row: RewritingRow, names: Sequence[str], draw: random.Random) -> RewritingRow:
+def offered_names(row: RewritingRow, names: Sequence[str], rng: random.Random) -> RewritingRow:
     """The row with names before its first turn, the antecedent among them or not."""
-    offered = draw.sample(names, min(len(names), draw.randint(1, _MOST_NAMES)))
+    offered = rng.sample(names, min(len(names), rng.randint(1, _MOST_NAMES)))
     turns = row.turns
-    span = copied_span(row) if draw.random() < 0.5 else None
+    span = copied_span(row) if rng.random() < 0.5 else None
     if span is not None:
         offered = [name for name in offered if name != span][: _MOST_NAMES - 1]
-        offered.insert(draw.randint(0, len(offered)), span)
+        offered.insert(rng.randint(0, len(offered)), span)
         turns = tuple(turn for turn in turns if span not in turn)
     return replace(row, turns=(joined_names(offered), *turns)) if offered else row

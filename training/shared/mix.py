@@ -1,4 +1,4 @@
-"""Epochs: which rows of which data sets are read, in which form, and in which batches."""
+"""Draws the rows of an epoch from data sets, and puts them into batches."""
 
 import random
 from abc import ABC, abstractmethod
@@ -27,10 +27,10 @@ class Mix(ABC, Generic[DrawT, ExampleT]):
     """Draws epochs; the same seed and number give the same epoch.
 
     Args:
-        seed: Of all draws.
+        seed: Of the random generators.
         batch_tokens: Padded tokens of a batch; a longer example is a batch of its own.
         batch_rows: Examples of a batch; None for any number.
-        sorted_together: Draws whose order is given up for batches of like length.
+        sorted_together: Number of consecutive draws that are sorted by length into batches.
     """
 
     def __init__(
@@ -42,18 +42,18 @@ class Mix(ABC, Generic[DrawT, ExampleT]):
         self._sorted_together = sorted_together
 
     def drawn(self, epoch: int) -> list[DrawT]:
-        """The draws of an epoch, in its order."""
-        draw = random.Random(f"{self._seed}/{epoch}")
-        draws = self.draws(draw)
-        draw.shuffle(draws)
+        """The draws of an epoch, shuffled."""
+        rng = random.Random(f"{self._seed}/{epoch}")
+        draws = self.draws(rng)
+        rng.shuffle(draws)
         return draws
 
     def batches(self, epoch: int, *, skip: int = 0) -> Iterator[list[ExampleT]]:
         """An epoch in batches of like length, in random order.
 
         Args:
-            epoch: From 0.
-            skip: Batches at the beginning that are left out.
+            epoch: Number of the epoch, from 0.
+            skip: Number of batches to leave out at the beginning.
         """
         order = random.Random(f"{self._seed}/{epoch}/order")
         for draws in chunked(self.drawn(epoch), self._sorted_together):
@@ -66,8 +66,8 @@ class Mix(ABC, Generic[DrawT, ExampleT]):
             skip = max(0, skip - len(batches))
 
     @abstractmethod
-    def draws(self, draw: random.Random) -> list[DrawT]:
-        """The rows of an epoch, each in a form, before they are shuffled."""
+    def draws(self, rng: random.Random) -> list[DrawT]:
+        """The rows of an epoch with the variations to apply, before they are shuffled."""
 
     @abstractmethod
     def examples(self, draw: DrawT) -> Sequence[ExampleT]:
@@ -78,6 +78,6 @@ class Mix(ABC, Generic[DrawT, ExampleT]):
         return example.token_count
 
 
-def repeats(weight: float, draw: random.Random) -> range:
-    """How often an epoch reads a row that it reads `weight` times on average."""
-    return range(int(weight) + (draw.random() < weight % 1))
+def repeats(weight: float, rng: random.Random) -> range:
+    """A range as long as an epoch reads a row that it reads `weight` times on average."""
+    return range(int(weight) + (rng.random() < weight % 1))

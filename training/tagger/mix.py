@@ -106,15 +106,15 @@ class TaggingMix(Mix[TaggingVariation, TaggerExample]):
         self._options = options
 
     @override
-    def draws(self, draw: random.Random) -> list[TaggingVariation]:
+    def draws(self, rng: random.Random) -> list[TaggingVariation]:
         variations = [
-            TaggingVariation(number, row, self._form(share, draw), draw.random() < self._options.told)
+            TaggingVariation(number, row, self._form(share, rng), rng.random() < self._options.told)
             for number, share in enumerate(self._shares)
             for row in range(len(share.rows))
-            for _ in repeats(share.weight, draw)
+            for _ in repeats(share.weight, rng)
         ]
         sentences = round(len(variations) * self._options.chat)
-        return variations + [TaggingVariation(-1, draw.randrange(1 << 30)) for _ in range(sentences)]
+        return variations + [TaggingVariation(-1, rng.randrange(1 << 30)) for _ in range(sentences)]
 
     @override
     def examples(self, draw: TaggingVariation) -> list[TaggerExample]:
@@ -125,13 +125,13 @@ class TaggingMix(Mix[TaggingVariation, TaggerExample]):
             row, evidence = share.rows[draw.row], share.evidence
         return make_examples(_FORMS[draw.form](row), self._reader, evidence, self._shape, is_told=draw.told)
 
-    def _form(self, share: TaggingShare, draw: random.Random) -> str:
+    def _form(self, share: TaggingShare, rng: random.Random) -> str:
         forms = []
         if share.chinese:
             forms += [("traditional", self._options.traditional), ("wide", self._options.wide)]
         if share.is_english:
             forms.append(("lower", self._options.lower))
-        number = draw.random()
+        number = rng.random()
         for form, probability in forms:
             number -= probability
             if number < 0:

@@ -67,34 +67,34 @@ class ChatWriter:
         self._names.setdefault(("model", False), [invent_code(draw) for _ in range(_INVENTED_MODELS)])
         self._barred = barred
 
-    def write(self, draw: random.Random) -> MarkedText:
+    def write(self, rng: random.Random) -> MarkedText:
         """Generates one sentence with its marked names."""
-        is_chinese = draw.random() < 0.6
+        is_chinese = rng.random() < 0.6
         texts: dict[str, list[str]] = _texts()
         language = "zh" if is_chinese else "en"
-        if draw.random() < _NO_NAME_SHARE:
-            row = MarkedText(draw.choice(texts[f"{language}_none"]), ())
+        if rng.random() < _NO_NAME_SHARE:
+            row = MarkedText(rng.choice(texts[f"{language}_none"]), ())
         else:
-            row = self._fill_template(draw.choice(texts[language]), is_chinese, draw)
-        if is_chinese and draw.random() < 0.5:
+            row = self._fill_template(rng.choice(texts[language]), is_chinese, rng)
+        if is_chinese and rng.random() < 0.5:
             row = in_traditional(row)
-        form = draw.random()
+        form = rng.random()
         if form < 0.15:
             row = in_lower_case(row)
         elif form < 0.18:
             row = in_full_width(row)
-        if draw.random() < 0.3:
+        if rng.random() < 0.3:
             row = MarkedText(row.text.rstrip("。.？?，"), row.spans)
         return row
 
-    def _fill_template(self, template: str, is_chinese: bool, draw: random.Random) -> MarkedText:
+    def _fill_template(self, template: str, is_chinese: bool, rng: random.Random) -> MarkedText:
         parts: list[str] = []
         spans = []
         length = template_at = 0
         for slot in _SLOT.finditer(template):
             before = template[template_at : slot.start()]
-            name = self._draw_name(slot.group(1), is_chinese, draw)
-            gap = " " if is_chinese and not has_han(name) and before and draw.random() < 0.3 else ""
+            name = self._draw_name(slot.group(1), is_chinese, rng)
+            gap = " " if is_chinese and not has_han(name) and before and rng.random() < 0.3 else ""
             length += len(before) + len(gap)
             spans.append(NamedSpan(length, length + len(name), slot.group(1)))
             parts += [before, gap, name]
@@ -102,70 +102,70 @@ class ChatWriter:
             template_at = slot.end()
         return MarkedText("".join([*parts, template[template_at:]]), tuple(spans))
 
-    def _draw_name(self, slot: str, is_chinese: bool, draw: random.Random) -> str:
+    def _draw_name(self, slot: str, is_chinese: bool, rng: random.Random) -> str:
         while True:
             if slot == "code":
-                name = invent_code(draw)
-            elif slot == "product" and draw.random() < _INVENTED_SHARE:
-                name = self._invent_product(is_chinese, draw)
-            elif slot == "product" and is_chinese and draw.random() < 0.4:
+                name = invent_code(rng)
+            elif slot == "product" and rng.random() < _INVENTED_SHARE:
+                name = self._invent_product(is_chinese, rng)
+            elif slot == "product" and is_chinese and rng.random() < 0.4:
                 name = (
-                    self._draw_listed("brand", True, draw)
-                    + draw.choice(("", " "))
-                    + self._draw_listed("model", False, draw)
+                    self._draw_listed("brand", True, rng)
+                    + rng.choice(("", " "))
+                    + self._draw_listed("model", False, rng)
                 )
             else:
                 # In a Chinese chat many products have Latin names; other Latin names are rarer.
-                han = is_chinese and draw.random() > (0.5 if slot == "product" else 0.1)
-                name = self._draw_listed(slot, han, draw)
+                han = is_chinese and rng.random() > (0.5 if slot == "product" else 0.1)
+                name = self._draw_listed(slot, han, rng)
             if normalise(name) not in self._barred:
                 return name
 
-    def _draw_listed(self, slot: str, han: bool, draw: random.Random) -> str:
+    def _draw_listed(self, slot: str, han: bool, rng: random.Random) -> str:
         names: Mapping[tuple[str, bool], list[str]] = self._names
-        return draw.choice(names.get((slot, han)) or names[slot, not han])
+        return rng.choice(names.get((slot, han)) or names[slot, not han])
 
-    def _invent_product(self, is_chinese: bool, draw: random.Random) -> str:
-        if not is_chinese or draw.random() < 0.5:
-            return invent_latin_name(draw)
+    def _invent_product(self, is_chinese: bool, rng: random.Random) -> str:
+        if not is_chinese or rng.random() < 0.5:
+            return invent_latin_name(rng)
         makers: Sequence[Callable[[], str]] = (
-            lambda: self._draw_characters(draw),
-            lambda: self._draw_characters(draw),
-            lambda: self._draw_listed("brand", True, draw),
+            lambda: self._draw_characters(rng),
+            lambda: self._draw_characters(rng),
+            lambda: self._draw_listed("brand", True, rng),
         )
-        stem = draw.choice(makers)()
-        if draw.random() < 0.25:
-            return stem + draw.choice(("", " ")) + invent_latin_name(draw)
-        return f"{stem}{draw.choice(_texts()['heads_zh'])}"
+        stem = rng.choice(makers)()
+        if rng.random() < 0.25:
+            return stem + rng.choice(("", " ")) + invent_latin_name(rng)
+        return f"{stem}{rng.choice(_texts()['heads_zh'])}"
 
-    def _draw_characters(self, draw: random.Random) -> str:
+    def _draw_characters(self, rng: random.Random) -> str:
         """Draws two or three characters of brand names, the stem of an invented Chinese name."""
         return "".join(
-            draw.choice([character for character in self._draw_listed("brand", True, draw) if has_han(character)])
-            for _ in range(draw.choice((2, 2, 3)))
+            rng.choice([character for character in self._draw_listed("brand", True, rng) if has_han(character)])
+            for _ in range(rng.choice((2, 2, 3)))
         )
 
 
-def invent_latin_name(draw: random.Random) -> str:
+def invent_latin_name(rng: random.Random) -> str:
     """Invents a Latin product name from syllables or capitals, with an optional second part and number."""
     texts = _texts()
-    if draw.random() < 0.2:
-        stem = "".join(draw.choice("ABCDEFGHIKLMNPRSTVX") for _ in range(draw.choice((2, 3, 3, 4))))
+    if rng.random() < 0.2:
+        stem = "".join(rng.choice("ABCDEFGHIKLMNPRSTVX") for _ in range(rng.choice((2, 3, 3, 4))))
     else:
-        stem = "".join(draw.choice(texts["syllables"]) for _ in range(draw.choice((1, 2, 2, 3)))).capitalize()
-    if draw.random() < 0.4:
-        stem += draw.choice(("", "", "-", " ")) + draw.choice(texts["parts_latin"])
-    if draw.random() < 0.35:
-        stem += draw.choice(texts["tails_latin"])
+        stem = "".join(rng.choice(texts["syllables"]) for _ in range(rng.choice((1, 2, 2, 3)))).capitalize()
+    if rng.random() < 0.4:
+        stem += rng.choice(("", "", "-", " ")) + rng.choice(texts["parts_latin"])
+    if rng.random() < 0.35:
+        stem += rng.choice(texts["tails_latin"])
     return stem
 
 
-def invent_code(draw: random.Random) -> str:
+def invent_code(rng: random.Random) -> str:
     """Invents the number of a part, a ticket or a room."""
     draw_by_mark: dict[str, Callable[[], str]] = {
-        "A": lambda: draw.choice("ABCDEFGHKMNPRSTVWX"),
-        "9": lambda: str(draw.randrange(10)),
+        "A": lambda: rng.choice("ABCDEFGHKMNPRSTVWX"),
+        "9": lambda: str(rng.randrange(10)),
     }
     return "".join(
-        draw_by_mark[mark]() if mark in draw_by_mark else mark for mark in draw.choice(_texts()["code_shapes"])
+        draw_by_mark[mark]() if mark in draw_by_mark else mark for mark in rng.choice(_texts()["code_shapes"])
     )

@@ -52,7 +52,9 @@ class HistoryReader:
         """
         for turn, named in zip(self._turns, mentions, strict=True):
             user = turn.role is Role.USER
-            if user or turn.mentions != ():  # a stock phrase introduces nothing to refer to
+            if (
+                user or turn.mentions != ()
+            ):  # `()` marks a stock phrase of the assistant, which introduces no candidates
                 self._read(turn, named, user=user)
             self._discourse.next_turn()
         return self._discourse
@@ -73,13 +75,13 @@ class HistoryReader:
             discourse.read(turn.content, named, user=user, start=position, end=reference.start)
             position = reference.start
             ranked = antecedents(turn.content, reference, discourse, now=turn.created_at)
-            sure = bool(ranked) and confidence(ranked) >= self._floor
-            if sure:
+            is_resolved = bool(ranked) and confidence(ranked) >= self._floor
+            if is_resolved:
                 discourse.refer(ranked[0].candidate, user=user, end=reference.end)
                 position = reference.end
             if user:
-                self._referred = (reference.text, ranked[0].candidate if sure else None)
-                self._options = () if sure else tuple(option.candidate for option in options_of(ranked))
+                self._referred = (reference.text, ranked[0].candidate if is_resolved else None)
+                self._options = () if is_resolved else tuple(option.candidate for option in options_of(ranked))
         if user and not references:
             self._referred, self._options = None, ()
         discourse.read(turn.content, named, user=user, start=position)

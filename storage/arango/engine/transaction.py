@@ -1,4 +1,4 @@
-"""The transaction that the repositories of one unit of work share: an ArangoDB stream transaction of one user."""
+"""An ArangoDB stream transaction of one user, which the repositories of a unit of work share."""
 
 import asyncio
 import math
@@ -23,7 +23,7 @@ from .schema import COLLECTIONS
 T = TypeVar("T")
 
 _RESERVED = 1000
-"""How many sequence numbers are reserved in the user's document with the lock."""
+"""Sequence numbers that a writer reserves when it takes the lock on the user's document."""
 _FIRST_PAUSE_S = 0.005
 _LONGEST_PAUSE_S = 0.2
 _log = structlog.get_logger(__name__)
@@ -39,12 +39,12 @@ class Query(Protocol):
 class ArangoTransaction:
     """A stream transaction bound to one user, until it is committed or closed.
 
-    A reader sees a snapshot. There is one writer for a user: within this process by `write_lock`, between processes by
-    changing the user's document first, upon which the others get a conflict and try again.
+    A reader sees a snapshot. A user has one writer at a time: within a process through `write_lock`, between processes
+    because each writer first changes the user's document, so that the others get a conflict and try again.
 
     Args:
-        server: Where it runs.
-        user_id: Whose documents every statement is filtered by.
+        server: The ArangoDB server.
+        user_id: The user to whose documents every statement is limited.
         write_lock: Lock of this user's writers in this process; None for readers.
     """
 
@@ -105,8 +105,8 @@ class ArangoTransaction:
         return await self._call(lambda _: work(self._query))
 
     def next_sequence(self, query: Query) -> int:
-        """The next place in the user's log and outbox: greater than all before, and about the time in timestamp_us,
-        so that those of different users are in the order of time.
+        """The next sequence number of the user's log and outbox: greater than all before it, and close to the time in
+        microseconds, so that the numbers of different users follow the time, too.
         """
         number = next(self._numbers, None)
         if number is None:
@@ -118,7 +118,7 @@ class ArangoTransaction:
         """Makes the changes durable; the transaction ends.
 
         Raises:
-            StoreUnavailable: It is not written, or it is not known whether it is; a repetition does no harm.
+            StoreUnavailable: The changes are not written, or it is unknown whether they are; repeating is harmless.
         """
         self._require_open()
         if self._broken:
@@ -137,7 +137,7 @@ class ArangoTransaction:
         """Undoes the changes; the transaction ends.
 
         Raises:
-            StoreUnavailable: ArangoDB cannot be told, and gives it up by itself when it has been idle for a minute.
+            StoreUnavailable: ArangoDB cannot be reached; it aborts the transaction after a minute without use.
         """
         self._require_open()
         self._over = True
@@ -152,7 +152,7 @@ class ArangoTransaction:
             if self._transaction is not None:
                 await self._server.call(self._abort)
         except (StoreUnavailable, WriteConflict) as error:
-            # ArangoDB gives it up by itself when it has been idle for a minute.
+            # ArangoDB aborts the transaction itself after a minute without use.
             _log.warning("record_rollback_failed", error=str(error))
         finally:
             if self._write_lock is not None and self._holds_write_lock:
@@ -208,7 +208,7 @@ class ArangoTransaction:
         )
 
     def _open_locked(self, database: StandardDatabase) -> bool:
-        """Whether this transaction is the user's writer; where not, nothing is open."""
+        """Opens a transaction that holds the user's lock; returns False, with nothing open, on a conflict."""
         self._open(database, write=COLLECTIONS)
         try:
             self._reserve(self._query)

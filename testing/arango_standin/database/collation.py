@@ -1,7 +1,7 @@
 """The order of strings: an approximation of ICU's root collation, which ArangoDB uses for `<`, `>` and `SORT`.
 
 Manual, "Type and value order": strings are compared by the alphabetical order of the server's language. The
-approximation keeps what surprises a reader who expects code-point order: punctuation before digits before letters, `a`
+approximation reproduces where that differs from code-point order: punctuation before digits before letters, `a`
 before `A` before `b`, accents only where letters tie, control characters ignored. Scripts and Chinese characters stay
 in code-point order.
 """
@@ -11,7 +11,6 @@ from __future__ import annotations
 import unicodedata
 from functools import lru_cache
 
-type_of = unicodedata.category
 _BEFORE_DIGITS = "_-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$"
 _SPACES = "\t\n\v\f\r\x85"
 _SPACE, _PUNCTUATION, _DIGIT, _LETTER = range(4)
@@ -25,7 +24,7 @@ def _primary(character: str) -> tuple[int, int | str]:
     position = _BEFORE_DIGITS.find(character)
     if position >= 0:
         return (_PUNCTUATION, position)
-    category = type_of(character)
+    category = unicodedata.category(character)
     if category[0] in "PS":
         return (_PUNCTUATION, len(_BEFORE_DIGITS) + ord(character))
     if category == "Nd":
@@ -35,7 +34,7 @@ def _primary(character: str) -> tuple[int, int | str]:
 
 @lru_cache(maxsize=20_000)
 def collation_key(text: str) -> CollationKey:
-    """A key whose order is the order of strings.
+    """A sort key: comparing keys compares the strings.
 
     Returns:
         Base characters, then accents, then case: each level decides only where the one before ties.
@@ -44,7 +43,7 @@ def collation_key(text: str) -> CollationKey:
     secondary: list[str] = []
     tertiary: list[int] = []
     for character in unicodedata.normalize("NFKD", text):
-        category = type_of(character)
+        category = unicodedata.category(character)
         if category == "Mn":
             secondary.append(f"{len(primary):09d}{character}")
         elif category not in ("Cc", "Cf") or character in _SPACES:
