@@ -30,18 +30,18 @@ def test_a_rule_scales_what_the_network_says() -> None:
 
 
 @given(
-    said=st.floats(0.001, 0.999),
+    probability=st.floats(0.001, 0.999),
     threshold=st.floats(0.05, 0.95),
     weight=st.floats(0.2, 3.0),
     offset=st.floats(-3.0, 3.0),
 )
 def test_where_the_network_is_sure_enough_no_edit_could_change_the_decision(
-    said: float, threshold: float, weight: float, offset: float
+    probability: float, threshold: float, weight: float, offset: float
 ) -> None:
     rule = KeepRule(threshold=threshold, keep_logit=weight, keep_offset=offset)
-    assume(abs(said - rule.keep_from) > 1e-6)
-    rewrite = Rewrite(_EDITS, 0.0, (0.0,), said)
-    assert rule.keeps(rewrite) == (said > rule.keep_from)
+    assume(abs(probability - rule.keep_from) > 1e-6)
+    rewrite = Rewrite(_EDITS, 0.0, (0.0,), probability)
+    assert rule.keeps(rewrite) == (probability > rule.keep_from)
 
 
 def test_a_rule_that_turns_the_network_round_is_refused() -> None:
@@ -65,7 +65,9 @@ def test_calibration_finds_the_probabilities_that_came_true(reader: FeatureReade
             rewrites.append(Rewritten(reader.read(("西安",), "好"), rewrite))
     rule = choose_rule(rows, rewrites)
     assert (rule.keep_logit, rule.keep_offset) == pytest.approx((slope, offset), abs=0.1)
-    assert reliability([rule.keep_probability(one.rewrite) for one in rewrites], is_complete(rows)).error < 3
+    assert (
+        reliability([rule.keep_probability(rewritten.rewrite) for rewritten in rewrites], is_complete(rows)).error < 3
+    )
 
 
 def test_an_edit_is_right_when_it_restores_what_was_meant(reader: FeatureReader) -> None:

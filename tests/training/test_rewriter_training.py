@@ -108,7 +108,7 @@ def test_a_network_learns_a_few_rows_and_decodes_them(
         features = [reader.read(row.turns, row.query) for row in ROWS]
         full = rewrite_all(toy_network, features, pad_id=1)
         quick = rewrite_all(toy_network, features, pad_id=1, limits=DecodingLimits(keep_from=KeepRule().keep_from))
-    assert [one.text(KeepRule()) for one in full] == [row.target for row in ROWS]
+    assert [rewritten.text(KeepRule()) for rewritten in full] == [row.target for row in ROWS]
     assert [rewritten.text(KeepRule()) for rewritten in quick] == [row.target for row in ROWS]
     assert [bool(rewritten.rewrite.edits) for rewritten in quick] == [row.query != row.target for row in ROWS]
     assert choose_rule(ROWS, full).keeps(full[2].rewrite)

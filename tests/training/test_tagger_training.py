@@ -159,7 +159,7 @@ def test_names_that_overlap_leave_the_more_probable_one(windows: WindowReader) -
     scores[0, 3, government] = 0.5
     scores[4, 2, place] = 0.4
     names = decode_names(scores, window, HALVES)
-    assert [(one.start, one.end, one.subtype, one.label) for one in names] == [
+    assert [(span.start, span.end, span.subtype, span.label) for span in names] == [
         (0, 4, EntitySubtype.ORGANISATION, "government"),
         (4, 7, EntitySubtype.PLACE, "place"),
     ]

@@ -118,8 +118,8 @@ def _bleu(order: int) -> Callable[[dict[str, float]], float]:
     return measure
 
 
-def _f1(match: float, wanted: float, given: float) -> float:
-    return 2 * match / (wanted + given) if wanted + given else 0.0
+def _f1(match: float, expected: float, predicted: float) -> float:
+    return 2 * match / (expected + predicted) if expected + predicted else 0.0
 
 
 def _rewriting_f(size: int) -> Callable[[dict[str, float]], float]:

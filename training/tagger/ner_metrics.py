@@ -38,8 +38,8 @@ class SpanScores:
     @property
     def precision(self) -> float:
         """Of what was found, how much is right, in percent."""
-        agree, _, found = self.counts.sum(0)
-        return float(100.0 * agree / found) if found else 0.0
+        agree, _, predicted = self.counts.sum(0)
+        return float(100.0 * agree / predicted) if predicted else 0.0
 
     @property
     def recall(self) -> float:
@@ -98,5 +98,5 @@ def score_names(marked: Sequence[set[Key]], found: Sequence[Sequence[TaggedSpan]
 
 
 def _f1(sums: npt.NDArray[np.int64]) -> float:
-    agree, marked, found = sums
-    return float(200.0 * agree / (marked + found)) if marked + found else 0.0
+    agree, marked, predicted = sums
+    return float(200.0 * agree / (marked + predicted)) if marked + predicted else 0.0

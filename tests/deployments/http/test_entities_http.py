@@ -23,11 +23,11 @@ async def remember(http: httpx.AsyncClient, *names: str) -> list[str]:
 
 
 async def test_what_is_remembered_is_got_by_id_name_and_search(http: httpx.AsyncClient, services: Services) -> None:
-    kept = (await send(http, "POST", "/entities", entity_value="宏康 HCI", attributes={"floor": 3}))["entity"]
-    assert (kept["confidence"], kept["source"], kept["attributes"]) == (1.0, "user", {"floor": 3})
-    id_ = kept["entity_id"]
-    assert (await send(http, "GET", f"/entities/{id_}"))["entity"] == kept
-    assert (await send(http, "GET", "/entities/by-name", name="宏康ＨＣＩ"))["entity"] == kept
+    remembered = (await send(http, "POST", "/entities", entity_value="宏康 HCI", attributes={"floor": 3}))["entity"]
+    assert (remembered["confidence"], remembered["source"], remembered["attributes"]) == (1.0, "user", {"floor": 3})
+    id_ = remembered["entity_id"]
+    assert (await send(http, "GET", f"/entities/{id_}"))["entity"] == remembered
+    assert (await send(http, "GET", "/entities/by-name", name="宏康ＨＣＩ"))["entity"] == remembered
     reply = await send(http, "POST", "/entities/search", query="宏康HCI 的保固")
     assert [entity["entity_id"] for entity in reply["results"]] == [id_]
     again = (await send(http, "POST", "/entities", entity_value="宏康HCI", attributes={"rack": 1}))["entity"]

@@ -227,9 +227,9 @@ async def test_an_open_reference_is_asked_about_in_every_way_of_asking(http: htt
 
 
 async def test_a_session_shows_what_was_resolved_and_corrected(http: httpx.AsyncClient) -> None:
-    said = {"user_id": "ann", "session_id": "s"}
+    session_fields = {"user_id": "ann", "session_id": "s"}
     for message in ("I tried Redis.", "I bought an AI-Box.", "Is it fast?", "No, I meant Redis."):
-        await _post(http, "/chat", **said, message=message, wait=True)
+        await _post(http, "/chat", **session_fields, message=message, wait=True)
     session = (await http.get("/sessions/s", params={"user_id": "ann"})).json()
     wrong, right = session["context"]["coreference_history"]
     assert (wrong["original_text"], wrong["corrected"], right["resolved_text"]) == ("it", "Redis", "Redis")

@@ -73,7 +73,7 @@ async def test_while_nobody_can_say_whether_a_run_is_under_way_none_is_begun(
     assert (await http.post("/index/verify", json={})).status_code == 503
 
 
-async def _rests(http: httpx.AsyncClient) -> dict[str, Any]:
+async def wait_until_rested(http: httpx.AsyncClient) -> dict[str, Any]:
     while (run := (await http.get("/index/reembed")).json()) is None or run["state"] == "running":
         await asyncio.sleep(0.002)
     return dict(run)
@@ -86,7 +86,7 @@ async def test_the_model_is_changed_back_and_for_good(http: httpx.AsyncClient) -
     for ending, live in (("rollback", "fake"), ("finish", "other")):
         reply = await http.post("/index/reembed", json={"model": "other"})
         assert reply.status_code == 202, reply.text
-        switched = await _rests(http)
+        switched = await wait_until_rested(http)
         assert (switched["run_id"], switched["output"]["phase"]) == (reply.json()["run_id"], "switched")
         assert (await http.get("/health/detailed")).json()["model"] == "other"
         again = await http.post("/index/reembed", json={"model": "other"})
@@ -94,7 +94,7 @@ async def test_the_model_is_changed_back_and_for_good(http: httpx.AsyncClient) -
         found_reply = await http.post("/search", json={"user_id": "ann", "query": "spare key"})
         assert not found_reply.json()["degraded"]
         assert (await http.post(f"/index/reembed/{ending}")).status_code == 202
-        assert (await _rests(http))["state"] == "done"
+        assert (await wait_until_rested(http))["state"] == "done"
         assert (await http.get("/health/detailed")).json()["model"] == live
         assert (await http.post(f"/index/reembed/{ending}")).status_code == 409
     assert (await http.post("/index/verify", json={"mend": False})).status_code == 202

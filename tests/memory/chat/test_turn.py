@@ -228,7 +228,7 @@ async def test_a_correction_is_answered_learned_and_kept_in_the_session(world: W
 
 
 @pytest.mark.parametrize(
-    ("said", "correction", "asked", "meant"),
+    ("statement", "correction", "question", "meant"),
     [
         ("鑰匙放在二樓。", "不是，我是說一樓。", "鑰匙放在哪裡？", "鑰匙放在一樓。"),
         ("会议在周三下午三点。", "不对，是周四。", "会议在什么时候？", "会议在周四下午三点。"),
@@ -241,18 +241,18 @@ async def test_a_correction_is_answered_learned_and_kept_in_the_session(world: W
     ],
 )
 async def test_a_corrected_statement_is_remembered_as_it_was_meant(
-    world: World, said: str, correction: str, asked: str, meant: str
+    world: World, statement: str, correction: str, question: str, meant: str
 ) -> None:
-    await world.say(said)
+    await world.say(statement)
     understood, _, _ = await world.say(correction)
     assert understood.resolution.resolved_query == meant
-    _, replied, _ = await world.say(asked)
+    _, replied, _ = await world.say(question)
     assert meant in replied.answer.text
-    assert said not in replied.answer.text
+    assert statement not in replied.answer.text
     assert [hit.text for hit in replied.answer.sources] == [correction]
     async with world.record.reading(user_id="ann") as unit:
         logged = [message.content for message in await unit.log.session("s", limit=10)]
-    assert [message for message in logged if message in (said, correction)] == [said, correction]
+    assert [message for message in logged if message in (statement, correction)] == [statement, correction]
 
 
 async def test_what_was_said_last_week_is_found_by_its_time(world: World) -> None:

@@ -18,7 +18,7 @@ class ScriptedRewriter(QueryRewriter):
     """Makes those of its edits whose place the query has."""
 
     def __init__(self, *edits: Span, confidence: float = 0.9, keep: float = 0.0) -> None:
-        self.asked: list[RewriteRequest] = []
+        self.requests: list[RewriteRequest] = []
         self._edits = edits
         self._confidence = confidence
         self._keep = keep
@@ -27,7 +27,7 @@ class ScriptedRewriter(QueryRewriter):
     async def rewrite(
         self, requests: Sequence[RewriteRequest], *, priority: Priority = Priority.INTERACTIVE
     ) -> list[RewriteResult]:
-        self.asked += requests
+        self.requests += requests
         return [self._rewritten(request) for request in requests]
 
     def _rewritten(self, request: RewriteRequest) -> RewriteResult:

@@ -25,7 +25,7 @@ MakeEntity = Callable[..., Entity]
 class Exchange:
     """What the user says, what it should become, and the reply."""
 
-    said: str
+    query: str
     expected: str
     reply: str
 
@@ -59,11 +59,11 @@ class Conversation:
 
     async def _say(self, exchange: Exchange) -> str:
         long_term = tuple(self._make_entity(name, subtype) for name, subtype in reversed(self._learned.items()))
-        request = self._make_request(exchange.said, long_term=long_term)
+        request = self._make_request(exchange.query, long_term=long_term)
         result = await self._resolver.resolve(request.model_copy(update={"turns": tuple(self._turns)}))
-        for role, content in ((Role.USER, exchange.said), (Role.ASSISTANT, exchange.reply)):
+        for role, content in ((Role.USER, exchange.query), (Role.ASSISTANT, exchange.reply)):
             self._turns.append(Turn(role=role, content=content, created_at=request.now))
-        for mention in self._extractor.extract_one(exchange.said).mentions:
+        for mention in self._extractor.extract_one(exchange.query).mentions:
             if mention.level is MentionLevel.LONG_TERM:
                 earlier = self._learned.pop(mention.text, None)
                 self._learned[mention.text] = earlier or mention.subtype

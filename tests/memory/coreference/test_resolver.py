@@ -21,7 +21,7 @@ class WordVectors(Encoder):
     """Deterministic: texts that share words are near each other."""
 
     def __init__(self, *, error: Exception | None = None) -> None:
-        self.asked: list[str] = []
+        self.texts: list[str] = []
         self._error = error
 
     @property
@@ -37,7 +37,7 @@ class WordVectors(Encoder):
     ) -> FloatMatrix:
         if self._error:
             raise self._error
-        self.asked.extend(texts)
+        self.texts.extend(texts)
         rows = np.full((len(texts), self.dimension), 0.01, dtype=np.float32)
         for row, text in zip(rows, texts, strict=True):
             for word in text.lower().split():
@@ -165,12 +165,12 @@ async def test_the_encoder_is_asked_only_when_the_ranking_is_close(
     encoder = WordVectors()
     resolver = RuleResolver(extractor=extractor, encoder=encoder)
     await resolver.resolve(make_request("Is it fast?", ["I use Redis.", "ok"]))
-    assert encoder.asked == []
+    assert encoder.texts == []
     close = make_request("Is it fast?", ["I tried Redis. I tried Qdrant.", "ok"])
     await resolver.resolve(close)
-    assert set(encoder.asked) == {"Is  fast?", "Redis", "Qdrant"}
+    assert set(encoder.texts) == {"Is  fast?", "Redis", "Qdrant"}
     await resolver.resolve(close)
-    assert len(encoder.asked) == 3  # remembered
+    assert len(encoder.texts) == 3  # remembered
 
 
 async def test_a_busy_encoder_costs_the_tie_break_not_the_answer(

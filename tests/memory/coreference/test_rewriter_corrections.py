@@ -19,7 +19,7 @@ async def resolve(extractor: Extractor, rewriter: QueryRewriter, request: Resolu
 
 
 @pytest.mark.parametrize(
-    ("said", "asked", "edit", "correction", "expected"),
+    ("turn", "query", "edit", "correction", "expected"),
     [
         (
             "AI-Box 用三年了。HCI-500 剛裝好",
@@ -55,19 +55,19 @@ async def resolve(extractor: Extractor, rewriter: QueryRewriter, request: Resolu
 async def test_what_was_left_out_becomes_what_the_user_meant(
     extractor: Extractor,
     make_request: MakeRequest,
-    said: str,
-    asked: str,
+    turn: str,
+    query: str,
     edit: tuple[str, str],
     correction: str,
     expected: str,
 ) -> None:
     rewriter = ScriptedRewriter(edit)
-    wrong = await resolve(extractor, rewriter, make_request(asked, [said, "ok"]))
+    wrong = await resolve(extractor, rewriter, make_request(query, [turn, "ok"]))
     [inserted] = wrong.resolutions
-    result = await resolve(extractor, rewriter, make_request(correction, [said, "ok", asked, "ok"]))
+    result = await resolve(extractor, rewriter, make_request(correction, [turn, "ok", query, "ok"]))
     assert result.resolved_query == expected
     assert result.revision
-    assert result.revision.query == asked
+    assert result.revision.query == query
     assert result.revision.rejected
     assert result.revision.rejected.text == inserted.resolved_text
 
@@ -119,4 +119,4 @@ async def test_a_question_that_was_asked_before_is_read_once_and_not_with_all_th
 ) -> None:
     rewriter = ScriptedRewriter()
     await resolve(extractor, rewriter, make_request(question, [question, "好"] * 5))
-    assert len(rewriter.asked) == 1
+    assert len(rewriter.requests) == 1

@@ -174,7 +174,7 @@ async def test_names_from_other_sessions_are_offered_unless_this_one_has_them(
     rewriter = ScriptedRewriter(("喜歡|", "AI-Box"))
     request = make_request("為什麼喜歡？", ["redis 很快", "是的"], long_term=entities)
     result = await resolve(rules, rewriter, request)
-    assert rewriter.asked[0].names == ("AI-Box", "宏康")
+    assert rewriter.requests[0].names == ("AI-Box", "宏康")
     (resolution,) = result.resolutions
     assert resolution.source is ReferenceSource.LONG_TERM
     assert resolution.entity_id == entities[0].entity_id
@@ -194,7 +194,7 @@ async def test_last_time_reaches_another_session_through_the_record(
     result = await resolver.resolve(make_request("上次說的那個系統支援中文嗎？", ["早安", "早安！"]))
     assert result.resolved_query == "AI-Box 支援中文嗎？"
     assert result.resolutions[0].source is ReferenceSource.LONG_TERM
-    assert rewriter.asked[0].names == ("AI-Box",)
+    assert rewriter.requests[0].names == ("AI-Box",)
 
 
 async def test_stock_phrases_are_not_read(rules: RuleResolver, make_request: MakeRequest) -> None:
@@ -202,13 +202,13 @@ async def test_stock_phrases_are_not_read(rules: RuleResolver, make_request: Mak
     turns = (request.turns[0], request.turns[1].model_copy(update={"mentions": ()}))
     rewriter = ScriptedRewriter()
     await resolve(rules, rewriter, request.model_copy(update={"turns": turns}))
-    assert rewriter.asked[0].turns == ("我喜歡 AI-Box",)
+    assert rewriter.requests[0].turns == ("我喜歡 AI-Box",)
 
 
 async def test_without_a_conversation_the_rewriter_is_not_asked(rules: RuleResolver, make_request: MakeRequest) -> None:
     rewriter = ScriptedRewriter()
     await resolve(rules, rewriter, make_request("AI-Box 多少錢？"))
-    assert rewriter.asked == []
+    assert rewriter.requests == []
 
 
 @pytest.mark.parametrize(

@@ -94,20 +94,22 @@ class EntityWorld:
         await undo(self.record, change_id, user_id=USER, at=self.clock)
 
 
-def living(entities: Sequence[Entity]) -> list[Entity]:
+def live_entities(entities: Sequence[Entity]) -> list[Entity]:
     return [entity for entity in entities if entity.status is not EntityStatus.ARCHIVED]
 
 
-async def consistent(world: EntityWorld) -> None:
+async def assert_consistent(world: EntityWorld) -> None:
     """Whatever was done: links and relations lead to what is there, no name is two entities', no relation is a loop."""
     entities, memories, relations = await world.rows()
-    there = {entity.entity_id for entity in living(entities)}
+    there = {entity.entity_id for entity in live_entities(entities)}
     assert {id_ for memory in memories for id_ in memory.entity_ids} <= there
     for relation in relations:
         assert {relation.source_entity_id, relation.target_entity_id} <= there
         assert relation.source_entity_id != relation.target_entity_id
     names = [
-        name for entity in living(entities) for name in {entity.normalised_value, *map(str.casefold, entity.aliases)}
+        name
+        for entity in live_entities(entities)
+        for name in {entity.normalised_value, *map(str.casefold, entity.aliases)}
     ]
     assert len(names) == len(set(names))
 
@@ -204,7 +206,7 @@ async def test_merging_moves_counts_links_and_relations() -> None:
     related = await world.editor.get_related((await world.entity("王小明")).entity_id, user_id=USER)
     assert [neighbour.entity.entity_value for neighbour in related] == ["台積電"]
     assert {relation.relation_type for relation in related[0].relations} == {"works_at", "mentioned_with"}
-    await consistent(world)
+    await assert_consistent(world)
     await world.say("TSMC 漲了。")
     assert (await world.entity("TSMC")).entity_id == chips.entity_id
     assert (await world.entity("TSMC")).mention_count == 4
@@ -220,7 +222,7 @@ async def test_what_is_said_after_a_merge_survives_its_undoing() -> None:
     chips = await world.entity("台積電")
     assert (chips.mention_count, chips.aliases) == (3, ("護國神山",))
     assert (await world.entity("TSMC")).mention_count == 1
-    await consistent(world)
+    await assert_consistent(world)
 
 
 async def test_splitting_takes_the_mentions_under_a_name_along() -> None:
@@ -238,7 +240,7 @@ async def test_splitting_takes_the_mentions_under_a_name_along() -> None:
     }
     assert "聯發科" in employers
     assert "台北" not in employers
-    await consistent(world)
+    await assert_consistent(world)
     await world.undo(change.change_id)
     assert (await world.entity("王經理")).entity_id == wang.entity_id
     assert (await world.entity("王經理")).mention_count == 5
@@ -269,7 +271,7 @@ async def test_two_people_of_one_name_are_split_by_what_was_said_of_them() -> No
         wang.entity_id, memory_ids=[mediatek.memory_id], name="小王（聯發科）", user_id=USER
     )
     assert (created.mention_count, (await world.entity("小王")).mention_count) == (1, 1)
-    await consistent(world)
+    await assert_consistent(world)
 
 
 async def test_a_split_after_a_merge_brings_the_old_entity_back() -> None:
@@ -306,7 +308,7 @@ async def test_forgetting_an_entity_leaves_the_memories_and_can_be_undone() -> N
     entities, memories, relations = await world.rows()
     assert "王小明" not in {entity.entity_value for entity in entities}
     assert (len(memories), relations) == (1, [])
-    await consistent(world)
+    await assert_consistent(world)
     await world.undo(change.change_id)
     assert await world.state() == before
 
@@ -364,17 +366,17 @@ async def _do(world: EntityWorld, what: str, names: Sequence[str]) -> str | None
 
 
 @settings(max_examples=60)
-@given(said=_conversation, deeds=st.lists(_deed, min_size=1, max_size=5))
-def test_undoing_in_reverse_puts_every_row_back(said: list[str], deeds: list[tuple[str, list[str]]]) -> None:
+@given(texts=_conversation, deeds=st.lists(_deed, min_size=1, max_size=5))
+def test_undoing_in_reverse_puts_every_row_back(texts: list[str], deeds: list[tuple[str, list[str]]]) -> None:
     async def play() -> None:
         world = EntityWorld()
-        await world.say(*said)
+        await world.say(*texts)
         states, changes = [await world.state()], []
         for what, names in deeds:
             change = await _do(world, what, names)
             if change is not None:
                 changes.append(change)
-                await consistent(world)
+                await assert_consistent(world)
                 states.append(await world.state())
         for change in reversed(changes):
             states.pop()
@@ -385,21 +387,21 @@ def test_undoing_in_reverse_puts_every_row_back(said: list[str], deeds: list[tup
 
 
 @settings(max_examples=40)
-@given(said=_conversation, later=_conversation, deeds=st.lists(_deed, min_size=1, max_size=3))
+@given(texts=_conversation, later_texts=_conversation, deeds=st.lists(_deed, min_size=1, max_size=3))
 def test_no_mention_is_lost_or_doubled_whatever_is_merged_and_split(
-    said: list[str], later: list[str], deeds: list[tuple[str, list[str]]]
+    texts: list[str], later_texts: list[str], deeds: list[tuple[str, list[str]]]
 ) -> None:
     async def play() -> None:
         plain, world = EntityWorld(), EntityWorld()
-        await plain.say(*said)
-        await plain.say(*later)
-        await world.say(*said)
+        await plain.say(*texts)
+        await plain.say(*later_texts)
+        await world.say(*texts)
         for what, names in deeds:
             if what != "forget":
                 await _do(world, what, names)
-        await world.say(*later)
-        await consistent(world)
-        expected = sum(entity.mention_count for entity in living((await plain.rows())[0]))
-        assert sum(entity.mention_count for entity in living((await world.rows())[0])) == expected
+        await world.say(*later_texts)
+        await assert_consistent(world)
+        expected = sum(entity.mention_count for entity in live_entities((await plain.rows())[0]))
+        assert sum(entity.mention_count for entity in live_entities((await world.rows())[0])) == expected
 
     asyncio.run(play())

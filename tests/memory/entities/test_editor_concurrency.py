@@ -37,11 +37,11 @@ async def test_64_turns_and_merges_at_once_count_every_mention_once(tmp_path: Pa
         for _ in range(2)
     ]
     service = EntityEditor(record=record, on_change=lambda _: None, now=lambda: AT)
-    said: Counter[str] = Counter()
+    mentions: Counter[str] = Counter()
 
     async def say(number: int) -> None:
         names = [NAMES[number % 16], NAMES[(number * 5 + 1) % 16], "AI-Box"]
-        said.update(names)
+        mentions.update(names)
         turn = Resource(
             resource_id=f"r{number}",
             user_id="ann",
@@ -68,13 +68,13 @@ async def test_64_turns_and_merges_at_once_count_every_mention_once(tmp_path: Pa
     async with record.reading(user_id="ann") as unit:
         entities = await unit.entities.page(limit=1000)
         memories = await unit.memories.page(limit=1000)
-    living = [entity for entity in entities if entity.status is EntityStatus.ACTIVE and entity.mention_count]
-    names = [name for entity in living for name in {entity.normalised_value, *map(str.casefold, entity.aliases)}]
+    active = [entity for entity in entities if entity.status is EntityStatus.ACTIVE and entity.mention_count]
+    names = [name for entity in active for name in {entity.normalised_value, *map(str.casefold, entity.aliases)}]
     assert len(names) == len(set(names))
-    assert sum(entity.mention_count for entity in living) == said.total()
-    assert next(entity for entity in living if entity.entity_value == "AI-Box").mention_count == said["AI-Box"]
+    assert sum(entity.mention_count for entity in active) == mentions.total()
+    assert next(entity for entity in active if entity.entity_value == "AI-Box").mention_count == mentions["AI-Box"]
     assert sum(entity.merged_into is not None for entity in entities) >= 3
     assert len(memories) == 16 + TURNS
-    assert {id_ for memory in memories for id_ in memory.entity_ids} <= {entity.entity_id for entity in living}
+    assert {id_ for memory in memories for id_ in memory.entity_ids} <= {entity.entity_id for entity in active}
     await encoder.close()
     await record.close()

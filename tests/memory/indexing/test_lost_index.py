@@ -17,7 +17,7 @@ async def _points(bench: Bench, user: str = "ann") -> dict[Collection, set[str]]
     return {collection: set(points) for collection, points in (await bench.contents(user)).items()}
 
 
-def _lose(bench: Bench) -> None:
+def lose_index(bench: Bench) -> None:
     """The folder is gone, and the process starts again."""
     bench.index._points.clear()
     bench.start()
@@ -49,7 +49,7 @@ async def test_what_was_in_a_lost_index_can_be_found_again(bench: Bench) -> None
     for user in ("ann", "bob"):
         await bench.say("The spare key is in the blue drawer.", "我們用 RM05-008 測試。", user=user)
     before = await _points(bench)
-    _lose(bench)
+    lose_index(bench)
     worker = await _work_until_idle(bench)
     assert await _points(bench) == before
     assert worker.requeued == 2 * sum(map(len, before.values()))
@@ -68,7 +68,7 @@ async def test_one_lost_collection_comes_back_without_the_others(bench: Bench) -
 async def test_something_new_does_not_hide_the_loss(bench: Bench, through: str) -> None:
     await bench.say("The spare key is in the blue drawer.", "我們用 RM05-008 測試。")
     before = await _points(bench)
-    _lose(bench)
+    lose_index(bench)
     await bench.log("RM05-009 到了")
     if through == "learn":
         await bench.learner.learn(user_id="ann")
@@ -80,7 +80,7 @@ async def test_something_new_does_not_hide_the_loss(bench: Bench, through: str) 
 async def test_the_index_need_not_answer_at_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     await bench.say("我們用 RM05-008 測試。")
     before = await _points(bench)
-    _lose(bench)
+    lose_index(bench)
     healthy = bench.index.users
 
     async def not_yet(_: Collection) -> list[str]:
@@ -128,7 +128,7 @@ async def test_being_killed_while_queueing_loses_nobody(bench: Bench) -> None:
             raise StoreUnavailable("killed", component="record")
         await real(collection, item_ids, user_id=user_id)
 
-    _lose(bench)
+    lose_index(bench)
     bench.record.backlog.requeue = killed  # type: ignore[method-assign]
     with pytest.raises(StoreUnavailable):
         await bench.learner.indexer.check_for_loss()
@@ -142,7 +142,7 @@ async def test_being_killed_while_queueing_loses_nobody(bench: Bench) -> None:
 @pytest.mark.slow
 async def test_somebody_with_a_long_backlog_does_not_keep_the_others_waiting(bench: Bench) -> None:
     await bench.say(*(f"note number {number}" for number in range(600)))
-    _lose(bench)
+    lose_index(bench)
     worker = LearningWorker(learner=bench.learner, record=bench.record, poll_s=0.01)
     running = asyncio.create_task(worker.run())
     while await bench.index.count(Collection.MEMORIES, user_id="ann") == 0:

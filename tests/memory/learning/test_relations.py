@@ -55,9 +55,9 @@ def test_what_is_said_again_adds_to_what_is_left() -> None:
         unique_by=lambda x: x[0],
     )
 )
-def test_the_order_in_which_observations_arrive_does_not_matter(said: list[tuple[float, float, float]]) -> None:
+def test_the_order_in_which_observations_arrive_does_not_matter(observations: list[tuple[float, float, float]]) -> None:
     results = []
-    for order in permutations(said):
+    for order in permutations(observations):
         result = relation(order[0][0], weight=order[0][1], confidence=order[0][2])
         for days, weight, confidence in order[1:]:
             result = add_observation(result, relation(days, weight=weight, confidence=confidence))
@@ -66,7 +66,7 @@ def test_the_order_in_which_observations_arrive_does_not_matter(said: list[tuple
         assert result.weight == pytest.approx(results[0].weight)
         assert result.confidence == pytest.approx(results[0].confidence)
         assert result.evidence == results[0].evidence
-    assert all(result.confidence <= max(MAX_CONFIDENCE, *(c for _, _, c in said)) for result in results)
+    assert all(result.confidence <= max(MAX_CONFIDENCE, *(c for _, _, c in observations)) for result in results)
 
 
 async def _say(world: World, *texts: str, role: Role = Role.USER, speaker: str | None = None, days: float = 0) -> None:

@@ -37,14 +37,14 @@ class TestFields:
 
 
 class TestConfidence:
-    @given(known=confidences, said=confidences)
-    def test_agreement_never_makes_less_sure_and_never_more_than_certain(self, known: float, said: float) -> None:
-        assert max(known, said) <= raised_confidence(known, said) <= 1.0
-        assert raised_confidence(known, said) == raised_confidence(said, known)
+    @given(known=confidences, stated=confidences)
+    def test_agreement_never_makes_less_sure_and_never_more_than_certain(self, known: float, stated: float) -> None:
+        assert max(known, stated) <= raised_confidence(known, stated) <= 1.0
+        assert raised_confidence(known, stated) == raised_confidence(stated, known)
 
-    @given(known=confidences, said=confidences, more=confidences)
-    def test_the_surer_the_other_the_surer_the_result(self, known: float, said: float, more: float) -> None:
-        low, high = sorted((said, more))
+    @given(known=confidences, stated=confidences, more=confidences)
+    def test_the_surer_the_other_the_surer_the_result(self, known: float, stated: float, more: float) -> None:
+        low, high = sorted((stated, more))
         assert raised_confidence(known, low) <= raised_confidence(known, high)
 
     def test_each_repetition_closes_a_tenth_of_the_gap(self) -> None:

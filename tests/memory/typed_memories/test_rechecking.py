@@ -14,11 +14,11 @@ from memory.values.typed_memories import MemoryStatus
 from tests.memory.typed_memories.harness import TypedMemories
 
 TEA, COFFEE, COCOA = "likes tea", "likes coffee", "likes cocoa"
-Said = Sequence[tuple[str, float]]
+Statements = Sequence[tuple[str, float]]
 
 
-async def say(typed_memories: TypedMemories, said: Said) -> None:
-    for value, confidence in said:
+async def say(typed_memories: TypedMemories, statements: Statements) -> None:
+    for value, confidence in statements:
         typed_memories.later(minutes=1)
         await typed_memories.store(value, confidence)
 
@@ -53,7 +53,7 @@ async def test_while_the_index_is_away_they_wait(alike: TypedMemories) -> None:
 
 @pytest.mark.parametrize("before", [0, 1, 2])
 @pytest.mark.parametrize(
-    "said",
+    "statements",
     [
         [(TEA, 0.6), (COFFEE, 0.9)],
         [(TEA, 0.9), (COFFEE, 0.6)],
@@ -63,16 +63,18 @@ async def test_while_the_index_is_away_they_wait(alike: TypedMemories) -> None:
         [(TEA, 0.5), (COFFEE, 0.7), (COCOA, 0.9)],
     ],
 )
-async def test_then_it_comes_out_as_if_it_had_never_been_away(alike: TypedMemories, said: Said, before: int) -> None:
+async def test_then_it_comes_out_as_if_it_had_never_been_away(
+    alike: TypedMemories, statements: Statements, before: int
+) -> None:
     never_away = TypedMemories()
     never_away.encoder.alike(TEA, COFFEE, COCOA)
-    await say(never_away, said)
+    await say(never_away, statements)
     await never_away.tally.close()
 
-    await say(alike, said[:before])
+    await say(alike, statements[:before])
     await alike.project()
     alike.index.away = True
-    await say(alike, said[before:])
+    await say(alike, statements[before:])
     alike.index.away = False
     await alike.project()
     assert await outcome(alike) == await outcome(never_away)

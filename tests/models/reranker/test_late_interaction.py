@@ -105,9 +105,9 @@ def test_a_text_that_no_tokenizer_can_read_is_read_all_the_same(encoder: LateInt
     assert 0 <= score <= 1
 
 
-@pytest.mark.parametrize(("logit", "wanted"), [(0.0, 0.5), (1e9, 1.0), (-1e9, 0.0)])
-def test_a_logit_becomes_a_probability(logit: float, wanted: float) -> None:
-    assert probability(logit) == pytest.approx(wanted, abs=1e-12)
+@pytest.mark.parametrize(("logit", "expected"), [(0.0, 0.5), (1e9, 1.0), (-1e9, 0.0)])
+def test_a_logit_becomes_a_probability(logit: float, expected: float) -> None:
+    assert probability(logit) == pytest.approx(expected, abs=1e-12)
 
 
 def test_what_is_no_number_is_no_score() -> None:

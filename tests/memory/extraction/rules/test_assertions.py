@@ -5,7 +5,7 @@ import pytest
 from memory.extraction.rules.assertions import Assertions
 
 
-def where(text: str, part: str) -> tuple[int, int]:
+def span_of(text: str, part: str) -> tuple[int, int]:
     start = text.index(part)
     return start, start + len(part)
 
@@ -23,7 +23,7 @@ def where(text: str, part: str) -> tuple[int, int]:
     ],
 )
 def test_it_is_stated(text: str, part: str) -> None:
-    assert Assertions(text).asserts(*where(text, part))
+    assert Assertions(text).asserts(*span_of(text, part))
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_it_is_stated(text: str, part: str) -> None:
     ],
 )
 def test_it_is_not_stated(text: str, part: str) -> None:
-    assert not Assertions(text).asserts(*where(text, part))
+    assert not Assertions(text).asserts(*span_of(text, part))
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_it_is_not_stated(text: str, part: str) -> None:
     [("誰是王小明？", "王小明"), ("王小明是誰", "王小明"), ("你認識王小明嗎", "王小明"), ("Who is Alice?", "Alice")],
 )
 def test_a_question_is_about_what_it_names(text: str, name: str) -> None:
-    assert Assertions(text).asks_who(*where(text, name))
+    assert Assertions(text).asks_who(*span_of(text, name))
 
 
 @pytest.mark.parametrize(
@@ -64,4 +64,4 @@ def test_a_question_is_about_what_it_names(text: str, name: str) -> None:
     [("王小明的分機是多少？", "王小明"), ("我認識王小明。", "王小明"), ("When does Alice come?", "Alice")],
 )
 def test_a_question_takes_what_it_names_for_granted(text: str, name: str) -> None:
-    assert not Assertions(text).asks_who(*where(text, name))
+    assert not Assertions(text).asks_who(*span_of(text, name))
