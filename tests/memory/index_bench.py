@@ -27,7 +27,7 @@ AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 
 class ListeningEncoder(Encoder):
-    """Passes texts on and keeps them."""
+    """Encodes with another encoder and records the texts."""
 
     def __init__(self, encoder: BatchedEncoder) -> None:
         self._encoder = encoder
@@ -67,7 +67,7 @@ class Bench:
         self.start()
 
     def start(self) -> None:
-        """What a process does when it starts: a learner of its own over the same stores."""
+        """Restarts the process: makes a new learner over the same stores."""
         self.spaces = OneSpace(encoder=self.encoder, index=self.index)
         self.learner = Learner(
             record=self.record,
@@ -96,7 +96,7 @@ class Bench:
         await self.learner.learn(user_id=user)
 
     async def store_typed(self, entity_type: str, entity_value: str, *, user: str = "ann") -> None:
-        """Writes a typed memory down; it is not indexed yet."""
+        """Stores a typed memory without indexing it."""
         memory = NewTypedMemory(entity_type=entity_type, entity_value=entity_value).memory(user_id=user, at=AT)
         async with self.record.writing(user_id=user) as unit:
             await unit.typed_memories.save([memory])
@@ -105,7 +105,7 @@ class Bench:
     async def state_fact(
         self, fact_id: str, object_: str, *, status: FactStatus = FactStatus.ACTIVE, user: str = "ann"
     ) -> None:
-        """Writes a fact down; it is not indexed yet."""
+        """Stores a fact without indexing it."""
         fact = Fact(
             fact_id=fact_id,
             user_id=user,
@@ -123,7 +123,7 @@ class Bench:
             await unit.commit()
 
     async def contents(self, user: str = "ann") -> dict[Collection, dict[str, IndexPoint]]:
-        """All that the index holds of a user."""
+        """Returns all points of a user by collection and id."""
         contents = {}
         for collection in Collection:
             ids = [point.point_id for point in await self.index.stored(collection, user_id=user)]
@@ -132,19 +132,19 @@ class Bench:
         return contents
 
     async def verify(self, *, mend: bool = False) -> IndexReport:
-        """The last report of a verification."""
+        """Verifies the index and returns the last report."""
         return [report async for report in self.verifier.verify(mend=mend)][-1]
 
     async def rebuild(self) -> IndexReport:
-        """The last report of a rebuild."""
+        """Rebuilds the index and returns the last report."""
         return [report async for report in self.verifier.rebuild(self.embedder)][-1]
 
 
 def total(report: IndexReport, name: str) -> int:
-    """One count of a report over all collections."""
+    """Sums one count of a report over all collections."""
     return sum(getattr(part, name) for part in report.collections.values())
 
 
 def counts_of(report: IndexReport, collection: Collection) -> CollectionReport:
-    """What a report says of one collection."""
+    """Returns the counts of one collection."""
     return report.collections[collection]

@@ -13,7 +13,7 @@ class ToyIds:
 
 
 class ToyVocabulary:
-    """Sixty ids; a character's code decides."""
+    """A vocabulary of sixty ids; the id of a text follows from its characters."""
 
     def token_to_id(self, token: str) -> int | None:
         special = {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3}
@@ -23,7 +23,7 @@ class ToyVocabulary:
         return ToyIds([4 + sum(map(ord, sequence)) % 56])
 
     def segment(self, run: str) -> list[tuple[int, int]]:
-        """Pairs of characters are pieces."""
+        """Takes pairs of characters as pieces."""
         return [(4 + sum(map(ord, run[at : at + 2])) % 56, len(run[at : at + 2])) for at in range(0, len(run), 2)]
 
 
@@ -38,7 +38,7 @@ def reader(tokenizer: EditUnitTokenizer) -> FeatureReader:
 
 
 def toy_body(positions: int) -> Any:
-    """Two layers of 32 dimensions over sixty tokens, for texts of so many tokens."""
+    """A body of two layers with 32 dimensions and sixty token ids, for texts of at most `positions` tokens."""
     from transformers import BertConfig, BertModel
 
     options: dict[str, Any] = {"attn_implementation": "eager"}  # one of the keywords that the base class takes

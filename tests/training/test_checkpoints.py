@@ -7,7 +7,7 @@ from torch import nn
 from training.shared.checkpoints import average_checkpoints, load_average, read_checkpoint
 
 
-class Net(nn.Module):
+class ToyNetwork(nn.Module):
     """A body with frozen embeddings, and a head registered before it."""
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ def test_a_blend_weighs_the_averaged_weights_of_its_parts(tmp_path: Path) -> Non
 
 
 def test_averaged_weights_go_to_the_body_first_and_never_to_its_embeddings() -> None:
-    network = Net()
+    network = ToyNetwork()
     embeddings = network.get_parameter("body.word_embeddings.weight").clone()
     load_average(network, {"average": [torch.full((2, 2), 5.0), torch.full((1, 2), 7.0)]})
     assert network.get_parameter("body.layer.weight").unique().tolist() == [5.0]
@@ -40,4 +40,4 @@ def test_averaged_weights_go_to_the_body_first_and_never_to_its_embeddings() -> 
 
 def test_weights_of_another_network_are_refused() -> None:
     with pytest.raises(ValueError, match="zip"):
-        load_average(Net(), {"average": [torch.zeros(2, 2)]})
+        load_average(ToyNetwork(), {"average": [torch.zeros(2, 2)]})

@@ -1,4 +1,4 @@
-"""What tests put in the place of Ray Serve's handles."""
+"""Stand-ins for the responses of Ray Serve's handles."""
 
 import asyncio
 from collections.abc import Awaitable

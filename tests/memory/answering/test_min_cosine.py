@@ -40,7 +40,7 @@ def space_of(model_id: str) -> VectorSpace:
 
 
 class SwitchableSpaces(VectorSpaces):
-    """Whichever the test says is live; none can be told where it says nothing."""
+    """Vector spaces of which a test sets the live one; without it, asking for it fails."""
 
     def __init__(self) -> None:
         self.now: VectorSpace | None = None

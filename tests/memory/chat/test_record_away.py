@@ -22,8 +22,8 @@ from tests.memory.conftest import NOW, World
 from tests.storage.resilience.breakable import Breakable
 
 
-class Unreadable(Breakable):
-    """Cannot be read either."""
+class UnreadableRecord(Breakable):
+    """A record that can be neither read nor written while it is away."""
 
     @override
     def reading(self, *, user_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
@@ -32,10 +32,10 @@ class Unreadable(Breakable):
 
 
 class AwayWorld:
-    """The world's parts over a record that is away and has a journal."""
+    """The parts of a memory over a record that is away and has a journal."""
 
     def __init__(self, world: World) -> None:
-        inner = Unreadable(world.record)
+        inner = UnreadableRecord(world.record)
         inner.away = True
         self.world = world
         self.journal = InMemoryRecord()

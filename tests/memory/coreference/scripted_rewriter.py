@@ -1,4 +1,4 @@
-"""Rewriters that do as they were told."""
+"""Query rewriters for tests: one with scripted edits, one that fails."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ What is written is a span of a turn or of the names; braces mark it where other 
 
 
 class ScriptedRewriter(QueryRewriter):
-    """Makes those of its edits whose place the query has."""
+    """Applies the scripted edits whose position occurs in the query."""
 
     def __init__(self, *edits: Span, confidence: float = 0.9, keep: float = 0.0) -> None:
         self.requests: list[RewriteRequest] = []
@@ -63,7 +63,7 @@ class ScriptedRewriter(QueryRewriter):
 
 
 class DownRewriter(QueryRewriter):
-    """Fails."""
+    """Raises on every request."""
 
     def __init__(self, error: Exception) -> None:
         self._error = error

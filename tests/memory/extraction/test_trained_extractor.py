@@ -14,7 +14,7 @@ from memory.values.mentions import EntitySubtype, Extraction, MentionLevel, Tagg
 PERSON, ORGANISATION, PRODUCT = EntitySubtype.PERSON, EntitySubtype.ORGANISATION, EntitySubtype.PRODUCT
 
 
-class Listed(Tagger):
+class ListedTagger(Tagger):
     """Finds the names that a test lists; fails with `error` where there is one."""
 
     def __init__(self, **names: EntitySubtype) -> None:
@@ -49,7 +49,7 @@ async def test_names_their_types_and_their_confidence_are_the_taggers() -> None:
     text = "阿土伯今天去北滬開會。"
     [name] = [
         mention
-        for mention in (await extract(Listed(阿土伯=PERSON), text)).mentions
+        for mention in (await extract(ListedTagger(阿土伯=PERSON), text)).mentions
         if mention.level is MentionLevel.LONG_TERM
     ]
     assert (name.text, name.subtype, name.confidence, name.source) == ("阿土伯", PERSON, 0.75, "tagger.person")
@@ -58,23 +58,25 @@ async def test_names_their_types_and_their_confidence_are_the_taggers() -> None:
 async def test_what_the_tagger_does_not_find_the_rules_for_names_do_not_find_either() -> None:
     text = "Alice works at Acme Corp."
     assert [mention.text for mention in (await RuleExtractor().extract([text]))[0].mentions] != []
-    assert (await extract(Listed(), text)).mentions == ()
+    assert (await extract(ListedTagger(), text)).mentions == ()
 
 
 async def test_names_that_are_introduced_and_forms_of_address_are_found_without_the_tagger() -> None:
-    mentions = (await extract(Listed(小美=PERSON), "我女朋友叫小美，養了一隻狗叫旺財，老張也喜歡牠。")).mentions
+    mentions = (await extract(ListedTagger(小美=PERSON), "我女朋友叫小美，養了一隻狗叫旺財，老張也喜歡牠。")).mentions
     names = [(mention.text, mention.source) for mention in mentions if mention.level is MentionLevel.LONG_TERM]
     assert names == [("小美", "tagger.person"), ("旺財", "han.introduced"), ("老張", "han.nickname")]
 
 
 async def test_codes_are_the_rules() -> None:
-    tagger = Listed(**{"0912-345-678": EntitySubtype.CODE, "RM05": EntitySubtype.CODE})
+    tagger = ListedTagger(**{"0912-345-678": EntitySubtype.CODE, "RM05": EntitySubtype.CODE})
     mentions = (await extract(tagger, "電話 0912-345-678，料號 RM05-008")).mentions
     assert [(mention.text, mention.source) for mention in mentions] == [("RM05-008", "code.mixed")]
 
 
 async def test_known_names_codes_titles_and_time_words_win_an_overlap() -> None:
-    tagger = Listed(**{"明天見咖啡": ORGANISATION, "RM05-008機": PRODUCT, "三體": EntitySubtype.WORK, "王小": PERSON})
+    tagger = ListedTagger(
+        **{"明天見咖啡": ORGANISATION, "RM05-008機": PRODUCT, "三體": EntitySubtype.WORK, "王小": PERSON}
+    )
     text = "王小明明天帶 RM05-008 和《三體》來。"
     sources = {mention.text: mention.source for mention in (await extract(tagger, text, "王小明")).mentions}
     assert sources["王小明"] == "known"
@@ -84,26 +86,26 @@ async def test_known_names_codes_titles_and_time_words_win_an_overlap() -> None:
 
 
 async def test_a_label_that_is_no_type_of_entity_is_no_mention() -> None:
-    class Times(Listed):
+    class UntypedTagger(ListedTagger):
         def _spans(self, text: str) -> list[TaggedSpan]:
             return [TaggedSpan(start=0, end=2, label="misc", score=0.9)]
 
-    assert (await extract(Times(), "帽子很好看")).mentions == ()
+    assert (await extract(UntypedTagger(), "帽子很好看")).mentions == ()
 
 
 async def test_a_name_in_a_question_keeps_less_of_its_confidence() -> None:
-    [stated] = (await extract(Listed(阿土伯=PERSON), "阿土伯退休了。")).mentions
-    [questioned] = (await extract(Listed(阿土伯=PERSON), "誰是阿土伯？")).mentions
+    [stated] = (await extract(ListedTagger(阿土伯=PERSON), "阿土伯退休了。")).mentions
+    [questioned] = (await extract(ListedTagger(阿土伯=PERSON), "誰是阿土伯？")).mentions
     assert questioned.confidence < stated.confidence
 
 
 async def test_remember_intents_stay() -> None:
-    assert (await extract(Listed(), "幫我記住，車位是 B2-17")).remember != ()
+    assert (await extract(ListedTagger(), "幫我記住，車位是 B2-17")).remember != ()
 
 
 @pytest.mark.parametrize("error", [ModelUnavailable("corrupt"), Overloaded("the tagger's queue is full")], ids=repr)
 async def test_without_the_tagger_the_rules_answer_and_say_so(error: Exception) -> None:
-    tagger = Listed()
+    tagger = ListedTagger()
     tagger.error = error
     text = "Alice works at Acme Corp."
     extractor = TrainedExtractor(tagger=tagger, rules=RuleExtractor())
@@ -117,7 +119,7 @@ async def test_without_the_tagger_the_rules_answer_and_say_so(error: Exception) 
 
 
 async def test_one_text_goes_before_many() -> None:
-    tagger = Listed()
+    tagger = ListedTagger()
     extractor = TrainedExtractor(tagger=tagger, rules=RuleExtractor())
     await extractor.extract(["a"])
     await extractor.extract(["a", "b"])
@@ -126,4 +128,4 @@ async def test_one_text_goes_before_many() -> None:
 
 async def test_a_list_of_known_names_for_each_text_is_asked_for() -> None:
     with pytest.raises(ValueError, match="one list a text"):
-        await TrainedExtractor(tagger=Listed(), rules=RuleExtractor()).extract(["a", "b"], known=[["x"]])
+        await TrainedExtractor(tagger=ListedTagger(), rules=RuleExtractor()).extract(["a", "b"], known=[["x"]])

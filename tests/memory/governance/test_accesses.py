@@ -108,8 +108,8 @@ async def test_no_more_than_so_many_items_wait(monkeypatch: pytest.MonkeyPatch) 
     await tally.close()
 
 
-class Fixed(Retriever):
-    """Finds the same things for everybody."""
+class FixedRetriever(Retriever):
+    """Finds the same three items for every request."""
 
     async def search(self, request: SearchRequest) -> SearchResult:
         hits = tuple(
@@ -122,7 +122,7 @@ class Fixed(Retriever):
 async def test_a_search_counts_its_hits_and_writes_nothing_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
     record = await filled()
     tally = AccessTally(record, interval_s=3600)
-    retriever = CountingRetriever(Fixed(), tally)
+    retriever = CountingRetriever(FixedRetriever(), tally)
     with monkeypatch.context() as patched:
         patched.setattr(record, "writing", None)
         for _ in range(2):

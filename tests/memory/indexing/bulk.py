@@ -1,4 +1,4 @@
-"""A bulk embedder without Ray: it walks as the real one does, in this process."""
+"""A bulk embedder in this process, without Ray; it reads the record in the order of the real one."""
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 

@@ -32,7 +32,7 @@ BACKLOG = 20
 
 
 class Pool(BulkEmbedder):
-    """Embeds in steps that a test may follow, and ends early where it is told to."""
+    """Records what it embeds, and fails after a number of items that a test may set."""
 
     def __init__(self, inner: BulkEmbedder) -> None:
         self.inner = inner
@@ -65,7 +65,7 @@ class World:
         self.start()
 
     def start(self) -> None:
-        """What a process does when it starts."""
+        """Restarts the process over the same stores."""
         self.bench.start()
         self.worker = LearningWorker(learner=self.bench.learner, record=self.bench.record, poll_s=0.005)
         self.job = self.job_of(self.worker)
@@ -167,7 +167,7 @@ async def test_turns_of_a_corpus_are_learned_by_the_worker_and_embedded_by_the_p
 
 
 class PausedPool(Pool):
-    """Waits in the middle of a pass until it is let go."""
+    """Pauses in the middle of a pass until a test releases it."""
 
     def __init__(self, inner: BulkEmbedder) -> None:
         super().__init__(inner)
@@ -348,7 +348,7 @@ async def test_it_gives_way_to_what_a_person_wants_and_looks_again_afterwards(wo
 
 
 class TwoSpaces(VectorSpaces):
-    """While the model is changed: both are written."""
+    """Two generations that are both written, as while the model is changed."""
 
     def __init__(self, *spaces: VectorSpace) -> None:
         self.spaces = spaces

@@ -25,8 +25,8 @@ from tests.memory.index_bench import DIMENSION, Bench, ListeningEncoder, counts_
 from tests.memory.indexing.bulk import WalkingEmbedder
 
 
-class Frail(BulkEmbedder):
-    """Passes that end early: each after so many batches, until none is left to end."""
+class InterruptedEmbedder(BulkEmbedder):
+    """Interrupts its passes after the given numbers of batches, one number a pass; later passes are complete."""
 
     def __init__(self, inner: BulkEmbedder, *lengths: int) -> None:
         self.inner = inner
@@ -107,7 +107,7 @@ async def test_progress_grows_to_the_total_and_no_further(bench: Bench) -> None:
 async def test_a_total_grows_with_what_is_said_meanwhile(bench: Bench) -> None:
     await _fill(bench)
 
-    class Talkative(BulkEmbedder):
+    class SpeakingEmbedder(BulkEmbedder):
         async def embed(
             self, model: VectorModel, selection: Selection, *, after: str | None
         ) -> AsyncGenerator[Sequence[EmbeddedItem], None]:
@@ -115,7 +115,7 @@ async def test_a_total_grows_with_what_is_said_meanwhile(bench: Bench) -> None:
             async for batch in bench.embedder.embed(model, selection, after=after):
                 yield batch
 
-    maintenance = BackgroundMaintenance(verifiers=bench.verifiers, embedder=Talkative(), locks=InMemoryLocks())
+    maintenance = BackgroundMaintenance(verifiers=bench.verifiers, embedder=SpeakingEmbedder(), locks=InMemoryLocks())
     begun = await maintenance.start(IndexOperation.REBUILD)
     while (run := await maintenance.last_run()) is None or run.state is RunState.RUNNING:
         await asyncio.sleep(0)
@@ -132,7 +132,7 @@ async def test_orphans_are_taken_out_and_what_the_pass_did_not_meet_is_made(benc
         await bench.index.upsert(Collection.MEMORIES, [orphan], user_id=user)
     await bench.index.delete_user(Collection.MEMORIES, user_id="bob")
 
-    class Blind(BulkEmbedder):
+    class IncompleteEmbedder(BulkEmbedder):
         async def embed(
             self, model: VectorModel, selection: Selection, *, after: str | None
         ) -> AsyncGenerator[Sequence[EmbeddedItem], None]:
@@ -141,7 +141,7 @@ async def test_orphans_are_taken_out_and_what_the_pass_did_not_meet_is_made(benc
                     yield visible
 
     every = await _points(bench) - 1  # the orphan of ann is no item
-    report = await _last(bench.verifier.rebuild(Blind()))
+    report = await _last(bench.verifier.rebuild(IncompleteEmbedder()))
     assert (total(report, "orphaned"), counts_of(report, Collection.MEMORIES).missing) == (2, 3)
     entities_of_bob = len((await bench.contents("bob"))[Collection.ENTITIES])
     assert report.mended == every - entities_of_bob + 2 + 3
@@ -151,7 +151,7 @@ async def test_orphans_are_taken_out_and_what_the_pass_did_not_meet_is_made(benc
 async def test_what_changes_or_goes_while_it_is_embedded_ends_up_as_the_record_has_it(bench: Bench) -> None:
     await _fill(bench)
 
-    class Slow(BulkEmbedder):
+    class DelayedEmbedder(BulkEmbedder):
         async def embed(
             self, model: VectorModel, selection: Selection, *, after: str | None
         ) -> AsyncGenerator[Sequence[EmbeddedItem], None]:
@@ -165,7 +165,7 @@ async def test_what_changes_or_goes_while_it_is_embedded_ends_up_as_the_record_h
             for batch in batches:
                 yield batch
 
-    await _last(bench.verifier.rebuild(Slow()))
+    await _last(bench.verifier.rebuild(DelayedEmbedder()))
     await bench.learner.learn(user_id="ann")
     assert (await bench.verify()).wrong == 0
     assert await _vectors_agree(bench)
@@ -173,18 +173,18 @@ async def test_what_changes_or_goes_while_it_is_embedded_ends_up_as_the_record_h
 
 async def test_a_pass_that_ends_early_goes_on_behind_what_is_written(bench: Bench) -> None:
     await _fill(bench)
-    frail = Frail(bench.embedder, 1, *[0] * (ATTEMPTS - 1), 2, 0, 1)
-    report = await _last(bench.verifier.rebuild(frail))
-    assert (len(frail.embedded_ids), frail.lengths) == (len(set(frail.embedded_ids)), [])
+    interrupted = InterruptedEmbedder(bench.embedder, 1, *[0] * (ATTEMPTS - 1), 2, 0, 1)
+    report = await _last(bench.verifier.rebuild(interrupted))
+    assert (len(interrupted.embedded_ids), interrupted.lengths) == (len(set(interrupted.embedded_ids)), [])
     assert (report.wrong, report.mended) == (0, await _points(bench))
 
 
 async def test_passes_that_get_nowhere_end_the_rebuild_which_can_be_done_again(bench: Bench) -> None:
     await _fill(bench)
-    frail = Frail(bench.embedder, 1, *[0] * ATTEMPTS)
+    interrupted = InterruptedEmbedder(bench.embedder, 1, *[0] * ATTEMPTS)
     with pytest.raises(Unavailable, match="reader"):
-        await _last(bench.verifier.rebuild(frail))
-    assert len(frail.embedded_ids) == 2
+        await _last(bench.verifier.rebuild(interrupted))
+    assert len(interrupted.embedded_ids) == 2
     assert (await bench.rebuild()).mended == await _points(bench)
 
 
@@ -212,7 +212,7 @@ async def test_each_collection_is_made_with_its_own_model(bench: Bench) -> None:
     space = VectorSpace(bench.encoder, bench.index, {Collection.TYPED_MEMORIES: own})
     embedded: list[tuple[str, Collection]] = []
 
-    class Watched(BulkEmbedder):
+    class RecordingEmbedder(BulkEmbedder):
         async def embed(
             self, model: VectorModel, selection: Selection, *, after: str | None
         ) -> AsyncGenerator[Sequence[EmbeddedItem], None]:
@@ -222,7 +222,7 @@ async def test_each_collection_is_made_with_its_own_model(bench: Bench) -> None:
                 yield batch
 
     verifier = IndexVerifier(record=bench.record, space=space, indexer=bench.learner.indexer)
-    report = await _last(verifier.rebuild(Watched()))
+    report = await _last(verifier.rebuild(RecordingEmbedder()))
     assert ("mpnet", Collection.TYPED_MEMORIES) in embedded
     assert ("fake", Collection.MEMORIES) in embedded
     assert {model for model, collection in embedded if collection is Collection.TYPED_MEMORIES} == {"mpnet"}

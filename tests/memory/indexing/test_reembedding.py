@@ -41,12 +41,12 @@ MODELS = {model.model_id: model for model in (OLD, NEW, THIRD)}
 
 
 class Killed(asyncio.CancelledError):
-    """The process ends here: nothing is recorded of it."""
+    """Ends the process in a test; nothing is recorded of it."""
 
 
 @dataclass
 class World:
-    """What outlives a process, and one process over it."""
+    """The stores, which outlive a process, and one process over them."""
 
     record: InMemoryRecord = field(default_factory=InMemoryRecord)
     store: InMemoryGenerations = field(default_factory=InMemoryGenerations)
@@ -135,7 +135,7 @@ class World:
             await self.say("我們用 RM05-008 測試。", "The spare key is in the blue drawer.", "車位是 B2-17", user=user)
 
     async def settle(self) -> PipelineRun:
-        """The run when it rests."""
+        """Waits until the run has stopped or waits for a decision, and returns it."""
         while (run := await latest_run(self.record.runs)) is None or run.state is RunState.RUNNING:
             await asyncio.sleep(0.001)
         return run
@@ -248,8 +248,8 @@ async def test_one_change_at_a_time(world: World) -> None:
             await world.job.start(NEW.model_id)
 
 
-class Stuck(BulkEmbedder):
-    """Embeds nothing until it is let go; tells when it was asked."""
+class BlockedEmbedder(BulkEmbedder):
+    """Embeds nothing until a test releases it; tells when it was called."""
 
     def __init__(self, inner: BulkEmbedder) -> None:
         self.inner = inner
@@ -268,10 +268,10 @@ class Stuck(BulkEmbedder):
 
 
 async def test_what_is_said_forgotten_and_changed_meanwhile_is_in_both_generations(world: World) -> None:
-    stuck = world.embedder = Stuck(world.embedder)
+    blocked = world.embedder = BlockedEmbedder(world.embedder)
     world.start()
     await world.job.start(NEW.model_id)
-    await stuck.was_asked.wait()  # the first batch is embedded and not yet written
+    await blocked.was_asked.wait()  # the first batch is embedded and not yet written
     await world.say("Said while vectors are made.", "RM05-008 也叫第一台。", user="ann")
     async with world.record.writing(user_id="ann") as unit:
         [first, second, *_] = await unit.memories.page(after=None, limit=2)
@@ -280,7 +280,7 @@ async def test_what_is_said_forgotten_and_changed_meanwhile_is_in_both_generatio
         await unit.commit()
     await world.learner.learn(user_id="ann")
     assert (await world.spaces.live()).encoder.model_id == OLD.model_id
-    stuck.go.set()
+    blocked.go.set()
     assert phase_of(await world.settle()) is Phase.SWITCHED
     for model in (OLD, NEW):
         assert await world.count_wrong(model) == 0
@@ -288,10 +288,10 @@ async def test_what_is_said_forgotten_and_changed_meanwhile_is_in_both_generatio
 
 
 async def test_a_run_given_up_before_the_switch_leaves_nothing_behind(world: World) -> None:
-    stuck = world.embedder = Stuck(world.embedder)
+    blocked = world.embedder = BlockedEmbedder(world.embedder)
     world.start()
     await world.job.start(NEW.model_id)
-    await stuck.was_asked.wait()
+    await blocked.was_asked.wait()
     with pytest.raises(Conflict):
         await world.job.start(THIRD.model_id)
     await world.job.rollback()
@@ -315,7 +315,7 @@ async def test_a_store_that_is_away_for_a_while_only_takes_time(world: World, mo
     assert await world.count_wrong(NEW) == 0
 
 
-class Confused(BulkEmbedder):
+class SwappingEmbedder(BulkEmbedder):
     """Gives every item the vector of another one."""
 
     def __init__(self, inner: BulkEmbedder) -> None:
@@ -333,7 +333,7 @@ class Confused(BulkEmbedder):
 
 
 async def test_vectors_that_are_not_the_models_are_never_switched_to(world: World) -> None:
-    world.embedder = Confused(world.embedder)
+    world.embedder = SwappingEmbedder(world.embedder)
     world.start()
     run = await world.reembed()
     assert (run.state, phase_of(run)) == (RunState.FAILED, Phase.VERIFYING)
@@ -342,10 +342,10 @@ async def test_vectors_that_are_not_the_models_are_never_switched_to(world: Worl
 
 
 async def test_points_that_were_lost_meanwhile_are_made_before_the_switch(world: World) -> None:
-    stuck = world.embedder = Stuck(world.embedder)
+    blocked = world.embedder = BlockedEmbedder(world.embedder)
     world.start()
     await world.job.start(NEW.model_id)
-    await stuck.was_asked.wait()
+    await blocked.was_asked.wait()
     stray = str(uuid.uuid4())
     [stored] = (await world.store.index(OLD).stored(Collection.MEMORIES, user_id="ann"))[:1]
     [point] = await world.store.index(OLD).get(Collection.MEMORIES, [stored.point_id], user_id="ann")
@@ -354,7 +354,7 @@ async def test_points_that_were_lost_meanwhile_are_made_before_the_switch(world:
     await world.store.index(NEW).upsert(
         Collection.MEMORIES, [type(point)(stray, wide, point.sparse, 0.0, fingerprint="no.one's")], user_id="ann"
     )
-    stuck.go.set()
+    blocked.go.set()
     assert phase_of(await world.settle()) is Phase.SWITCHED
     assert await world.count_wrong(NEW) == 0
     assert stray not in [
@@ -420,8 +420,8 @@ def test_killed_at_any_step_and_resumed_every_item_is_there_once(fuses: list[int
     asyncio.run(_kill_and_resume(fuses, then=then))
 
 
-class Watchful(Encoder):
-    """Notes which model reads a query."""
+class RecordingEncoder(Encoder):
+    """Records which model encodes which query."""
 
     def __init__(self, inner: Encoder, seen: list[tuple[str, str]]) -> None:
         self._inner, self._seen = inner, seen
@@ -449,7 +449,7 @@ async def test_searches_during_a_switch_and_back_find_what_they_should_with_one_
 
     def retriever_in(space: VectorSpace) -> Retriever:
         return HybridRetriever(
-            encoder=Watchful(space.encoder, world.searched),
+            encoder=RecordingEncoder(space.encoder, world.searched),
             index=space.index,
             record=world.record,
             analyzer=KeywordAnalyzer(),

@@ -20,7 +20,7 @@ from tests.memory.conftest import NOW, World
 
 
 class GatedExtractor(RuleExtractor):
-    """Holds the texts of chosen users back until they are let go; knows who is being extracted from."""
+    """Blocks the texts of chosen users until a test releases them; records whose texts are being extracted."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -27,7 +27,7 @@ DIMENSION = 64
 
 
 class ChosenCosines(Encoder):
-    """Gives texts of one family the chosen cosine; all other texts are orthogonal."""
+    """Gives any two texts of one family the chosen cosine; all other pairs of texts are orthogonal."""
 
     def __init__(self, cosine: float = 0.95) -> None:
         self.cosine = cosine

@@ -18,7 +18,7 @@ class Word:
         return len(self.text)
 
 
-class Shouting:
+class ShoutingModel:
     """A model that shouts; `fails_on` says with what it fails and on which words."""
 
     def __init__(self, *, fails_on: dict[str, Exception] | None = None, corrupt: bool = False) -> None:
@@ -43,7 +43,7 @@ class Shouting:
 
 
 async def test_concurrent_callers_get_their_own_outputs_in_order() -> None:
-    model = BatchedModel("shouter", warm_up="warm", model=Shouting())
+    model = BatchedModel("shouter", warm_up="warm", model=ShoutingModel())
     answers = await asyncio.gather(
         *(model.submit([f"a{number}", f"b{number}"], Priority.INTERACTIVE) for number in range(20))
     )
@@ -53,7 +53,7 @@ async def test_concurrent_callers_get_their_own_outputs_in_order() -> None:
 
 
 async def test_it_says_which_weights_it_runs() -> None:
-    model = BatchedModel("shouter", warm_up="warm", model=Shouting())
+    model = BatchedModel("shouter", warm_up="warm", model=ShoutingModel())
     figures = model.figures()
     assert (figures["shouter_loaded"], figures["shouter_checksum"], figures["shouter_dtype"]) == (1.0, "12ab", "bf16")
     assert model.load_error == ""
@@ -61,7 +61,7 @@ async def test_it_says_which_weights_it_runs() -> None:
 
 
 async def test_corrupt_weights_are_told_and_not_raised_until_somebody_asks() -> None:
-    model = BatchedModel("shouter", warm_up="warm", model=Shouting(corrupt=True))
+    model = BatchedModel("shouter", warm_up="warm", model=ShoutingModel(corrupt=True))
     assert "corrupt" in model.load_error
     with pytest.raises(ModelUnavailable, match="corrupt"):
         await model.submit(["a"], Priority.INTERACTIVE)
@@ -74,7 +74,7 @@ async def test_corrupt_weights_are_told_and_not_raised_until_somebody_asks() -> 
 
 async def test_an_input_on_which_it_fails_hurts_nobody_else() -> None:
     model = BatchedModel(
-        "shouter", warm_up="warm", model=Shouting(fails_on={"poison": ValueError("cannot shout this")})
+        "shouter", warm_up="warm", model=ShoutingModel(fails_on={"poison": ValueError("cannot shout this")})
     )
     results = await asyncio.gather(
         *(model.submit([text], Priority.INTERACTIVE) for text in ("a", "poison", "b")), return_exceptions=True
@@ -90,13 +90,13 @@ async def test_an_input_on_which_it_fails_hurts_nobody_else() -> None:
 async def test_what_torch_says_when_the_memory_is_full_makes_batches_smaller() -> None:
     import torch
 
-    class Narrow(Shouting):
+    class SmallMemoryModel(ShoutingModel):
         def forward(self, prepared: Sequence[Word]) -> list[str]:
             if len(prepared) > 2:
                 raise torch.OutOfMemoryError("CUDA out of memory")
             return super().forward(prepared)
 
-    model = BatchedModel("shouter", warm_up="warm", model=Narrow())
+    model = BatchedModel("shouter", warm_up="warm", model=SmallMemoryModel())
     texts = [f"word{number}" for number in range(16)]
     assert await model.submit(texts, Priority.BATCH) == [text.upper() for text in texts]
     assert model.figures()["shouter_failures"] == 0

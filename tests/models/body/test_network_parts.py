@@ -18,8 +18,8 @@ def embed(tokens: list[int], covers: list[tuple[int, Place]], gate: Tensor | Non
     network = WordEmbedding(2)
     if gate is not None:
         network.gate.weight.data = gate
-    found: list[list[float]] = network(Body(), torch.tensor([tokens]), torch.tensor([covers]))[0].tolist()
-    return found
+    scores: list[list[float]] = network(Body(), torch.tensor([tokens]), torch.tensor([covers]))[0].tolist()
+    return scores
 
 
 def test_a_token_that_stands_alone_is_embedded_as_the_body_does() -> None:

@@ -26,8 +26,8 @@ _TOGETHER = [
 ]
 
 
-class Favouring(Encoder):
-    """Finds everything alike but what it leaves out."""
+class FavouringEncoder(Encoder):
+    """Gives the query and the favoured text one vector, and all other texts an orthogonal one."""
 
     def __init__(self, favoured: str) -> None:
         self._favoured = favoured
@@ -81,7 +81,7 @@ async def test_what_was_referred_to_or_corrected_before_they_were_named_decides_
 async def test_the_encoder_does_not_choose_between_them(
     extractor: Extractor, make_request: MakeRequest, turn: str, query: str, names: list[str]
 ) -> None:
-    result = await RuleResolver(extractor=extractor, encoder=Favouring(names[1])).resolve(
+    result = await RuleResolver(extractor=extractor, encoder=FavouringEncoder(names[1])).resolve(
         make_request(query, [turn, "ok"])
     )
     assert result.resolved_query == query
