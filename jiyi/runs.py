@@ -1,6 +1,6 @@
-"""Runs of the service on a terminal: how far each is, what it found, and what to do next.
+"""Shows runs of the service on a terminal: their progress, their result, and what to do next.
 
-A run (of the index, of a change of the model, of the review) goes on by itself, whoever watches.
+A run (of the index, of a change of the model, of the review) continues in the service when the terminal is closed.
 """
 
 import time

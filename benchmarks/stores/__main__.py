@@ -16,7 +16,7 @@ all over the B-trees: predicted 2x from 10,000 to 1,000,000.
 With `--backend servers` the same on Qdrant and ArangoDB, where `JIYI_TEST_QDRANT_URL` and `JIYI_TEST_ARANGO_URL` name
 servers that may be written to; their memory and disk are their own matter.
 
-Each size is built in its own folder below DIR; what was interrupted goes on, and what is kept is measured again
+Each size is built in its own folder below DIR; an interrupted build continues, and what is kept is measured again
 without building. Memory and latencies are those of fresh processes. The last line is JSON.
 """
 

@@ -1,4 +1,4 @@
-"""Fills stores to a given size, measuring each part; what was interrupted goes on where it was."""
+"""Fills stores to a given size, measuring each part; an interrupted build continues where it stopped."""
 
 import json
 import time
@@ -72,7 +72,7 @@ async def build(
     """Brings the stores of a home to the workload's size.
 
     First everything is written to the record, then the outbox, which holds all of it by then, is drained: the worst
-    that a service meets after its index was away.
+    that a service meets after its index was unavailable.
     """
     record = open_record(backend, home)
     try:

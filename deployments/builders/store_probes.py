@@ -24,7 +24,7 @@ class _Store(Protocol):
 
 
 def store_probes(*, record: SystemOfRecord, index: _Store, short_lived: ShortLived) -> dict[str, Probe]:
-    """One probe a store; a store with a substitute is `degraded` while it is away, not down."""
+    """One probe for each store; a store with a substitute is `degraded` while it is unavailable, not down."""
     ping = PatientPing(record.ping, wait_s=_PING_S)
     counts_of = RateLimitedCounts(record.backlog.counts)
 

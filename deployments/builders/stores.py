@@ -41,7 +41,7 @@ def record_path(args: AppArgs) -> Path:
 
 
 def journal_path(args: AppArgs) -> Path:
-    """Where turns wait while the server of the system of record is away."""
+    """Where turns wait while the server of the system of record is unavailable."""
     return args.data_home / "journal.sqlite"
 
 
@@ -62,7 +62,8 @@ def open_record(args: AppArgs, *, durable: bool) -> SystemOfRecord:
 
 
 def open_log(args: AppArgs) -> SystemOfRecord:
-    """The system of record for the process that acknowledges turns; while a server is away, a journal takes them.
+    """The system of record for the process that acknowledges turns; while a server is unavailable, a journal takes
+    them.
 
     Call it on the event loop that will use it.
     """
@@ -149,7 +150,7 @@ class ShortLived:
 
 
 def open_short_lived(args: AppArgs, *, record: SystemOfRecord) -> ShortLived:
-    """Sessions and limits; while Redis is away, a session's turns are read from the raw log of `record`."""
+    """Sessions and limits; while Redis is unavailable, a session's turns are read from the raw log of `record`."""
     redis = open_redis(args)
     sessions = ResilientSessions(RedisSessions(redis), InMemorySessions(), recall=partial(_turns_in_log, record))
     return ShortLived(redis, sessions, _limiter(args, redis))

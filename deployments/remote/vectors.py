@@ -78,7 +78,7 @@ class RemoteVectorIndex(VectorIndex):
         return self._circuit.figures()
 
     async def close(self) -> None:
-        """Stops probing a shard that is away."""
+        """Stops probing a shard that is unavailable."""
         await self._circuit.close()
 
     async def _call(self, method: str, *args: Any, deadline_s: float | None = None) -> Any:
@@ -109,7 +109,7 @@ class RemoteGenerations(GenerationStore):
         await _call_shard(self._remote, "drop", model, deadline_s=_SCAN_DEADLINE_S)
 
     async def close(self) -> None:
-        """Stops probing a shard that is away."""
+        """Stops probing a shard that is unavailable."""
         for index in self._indexes.values():
             await index.close()
 
@@ -118,7 +118,7 @@ async def _call_shard(shard: Remote, method: str, *args: Any, deadline_s: float 
     """Calls the shard; where it does not answer, its store is unavailable.
 
     Raises:
-        StoreUnavailable: No replica answered, or its store is away.
+        StoreUnavailable: No replica answered, or its store is unavailable.
     """
     try:
         return await shard.call(method, *args, deadline_s=deadline_s)

@@ -21,8 +21,8 @@ _log = structlog.get_logger(__name__)
 class MessageReader:
     """Reads messages in their sessions; a part that fails is named in `degraded` and fails nothing (000 §9.1).
 
-    Without the resolver a query stays as it is, without the extractor nothing is marked, and while the record is away
-    names that only the user knows are not found.
+    Without the resolver a query stays as it is, without the extractor nothing is marked, and while the record is
+    unavailable names that only the user knows are not found.
 
     Args:
         sessions: What was said before.

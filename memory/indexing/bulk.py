@@ -54,7 +54,7 @@ class BulkIndexing:
         backlog: From how many turns and items that wait on this is done; 0 for never.
         look_s: How long between looks.
         pause_s: How long what waits is left to the worker after a pass has failed.
-        retry_s: How long until a pass that broke off goes on.
+        retry_s: Seconds until an interrupted pass continues.
         now: The clock.
     """
 
@@ -94,12 +94,12 @@ class BulkIndexing:
             self._task.add_done_callback(log_defect("bulk_indexing_broke"))
 
     async def give_way(self) -> None:
-        """Ends what is under way, so that the index is free; looks again after `look_s`."""
+        """Stops the pass in progress, so that the index is free; checks again after `look_s`."""
         await self.close()
         self.begin()
 
     async def close(self) -> None:
-        """Ends what is under way; what is not done still waits in the outbox."""
+        """Stops the pass in progress; the remaining items stay in the outbox."""
         await cancel(self._task)
 
     async def run_if_due(self) -> None:
@@ -222,7 +222,7 @@ class BulkIndexing:
         _log.info("bulk_indexing_ends", items=self._run.done)
 
     async def _note_broken_off(self) -> None:
-        """Says of the last pass that it broke off, where it says that it is under way: its process is gone."""
+        """Records the last pass as interrupted if it is recorded as running: its process has ended."""
         for run in await self._record.runs.latest(PIPELINE):
             if run.state is RunState.RUNNING:
                 at = self._now()
@@ -230,7 +230,7 @@ class BulkIndexing:
                 await self._record.runs.save(run.model_copy(update=change))
 
     async def _change(self, **fields: object) -> None:
-        assert self._run is not None  # noqa: S101 - a pass is under way
+        assert self._run is not None  # noqa: S101 - a pass is in progress
         self._run = self._run.model_copy(update=fields | {"updated_at": self._now()})
         await self._record.runs.save(self._run)
 

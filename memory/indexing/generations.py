@@ -26,7 +26,7 @@ PIPELINE = "reembedding"
 
 
 class Phase(StrEnum):
-    """How far a change of the model is."""
+    """The phases of a change of the model."""
 
     FILLING = "filling"
     VERIFYING = "verifying"
@@ -42,18 +42,18 @@ _BACK = frozenset({Phase.ROLLING_BACK, Phase.ROLLED_BACK})
 
 
 def first_generation(model: VectorModel, *, at: datetime) -> PipelineRun:
-    """What is recorded before the model was ever changed: from then on, settings no longer say which one is live."""
+    """The run that records the first model; once it exists, the settings no longer decide which model is live."""
     return _run({"from": None, "to": model.model_dump()}, Phase.FINISHED, RunState.DONE, total=0, at=at)
 
 
 def new_run(source: VectorModel, target: VectorModel, *, total: int, at: datetime) -> PipelineRun:
-    """A change of the model that begins."""
-    given = {"from": source.model_dump(), "to": target.model_dump()}
-    return _run(given, Phase.FILLING, RunState.RUNNING, total=total, at=at)
+    """The first state of a run that changes the model."""
+    models = {"from": source.model_dump(), "to": target.model_dump()}
+    return _run(models, Phase.FILLING, RunState.RUNNING, total=total, at=at)
 
 
 def phase_of(run: PipelineRun) -> Phase:
-    """How far it is."""
+    """The phase of a run."""
     return Phase(str(run.output["phase"]))
 
 
@@ -64,12 +64,12 @@ def source_of(run: PipelineRun) -> VectorModel | None:
 
 
 def target_of(run: PipelineRun) -> VectorModel:
-    """The model that is moved to."""
+    """The model that the run changes to."""
     return VectorModel.model_validate(run.input["to"])
 
 
 def generations_of(run: PipelineRun) -> Generations:
-    """Which models' vectors there are, by what the last run says."""
+    """The models that have vectors, according to the last run."""
     phase, source, target = phase_of(run), source_of(run), target_of(run)
     if source is None:
         return Generations(live=target)
@@ -106,7 +106,7 @@ def _run(given: Mapping[str, object], phase: Phase, state: RunState, *, total: i
 
 
 class OneSpace(VectorSpaces):
-    """One encoder and one index, for good."""
+    """A single space that never changes."""
 
     def __init__(self, *, encoder: Encoder, index: VectorIndex) -> None:
         self._space = VectorSpace(encoder, index)
@@ -121,17 +121,17 @@ class OneSpace(VectorSpaces):
 
 
 class RecordedSpaces(VectorSpaces):
-    """The spaces that the last run of re-embedding left, looked up at most once in `refresh_s`.
+    """The spaces that the last run of re-embedding left, read from the record at most once in `refresh_s`.
 
-    While the record is away, what was known last goes on to hold: a model that was live until a moment ago is kept up
-    to date until a person finishes the change.
+    While the record is unavailable, the last known spaces remain in use: a model that was live until a moment ago is
+    kept up to date until a person finishes the change.
 
     Args:
-        runs: Where it is recorded.
-        configured: What is live where nothing is recorded.
-        open_space: Makes the space of a model; called once for each.
-        refresh_s: How long an answer holds.
-        clock: Seconds that never go back.
+        runs: The recorded runs.
+        configured: The live model where no run is recorded.
+        open_space: Opens the space of a model; called once for each model.
+        refresh_s: Seconds until the record is read again.
+        clock: A monotonic clock in seconds.
     """
 
     def __init__(
@@ -197,11 +197,11 @@ class RecordedSpaces(VectorSpaces):
 
 
 class PerSpace(Generic[T]):
-    """What is made anew for each space, because it belongs to one model: the one of the live space is used.
+    """Keeps one object for each space, such as a retriever, and returns that of the live space.
 
     Args:
-        spaces: Which one is live.
-        make: Makes what belongs to a space; called once for each.
+        spaces: Names the live space.
+        make: Creates the object of a space; called once for each space.
     """
 
     def __init__(self, spaces: VectorSpaces, make: Callable[[VectorSpace], T]) -> None:
@@ -210,22 +210,22 @@ class PerSpace(Generic[T]):
         self._made: dict[str, T] = {}
 
     async def current(self) -> T:
-        """That of the live space.
+        """The object of the live space.
 
         Raises:
-            StoreUnavailable: Which one is live cannot be told.
+            StoreUnavailable: The record that names the live space cannot be read.
         """
         return self.of(await self._spaces.live())
 
     async def current_or(self, otherwise: VectorSpace) -> T:
-        """That of the live space; that of another one while the record cannot say which is live."""
+        """The object of the live space; that of `otherwise` while the record cannot be read."""
         try:
             return await self.current()
         except StoreUnavailable:
             return self.of(otherwise)
 
     def of(self, space: VectorSpace) -> T:
-        """That of a space."""
+        """The object of a space."""
         model_id = space.encoder.model_id
         if model_id not in self._made:
             self._made[model_id] = self._make(space)

@@ -111,14 +111,14 @@ class Indexer:
     async def write_embedded(
         self, space: VectorSpace, collection: Collection, items: Sequence[EmbeddedItem], *, user_id: str
     ) -> int:
-        """Writes vectors that were made a while ago to one space, of items that still read as they did then.
+        """Writes vectors that were computed earlier to one space, for the items that have not changed since.
 
-        It does not wait for the user's lock, which may be held as long as the encoder is away. So the items are read
-        again afterwards: one that has changed or gone since they were read goes on the outbox once more, because it may
-        have been indexed in between; one that changes later is on the outbox already.
+        It does not wait for the user's lock, which may be held as long as the encoder is unavailable. The items are
+        therefore read again after the write: an item that was changed or deleted meanwhile is queued in the outbox
+        again, because it may have been indexed in between; an item that changes later is queued by its change.
 
         Returns:
-            How many were written.
+            The number of items written.
 
         Raises:
             StoreUnavailable: A store is down; it can be repeated.
@@ -265,7 +265,7 @@ async def requeue_lost(record: SystemOfRecord, space: VectorSpace) -> int:
     """Puts on the outbox what users have of whom a collection of the space holds nothing, though the record does.
 
     Must come before anything is indexed: one point of a user hides the loss of her others. All that a user has in a
-    collection is queued in one step, so that after a crash the next call finds whoever is left.
+    collection is queued in one step, so that after a crash the next call finds the remaining users.
 
     Returns:
         How many items were queued.

@@ -66,7 +66,7 @@ class BackgroundMaintenance(IndexMaintenance):
         return self._run
 
     async def close(self) -> None:
-        """Ends a run that is under way; what it has not done can be done again."""
+        """Stops the run in progress; a new run can do the rest."""
         await cancel(self._task)
 
     def figures(self) -> dict[str, float | str]:
@@ -109,12 +109,12 @@ class BackgroundMaintenance(IndexMaintenance):
             else verifier.verify(mend=operation is IndexOperation.MEND)
         )
         async for report in reports:
-            assert self._run is not None  # noqa: S101 - a run is under way
+            assert self._run is not None  # noqa: S101 - a run is in progress
             self._change(report=report, total=max(self._run.total, report.checked))
 
     def _end(self, state: RunState, error: str | None = None) -> None:
         self._change(state=state, error=error, ended_at=self._now())
 
     def _change(self, **fields: object) -> None:
-        assert self._run is not None  # noqa: S101 - a run is under way
+        assert self._run is not None  # noqa: S101 - a run is in progress
         self._run = self._run.model_copy(update=fields)

@@ -41,7 +41,7 @@ class Projection:
     def fingerprint(self, model_id: str) -> str:
         """A digest of all that the point is made from, in two parts with a dot between: of the vector, of the rest.
 
-        How often a thing was retrieved is left out: the index need not hear of every look at it.
+        The number of retrievals is left out, so that a retrieval does not change the index.
         """
         rest = [
             ANALYSIS_VERSION,

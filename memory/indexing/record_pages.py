@@ -81,7 +81,7 @@ async def projected_pages(
 
 
 async def waiting_ids(record: SystemOfRecord, user_id: str, collection: Collection) -> set[str]:
-    """Ids of a user's items that are in the outbox: the index is about to hear of them anyway."""
+    """Ids of a user's items that are in the outbox: the indexer writes these anyway."""
     entries = await record.backlog.outbox(limit=WHOLE_OUTBOX, user_id=user_id)
     return {entry.item_id for entry in entries if entry.collection is collection}
 
@@ -138,7 +138,7 @@ async def walk(
 ) -> AsyncIterator[Page]:
     """All pages of these collections, or those behind a cursor.
 
-    An item that comes, changes or goes meanwhile may be met or not: whoever walks hears of it over the outbox.
+    An item that is added, changed or deleted meanwhile may be missing: it is in the outbox.
 
     Raises:
         StoreUnavailable: The record cannot be read.

@@ -1,4 +1,4 @@
-"""Changes the model of all vectors while everything goes on (DESIGN §8; docs/how-to/re-embedding.md has the picture).
+"""Changes the model of all vectors while the service runs (DESIGN §8; docs/how-to/re-embedding.md has the picture).
 
 Why nothing is lost: from the moment a run is recorded, what changes is written to both generations before it leaves
 the outbox. So whatever the walk through the record does not see as it is in the end, the outbox brings; and the walk's
@@ -56,8 +56,8 @@ class GenerationUnsound(JiyiError):
 class Reembedding(ReembeddingService):
     """Fills, verifies, switches, and drops what is not needed any more; every step can be done again.
 
-    Each step is recorded when it is done. A run that broke off, because its process was killed, say, is gone on with by
-    whichever process has the lock next; while a part is away, it waits and tries again.
+    Each step is recorded when it is done. A run that was interrupted, for example because its process was killed, is
+    continued by the next process that gets the lock; while a component is unavailable, the run waits and tries again.
 
     Args:
         record: What is embedded, and where the run is kept.
@@ -69,7 +69,7 @@ class Reembedding(ReembeddingService):
         prepare: Makes a model ready.
         configured: The model that is live where nothing is recorded yet.
         notice_s: How long until every process has noticed a change, and a search that began before it has ended.
-        retry_s: How long to wait for a part that is away, and between looks for a run that broke off.
+        retry_s: Seconds between attempts while a component is unavailable, and between checks for interrupted runs.
         now: The clock.
     """
 
@@ -101,11 +101,11 @@ class Reembedding(ReembeddingService):
         self._now = now
         self._run: PipelineRun | None = None
         self._task: asyncio.Task[None] | None = None
-        self._looking: asyncio.Task[None] | None = None
+        self._watcher: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
-        """Begins to look for a run that broke off, in the background."""
-        self._looking = asyncio.get_running_loop().create_task(self._look_forever())
+        """Starts checking for interrupted runs, in the background."""
+        self._watcher = asyncio.get_running_loop().create_task(self._watch())
 
     @override
     async def start(self, model_id: str) -> PipelineRun:
@@ -127,10 +127,10 @@ class Reembedding(ReembeddingService):
         return None if run is None or source_of(run) is None else run
 
     async def resume(self) -> None:
-        """Goes on, to the end, with a run that broke off, if there is one and no other process does.
+        """Continues an interrupted run to its end, if there is one and no other process runs it.
 
         Raises:
-            Unavailable: A store is down; the next call goes on.
+            Unavailable: A store is down; the next call continues.
         """
         async with self._locks.held(LOCK, ttl_s=_LOCK_TTL_S) as ours:
             run = await latest_run(self._record.runs) if ours else None
@@ -152,8 +152,8 @@ class Reembedding(ReembeddingService):
         }
 
     async def close(self) -> None:
-        """Ends what is under way; the next process goes on with it."""
-        await cancel(self._looking)
+        """Stops the run in progress; the next process continues it."""
+        await cancel(self._watcher)
         await self._stop()
 
     @property
@@ -238,7 +238,7 @@ class Reembedding(ReembeddingService):
     async def _take_step(self, run: PipelineRun) -> None:
         source, target = source_of(run), target_of(run)
         assert self._run is not None  # noqa: S101 - it is `run`
-        assert source is not None  # noqa: S101 - the first generation is never under way
+        assert source is not None  # noqa: S101 - the first generation is never in progress
         match phase_of(run):
             case Phase.FILLING:
                 await self._fill(target)
@@ -263,7 +263,7 @@ class Reembedding(ReembeddingService):
 
     async def _fill(self, target: VectorModel) -> None:
         """Embeds everything behind the cursor; what is written is recorded batch by batch."""
-        assert self._run is not None  # noqa: S101 - a run is under way
+        assert self._run is not None  # noqa: S101 - a run is in progress
         space = self._spaces.of(target)
         batches = bulk_pass(
             self._embedder,
@@ -293,7 +293,7 @@ class Reembedding(ReembeddingService):
         _log.info("reembedding_at_rest", phase=phase.value)
 
     async def _change(self, **fields: object) -> None:
-        assert self._run is not None  # noqa: S101 - a run is under way
+        assert self._run is not None  # noqa: S101 - a run is in progress
         await self._save(self._changed(self._run, **fields))
 
     async def _save(self, run: PipelineRun) -> None:
@@ -305,13 +305,14 @@ class Reembedding(ReembeddingService):
             await self._spaces.refresh()
 
     def _changed(self, run: PipelineRun, **fields: object) -> PipelineRun:
-        """The run with other fields; what is none of its own goes into its output."""
+        """The run with changed fields; fields that a run does not have are put into its output."""
         own = {name: value for name, value in fields.items() if name in PipelineRun.model_fields}
-        told = {name: str(value) if isinstance(value, Phase) else value for name, value in fields.items()}
-        told = {name: value for name, value in told.items() if name not in own}
-        return run.model_copy(update=own | {"output": run.output | told, "updated_at": self._now()})
+        output = {
+            name: str(value) if isinstance(value, Phase) else value for name, value in fields.items() if name not in own
+        }
+        return run.model_copy(update=own | {"output": run.output | output, "updated_at": self._now()})
 
-    async def _look_forever(self) -> None:
+    async def _watch(self) -> None:
         while True:
             try:
                 await self._make_recorded_model_live()

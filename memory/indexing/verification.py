@@ -48,7 +48,7 @@ class IndexVerifier:
         record: What is right.
         space: What is compared with it: the indexes of one generation.
         indexer: Writes to the index: while its lock of a user is held, that user's part of the index does not move.
-        retry_s: How long a rebuild waits before it goes on after it was broken off.
+        retry_s: Seconds until an interrupted rebuild continues.
     """
 
     def __init__(self, *, record: SystemOfRecord, space: VectorSpace, indexer: Indexer, retry_s: float = 2.0) -> None:
@@ -233,18 +233,18 @@ class GenerationReport:
 
     @property
     def is_sound(self) -> bool:
-        """Whether it may be switched to."""
+        """Whether the search may switch to these vectors."""
         return not self.wrong and self.found >= _FOUND_SHARE * self.sampled
 
     @property
     def complaint(self) -> str:
-        """What is wrong with it."""
+        """Why the vectors are not accepted."""
         if self.wrong:
             return f"{self.wrong} of {self.checked} new points do not agree with the record."
         return f"Only {self.found} of {self.sampled} items are found again by their new vectors."
 
     def figures(self) -> dict[str, int | float]:
-        """For the run's output."""
+        """The counts for the output of the run."""
         return {"checked": self.checked, "wrong": self.wrong, "sampled": self.sampled, "found": self.found}
 
 

@@ -30,7 +30,7 @@ class LearningWorker(LearningService, BacklogWorker):
         retry_s: How long to wait after a store or model was found down.
 
     Attributes:
-        failures: How often a part that was down broke off the learning of a user.
+        failures: How often the learning of a user failed because a component was down.
         learned: What was learned so far.
     """
 
@@ -72,7 +72,7 @@ class LearningWorker(LearningService, BacklogWorker):
         return report
 
     async def run(self) -> None:
-        """Works until `close`, then ends what is under way; never raises for a part that is down."""
+        """Learns until `close`, then ends the current batches; never raises for a component that is down."""
         try:
             while not self._closing:
                 try:
@@ -99,7 +99,7 @@ class LearningWorker(LearningService, BacklogWorker):
         return self._learner.indexer.requeued
 
     def close(self) -> None:
-        """Ends `run` after the batches under way."""
+        """Ends `run` after the current batches."""
         self._closing = True
         self._wake.set()
 
@@ -107,7 +107,7 @@ class LearningWorker(LearningService, BacklogWorker):
         """Learns until nothing waits.
 
         Raises:
-            Unavailable: A user's learning was broken off; that of others goes on.
+            Unavailable: Learning failed for a user; it continues for the others.
         """
         await self._learner.indexer.check_for_loss()
         waiting: list[str] = []
@@ -131,7 +131,7 @@ class LearningWorker(LearningService, BacklogWorker):
         """Takes away the tasks that have ended and counts what they learned.
 
         Raises:
-            Unavailable: One of them was broken off.
+            Unavailable: Learning failed for one of them.
         """
         broken_off: Unavailable | None = None
         for user_id in [user_id for user_id, task in self._tasks.items() if task.done()]:
@@ -161,7 +161,7 @@ class LearningWorker(LearningService, BacklogWorker):
 
     async def _users_waiting(self) -> list[str]:
         """Who is not being learned yet: those who have just said something first, then in the order of the log, of
-        which only the beginning is read; last those whose learning was broken off.
+        which only the beginning is read; last those whose learning failed.
         """
         notified = [user_id for user_id in self._notified if user_id not in self._tasks]
         for user_id in notified:

@@ -38,18 +38,18 @@ class Generations(Value):
 
     @property
     def written(self) -> tuple[VectorModel, ...]:
-        """All that are kept up to date, the live one first."""
+        """The models whose vectors are kept up to date, the live one first."""
         return (self.live, self.other) if self.other else (self.live,)
 
 
 @dataclass(frozen=True)
 class VectorSpace:
-    """An encoder and the index of its vectors: whoever takes both from one space never mixes two models.
+    """An encoder and the index of its vectors; taking both from one space never mixes two models.
 
     Attributes:
-        encoder: Makes the vectors.
-        index: Keeps them.
-        own: Collections with a model of their own (001 §2.2), whatever model the others have and are moved to.
+        encoder: Computes the vectors.
+        index: Stores the vectors.
+        own: Spaces of the collections that have a model of their own (001 §2.2), which re-embedding leaves unchanged.
     """
 
     encoder: Encoder
@@ -58,7 +58,7 @@ class VectorSpace:
 
     @property
     def model(self) -> VectorModel:
-        """What its encoder's vectors are."""
+        """The model of the encoder."""
         return VectorModel(model_id=self.encoder.model_id, dimension=self.encoder.dimension)
 
     @property
@@ -67,11 +67,11 @@ class VectorSpace:
         return tuple(collection for collection in Collection if collection not in self.own)
 
     def part(self, collection: Collection) -> "VectorSpace":
-        """Where the vectors of a collection are."""
+        """The space with the vectors of a collection."""
         return self.own.get(collection, self)
 
     def parts(self) -> list[tuple["VectorSpace", tuple[Collection, ...]]]:
-        """Each space that has a part of the collections with those that it has, this one first."""
+        """The spaces with vectors, this one first, each with its collections."""
         owners = [self, *self.own.values()]
         parts = [
             (space, tuple(collection for collection in Collection if self.part(collection) == space))
@@ -81,7 +81,7 @@ class VectorSpace:
 
 
 def each_once(items: Iterable[T]) -> list[T]:
-    """The items without repetitions, in order: spaces and what holds them are compared, as they have no hash."""
+    """The distinct items, in order; compared by equality, as spaces have no hash."""
     kept: list[T] = []
     for item in items:
         if item not in kept:
@@ -90,22 +90,22 @@ def each_once(items: Iterable[T]) -> list[T]:
 
 
 class VectorSpaces(ABC):
-    """Which spaces there are now. Take one at the beginning of a piece of work and keep it to its end."""
+    """The current vector spaces. Callers take a space when their work begins and use it to the end."""
 
     @abstractmethod
     async def live(self) -> VectorSpace:
-        """The one to search in.
+        """The space to search in.
 
         Raises:
-            StoreUnavailable: Which one it is cannot be told.
+            StoreUnavailable: The record that names it cannot be read.
         """
 
     @abstractmethod
     async def written(self) -> Sequence[VectorSpace]:
-        """All that are to be kept up to date, the live one first.
+        """The spaces to keep up to date, the live one first.
 
         Raises:
-            StoreUnavailable: Which they are cannot be told.
+            StoreUnavailable: The record that names them cannot be read.
         """
 
 
@@ -182,15 +182,15 @@ class BulkEmbedder(ABC):
 
 
 class ReembeddingService(ABC):
-    """Changes the model of all vectors while everything goes on; one change at a time over all processes."""
+    """Changes the model of all vectors while the service runs; one change at a time over all processes."""
 
     @abstractmethod
     async def start(self, model_id: str) -> PipelineRun:
-        """Starts embedding everything with a model and returns at once; goes on with a run of it that broke off.
+        """Starts embedding everything with a model and returns at once; continues an interrupted run with this model.
 
         Raises:
             InvalidField: There is no such model, or it is live already.
-            Conflict: A run is under way, or one with another model is not finished.
+            Conflict: A run is in progress, or a run with another model is not finished.
             Unavailable: A store is down, or the model's weights are missing.
         """
 
@@ -214,4 +214,4 @@ class ReembeddingService(ABC):
 
     @abstractmethod
     async def last_run(self) -> PipelineRun | None:
-        """The run under way, else the last one; None where the model was never changed."""
+        """The run in progress, else the last one; None where the model was never changed."""

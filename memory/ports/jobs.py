@@ -21,13 +21,13 @@ class PipelineRun(Value):
     """One run of a job.
 
     Args:
-        pipeline: Which job.
-        input: What it was asked to do.
-        output: What it has done so far.
-        cursor: How far it is; a run that broke off goes on from there.
-        total: How many users there were when it began.
-        done: How many of them it has been through.
-        error: What ended it early.
+        pipeline: The name of the job.
+        input: The arguments of the run.
+        output: The results so far.
+        cursor: Position behind which an interrupted run continues.
+        total: Number of users or items when the run began.
+        done: How many of these are done.
+        error: Why the run failed.
     """
 
     run_id: str
@@ -61,20 +61,20 @@ class ReviewService(ABC):
 
     @abstractmethod
     async def start(self, *, user_id: str | None = None, dry_run: bool = False) -> PipelineRun:
-        """Starts a review of one user or of all and returns at once; the run goes on whoever watches.
+        """Starts a review of one user or of all and returns at once; the run continues in the background.
 
         Args:
-            user_id: Whose memory; everybody's where not given.
-            dry_run: Say what would be done and change nothing.
+            user_id: The user to review; None for all users.
+            dry_run: Report what a review would do, without changes.
 
         Raises:
-            Conflict: One is under way.
-            Unavailable: Whether one is under way cannot be told.
+            Conflict: A run is in progress.
+            Unavailable: It is unknown whether a run is in progress.
         """
 
     @abstractmethod
     async def last_run(self) -> PipelineRun | None:
-        """The run under way, else the last one that is recorded."""
+        """The run in progress, else the last one that is recorded."""
 
 
 class CollectionReport(Value):
@@ -128,10 +128,10 @@ class IndexOperation(StrEnum):
 
 
 class IndexRun(Value):
-    """One run of an operation: it goes on by itself, whoever watches.
+    """One run of an operation on the index, in the background.
 
-    `total` is how many items the record held when it began, or as many as were looked at where that is more by now;
-    `report.checked` is how many of them are done.
+    `total` is the number of items in the record when the run began, or the number checked so far if that is larger;
+    `report.checked` is the number of items done.
     """
 
     run_id: str
@@ -152,10 +152,10 @@ class IndexMaintenance(ABC):
         """Starts an operation and returns at once.
 
         Raises:
-            Conflict: One is under way.
-            Unavailable: Whether one is under way cannot be told.
+            Conflict: A run is in progress.
+            Unavailable: It is unknown whether a run is in progress.
         """
 
     @abstractmethod
     async def last_run(self) -> IndexRun | None:
-        """The run under way, else the last one since the learner started."""
+        """The run in progress, else the last one since the learner started."""

@@ -132,4 +132,4 @@ class SystemOfRecord(ABC):
 
     @abstractmethod
     async def close(self) -> None:
-        """Finishes what is under way and lets go of the files or connections."""
+        """Finishes current work and closes the files or connections."""

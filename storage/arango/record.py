@@ -64,8 +64,8 @@ class ArangoRecord(SystemOfRecord):
     """Units of work over one ArangoDB database; several processes may use it.
 
     It connects, and creates or migrates the database, when it is used for the first time, and tries again when that
-    failed: a service may start while ArangoDB is away. There is one writer for a user at a time, in this process in the
-    order in which they asked. Use one instance in one event loop.
+    failed: a service may start while ArangoDB is unavailable. There is one writer for a user at a time, in this process
+    in the order in which they asked. Use one instance in one event loop.
 
     Args:
         settings: Where ArangoDB is.

@@ -1,4 +1,4 @@
-"""Locks and rate limits within one process: for tests, and for the time when the server is away."""
+"""Locks and rate limits within one process: for tests, and for the time when the server is unavailable."""
 
 import math
 import time

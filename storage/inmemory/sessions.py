@@ -1,4 +1,4 @@
-"""Sessions in memory: for tests, and for the time when the session server is away."""
+"""Sessions in memory: for tests, and for the time when the session server is unavailable."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -40,7 +40,7 @@ class QdrantCalls:
 
     Args:
         circuit: Stands before the server; it has the deadline.
-        probe: The request with which a server that is away is asked whether it is back.
+        probe: The request with which a server that is unavailable is asked whether it is back.
     """
 
     def __init__(self, circuit: Circuit, *, probe: Callable[[], Awaitable[object]] | None = None) -> None:
@@ -52,7 +52,7 @@ class QdrantCalls:
         """Awaits one request of the client library.
 
         Raises:
-            StoreUnavailable: The server is away, slow, full or broken, or lets nobody in with this key.
+            StoreUnavailable: The server is unavailable, slow, full or broken, or lets nobody in with this key.
             RefusedRequest: The request is wrong.
         """
         return await self._circuit.call(lambda: _translated(request))

@@ -50,7 +50,7 @@ class RedisClient:
 
     Args:
         url: `redis://…`, `rediss://…` or `unix:///path`.
-        max_connections: How many commands may be under way; more wait.
+        max_connections: How many commands may run at once; more wait.
         timeout_s: How long a call may take in all: for a connection, the answer and another try.
     """
 

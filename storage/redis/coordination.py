@@ -26,8 +26,8 @@ _log = structlog.get_logger(__name__)
 class RedisLocks(Locks):
     """Keys that expire, renewed by their holders.
 
-    A lock is lost where the server forgets it or is away for longer than `ttl_s`; that is logged as `lock_lost`, and
-    the block goes on: what it does must not do harm when it is done twice.
+    A lock is lost where the server forgets it or is unavailable for longer than `ttl_s`; that is logged as `lock_lost`,
+    and the block continues: its work must be harmless when it is done twice.
 
     Args:
         redis: The connections.

@@ -1,1 +1,1 @@
-"""Wrappers that go on while a store is away."""
+"""Wrappers that keep working while a store is unavailable."""

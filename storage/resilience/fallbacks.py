@@ -1,4 +1,4 @@
-"""Sessions and rate limits that go on in this process while their server is away (DESIGN §7)."""
+"""Keeps sessions and rate limits in this process while their server is unavailable (DESIGN §7)."""
 
 import asyncio
 from collections import deque
@@ -27,10 +27,10 @@ _log = structlog.get_logger(__name__)
 
 
 class ResilientSessions(SessionStore):
-    """Wraps a store; while it is away, sessions live in this process, and are written to it when it is back.
+    """Wraps a store; while it is unavailable, sessions live in this process, and are written to it when it is back.
 
-    Nothing waits for a store that is known to be away: a background task probes it. Meanwhile a session is seen as
-    `recall` knows it, with its turns of the last hour; what else the store knew of it is not seen.
+    Nothing waits for a store that is known to be unavailable: a background task probes it. Meanwhile a session is seen
+    as `recall` knows it, with its turns of the last hour; what else the store knew of it is not seen.
 
     Args:
         primary: The store that is meant to answer.
@@ -38,7 +38,7 @@ class ResilientSessions(SessionStore):
         recall: Reads earlier turns, from the raw log for example; without it they are missing. It does not know that
             a session was cleared.
         recall_deadline_s: How long that may take; it is tried again with the session's next turn.
-        probe_interval_s: How often the primary is tried while it is away.
+        probe_interval_s: How often the primary is tried while it is unavailable.
         max_held_back: How many changes are kept for it; beyond, the oldest are lost to it and counted in `lost`.
         now: The clock.
     """
@@ -126,11 +126,11 @@ class ResilientSessions(SessionStore):
 
     @override
     async def ping(self) -> None:
-        """Asks the primary, so that health shows it; raises while it is away although sessions go on."""
+        """Asks the primary, so that health shows it; raises while it is unavailable although sessions go on."""
         await self._primary.ping()
 
     def figures(self) -> Mapping[str, float | str]:
-        """For `/health/detailed`: totals since the start; while the primary is away, since when and why."""
+        """For `/health/detailed`: totals since the start; while the primary is unavailable, since when and why."""
         figures: dict[str, float | str] = {
             "fallbacks": self.fallbacks,
             "outages": self.outages,
@@ -217,7 +217,7 @@ class ResilientSessions(SessionStore):
 
 
 class ResilientRateLimiter(RateLimiter):
-    """Asks the shared limiter, and one of this process while that is away; each process then counts for itself.
+    """Asks the shared limiter, and one of this process while that is unavailable; each process then counts for itself.
 
     Args:
         primary: The limiter that is meant to answer.

@@ -3,8 +3,8 @@
     python -m training.rewriter.recipe DATA --out DIR --cache MODELS --weights FILE.safetensors
 
 One stage after the other, each as `training.rewriter.train` would be called by hand; killed at any time, the same
-command goes on where it was. A few hours on two CPU cores; on a GPU `--device cuda`. What each stage brought is in the
-model card beside the weights. With `--sets open` only data sets are read whose licence allows any use.
+command continues where it stopped. A few hours on two CPU cores; on a GPU `--device cuda`. What each stage brought is
+in the model card beside the weights. With `--sets open` only data sets are read whose licence allows any use.
 """
 
 import argparse

@@ -4,7 +4,7 @@
 
 DATA is the folder of the query-rewriting data sets, MODELS holds the prepared body (`python -m models.assets.prepare`).
 DIR gets `words.json`, `checkpoint.pt` (every few minutes), `best.pt` (of the epoch that tuned best), `log.jsonl` and
-`curve.png`. Killed or suspended at any time, the run goes on with `--resume`. Seeded; with two workers the order in
+`curve.png`. A run that was killed or suspended continues with `--resume`. Seeded; with two workers the order in
 which they draw dropout differs from run to run.
 On a GPU: `--device cuda --workers 1 --batch-tokens 16384 --batch-rows 64`.
 """
@@ -37,7 +37,7 @@ _TUNING_ROWS = 480
 
 
 def main() -> None:
-    """Trains, or goes on training."""
+    """Runs or resumes the training."""
     parser = training_parser("Trains the rewriter.", "query-rewriting data sets", RewritingOptions)
     parser.add_argument("--words", type=Path, help="function words of an earlier run")
     arguments = start(parser)

@@ -33,7 +33,7 @@ def training_parser(description: str, data: str, *options: type[Any]) -> argpars
     parser.add_argument("--cache", type=Path, required=True, help="folder of prepared models")
     parser.add_argument("--sets", default="all", help="all, open, or names, each with :weight if not 1")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--resume", action="store_true", help="go on from DIR/checkpoint.pt, if it is there")
+    parser.add_argument("--resume", action="store_true", help="continue from DIR/checkpoint.pt, if it exists")
     parser.add_argument("--start", type=Path, help="a checkpoint whose averaged weights a new run starts from")
     parser.add_argument("--device", default="cpu")
     kinds: list[type[Any]] = [RunOptions, *options]

@@ -199,7 +199,7 @@ class TrainingRun(Generic[NetworkT, ExampleT]):
         os.replace(fresh, self._folder / "checkpoint.pt")
 
     def resume(self, path: Path, *, weights_only: bool = False) -> None:
-        """Goes on from a checkpoint; with `weights_only` a new run starts from its averaged weights."""
+        """Continues from a checkpoint; with `weights_only` a new run starts from its averaged weights."""
         state = read_checkpoint(path)
         masters = state["average"] if weights_only else state["masters"]
         with torch.no_grad():

@@ -2,8 +2,8 @@
 
     python -m training.tagger.recipe DATA --out DIR --cache MODELS --chat-names FILE --weights FILE.safetensors
 
-Killed at any time, the same command goes on where it was. About an hour on two CPU cores; on a GPU `--device cuda`.
-With `--sets open` only data sets are read whose licence allows any use.
+Killed at any time, the same command continues where it stopped. About an hour on two CPU cores; on a GPU
+`--device cuda`. With `--sets open` only data sets are read whose licence allows any use.
 """
 
 from pathlib import Path

@@ -4,7 +4,7 @@
 
 DATA is the folder of the data sets of names, MODELS holds the prepared body (`python -m models.assets.prepare`), FILE
 is the hand-labelled chat set. DIR gets `checkpoint.pt` (every few minutes), `best.pt` (of the epoch that tuned best),
-`sources.json`, `log.jsonl` and `curve.png`. Killed or suspended at any time, the run goes on with `--resume`.
+`sources.json`, `log.jsonl` and `curve.png`. A run that was killed or suspended continues with `--resume`.
 `--sets open` leaves out the sets whose licence is missing or does not allow any use.
 On a GPU: `--device cuda --workers 1 --batch-tokens 16384 --batch-rows 256`.
 """
@@ -35,7 +35,7 @@ _TUNING_ROWS = 120
 
 
 def main() -> None:
-    """Trains, or goes on training."""
+    """Runs or resumes the training."""
     parser = training_parser("Trains the tagger.", "data sets of names", TaggingOptions)
     parser.add_argument("--chat-names", type=Path, required=True, help="the hand-labelled chat set: barred names")
     arguments = start(parser)

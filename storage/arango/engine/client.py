@@ -111,7 +111,7 @@ class ArangoServer:
             started: Called with the thread's future, which goes on when the caller is cancelled.
 
         Raises:
-            StoreUnavailable: The server refuses, is away or is too slow.
+            StoreUnavailable: The server refuses, is unavailable or is too slow.
             WriteConflict: Another transaction wrote the same document.
         """
         if self._closed:
