@@ -159,7 +159,7 @@ def _shown(gain: Interval) -> str:
 def _write_errors(
     path: Path, pools: Sequence[Pool], scored: Sequence[Sequence[float]], rankings: dict[str, list[list[bool]]]
 ) -> None:
-    """The questions that the reranker made worse, with what it put first."""
+    """Writes the questions that the reranker made worse, with the candidates that it put first."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8") as file:
         for number, (pool, scores) in enumerate(zip(pools, scored, strict=True)):
@@ -185,7 +185,7 @@ def _write_errors(
 
 
 def _sampled(arguments: argparse.Namespace, part: Part) -> dict[str, list[Pool]]:
-    """The questions of a part by set: every n-th, so that at most `--limit` are left."""
+    """Samples every n-th question of each set in a part, at most `--limit` of a set."""
     pools = list(read_pools(arguments.pools / "pools.jsonl", part))
     samples = {}
     for name in arguments.sets or SHARES:

@@ -24,7 +24,7 @@ _CANDIDATES = 10
 
 
 def choose_temperature(logits: Sequence[float], gold: Sequence[bool]) -> float:
-    """What logits are divided by so that they are probabilities: the least cross-entropy on tuning pairs."""
+    """Chooses the divisor of logits (temperature) with the least cross-entropy on tuning pairs."""
     truth = np.array(gold, np.float64)
 
     def loss(temperature: float) -> float:

@@ -42,7 +42,7 @@ MEASURES: dict[str, Callable[[Sequence[bool], int], float]] = {
 
 
 def reordered(pool: Pool, scores: Sequence[float], weight: float) -> list[bool]:
-    """The gold flags when the first candidates are ordered as `memory.retrieval.reranking` orders them.
+    """Returns the gold flags in the order that `memory.retrieval.reranking` gives the first candidates.
 
     Args:
         pool: The question.
@@ -57,13 +57,13 @@ def reordered(pool: Pool, scores: Sequence[float], weight: float) -> list[bool]:
 
 
 def perfect(pool: Pool, count: int) -> list[bool]:
-    """The gold flags when the first `count` candidates are ordered perfectly."""
+    """Returns the gold flags in the best possible order of the first `count` candidates."""
     flags = [candidate.gold for candidate in pool.candidates]
     return [*sorted(flags[:count], reverse=True), *flags[count:]]
 
 
 def interval(values: Sequence[float], groups: Sequence[str]) -> Interval:
-    """The mean, and its interval by drawing whole groups again (questions of one article are not independent).
+    """Computes a mean and its bootstrap interval over whole groups (questions of one article are not independent).
 
     Args:
         values: Of the questions.

@@ -21,7 +21,7 @@ _BINARY_SHARE = 0.2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RerankingOptions:
-    """How questions are read.
+    """How negatives are drawn and batches are cut.
 
     Attributes:
         negatives: Hard negatives of a question.
@@ -67,7 +67,7 @@ class RerankingMix(Mix[tuple[Pool, float], Choice]):
     Args:
         shares: The data sets.
         reader: Tokenises.
-        options: How questions are read.
+        options: How negatives are drawn and batches are cut.
         seed: Of all draws.
     """
 
@@ -106,7 +106,7 @@ class RerankingMix(Mix[tuple[Pool, float], Choice]):
 
 
 def collate_choices(choices: Sequence[Choice], *, pad_id: int) -> dict[str, Tensor]:
-    """A batch for `choice_loss`; every choice has as many pairs."""
+    """Collates choices, all with the same number of pairs, into a batch for `choice_loss`."""
     first = [choice.pairs[0] for choice in choices]
     queries = pad([pair.query for pair in first], pad_id=pad_id)
     passages = pad([pair.passage for choice in choices for pair in choice.pairs], pad_id=pad_id)

@@ -14,7 +14,7 @@ from ..shared.data_sets import Part
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One hit.
+    """A hit of the fused retrieval.
 
     Attributes:
         text: As a reranker reads it.
@@ -29,7 +29,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """One question.
+    """A question with the hits of the fused retrieval.
 
     Attributes:
         data_set: Where it is from.
@@ -68,7 +68,7 @@ SHARES = {
 
 
 def part_of(data_set: str, group: str) -> Part:
-    """The part that a group belongs to; depends on its name alone."""
+    """Returns the part of a group, which depends on its name alone."""
     place = int.from_bytes(blake2b(group.encode(), digest_size=4).digest(), "big") % 100
     share = SHARES[data_set]
     if place < share.train:

@@ -40,7 +40,7 @@ class RewritingRow:
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """A source of rows.
+    """A query-rewriting data set.
 
     Attributes:
         name: As in the tables.
@@ -193,12 +193,12 @@ def as_traditional(row: RewritingRow) -> RewritingRow:
 
 
 def as_complete(row: RewritingRow) -> RewritingRow:
-    """A negative: the rewrite itself is the query, and needs no rewriting."""
+    """Makes a negative row: its query is the rewrite, which needs no rewriting."""
     return replace(row, query=row.target, kind="complete")
 
 
 def as_foreign(row: RewritingRow, other: RewritingRow) -> RewritingRow:
-    """A negative: the rewrite of another conversation is asked in this one."""
+    """Makes a negative row: its query is the rewrite of another conversation."""
     return replace(row, query=other.target, target=other.target, kind="complete")
 
 

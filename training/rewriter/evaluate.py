@@ -132,7 +132,7 @@ def _add(
 
 
 def _reliability(decided: Sequence[tuple[RewritingRow, Rewritten]], rule: KeepRule) -> dict[str, Any]:
-    """Of the decision to keep, where a data set knows both, and of edits, where one was needed."""
+    """Measures the reliability of decisions to keep a query (sets with both kinds) and of edits (where needed)."""
     rows, rewrites = [row for row, _ in decided], [rewritten for _, rewritten in decided]
     complete, restored = is_complete(rows), is_restored(rows, rewrites)
     deciding_rows = list(deciding(rows))

@@ -33,7 +33,7 @@ class PlaceChoice:
 
 @dataclass(frozen=True, slots=True)
 class SegmentChoice:
-    """What comes next in an edit: any of `answers`, or nothing more where there are none."""
+    """The next segment of an edit: any of `answers`; without answers the edit ends."""
 
     place: tuple[int, int]
     step: int
@@ -43,7 +43,7 @@ class SegmentChoice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Example:
-    """One row, ready for training.
+    """A row as the network reads it, with its labels.
 
     Attributes:
         features: What the network reads.
@@ -59,7 +59,7 @@ class Example:
 
     @property
     def token_count(self) -> int:
-        """How many tokens the network reads."""
+        """The number of tokens that the network reads."""
         return self.features.token_count
 
 
@@ -129,7 +129,7 @@ def _segments(edit: LabelledEdit, limits: Limits) -> list[SegmentChoice]:
 
 
 def collate_examples(examples: Sequence[Example], *, pad_id: int, shape: RewriterShape) -> dict[str, Tensor]:
-    """A batch with its choices: `place_*` and `segment_*` beside what `collate` gives.
+    """Collates examples into a batch with their choices: `place_*` and `segment_*` beside what `collate` gives.
 
     `segment_right` and `segment_answer` list (choice, flat index) of every right answer.
     """

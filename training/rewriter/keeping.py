@@ -23,7 +23,7 @@ _RESTORED = 0.5  # rewriting F1 from which an edit restores what was meant, thou
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """How far probabilities can be taken at their word.
+    """How well probabilities match observed frequencies.
 
     Attributes:
         error: Expected calibration error over ten equal bins, in percent.
@@ -55,12 +55,12 @@ def choose_rule(rows: Sequence[RewritingRow], rewrites: Sequence[Rewritten]) -> 
 
 
 def is_complete(rows: Sequence[RewritingRow]) -> npt.NDArray[np.bool_]:
-    """Which queries need nothing; shape (rows,)."""
+    """Marks the queries that need no rewriting; shape (rows,)."""
     return np.array([units_of(row.query) == units_of(row.target) for row in rows], np.bool_)
 
 
 def is_restored(rows: Sequence[RewritingRow], rewrites: Sequence[Rewritten]) -> npt.NDArray[np.bool_]:
-    """Which edits restore what was meant, whatever was decided about making them; shape (rows,)."""
+    """Marks the rows whose edits restore the meaning, whether or not they are applied; shape (rows,)."""
     return np.array(
         [
             score_rewrites([row.query], [row.target], [rewritten.edited()]).value("F1") >= 100 * _RESTORED
@@ -71,7 +71,7 @@ def is_restored(rows: Sequence[RewritingRow], rewrites: Sequence[Rewritten]) -> 
 
 
 def edit_log_probability(rewritten: Rewritten) -> float:
-    """Of the least certain edit."""
+    """Returns the log-probability of the least certain edit."""
     return min(rewritten.rewrite.edit_log_probabilities, default=0.0)
 
 

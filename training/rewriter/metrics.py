@@ -46,7 +46,7 @@ class RewritingScores:
 
 
 def units_of(text: str) -> Units:
-    """What two texts are compared by."""
+    """Splits a text into the units that outputs and targets are compared by."""
     return tuple(unit.key for unit in split_edit_units(text))
 
 

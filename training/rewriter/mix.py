@@ -67,7 +67,7 @@ class RewritingShare:
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """A row in one form.
+    """A row with the variation to apply.
 
     Attributes:
         share: Index of its share.
@@ -166,7 +166,7 @@ class RewritingMix(Mix[Variation, Example]):
         return as_complete(row) if draw.complete else as_lost(row) if draw.lost else row
 
     def _name(self, number: int, rng: random.Random) -> str | None:
-        """A name for a row of a share; in Chinese, as people write, sometimes a Latin one."""
+        """Draws a name for a row of a share; in Chinese rows it is sometimes a Latin one."""
         latin = rng.random() < _LATIN_NAMES
         chinese = self._shares[number].chinese
         named = [share for share in self._shares if share.chinese == chinese or (latin and share.names)]

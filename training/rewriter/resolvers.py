@@ -41,17 +41,17 @@ class KnownRewrites(QueryRewriter):
 
 
 def rules() -> RuleResolver:
-    """The first version."""
+    """Builds the rule resolver."""
     return RuleResolver(extractor=RuleExtractor())
 
 
 def joined(rewriter: QueryRewriter) -> RewritingResolver:
-    """The rules joined with a rewriter."""
+    """Builds the rules joined with a rewriter."""
     return RewritingResolver(rules(), rewriter=rewriter)
 
 
 def resolve_rows(resolver: Resolver, rows: Sequence[RewritingRow], name: str) -> list[str]:
-    """What a resolver makes of rows: the user speaks at every other turn, the last one is the assistant's."""
+    """Resolves the queries of rows; turns alternate, and the last one is the assistant's."""
 
     async def run() -> list[str]:
         progress = track(rows, description=name, console=Console(stderr=True), transient=True)
@@ -61,7 +61,7 @@ def resolve_rows(resolver: Resolver, rows: Sequence[RewritingRow], name: str) ->
 
 
 def request_of(row: RewritingRow) -> ResolutionRequest:
-    """A row as a resolver sees it."""
+    """Builds the resolution request of a row."""
     roles = [Role.USER if (len(row.turns) - at) % 2 == 0 else Role.ASSISTANT for at in range(len(row.turns))]
     turns = tuple(
         Turn(role=role, content=text, created_at=_NOW) for role, text in zip(roles, row.turns, strict=True)

@@ -97,7 +97,7 @@ def _read(arguments: argparse.Namespace) -> tuple[list[RewritingShare], dict[str
 
 
 def _words(folder: Path, path: Path, shares: Sequence[RewritingShare]) -> list[str]:
-    """The function words: those of an earlier run, or chosen from the training rows and kept."""
+    """Reads the function words of an earlier run, or chooses them from the training rows and saves them."""
     if path.exists():
         words = [str(word) for word in json.loads(path.read_text(encoding="utf-8"))]
     else:

@@ -33,12 +33,12 @@ class MixedWeights:
 
     @property
     def masters(self) -> list[Tensor]:
-        """What the optimiser moves: of the body, then of the heads."""
+        """The parameters of the optimiser: those of the body, then those of the heads."""
         return [*self.body_masters, *self.head_masters]
 
     @property
     def computing(self) -> list[Tensor]:
-        """What gradients are taken of, in the same order."""
+        """The parameters of the network that gradients are taken of, in the order of `masters`."""
         return [*self._body, *self.head_masters]
 
     def set_gradients(self, parts: Sequence[Sequence[Tensor]], most_norm: float) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """What is drawn.
+    """One curve of the picture.
 
     Attributes:
         losses: Names of losses in the log.

@@ -43,7 +43,7 @@ def training_parser(description: str, data: str, *options: type[Any]) -> argpars
 
 
 def chosen_options(kind: type[Any], arguments: argparse.Namespace) -> Any:
-    """The dataclass with what was given on the command line."""
+    """Builds the dataclass from the options given on the command line."""
     values = vars(arguments)
     return kind(**{field.name: values[field.name] for field in fields(kind) if values.get(field.name) is not None})
 

@@ -24,7 +24,7 @@ class Interval:
 def bootstrap(
     measure: Callable[[npt.NDArray[np.int64]], float], rows: int, *, value: float, samples: int = 1000
 ) -> Interval:
-    """The interval of a measure, by drawing as many rows again as there are.
+    """Computes the bootstrap interval of a measure over rows.
 
     Args:
         measure: Of the rows with these numbers.

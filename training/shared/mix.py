@@ -11,11 +11,11 @@ from models.batching.engine import padded_batches
 
 
 class Example(Protocol):
-    """One row, ready for training."""
+    """A row as the network reads it, with its labels."""
 
     @property
     def token_count(self) -> int:
-        """How many tokens the network reads."""
+        """The number of tokens that the network reads."""
         ...
 
 
@@ -42,7 +42,7 @@ class Mix(ABC, Generic[DrawT, ExampleT]):
         self._sorted_together = sorted_together
 
     def drawn(self, epoch: int) -> list[DrawT]:
-        """The draws of an epoch, shuffled."""
+        """Draws the rows of an epoch in random order."""
         rng = random.Random(f"{self._seed}/{epoch}")
         draws = self.draws(rng)
         rng.shuffle(draws)
@@ -67,11 +67,11 @@ class Mix(ABC, Generic[DrawT, ExampleT]):
 
     @abstractmethod
     def draws(self, rng: random.Random) -> list[DrawT]:
-        """The rows of an epoch with the variations to apply, before they are shuffled."""
+        """Draws the rows of an epoch and the variation of each, in order."""
 
     @abstractmethod
     def examples(self, draw: DrawT) -> Sequence[ExampleT]:
-        """The examples of a draw."""
+        """Builds the examples of a drawn row."""
 
     def length(self, example: ExampleT) -> int:
         """Tokens of an example in its batch."""
@@ -79,5 +79,5 @@ class Mix(ABC, Generic[DrawT, ExampleT]):
 
 
 def repeats(weight: float, rng: random.Random) -> range:
-    """A range as long as an epoch reads a row that it reads `weight` times on average."""
+    """Draws how often an epoch repeats a row that it reads `weight` times on average."""
     return range(int(weight) + (rng.random() < weight % 1))

@@ -26,7 +26,7 @@ _LOSS_ROWS = 64.0  # losses are sums over rows, divided by this: every row count
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """How a run learns.
+    """The hyperparameters of a training run.
 
     Attributes:
         epochs: In all.
@@ -55,7 +55,7 @@ NetworkT = TypeVar("NetworkT", bound=nn.Module)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task(Generic[NetworkT, ExampleT]):
-    """What a run learns.
+    """The network, data and loss of a training run.
 
     Attributes:
         mix: What is read.
@@ -112,11 +112,11 @@ class TrainingRun(Generic[NetworkT, ExampleT]):
 
     @property
     def progress(self) -> float:
-        """How much of the run is done, 0 to 1."""
+        """The finished share of the run, 0 to 1."""
         return min(1.0, (self.epoch + self._rows_done / self._epoch_size) / self._options.epochs)
 
     def train_epoch(self) -> Iterator[dict[str, float]]:
-        """The rest of this epoch; yields for each step its losses by name (a row's mean), `norm`, `rows`, `tokens`."""
+        """Trains the rest of this epoch; yields per step the mean losses by name, `norm`, `rows` and `tokens`."""
         self.network.train()
         saved = time.monotonic()
         waiting: list[Sequence[ExampleT]] = []

@@ -36,7 +36,7 @@ _CHAT_SCRIPTS = ("zh-Hant", "zh-Hans", "en")
 
 @dataclass(slots=True)
 class Report:
-    """The table and the same as JSON."""
+    """Collects the scores as a table and as JSON."""
 
     table: Table = field(
         default_factory=lambda: Table("set", "texts", "task", "method", "P", "R", "F1 [95 %]", "published")
@@ -44,7 +44,7 @@ class Report:
     figures: dict[str, Any] = field(default_factory=dict)
 
     def add(self, name: str, task: str, method: str, scores: SpanScores, published: str = "") -> None:
-        """A row."""
+        """Adds a row to the table and the JSON."""
         interval = scores.interval()
         row = (f"{scores.precision:.1f}", f"{scores.recall:.1f}", str(interval), published)
         self.table.add_row(name, str(len(scores.counts)), task, method, *row)
@@ -102,7 +102,7 @@ def main() -> None:
 
 
 def measure_set(report: Report, loaded: LoadedTagger, data_set: NerSet, rows: Sequence[MarkedText], show: int) -> None:
-    """A set's own task, and its subtypes by the model and by the rules."""
+    """Measures the task of a data set, and its subtypes by the model and by the rules."""
     texts = [row.text for row in rows]
     if data_set.scored:
         marked = marked_labels(rows, data_set)
@@ -118,7 +118,7 @@ def measure_set(report: Report, loaded: LoadedTagger, data_set: NerSet, rows: Se
 
 
 def measure_chat(report: Report, loaded: LoadedTagger, rows: Sequence[MarkedText], show: int) -> None:
-    """The hand-labelled chat sentences: products, every subtype, and offsets alone; also by script."""
+    """Measures the hand-labelled chat sentences: products, all subtypes, and offsets alone; also by script."""
     texts = [row.text for row in rows]
     marked: list[set[Key]] = [{(span.start, span.end, span.label) for span in row.spans} for row in rows]
     ours = [_keys(spans) for spans in loaded.names(texts)]

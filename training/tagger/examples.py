@@ -26,7 +26,7 @@ _NUMBER = {label: number for number, label in enumerate(LABELS)}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """How much it counts that a source leaves a span unmarked.
+    """The weight of an unmarked span as a negative example, for each label of a source.
 
     Attributes:
         number: Of the source; `NO_SOURCE` for none.
@@ -38,7 +38,7 @@ class Evidence:
 
     @classmethod
     def of(cls, number: int, coverage: Mapping[EntitySubtype, float], labels: Sequence[str]) -> "Evidence":
-        """The evidence of a source that covers some subtypes and marks some labels.
+        """Builds the evidence from the subtypes that a source covers and the labels that it marks.
 
         Args:
             number: Of the source.
@@ -56,7 +56,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TaggerExample:
-    """A window, ready for training.
+    """A window as the network reads it, with its labels.
 
     Attributes:
         window: What the network reads.
@@ -76,14 +76,14 @@ class TaggerExample:
 
     @property
     def token_count(self) -> int:
-        """How many tokens the network reads."""
+        """The number of tokens that the network reads."""
         return self.window.token_count
 
 
 def make_examples(
     row: MarkedText, reader: WindowReader, evidence: Evidence, shape: TaggerShape, *, is_told: bool
 ) -> list[TaggerExample]:
-    """The windows of a row.
+    """Builds the examples of a row, one for each window.
 
     A name that does not begin and end with units, or is cut, or is longer than the network's spans, is left out and
     what it covers is unclear.
@@ -116,7 +116,7 @@ def make_examples(
 
 
 def collate_tagging(examples: Sequence[TaggerExample], *, pad_id: int, shape: TaggerShape) -> dict[str, Tensor]:
-    """A batch with what is known of its spans.
+    """Collates examples into a batch with the labels of its spans.
 
     Beside what `collate` gives: `right` (names, 4) lists row, first unit, width - 1 and label; `silence` (batch, units,
     span, labels) is the logarithm of what a span's not being marked weighs.
@@ -164,7 +164,7 @@ def span_loss(network: TaggerNetwork, batch: Mapping[str, Tensor]) -> dict[str, 
 
 
 def _touching(flags: Flags, span: int) -> Flags:
-    """Whether a span of that first unit and width holds a flagged unit; shape (units, span)."""
+    """Marks the spans (first unit, width) that contain a flagged unit; shape (units, span)."""
     count = len(flags)
     before = np.concatenate([[0], np.cumsum(flags)])
     behind = np.minimum(np.arange(count)[:, None] + np.arange(1, span + 1), count)

@@ -70,7 +70,7 @@ def tuned_thresholds(loaded: LoadedTagger, data: Path, chat_names: Path) -> dict
 def choose_thresholds(
     marked: Sequence[set[Key]], predictions: Sequence[Sequence[TaggedSpan]], covered: Sequence[frozenset[EntitySubtype]]
 ) -> dict[EntitySubtype, float]:
-    """The thresholds with the best F1 of each subtype, over the tuning rows that mark all its names.
+    """Chooses the threshold with the best F1 of each subtype, over the tuning rows that mark all its names.
 
     Args:
         marked: Names of each row, with their subtypes.

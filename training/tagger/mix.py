@@ -52,7 +52,7 @@ class TaggingShare:
 
 @dataclass(frozen=True, slots=True)
 class TaggingVariation:
-    """A row in one form.
+    """A row, or a generated chat sentence, with the variation to apply.
 
     Attributes:
         share: Index of its share; -1 for a chat sentence.

@@ -51,7 +51,7 @@ def _split(folder: Path, data_set: NerSet) -> dict[Part, list[MarkedText]]:
 
 
 def _mapped(rows: Iterable[MarkedText], types: Mapping[str, str]) -> list[MarkedText]:
-    """The rows with labels for types; a type that is not mapped becomes the empty label."""
+    """Maps the types of rows to labels; a type without a label becomes the empty label."""
     return [
         MarkedText(row.text, tuple(replace(span, label=types.get(span.label, "")) for span in row.spans))
         for row in rows
@@ -72,25 +72,25 @@ def find_ner_sets(named: str) -> dict[NerSet, float]:
 
 
 def in_traditional(row: MarkedText) -> MarkedText:
-    """The row in Traditional characters; as it was where the conversion changes its length."""
+    """Converts a row to Traditional characters, unless the conversion changes its length."""
     text = to_traditional(row.text)
     return replace(row, text=text) if len(text) == len(row.text) else row
 
 
 def in_lower_case(row: MarkedText) -> MarkedText:
-    """The row without capitals, as people type in a hurry."""
+    """Converts a row to lower case, as people type in a hurry."""
     text = row.text.lower()
     return replace(row, text=text) if len(text) == len(row.text) else row
 
 
 def in_full_width(row: MarkedText) -> MarkedText:
-    """The row with full-width letters and digits."""
+    """Converts letters and digits of a row to full width."""
     wide = {code: code + 0xFEE0 for code in range(0x21, 0x7F) if chr(code).isalnum()}
     return replace(row, text=row.text.translate(wide))
 
 
 def surfaces(rows: Sequence[MarkedText], labels: Iterable[str]) -> list[str]:
-    """The different spellings of what rows mark with one of some labels, in order."""
+    """Collects the distinct names that rows mark with one of the labels, in order."""
     label_set = set(labels)
     return list(
         dict.fromkeys(row.text[span.start : span.end] for row in rows for span in row.spans if span.label in label_set)

@@ -37,19 +37,19 @@ class SpanScores:
 
     @property
     def precision(self) -> float:
-        """Of what was found, how much is right, in percent."""
+        """The correct share of the predicted spans, in percent."""
         agree, _, predicted = self.counts.sum(0)
         return float(100.0 * agree / predicted) if predicted else 0.0
 
     @property
     def recall(self) -> float:
-        """Of what is marked, how much was found, in percent."""
+        """The predicted share of the marked spans, in percent."""
         agree, marked, _ = self.counts.sum(0)
         return float(100.0 * agree / marked) if marked else 0.0
 
     @property
     def f1(self) -> float:
-        """Of all texts together, in percent."""
+        """F1 over the spans of all texts, in percent."""
         return _f1(self.counts.sum(0))
 
     def interval(self, *, samples: int = 1000) -> Interval:
@@ -58,7 +58,7 @@ class SpanScores:
 
 
 def marked_labels(rows: Iterable[MarkedText], data_set: NerSet) -> list[set[Key]]:
-    """What each row marks, in the labels of the published task."""
+    """Collects the spans that each row marks, with the labels of the published task."""
     return [{(span.start, span.end, span.label) for span in row.spans if span.label in data_set.scored} for row in rows]
 
 
@@ -73,7 +73,7 @@ def covered_subtypes(data_set: NerSet) -> frozenset[EntitySubtype]:
 
 
 def marked_names(rows: Iterable[MarkedText], data_set: NerSet) -> list[set[Key]]:
-    """What each row marks, in subtypes."""
+    """Collects the spans that each row marks, with their subtypes."""
     covered = covered_subtypes(data_set)
     return [
         {

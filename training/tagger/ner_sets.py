@@ -24,7 +24,7 @@ Reader = Callable[[Path], Iterable[MarkedText]]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NerSet:
-    """A source.
+    """A data set for named entity recognition.
 
     Attributes:
         name: As in the tables.
