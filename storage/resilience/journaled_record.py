@@ -148,7 +148,10 @@ class JournaledRecord(SystemOfRecord):
         if self._away_since is not None:
             await self._inner.backlog.unlearned(limit=1)  # nothing waited, so nothing has shown that it answers again
             self._inner_succeeded()
-        self._waiting = (await self._journal.backlog.counts())["unlearned"]
+        held = self._held
+        count = (await self._journal.backlog.counts())["unlearned"]
+        if self._held == held:  # else an entry may have come after the count: the next flush counts again
+            self._waiting = count
 
     async def _flush_forever(self) -> None:
         while True:

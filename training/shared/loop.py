@@ -4,7 +4,8 @@ import argparse
 import json
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,7 @@ def chosen_options(kind: type[Any], arguments: argparse.Namespace) -> Any:
 
 
 def start(parser: argparse.ArgumentParser) -> argparse.Namespace:
-    """Parses the command line, makes the output folder and sets torch up; call it before a network is built.
+    """Parses the command line, makes the output folder and sets torch's threads; call it before a network is built.
 
     Returns:
         The arguments of `training_parser`, and `attention` for `body.trainable_body`.
@@ -60,10 +61,22 @@ def start(parser: argparse.ArgumentParser) -> argparse.Namespace:
     arguments.attention = "eager" if arguments.device == "cpu" else "sdpa"
     arguments.out.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)  # see RunOptions.workers
-    torch.set_flush_denormal(True)
     return arguments
 
 
+@contextmanager
+def _flushed_denormals() -> Iterator[None]:
+    """Takes numbers too small for a normal float as 0, which is faster; the threads of a run inherit it."""
+    import torch
+
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
+
+
+@_flushed_denormals()
 def train_all(
     network: NetworkT,
     task: Task[NetworkT, Any],
