@@ -22,7 +22,7 @@ def ndcg(ranked: Sequence[bool], gold: int) -> float:
 
     Args:
         ranked: Whether each hit is gold, best first.
-        gold: How many passages are, found or not; at least 1.
+        gold: Number of gold passages, found or not; at least 1.
     """
     gain = sum(1.0 / np.log2(place + 2) for place, is_gold in enumerate(ranked[:DEPTH]) if is_gold)
     best = sum(1.0 / np.log2(place + 2) for place in range(min(DEPTH, gold)))
@@ -46,7 +46,7 @@ def reordered(pool: Pool, scores: Sequence[float], weight: float) -> list[bool]:
 
     Args:
         pool: The question.
-        scores: Of its first candidates; the others keep their places after them.
+        scores: Scores of its first candidates; the others keep their places after them.
         weight: Share of the score.
     """
     count = len(scores)
@@ -66,8 +66,8 @@ def interval(values: Sequence[float], groups: Sequence[str]) -> Interval:
     """Computes a mean and its bootstrap interval over whole groups (questions of one article are not independent).
 
     Args:
-        values: Of the questions.
-        groups: Of the questions.
+        values: A value for each question.
+        groups: The group of each question.
     """
     names = sorted(set(groups))
     if len(names) < _FEWEST_GROUPS:  # of three conversations nothing can be drawn: questions it is, which is too narrow

@@ -66,9 +66,9 @@ class RerankingMix(Mix[tuple[Pool, float], Choice]):
 
     Args:
         shares: The data sets.
-        reader: Tokenises.
+        reader: Tokenises pairs.
         options: How negatives are drawn and batches are cut.
-        seed: Of all draws.
+        seed: Seed of all draws.
     """
 
     def __init__(

@@ -41,8 +41,8 @@ def build(cache: Path, shape: RerankerShape, *, attention: str = "sdpa") -> Load
 
     Args:
         cache: The folder of prepared models.
-        shape: Of the network.
-        attention: As `load_body` takes it.
+        shape: Shape of the network.
+        attention: Attention implementation, see `load_body`.
 
     Raises:
         ModelUnavailable: The body cannot be prepared.
@@ -56,9 +56,9 @@ def load_checkpoint(path: Path, cache: Path, *, layers: int = RerankerShape().la
     """The averaged weights of a checkpoint.
 
     Args:
-        path: Of the checkpoint, or `UNTRAINED`.
+        path: Path of the checkpoint, or `UNTRAINED`.
         cache: The folder of prepared models.
-        layers: Of an untrained network.
+        layers: Layers of an untrained network.
     """
     if path == UNTRAINED:
         return build(cache, RerankerShape(layers=layers))

@@ -17,8 +17,8 @@ class Candidate:
     """A hit of the fused retrieval.
 
     Attributes:
-        text: As a reranker reads it.
-        fused: Its fused score.
+        text: The text that a reranker reads.
+        fused: The fused score.
         gold: Whether it answers the question.
     """
 
@@ -35,9 +35,9 @@ class Pool:
         data_set: Where it is from.
         group: Its article, dialogue or conversation.
         kind: Its type, where the set has types.
-        question: As asked.
-        gold: How many passages answer it, found or not.
-        served: For each of the ten hits that the service returns without a reranker: whether it is gold.
+        question: The question as asked.
+        gold: Number of passages that answer it, found or not.
+        served: Whether each of the ten hits that the service returns without a reranker is gold.
         candidates: Best first by fused score.
     """
 

@@ -43,7 +43,7 @@ class DataSet:
     """A query-rewriting data set.
 
     Attributes:
-        name: As in the tables.
+        name: Name in the tables.
         file: Inside the data folder.
         read: Gives (group, row) pairs; rows of one group never fall into two parts.
         reported: Chooses the reported groups, given the groups in the order of the file.

@@ -73,7 +73,7 @@ class Variation:
         share: Index of its share.
         row: Index in the share.
         traditional: In Traditional characters.
-        complete: As its own rewrite, which needs nothing.
+        complete: Whether the query is replaced by its rewrite, which needs no rewriting.
         foreign: Share and row whose rewrite is asked in this conversation; None for its own query.
         lost: Without the turns that hold what it copies.
         renamed: Another name of what it copies; None for its own.
@@ -96,9 +96,9 @@ class RewritingMix(Mix[Variation, Example]):
     Args:
         shares: The data sets.
         reader: Builds features.
-        limits: Of the labels.
-        options: How rows are varied.
-        seed: Of all draws.
+        limits: Limits of the labels.
+        options: Probabilities of variations and sizes of batches.
+        seed: Seed of all draws.
     """
 
     def __init__(

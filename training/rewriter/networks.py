@@ -26,7 +26,7 @@ class LoadedRewriter:
         network: In fp32, but for the file that ships.
         reader: Builds features.
         pad_id: Token id of padding.
-        rule: Of the file that ships; None for other networks.
+        rule: Keep rule of the file that ships; None for other networks.
     """
 
     network: RewriterNetwork
@@ -48,9 +48,9 @@ def build(
     Args:
         cache: The folder of prepared models.
         words: Function words.
-        shape: Of the heads.
-        attention: As `load_body` takes it.
-        simplified: As `EditUnitTokenizer` takes it: False in training, which reads both scripts, True for what ships.
+        shape: Shape of the head.
+        attention: Attention implementation, see `load_body`.
+        simplified: See `EditUnitTokenizer`. False in training, which reads both scripts, True for what ships.
 
     Raises:
         ModelUnavailable: The body cannot be prepared.

@@ -26,9 +26,9 @@ class Stage:
     """One run of training.
 
     Attributes:
-        name: Of its folder.
+        name: Name of its folder.
         sets: How often an epoch reads each data set.
-        options: Of `training.rewriter.train`.
+        options: Options of `training.rewriter.train`.
         start: The stages whose averaged weights it starts from, with the share of each.
     """
 

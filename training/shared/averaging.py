@@ -17,7 +17,7 @@ class MixedWeights:
     Args:
         body: Its trainable parameters are turned into bf16; frozen ones too.
         heads: Parameters that stay fp32.
-        decay: Of the average, once it has seen many steps.
+        decay: Decay of the average after many steps; it is lower during the first ones.
     """
 
     def __init__(self, body: nn.Module, heads: Iterable[nn.Parameter], *, decay: float) -> None:

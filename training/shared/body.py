@@ -19,7 +19,7 @@ def load_body(folder: Path, *, attention: str = "sdpa") -> Any:
     """The body of a prepared model as a `BertModel` in fp32, without a pooler.
 
     Args:
-        folder: Of the prepared model.
+        folder: Folder of the prepared model.
         attention: `sdpa`, or `eager`, whose backward pass on a CPU in bf16 is 25 times as fast.
     """
     logging.disable_progress_bar()
@@ -31,7 +31,7 @@ def trainable_body(cache: Path, *, attention: str = "sdpa") -> tuple[Any, Path]:
 
     Args:
         cache: The folder of prepared models.
-        attention: As `load_body` takes it.
+        attention: Attention implementation, see `load_body`.
 
     Raises:
         ModelUnavailable: The body cannot be prepared.

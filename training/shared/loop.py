@@ -24,7 +24,7 @@ def training_parser(description: str, data: str, *options: type[Any]) -> argpars
     """The arguments of a training.
 
     Args:
-        description: Of the command.
+        description: Description of the command.
         data: What the data folder holds.
         options: Dataclasses beside `RunOptions`; each of their fields becomes an option.
     """
@@ -122,7 +122,7 @@ def keep_best(folder: Path, measure: str) -> bool:
     """Copies `checkpoint.pt` to `best.pt` where the latest epoch tuned best: more epochs may overfit.
 
     Args:
-        folder: Of a run; its log is read, so that a resumed run knows its earlier epochs.
+        folder: Folder of a run; its log is read, so that a resumed run knows its earlier epochs.
         measure: A tuning score; its mean over the data sets counts.
 
     Returns:

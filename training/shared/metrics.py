@@ -27,10 +27,10 @@ def bootstrap(
     """Computes the bootstrap interval of a measure over rows.
 
     Args:
-        measure: Of the rows with these numbers.
-        rows: How many there are.
+        measure: Computes the measure of the rows with the given numbers.
+        rows: Number of rows.
         value: The measure of all rows.
-        samples: Draws.
+        samples: Number of resamplings.
     """
     random = np.random.default_rng(_SEED)
     values = [measure(random.integers(0, rows, rows)) for _ in range(samples)]

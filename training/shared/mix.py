@@ -27,7 +27,7 @@ class Mix(ABC, Generic[DrawT, ExampleT]):
     """Draws epochs; the same seed and number give the same epoch.
 
     Args:
-        seed: Of the random generators.
+        seed: Seed of the random generators.
         batch_tokens: Padded tokens of a batch; a longer example is a batch of its own.
         batch_rows: Examples of a batch; None for any number.
         sorted_together: Number of consecutive draws that are sorted by length into batches.

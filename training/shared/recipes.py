@@ -11,7 +11,7 @@ def recipe_parser(description: str, data: str) -> argparse.ArgumentParser:
     """The arguments of a recipe.
 
     Args:
-        description: Of the command.
+        description: Description of the command.
         data: What the data folder holds.
     """
     parser = argparse.ArgumentParser(description=description)
@@ -28,7 +28,7 @@ def device_options(device: str, *, batch_rows: int) -> list[str]:
     """Options of a training for a device: one worker and large batches on a GPU.
 
     Args:
-        device: As torch names it.
+        device: Device name of torch.
         batch_rows: Rows of a batch on a GPU, at most.
     """
     if device == "cpu":

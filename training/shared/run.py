@@ -34,7 +34,7 @@ class RunOptions:
         head_rate: Learning rate of the heads.
         warmup: Steps over which the rates rise.
         cooldown: Share of the epochs, at the end, over which they fall to a twentieth.
-        decay: Of the running average of the weights.
+        decay: Decay of the running average of the weights.
         workers: Batches of one step, computed side by side with one thread each: unlike threads inside one product,
             they wait for each other once a step only, which matters where others use the same cores.
         checkpoint_s: Seconds between checkpoints.
@@ -60,8 +60,8 @@ class Task(Generic[NetworkT, ExampleT]):
     Attributes:
         mix: What is read.
         collate: Makes tensors of a batch.
-        loss: Of a batch, by name, each summed over its rows; their sum is what falls.
-        shape: Of the network; kept in the checkpoint.
+        loss: Losses of a batch by name, each summed over its rows; training minimises their sum.
+        shape: Shape of the network; kept in the checkpoint.
     """
 
     mix: Mix[Any, ExampleT]
@@ -76,9 +76,9 @@ class TrainingRun(Generic[NetworkT, ExampleT]):
     Args:
         network: A module with the body as `body`, which is turned into bf16 and trained but for its word embeddings.
         task: What it learns.
-        options: How it learns.
+        options: Hyperparameters.
         folder: Gets `checkpoint.pt` and `log.jsonl`.
-        seed: Of dropout.
+        seed: Seed of dropout.
     """
 
     def __init__(

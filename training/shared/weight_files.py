@@ -22,7 +22,7 @@ def save_weights(path: Path, network: nn.Module, settings: WeightSettings, body_
     """Writes a weight file and its checksum.
 
     Args:
-        path: Of the file, ending in `.safetensors`.
+        path: Path of the file, ending in `.safetensors`.
         network: Trained, on `body_folder`'s word embeddings.
         settings: Kept in the metadata.
         body_folder: The prepared body that the difference is taken from.

@@ -29,7 +29,7 @@ class Evidence:
     """The weight of an unmarked span as a negative example, for each label of a source.
 
     Attributes:
-        number: Of the source; `NO_SOURCE` for none.
+        number: Number of the source; `NO_SOURCE` for none.
         weights: Shape (labels,): 1 where every name of that label is marked, 0 where none is.
     """
 
@@ -41,8 +41,8 @@ class Evidence:
         """Builds the evidence from the subtypes that a source covers and the labels that it marks.
 
         Args:
-            number: Of the source.
-            coverage: Of subtypes; `RARE` for those that are not named.
+            number: Number of the source.
+            coverage: Marked share of each subtype; `RARE` for those without an entry.
             labels: Those that the source marks: their absence is evidence.
         """
         weights = np.zeros(len(LABELS), np.float32)
@@ -60,7 +60,7 @@ class TaggerExample:
 
     Attributes:
         window: What the network reads.
-        evidence: Of its source.
+        evidence: Evidence of its source.
         is_told: Whether the network is told the source.
         right: (first unit, width - 1, label number) of every marked name.
         named: Shape (units,): whether a name with a subtype covers the unit, so that it is part of no other.

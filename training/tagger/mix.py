@@ -80,11 +80,11 @@ class TaggingMix(Mix[TaggingVariation, TaggerExample]):
 
     Args:
         shares: The data sets.
-        writer: Of chat sentences.
+        writer: Generates chat sentences.
         reader: Builds windows.
-        shape: Of the network.
-        options: How rows are varied.
-        seed: Of all draws.
+        shape: Shape of the network.
+        options: Probabilities of variations and sizes of batches.
+        seed: Seed of all draws.
     """
 
     def __init__(

@@ -47,7 +47,7 @@ def read_columns(path: Path, *, joint: str = "", token: int = 0, tag: int = -1) 
     """A token and its tag a line, texts apart by an empty line.
 
     Args:
-        path: Of the file.
+        path: Path of the file.
         joint: What is put between tokens: nothing between Han characters, a space between words.
         token: Column of the token.
         tag: Column of the tag.

@@ -27,13 +27,13 @@ class NerSet:
     """A data set for named entity recognition.
 
     Attributes:
-        name: As in the tables.
+        name: Name in the tables.
         train: Reads what is split into train, tune and, without `dev`, report.
         dev: Reads the publisher's own dev part, which is reported on.
         reported: Texts of `train` that are reported on where there is no `dev`; of `dev`, at most.
         tuned: Texts that are tuned on.
         types: The source's types to labels; those that it lacks are marked but mapped to nothing.
-        coverage: Of subtypes; `RARE` for those that are not named.
+        coverage: Marked share of each subtype; `RARE` for those without an entry.
         scored: Labels of the published task; empty where only the mapped score is reported.
         weight: How often an epoch reads a training row.
         chinese: Whether rows can be converted to Traditional characters.

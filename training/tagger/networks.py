@@ -83,7 +83,7 @@ def decode_labels(scores: Tensor, window: Window, labels: Sequence[int]) -> list
 
     Args:
         scores: Shape (units, span, labels), of that window.
-        window: Its units.
+        window: The window.
         labels: Numbers of the source's labels.
     """
     probabilities = scores[..., list(labels)].sigmoid()  # (units, span, labels of the source)
@@ -102,10 +102,10 @@ def build(
 
     Args:
         cache: The folder of prepared models.
-        shape: Of the head.
+        shape: Shape of the head.
         sources: Names of the data sets, numbered from 1.
-        attention: As `load_body` takes it.
-        simplified: As `EditUnitTokenizer` takes it: False in training, which reads both scripts, True for what ships.
+        attention: Attention implementation, see `load_body`.
+        simplified: See `EditUnitTokenizer`. False in training, which reads both scripts, True for what ships.
 
     Raises:
         ModelUnavailable: The body cannot be prepared.
