@@ -26,7 +26,7 @@ SERVICES = {"embedded": embedded_service, "servers": service_on_servers}
 
 
 def table(found: list[Outcome]) -> Table:
-    """What a user saw, a row a fault."""
+    """A table with one row for each fault."""
     shown = Table(title="What a user sees while a store fails", title_justify="left")
     for column in (
         "store",

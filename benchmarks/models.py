@@ -69,7 +69,7 @@ class Contestant:
         self._model.forward(self._model.prepare([value]))
 
     def tokens(self, value: Any) -> list[TokenizedText]:
-        """What the network reads of an input, as the raw encoder takes it."""
+        """The token ids of an input, as the raw encoder takes them."""
         [prepared] = self._model.prepare([value])
         return [TokenizedText(np.asarray(ids, np.int64)) for ids in self._ids_of(prepared)]
 

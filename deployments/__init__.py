@@ -1,1 +1,1 @@
-"""What runs where: one thin Ray Serve class a deployment, the graph builder, the HTTP ingress."""
+"""The Ray Serve application: one thin class for each deployment, the graph builder, the HTTP ingress."""

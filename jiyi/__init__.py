@@ -1,4 +1,4 @@
-"""What a user of Jiyi holds: the client and the command line."""
+"""The client and the command line of Jiyi."""
 
 from .client import JiyiClient, JiyiRefused
 

@@ -24,7 +24,7 @@ app.add_typer(index, name="index")
 _console = Console()
 _PATIENCE_S = 60.0
 _DOWNLOAD_S = 900.0
-"""How long a service on another machine may take to download a model's weights."""
+"""Seconds that a service on another machine may take to download a model's weights."""
 
 Home = Annotated[Path | None, typer.Option(help="Data folder; JIYI_HOME, else ~/.jiyi.")]
 Config = Annotated[

@@ -45,7 +45,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Conversation:
-    """All that was recorded of one user."""
+    """All recorded turns of one user."""
 
     user: str
     turns: list[RecordedTurn]

@@ -32,7 +32,7 @@ class RunLost(Exception):
 
 
 def watch(run: Run, ask: Callable[[], Run | None], show: Callable[[Run], object], *, lost: str) -> Run:
-    """Shows every state of a run after the one given, until it has ended; returns the last.
+    """Renders every state of a run after the one given, until it has ended; returns the last.
 
     Args:
         run: Its state now.
@@ -54,7 +54,7 @@ def watch(run: Run, ask: Callable[[], Run | None], show: Callable[[Run], object]
 
 
 def follow_index_run(client: JiyiClient, run: Run, progress: Progress) -> Run:
-    """Shows how far a run over the vector index is until it ends; returns its last state.
+    """Renders how far a run over the vector index is until it ends; returns its last state.
 
     Raises:
         RunLost: The service knows nothing of the run any more.
@@ -78,7 +78,7 @@ def index_is_sound(run: Run) -> bool:
 
 
 def show_index_run(run: Run) -> RenderableType:
-    """What a run over the vector index found, by collection."""
+    """Renders the results of a run over the vector index, by collection."""
     report = run["report"]
     advice = None if index_is_sound(run) else "Repair it with: jiyi index verify --mend"
     caption = str(run["error"]) if run["state"] == "failed" else advice
@@ -96,7 +96,7 @@ def show_index_run(run: Run) -> RenderableType:
 
 
 def follow_reembedding(client: JiyiClient, run: Run, progress: Progress) -> Run:
-    """Shows how far a change of the model is until it pauses or ends; returns its last state.
+    """Renders how far a change of the model is until it pauses or ends; returns its last state.
 
     Raises:
         RunLost: Another run is the last one now.
@@ -114,7 +114,7 @@ def follow_reembedding(client: JiyiClient, run: Run, progress: Progress) -> Run:
 
 
 def show_reembedding(run: Run) -> RenderableType:
-    """Where a change of the model stands, and what can be done next."""
+    """Renders the phase of a change of the model and the possible next steps."""
     output, models = run["output"], run["input"]
     target = models["to"]["model_id"]
     error = run["error"] if run["state"] == "failed" else ""
@@ -129,7 +129,7 @@ def show_reembedding(run: Run) -> RenderableType:
 
 
 def follow_review(client: JiyiClient, run: Run, progress: Progress) -> Run:
-    """Shows how far a review is until it ends; returns its last state.
+    """Renders how far a review is until it ends; returns its last state.
 
     Raises:
         RunLost: Another run is the last one now.
@@ -147,7 +147,7 @@ def follow_review(client: JiyiClient, run: Run, progress: Progress) -> Run:
 
 
 def show_review(run: Run) -> RenderableType:
-    """What a review did, or would have done, in figures and one by one."""
+    """Renders the counts and the single decisions of a review or a dry run."""
     did, output = "would have done" if run["input"].get("dry_run") else "did", run["output"]
     title = f"review {run['state']}, {run['done']} of {run['total']} users, begun {run['started_at']}"
     counts = _table(title, caption=run["error"])

@@ -193,7 +193,7 @@ def _configure_logs(settings: "AppArgs") -> None:
 
 
 def _name(process: psutil.Process) -> str:
-    """What a person would call a process: Ray names its workers in their command line."""
+    """A readable name of a process; Ray puts the names of its workers into their command line."""
     command = process.cmdline()
     if not command:
         return process.name()

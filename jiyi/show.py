@@ -40,7 +40,7 @@ def health(report: Mapping[str, Any], url: str) -> RenderableType:
 
 
 def settings(described: "Sequence[Setting]") -> RenderableType:
-    """All settings; what does not have its default is marked."""
+    """Renders all settings and marks those that differ from the default."""
     table = Table(title="Settings", title_justify="left", show_lines=True)
     for column in ("setting, variable", "value", "default", "allowed", "meaning"):
         table.add_column(column, overflow="fold")
@@ -97,7 +97,7 @@ def reply(answer: Mapping[str, Any]) -> RenderableType:
 
 
 def _revision(revision: Mapping[str, Any]) -> Text:
-    """How a correction changes an earlier query."""
+    """Renders how a correction changes an earlier query."""
     found, rejected = revision["resolution"], revision["rejected"]
     instead = f", not {rejected['text']}" if rejected else ""
     return Text(f"  {revision['query']}: {found['original_text']} → {found['resolved_text']}{instead}", style="yellow")

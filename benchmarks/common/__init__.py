@@ -1,1 +1,1 @@
-"""What benchmarks share."""
+"""Code that benchmarks share."""

@@ -1,4 +1,4 @@
-"""What the benchmarks send, and what the machine can do at best."""
+"""The texts that benchmarks send, and the highest speed of the machine."""
 
 import random
 import time
@@ -63,7 +63,7 @@ def matmul_flops() -> float:
 
 
 def seconds(work: Callable[[], Any]) -> float:
-    """How long a call takes."""
+    """The seconds that a call takes."""
     started = time.perf_counter()
     work()
     return time.perf_counter() - started

@@ -18,7 +18,7 @@ from sentence_transformers import SentenceTransformer
 
 
 class Body(BaseModel):
-    """What OpenAI's clients send."""
+    """The request body of OpenAI's clients."""
 
     input: str | list[str]
     encoding_format: str = "float"

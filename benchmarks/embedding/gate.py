@@ -59,23 +59,23 @@ def _compare(
     chooser = random.Random(11)
     kept = chooser.sample(corpus.resources, min(passages, len(corpus.resources)))
     ids = [resource.resource_id for resource in kept]
-    answerable = [asked for asked in corpus.questions if asked.gold <= set(ids)]
-    asked = chooser.sample(answerable, min(questions, len(answerable)))
+    answerable = [question for question in corpus.questions if question.gold <= set(ids)]
+    chosen = chooser.sample(answerable, min(questions, len(answerable)))
     texts = [resource.content for resource in kept]
     gains, vectors = {}, {}
     for name, engine in (("fp32", exact), ("served", served)):
         found = _encode(engine, texts, TextKind.PASSAGE)  # (passages, dimension)
-        queries = _encode(engine, [question.text for question in asked], TextKind.QUERY)  # (questions, dimension)
+        queries = _encode(engine, [question.text for question in chosen], TextKind.QUERY)  # (questions, dimension)
         order = np.argsort(-(queries @ found.T), axis=1, kind="stable")[:, :DEPTH]
         gains[name] = np.array(
-            [ndcg([ids[n] in question.gold for n in row], 1) for question, row in zip(asked, order, strict=True)]
+            [ndcg([ids[n] in question.gold for n in row], 1) for question, row in zip(chosen, order, strict=True)]
         )
         vectors[name] = np.concatenate([found, queries])
     cosines = (vectors["fp32"] * vectors["served"]).sum(axis=1)
-    lost = interval((100 * (gains["fp32"] - gains["served"])).tolist(), [question.group for question in asked])
+    lost = interval((100 * (gains["fp32"] - gains["served"])).tolist(), [question.group for question in chosen])
     return {
         "passages": len(texts),
-        "questions": len(asked),
+        "questions": len(chosen),
         "lowest_cosine": round(float(cosines.min()), 5),
         "ndcg_fp32": round(100 * float(gains["fp32"].mean()), 2),
         "ndcg_served": round(100 * float(gains["served"].mean()), 2),

@@ -19,7 +19,7 @@ Figures = dict[str, Any]
 def summarise(
     results: Sequence[Figures], lengths: Mapping[str, Sequence[int]], memory_mib: Mapping[str, float]
 ) -> Figures:
-    """All figures of a run, as they go into the JSON line."""
+    """The figures of a run for the JSON line."""
     return {
         "tokens": {name: _length_figures(counts) for name, counts in lengths.items()},
         "best_peer_server": best_peer_server(results),

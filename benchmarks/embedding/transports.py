@@ -41,7 +41,7 @@ class Transport(ABC):
 
     @abstractmethod
     async def vectors(self, request: EmbeddingRequest) -> Vectors:
-        """What the contestant makes of a request; shape (texts, dimension)."""
+        """The contestant's vectors for a request; shape (texts, dimension)."""
 
 
 class InProcess(Transport):

@@ -1,4 +1,4 @@
-"""What is asked of every contestant: the same requests in the same order."""
+"""The workloads: the same requests in the same order for every contestant."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -80,7 +80,7 @@ class CostModel:
         return min(rates)
 
     def cores_each(self, name: str) -> float:
-        """How many cores one replica can use."""
+        """The number of cores that one replica can use."""
         if name in (EMBEDDER, OTHER):
             return self.cores
         return max(1.0, self.cores // 2) if name in _COMPUTING else 1.0

@@ -1,4 +1,4 @@
-"""How long people wait for a chat turn while something else goes on."""
+"""Measures the latency of chat turns under other load."""
 
 import asyncio
 import json

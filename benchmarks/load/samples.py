@@ -1,4 +1,4 @@
-"""What a load run has seen, request by request, and its summary. Standard library only: peers import it too."""
+"""The samples of a load run and their summary. Standard library only: peers import it too."""
 
 import math
 from collections import Counter
@@ -29,12 +29,12 @@ class Sample:
 
     @property
     def latency_s(self) -> float:
-        """From the moment at which it was due: what stood before it in any queue counts (SERVING §5)."""
+        """Latency since the request was due, so that time in any queue counts (SERVING §5)."""
         return self.done_s - self.due_s
 
     @property
     def lag_s(self) -> float:
-        """How late the generator was."""
+        """Seconds by which the generator sent the request late."""
         return self.sent_s - self.due_s
 
     @property

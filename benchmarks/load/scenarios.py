@@ -104,7 +104,7 @@ class Planner:
         return [self.draw() for _ in range(count)]
 
     def preparation(self) -> Iterator[PlannedRequest]:
-        """What is sent before anything is measured: each user's memories."""
+        """The requests before the measurement, which store each user's memories."""
         for user in self.users:
             if self._scenario.before:
                 messages = [

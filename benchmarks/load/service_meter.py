@@ -1,4 +1,4 @@
-"""What a service on this machine spends: CPU seconds by deployment, and tokens that the Embedder has read."""
+"""Measures a service on this machine: CPU seconds by deployment, and tokens that the Embedder has read."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ _REPLICA = re.compile(r"ray::ServeReplica:[^:]+:(\w+)")
 _TOKENS = re.compile(r'^jiyi_part\{figure="tokens",part="embedder",replica="\w+"\} (\S+)', re.MULTILINE)
 _QUIET_LOOKS, _LOOK_S = 3, 0.5
 OTHER = "cluster"
-"""All that is no replica: proxy, controller, raylet, session server, supervisor."""
+"""The processes that are not replicas: proxy, controller, raylet, session server, supervisor."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Spent:
-    """What lies between two readings."""
+    """The differences between two readings."""
 
     seconds: float
     cpu_s: dict[str, float]

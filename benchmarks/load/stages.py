@@ -44,7 +44,7 @@ class Stage:
         return self.run.summary().requests / (self.run.elapsed_s + self.learned_s)
 
     def figures(self) -> Figures:
-        """For the report: the whole, and each sort of request."""
+        """The figures for the report, in total and by kind of request."""
         names = sorted({request.name for request in self.requests})
         return {
             "label": self.label,
@@ -95,7 +95,7 @@ class LoadRun:
         return spent(before, await self._meter.read())
 
     async def closed(self, seconds: float) -> Stage:
-        """As many requests as go through."""
+        """Measures capacity: callers send their next request as soon as the last is answered."""
         self._tell(f"closed loop, {self._callers} callers")
 
         def run(send: Send) -> Awaitable[Run]:

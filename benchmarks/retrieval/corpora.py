@@ -41,7 +41,7 @@ class Corpus:
 
 
 def read_corpora(data: Path) -> Iterator[Corpus]:
-    """All sets of the data folder."""
+    """The corpora of all data sets in the folder."""
     yield _paragraphs("drcd", data / "retrieval" / "drcd" / "DRCD_dev.json")
     yield _paragraphs("cmrc2018", data / "retrieval" / "cmrc2018" / "cmrc2018_dev_half.json")
     yield _answers(data / "rewriting" / "canard" / "dev.txt")
@@ -92,7 +92,7 @@ def _answers(path: Path) -> Corpus:
 
 
 def _locomo(path: Path) -> Iterator[Corpus]:
-    asked = {item["sample_id"]: item["qa"] for item in json.loads(path.read_text(encoding="utf-8"))}
+    questions_by_user = {item["sample_id"]: item["qa"] for item in json.loads(path.read_text(encoding="utf-8"))}
     for conversation in read_conversations(path):
         resources = [
             Resource(
@@ -107,7 +107,7 @@ def _locomo(path: Path) -> Iterator[Corpus]:
         ]
         known = {resource.resource_id for resource in resources}
         questions = []
-        for qa in asked[conversation.user]:
+        for qa in questions_by_user[conversation.user]:
             named = (
                 f"D{session}:{turn}" for evidence in qa["evidence"] for session, turn in _EVIDENCE.findall(evidence)
             )

@@ -99,17 +99,19 @@ async def pools_of(corpus: Corpus, encoder: KeptEncoder, folder: Path) -> list[P
     await record.append(corpus.resources, user_id=corpus.user)
     await learner.learn(user_id=corpus.user)
     retriever = HybridRetriever(encoder=encoder, index=index, record=record, analyzer=analyzer)
-    questions = [asked.text for asked in corpus.questions]
+    questions = [question.text for question in corpus.questions]
     for start in range(0, len(questions), _ENCODED_AT_ONCE):
         await encoder.encode(questions[start : start + _ENCODED_AT_ONCE], kind=TextKind.QUERY)
     encoder.save()
     pools = []
-    for asked in track(corpus.questions, corpus.user, disable=not sys.stderr.isatty()):
-        gold = {memory_id(corpus.user, resource) for resource in asked.gold}
+    for question in track(corpus.questions, corpus.user, disable=not sys.stderr.isatty()):
+        gold = {memory_id(corpus.user, resource) for resource in question.gold}
         served, longer = [
             (
                 await retriever.search(
-                    SearchRequest(query=asked.text, user_id=corpus.user, top_k=top_k, kinds=(HitKind.MEMORY,), now=_NOW)
+                    SearchRequest(
+                        query=question.text, user_id=corpus.user, top_k=top_k, kinds=(HitKind.MEMORY,), now=_NOW
+                    )
                 )
             ).hits
             for top_k in (10, RERANKING.candidates)
@@ -122,9 +124,9 @@ async def pools_of(corpus: Corpus, encoder: KeptEncoder, folder: Path) -> list[P
         pools.append(
             Pool(
                 data_set=corpus.data_set,
-                group=asked.group,
-                kind=asked.kind,
-                question=asked.text,
+                group=question.group,
+                kind=question.kind,
+                question=question.text,
                 gold=len(gold),
                 served=tuple(hit.id in gold for hit in served),
                 candidates=candidates,

@@ -48,7 +48,7 @@ ENVIRONMENT = Environment("runtimes", (TORCH, *PACKAGES), (*PACKAGES, "torch"))
 OURS, REFERENCE = "ours", "transformers fp32"
 ASKED, EVEN, MIXED = "queries, one by one", "32 of 32 tokens", "96 of mixed lengths"
 TEXTS = {ASKED: 16, EVEN: 32, MIXED: 96}
-"""How many texts there are in each workload."""
+"""Number of texts in each workload."""
 _EVEN_TOKENS = 32
 _PADDED_TOKENS = 2048
 _GATE_COSINE, _GATE_PASSAGES = 0.99, 100

@@ -1,1 +1,1 @@
-"""How the embedding path scales."""
+"""Measures how the embedding path scales."""

@@ -1,4 +1,4 @@
-"""What a run of the scaling benchmark sees, and its figures."""
+"""The measurements of the scaling benchmark and their summary."""
 
 import time
 from collections.abc import Sequence

@@ -18,7 +18,7 @@ _DEADLINE_S = 60.0
 
 
 class Backend(StrEnum):
-    """Which stores."""
+    """The stores to measure."""
 
     EMBEDDED = "embedded"
     SERVERS = "servers"

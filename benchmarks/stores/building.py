@@ -43,7 +43,7 @@ class Figures:
         return result
 
     def rounds(self, phase: str) -> list[dict[str, list[float]]]:
-        """What each finished round of a phase took: kind to items, seconds, processor seconds."""
+        """For each finished round of a phase: items, seconds and processor seconds by kind of call."""
         finished: list[dict[str, list[float]]] = self.kept["rounds"].setdefault(phase, [])
         return finished
 

@@ -23,7 +23,7 @@ _CANDIDATES = 30
 _STATUS = Path("/proc/self/status")
 _MIB = 2**20
 
-Asked = list[tuple[str, Question]]
+UserQuestions = list[tuple[str, Question]]
 Call = Callable[[str, Question], Awaitable[Any]]
 
 
@@ -31,35 +31,37 @@ def main() -> None:
     """Measures one part and prints one JSON line."""
     job = json.loads(sys.argv[1])
     workload = Workload(entities=job["entities"], users=job["users"], heavy=job["heavy"])
-    asked = _asked(workload, job["queries"])
+    questions = _user_questions(workload, job["queries"])
     heavy = [(HEAVY, question) for question in workload.questions(HEAVY, job["queries"])]
     part = {"index": _index, "record": _record, "hybrid": _hybrid}[job["part"]]
-    print(json.dumps(asyncio.run(part(Backend(job["backend"]), Path(job["home"]), workload, asked, heavy))))
+    print(json.dumps(asyncio.run(part(Backend(job["backend"]), Path(job["home"]), workload, questions, heavy))))
 
 
-def _asked(workload: Workload, count: int) -> Asked:
+def _user_questions(workload: Workload, count: int) -> UserQuestions:
     users = random.Random(11).choices(workload.users, k=count)
     return [(user, workload.questions(user, 1)[0]) for user in users]
 
 
-async def _index(backend: Backend, home: Path, workload: Workload, asked: Asked, heavy: Asked) -> dict[str, Any]:
+async def _index(
+    backend: Backend, home: Path, workload: Workload, questions: UserQuestions, heavy: UserQuestions
+) -> dict[str, Any]:
     before = _memory()
     begin = time.perf_counter()
     index = open_index(backend, home)
     opened = time.perf_counter()
-    await search(index, *asked[0])
+    await search(index, *questions[0])
     searched = time.perf_counter()
     ready = _memory()
     result = {
         "open_s": opened - begin,
         "first_search_s": searched - opened,
         "memory_ready_mib": _grown(before, ready),
-        "search_first_touch_ms": await _latencies(asked, lambda user, query: search(index, user, query)),
-        "search_ms": await _latencies(asked, lambda user, query: search(index, user, query)),
-        "dense_ms": await _latencies(asked, lambda user, query: search(index, user, query, sparse=False)),
-        "sparse_ms": await _latencies(asked, lambda user, query: search(index, user, query, dense=False)),
+        "search_first_touch_ms": await _latencies(questions, lambda user, query: search(index, user, query)),
+        "search_ms": await _latencies(questions, lambda user, query: search(index, user, query)),
+        "dense_ms": await _latencies(questions, lambda user, query: search(index, user, query, sparse=False)),
+        "sparse_ms": await _latencies(questions, lambda user, query: search(index, user, query, dense=False)),
         "heavy_search_ms": await _latencies(heavy, lambda user, query: search(index, user, query), warm=True),
-        "count_ms": await _latencies(asked, lambda user, _: index.count(Collection.ENTITIES, user_id=user)),
+        "count_ms": await _latencies(questions, lambda user, _: index.count(Collection.ENTITIES, user_id=user)),
         "memory_used_mib": _grown(before, _memory()),
     }
     begin = time.perf_counter()
@@ -69,12 +71,14 @@ async def _index(backend: Backend, home: Path, workload: Workload, asked: Asked,
     return result
 
 
-async def _record(backend: Backend, home: Path, workload: Workload, asked: Asked, heavy: Asked) -> dict[str, Any]:
+async def _record(
+    backend: Backend, home: Path, workload: Workload, questions: UserQuestions, heavy: UserQuestions
+) -> dict[str, Any]:
     before = _memory()
     begin = time.perf_counter()
     record = open_record(backend, home)
     opened = time.perf_counter()
-    await _found_in(record, *asked[0])
+    await _found_in(record, *questions[0])
     found = time.perf_counter()
     counts_s = []
     for _ in range(3):
@@ -92,24 +96,28 @@ async def _record(backend: Backend, home: Path, workload: Workload, asked: Asked
         "counts_first_s": counts_s[0],
         "users_s": users_s,
         "users": len(users),
-        "found_in_ms": await _latencies(asked, lambda user, query: _found_in(record, user, query), warm=True),
-        "outbox_ms": await _latencies(asked, lambda user, _: record.backlog.outbox(limit=64, user_id=user), warm=True),
+        "found_in_ms": await _latencies(questions, lambda user, query: _found_in(record, user, query), warm=True),
+        "outbox_ms": await _latencies(
+            questions, lambda user, _: record.backlog.outbox(limit=64, user_id=user), warm=True
+        ),
     }
-    for name, questions in (("", asked), ("heavy_", heavy)):
-        starts = _starts(workload, questions)
+    for name, chosen in (("", questions), ("heavy_", heavy)):
+        starts = _starts(workload, chosen)
         for depth in (1, 2, 3):
 
             async def walk(user_id: str, question: Question, depth: int = depth, starts: Any = starts) -> None:
                 async with record.reading(user_id=user_id) as unit:
                     await unit.relations.related(starts[question.text, user_id], depth=depth)
 
-            result[f"{name}hops_{depth}_ms"] = await _latencies(questions, walk, warm=True)
+            result[f"{name}hops_{depth}_ms"] = await _latencies(chosen, walk, warm=True)
     result["memory_used_mib"] = _grown(before, _memory())
     await close(record)
     return result
 
 
-async def _hybrid(backend: Backend, home: Path, workload: Workload, asked: Asked, heavy: Asked) -> dict[str, Any]:
+async def _hybrid(
+    backend: Backend, home: Path, workload: Workload, questions: UserQuestions, heavy: UserQuestions
+) -> dict[str, Any]:
     record, index = open_record(backend, home), open_index(backend, home)
     sizes: list[int] = []
 
@@ -120,7 +128,7 @@ async def _hybrid(backend: Backend, home: Path, workload: Workload, asked: Asked
             sizes.append(len(await unit.entities.get(ids)))
 
     result = {
-        "hybrid_ms": await _latencies(asked, whole, warm=True),
+        "hybrid_ms": await _latencies(questions, whole, warm=True),
         "heavy_hybrid_ms": await _latencies(heavy, whole, warm=True),
         "candidates_mean": round(sum(sizes) / len(sizes), 1),
     }
@@ -147,17 +155,17 @@ async def _found_in(record: SystemOfRecord, user_id: str, question: Question) ->
         await unit.entities.found_in(question.text)
 
 
-def _starts(workload: Workload, asked: Asked) -> dict[tuple[str, str], str]:
+def _starts(workload: Workload, questions: UserQuestions) -> dict[tuple[str, str], str]:
     chooser = random.Random(13)
-    return {(query.text, user): workload.id(user, chooser.randrange(workload.count(user))) for user, query in asked}
+    return {(query.text, user): workload.id(user, chooser.randrange(workload.count(user))) for user, query in questions}
 
 
-async def _latencies(asked: Asked, call: Call, *, warm: bool = False) -> dict[str, float]:
+async def _latencies(questions: UserQuestions, call: Call, *, warm: bool = False) -> dict[str, float]:
     """Milliseconds of each call, one after the other, and of processor time; `warm` does all of them once before."""
     if warm:
-        await _latencies(asked, call)
+        await _latencies(questions, call)
     taken, cpu = [], []
-    for user_id, question in asked:
+    for user_id, question in questions:
         begin, begin_cpu = time.perf_counter(), time.process_time()
         await call(user_id, question)
         taken.append((time.perf_counter() - begin) * 1e3)

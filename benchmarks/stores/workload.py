@@ -106,11 +106,11 @@ class Workload:
 
     @cached_property
     def place_of(self) -> dict[str, int]:
-        """Where each name stands in `names`."""
+        """The index of each name in `names`."""
         return {name: place for place, name in enumerate(self.names)}
 
     def count(self, user_id: str) -> int:
-        """How many entities a user has."""
+        """The number of entities of a user."""
         return self.heavy if user_id == HEAVY else self.share
 
     def name(self, user_id: str, number: int) -> str:

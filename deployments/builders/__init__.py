@@ -1,1 +1,1 @@
-"""What the replicas of each deployment run, built from the settings."""
+"""Builds the objects that the replicas of each deployment run, from the settings."""

@@ -53,7 +53,7 @@ def make_encoder(args: AppArgs) -> BatchedEncoder:
 
 
 def make_encoders(args: AppArgs) -> Encoders:
-    """What the Embedder runs: the live model, and those that the record says are needed beside it."""
+    """Builds the Embedder's models: the live model, and the other models that the record names."""
     return Encoders(
         get_model(args.model).id,
         make=lambda model_id: make_encoder(args.model_copy(update={"model": model_id})),

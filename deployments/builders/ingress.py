@@ -1,4 +1,4 @@
-"""What the ingress serves: the domain's use cases over stores of its own and handles to the other deployments."""
+"""Builds the services of the ingress over its own stores and the handles of the other deployments."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -133,7 +133,7 @@ def _embedding(embedder: RemoteEmbedder, space: VectorSpace) -> Embedding:
 
 
 def _this_deployment() -> Remote:
-    """All replicas of the deployment that this process is a replica of."""
+    """The handle of this process's own deployment, to reach all its replicas."""
     context = serve.get_replica_context()
     handle: Handle = DeploymentHandle(context.deployment, context.app_name)
     return Remote(handle, component="ingress", deadline_s=_PROBE_DEADLINE_S)

@@ -1,4 +1,4 @@
-"""What the Extractor, the Resolver and the Reranker run: rules, and the trained models that the settings ask for."""
+"""Builds extractor, resolver and reranker from rules and the trained models that the settings turn on."""
 
 import os
 from pathlib import Path
@@ -30,7 +30,7 @@ from .stores import open_record
 
 
 def make_extractor(args: AppArgs) -> LanguageParts[Extractor]:
-    """What the Extractor deployment runs: rules, and the tagger where it is on."""
+    """Builds the extractor: rules, with the tagger where it is on."""
     tagger = open_tagger(args)
     rules = RuleExtractor()
     return LanguageParts(
@@ -70,7 +70,7 @@ def make_resolver(
 
 
 def make_reranker(args: AppArgs) -> LanguageParts[Reranker]:
-    """What the Reranker deployment runs, where the graph has one."""
+    """Builds the reranker of the Reranker deployment."""
     reranker = open_reranker(args)
     return LanguageParts(reranker, RunningModels({"reranker": reranker.model}))
 

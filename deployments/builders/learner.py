@@ -1,4 +1,4 @@
-"""What the Learner runs: learning, and all background work over the index and the record."""
+"""Builds the Learner: learning, and all background work on the index and the record."""
 
 from functools import partial
 
@@ -27,7 +27,7 @@ from .typed_memories import make_recheck, make_review_job
 def make_learner(
     args: AppArgs, *, embedder: Handle, extractor: Handle, model: VectorModel, vectors: Handle | None = None
 ) -> LearnerParts:
-    """What the Learner deployment runs."""
+    """Builds the services of the Learner deployment."""
     record = open_record(args, durable=False)
     generations = open_generations(args, shard=vectors)
     spaces = open_spaces(

@@ -41,7 +41,7 @@ def record_path(args: AppArgs) -> Path:
 
 
 def journal_path(args: AppArgs) -> Path:
-    """Where turns wait while the server of the system of record is unavailable."""
+    """The file of the journal, which keeps turns while the server of the system of record is unavailable."""
     return args.data_home / "journal.sqlite"
 
 
@@ -88,7 +88,7 @@ def qdrant_settings(args: AppArgs) -> "QdrantSettings":
 
 
 def make_shards(args: AppArgs, *, model: VectorModel) -> EdgeGenerations:
-    """What the VectorShard deployment runs: the embedded vector indexes, for the one process that owns their files."""
+    """Opens the embedded vector indexes for the VectorShard deployment, the only process that may open their files."""
     shards = EdgeGenerations(vectors_path(args))
     shards.open_live(model)
     return shards
@@ -129,7 +129,7 @@ def open_locks(args: AppArgs) -> Locks:
 
 
 def make_session_server(args: AppArgs) -> LocalRedisServer:
-    """What the SessionServer deployment runs, where `stores.local_redis` has one."""
+    """The local Redis server of the SessionServer deployment."""
     server = local_redis(args)
     assert server is not None  # noqa: S101 - the graph has no SessionServer otherwise
     return server
@@ -137,7 +137,7 @@ def make_session_server(args: AppArgs) -> LocalRedisServer:
 
 @dataclass(frozen=True)
 class ShortLived:
-    """What a process keeps in Redis: sessions, and rate limits where there are any; both work without it."""
+    """The Redis client of a process with its sessions, and rate limiter if any; both work without Redis."""
 
     redis: RedisClient
     sessions: ResilientSessions

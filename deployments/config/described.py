@@ -53,7 +53,7 @@ def sections() -> dict[str, type[BaseModel]]:
 
 
 def explain(error: ValidationError) -> str:
-    """What is wrong with which setting and what is allowed, a line each."""
+    """One line for each invalid setting: its name, the problem, and the allowed values."""
     lines = []
     for problem in error.errors():
         name = ".".join(map(str, problem["loc"]))

@@ -12,7 +12,7 @@ _IMPORT_PATH = "deployments.app:build_app"
 
 @dataclass(frozen=True)
 class ServeFile:
-    """What a config file says of our application: its `args:`, and where it listens."""
+    """The `args:` and the HTTP address of the application in a config file."""
 
     args: dict[str, Any]
     host: str

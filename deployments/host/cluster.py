@@ -73,7 +73,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def temp_dir(home: Path) -> Path:
-    """Where the cluster keeps its sockets and logs; a short path, since a socket's may have 107 bytes."""
+    """The folder of the cluster's sockets and logs; short, since a socket path has at most 107 bytes."""
     digest = hashlib.sha256(str(home).encode()).hexdigest()[:10]
     return Path(tempfile.gettempdir()) / f"jiyi-ray-{digest}"
 
@@ -178,7 +178,7 @@ def _haproxy(home: Path) -> dict[str, str]:
 
 
 def members(home: Path) -> list[psutil.Process]:
-    """All processes of this home's cluster, orphans included, zombies not."""
+    """The processes of this home's cluster, with orphans but without zombies."""
     return [process for process in psutil.process_iter() if _is_member(process, home)]
 
 

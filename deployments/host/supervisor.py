@@ -34,7 +34,7 @@ _DRAIN_S = 60.0
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where the service listens, and the process that supervises it; kept in `service.json` of the home."""
+    """The address of the service and its supervising process, as stored in `service.json` of the home."""
 
     host: str
     port: int

@@ -13,7 +13,7 @@ from storage.resilience.circuit import Circuit
 from .handles import Remote
 
 _SCAN_DEADLINE_S = 60.0
-"""For maintenance, which reads everything of a user."""
+"""Deadline of maintenance calls, which read all points of a user."""
 
 
 class RemoteVectorIndex(VectorIndex):

@@ -26,7 +26,7 @@ class Embedder(Reporting):
 
     @override
     async def stats(self) -> Figures:
-        """What the batcher has done and what waits, and in what the models compute."""
+        """The counters and queue of the batcher, and the number type of the models."""
         return {**asdict(self._encoders.stats()), "dtype": self._encoders.dtypes()}
 
     def record_autoscaling_stats(self) -> dict[str, float]:

@@ -22,6 +22,6 @@ class Ingress:
         return self._app
 
     async def report(self) -> IngressReport:
-        """What this replica counts, and how it reaches the stores."""
+        """The counters of this replica and the state of its stores."""
         services: Services = self._app.state.services
         return await services.report()

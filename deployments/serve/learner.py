@@ -19,7 +19,7 @@ from ..telemetry.replicas import Figures, Reporting
 
 @dataclass(frozen=True)
 class LearnerParts:
-    """What the deployment runs; all over one learner, so that maintenance can hold a user's index still."""
+    """The services of the deployment; they share one learner, so that maintenance can lock the index of a user."""
 
     worker: LearningWorker
     maintenance: BackgroundMaintenance

@@ -50,7 +50,7 @@ class RunningModels:
 
 @dataclass(frozen=True)
 class LanguageParts(Generic[RoleT]):
-    """What a deployment runs: the extractor, resolver or reranker, and the models in it."""
+    """An extractor, resolver or reranker with its models."""
 
     role: RoleT
     models: RunningModels

@@ -1,4 +1,4 @@
-"""What every replica of the service reports about itself, for `/health/detailed` and `/metrics`."""
+"""The reports of the service's replicas, for `/health/detailed` and `/metrics`."""
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -18,7 +18,7 @@ _ANSWER_S = 2.0
 
 @dataclass(frozen=True)
 class ReplicaReport:
-    """What one replica of a deployment behind the ingress reports."""
+    """The report of a replica of a deployment behind the ingress."""
 
     replica: str
     figures: Figures
@@ -81,7 +81,7 @@ async def ask_all(probes: Mapping[str, Callable[[], Awaitable[T]]]) -> dict[str,
 
 
 async def ask(probe: Callable[[], Awaitable[T]], *, within_s: float = _ANSWER_S) -> T | Unavailable:
-    """What a part answers, or why it does not."""
+    """The answer of a component, or the reason why it gave none."""
     try:
         async with asyncio.timeout(within_s):
             return await probe()

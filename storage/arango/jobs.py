@@ -1,4 +1,4 @@
-"""What background jobs use, over all users, in ArangoDB: the backlog, and the record of their runs."""
+"""The backlog and the recorded runs of background jobs, over all users, in ArangoDB."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager

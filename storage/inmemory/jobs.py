@@ -1,4 +1,4 @@
-"""What background jobs use, in memory: the backlog over all users, and the record of their runs."""
+"""The backlog and the recorded runs of background jobs, over all users, in memory."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,1 +1,1 @@
-"""What several backends share: checks, names, points of the index."""
+"""Code that several backends share: checks, names, points of the index."""

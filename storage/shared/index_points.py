@@ -37,7 +37,7 @@ SCANNED_USER_POINTS = 1_000_000
 """A keyword search reads the points of one user up to this many; beyond, the engine would walk everybody's postings:
 9.7 instead of 2.1 ms for a user with 10,000 of a million points (benchmarks.stores)."""
 POINTS_AT_ONCE = 256
-"""How many points an engine writes or reads in one call."""
+"""Number of points that an engine writes or reads in one call."""
 USER_ID = "user_id"
 POINT_ID = "point_id"
 FINGERPRINT = "fingerprint"
@@ -207,7 +207,7 @@ class FacetHit(Protocol):
 
     @property
     def count(self) -> int:
-        """How many points have it."""
+        """The number of points with the value."""
 
 
 def rank(hits: Iterable[ScoredPoint]) -> list[ScoredPoint]:

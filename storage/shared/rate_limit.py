@@ -1,4 +1,4 @@
-"""How many requests a user may send: the arithmetic that every rate limiter shares."""
+"""The arithmetic of rate limits, shared by all limiters."""
 
 import math
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class RateLimit:
 
     @property
     def interval_us(self) -> int:
-        """How long it takes until one more request may come, in microseconds."""
+        """Microseconds until the next request is allowed."""
         return math.ceil(60e6 / self.requests_per_minute)
 
     def refuse(self, wait_us: float) -> Overloaded:

@@ -1,4 +1,4 @@
-"""How stored values are compared and changed in place, the same in every backend."""
+"""Compares and updates stored values, the same in every backend."""
 
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar

@@ -1,4 +1,4 @@
-"""What background jobs use, over all users, in SQLite: the backlog, and the record of their runs."""
+"""The backlog and the recorded runs of background jobs, over all users, in SQLite."""
 
 import sqlite3
 from collections.abc import Mapping, Sequence

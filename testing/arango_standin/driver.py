@@ -1,4 +1,4 @@
-"""What the types of the ArangoDB driver leave open."""
+"""Types that the ArangoDB driver leaves open."""
 
 from typing import TypeVar
 

@@ -22,7 +22,7 @@ class System:
         self._reader = reader
 
     async def verdict(self, case: Case) -> Verdict:
-        """What the system makes of a case, with a memory of its own."""
+        """Runs the system on a case, with an empty memory."""
         record = InMemoryRecord()
         await case.remember(record)
         request = await self._read(case.request())

@@ -33,7 +33,7 @@ class Answers:
 
     @classmethod
     def of(cls, notes: Sequence[tuple[int, int, int]], user: int) -> "Answers":
-        """What the notes say of a user."""
+        """The writes of a user according to the notes."""
         answers = cls()
         for kind, number, place in notes:
             if number == user and kind in (Note.BEGUN, Note.ACKNOWLEDGED, Note.REFUSED):
@@ -45,7 +45,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class _State:
-    """What a user has: rows of the record, and points that were acknowledged."""
+    """The data of a user: rows of the record, and acknowledged points."""
 
     rows: Rows
     points: Points
@@ -128,7 +128,7 @@ async def _check_user(plan: Plan, user: int, answers: Answers, record: SystemOfR
 async def _model(
     sequence: Sequence[Step], places: Sequence[int], user_id: str, *, drained: bool = False
 ) -> list[_State]:
-    """What must be there before the first of these writes, and after each of them."""
+    """The expected data before the first of these writes, and after each of them."""
     record, points = InMemoryRecord(), Points()
 
     async def upsert(collection: Collection, batch: Sequence[IndexPoint], user_id: str) -> None:

@@ -18,13 +18,13 @@ class Op(StrEnum):
     RELATE = "relate"
     """New entities and the relations between them, in one unit."""
     LEARN = "learn"
-    """What the learner does in one unit: entries off the backlog, a mention more for an entity, their memories."""
+    """Writes of the learner in one unit: entries leave the backlog, an entity gains a mention, memories are saved."""
     INDEX = "index"
-    """What the indexer does: outbox, upsert, acknowledge."""
+    """Work of the indexer: read the outbox, upsert, acknowledge."""
 
 
 class Death(StrEnum):
-    """What ends a run."""
+    """How a run is ended."""
 
     ALL = "all"
     """The one process that owns record and index is killed."""

@@ -22,7 +22,7 @@ NOTE = struct.Struct("<BBB")
 
 
 class Note(IntEnum):
-    """What a writer says."""
+    """The messages of a writer."""
 
     READY = 0
     BEGUN = 1

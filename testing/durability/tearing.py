@@ -13,7 +13,7 @@ _BLOCK = 2**20
 
 
 def lengths(home: Path) -> dict[Path, int]:
-    """How much of each of the index's logs is written."""
+    """The number of bytes written to each log of the index."""
     return {log: _written(log) for log in _index_logs(home)}
 
 
@@ -41,7 +41,7 @@ def _index_logs(home: Path) -> list[Path]:
 
 
 def _written(log: Path) -> int:
-    """Where the last byte that is not zero ends; holes are passed over, since most of a log is one."""
+    """The length up to the last byte that is not zero; skips holes, which are most of a log."""
     end = 0
     with log.open("rb") as file:
         while True:

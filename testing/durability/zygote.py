@@ -137,7 +137,7 @@ def _write_and_kill(plan: Plan, home: Path) -> list[tuple[int, int, int]]:
 
 
 class _Notes:
-    """What the writer has said so far."""
+    """The output of the writer so far."""
 
     def __init__(self, pipe: int) -> None:
         self._pipe, self._bytes = pipe, b""

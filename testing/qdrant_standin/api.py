@@ -21,7 +21,7 @@ _SELECTOR: TypeAdapter[Any] = TypeAdapter(models.PointsSelector)
 
 
 class Engine:
-    """What the server holds; emptied by `reset`."""
+    """The collections of the server; emptied by `reset`."""
 
     def __init__(self) -> None:
         self.reset()

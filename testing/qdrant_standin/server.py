@@ -57,7 +57,7 @@ class QdrantStandIn:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """The base URL."""
         return f"http://127.0.0.1:{self._port}"
 
     def start(self) -> None:

@@ -1,4 +1,4 @@
-"""What a user sees of a fault: turns while it lasts, and afterwards whatever was acknowledged."""
+"""Sends turns during a fault, and counts afterwards which acknowledged turns are stored."""
 
 import time
 from collections import Counter
@@ -46,7 +46,7 @@ class Outcome:
 
     @property
     def acknowledged(self) -> int:
-        """How many turns were acknowledged."""
+        """The number of acknowledged turns."""
         return self.statuses.count(200)
 
 
@@ -121,7 +121,7 @@ def _has_recovered(client: JiyiClient, user: str) -> bool:
 
 
 def _missing(client: JiyiClient, user: str, numbers: list[int]) -> tuple[int, int]:
-    """How many of these turns are not there, and how many were learned more than once."""
+    """The number of missing turns, and of turns learned more than once."""
     while client.add([{"content": "好的。", "turn_id": "end"}], user_id=user)["learned"] is None:
         time.sleep(_PAUSE_S)
     mentions = Counter(

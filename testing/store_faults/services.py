@@ -58,7 +58,7 @@ def embedded_service(home: Path) -> Iterator[BreakableService]:
 
 
 def embedded_faults(settings: AppArgs, endpoint: Endpoint) -> tuple[Fault, ...]:
-    """What can go wrong in a running service with embedded stores."""
+    """Faults of a running service with embedded stores."""
     record = record_path(settings)
     hidden = record.with_suffix(".hidden")
     lock = _FileLock(record)

@@ -1,1 +1,1 @@
-"""What routes share: services, errors, limits."""
+"""Code that routes share: services, errors, limits."""

@@ -63,7 +63,7 @@ _ALLOWED = {
     "datetime_type": _TIME,
     "datetime_from_date_parsing": _TIME,
 }
-"""What is allowed, by pydantic's type of the error; errors of other types have a limit."""
+"""The allowed values by pydantic's error type; errors of other types carry a limit."""
 _LIMITS = {
     "ge": "at least {}",
     "gt": "more than {}",
@@ -172,7 +172,7 @@ def _field_errors(errors: Sequence[Any]) -> list[dict[str, str]]:
 
 
 def _allowed(error: Any) -> str:
-    """What the violated rule allows, in words."""
+    """The values that the violated rule allows, in words."""
     if error["type"] in _ALLOWED:
         return _ALLOWED[error["type"]]
     units = ("character", "characters") if error["type"].startswith("string") else ("entry", "entries")

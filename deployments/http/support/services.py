@@ -1,4 +1,4 @@
-"""What the routes call: the services of the domain, and the components that the operations routes check."""
+"""The services that routes call, and the components that the operations routes check."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field

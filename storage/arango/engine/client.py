@@ -21,7 +21,7 @@ Work = Callable[[StandardDatabase], T]
 
 _BATCH_ROWS = 1000
 _PREPARING_S = 60.0
-"""How long creating the database and its indexes may take."""
+"""Seconds that creating the database and its indexes may take."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What all repositories in ArangoDB do with the documents of a collection."""
+"""Reads and writes documents of a collection, for all repositories in ArangoDB."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
@@ -44,7 +44,7 @@ class ArangoRepository:
         return await self._values(kind, aql.PAGE, collection=collection, after=start, limit=max(limit, 0))
 
     async def _count(self, collection: str) -> int:
-        """How many documents the user has in a collection."""
+        """The number of the user's documents in a collection."""
         return await self._transaction.read(lambda query: int(query(aql.COUNT, collection=collection)[0]))
 
 

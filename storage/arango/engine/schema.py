@@ -39,7 +39,7 @@ _FIRST_DOCUMENTS = (
 DOCUMENTS = (*_FIRST_DOCUMENTS, "changes", "change_subjects", "aam_memories", "runs")
 EDGES = ("entity_relations", "graph_edges")
 COLLECTIONS = (*DOCUMENTS, *EDGES)
-"""What a unit of work may touch."""
+"""The collections that a unit of work may read and write."""
 
 Step = Callable[[StandardDatabase], object]
 

@@ -33,7 +33,7 @@ class Query(Protocol):
     """Runs one statement in the transaction; `@user` is given already."""
 
     def __call__(self, statement: str, **bind: Any) -> list[Any]:
-        """All rows of the statement."""
+        """Runs the statement and returns all its rows."""
 
 
 class ArangoTransaction:

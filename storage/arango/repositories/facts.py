@@ -169,7 +169,7 @@ class ArangoFacts(ArangoRepository, FactRepository):
 
 
 async def facts_by_category(transaction: ArangoTransaction, status: FactStatus | None) -> dict[str, int]:
-    """How many facts of this status each category has, for those that have any."""
+    """The number of facts of a status by category; categories without such facts are left out."""
 
     def work(query: Query) -> dict[str, int]:
         return {text_of(name): int(total) for name, total in query(aql.FACTS_BY_CATEGORY, status=_value(status))}

@@ -84,7 +84,7 @@ class SqliteRepository:
         self._user_id = transaction.user_id
 
     async def _rows(self, statement: str, *parameters: object) -> list[Any]:
-        """All rows of a query."""
+        """Runs a query and returns all its rows."""
 
         def work(connection: sqlite3.Connection) -> list[Any]:
             return connection.execute(statement, (self._user_id, *parameters)).fetchall()
@@ -105,7 +105,7 @@ class SqliteRepository:
         return int((await self._rows(statement, *parameters))[0][0])
 
     async def _change(self, statement: str, *parameters: object) -> int:
-        """How many rows a statement changes."""
+        """Runs a statement and returns the number of rows that it changed."""
 
         def work(connection: sqlite3.Connection) -> int:
             return connection.execute(statement, (self._user_id, *parameters)).rowcount

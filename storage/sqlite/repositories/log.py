@@ -20,7 +20,7 @@ _APPEND = """
     VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (user_id, resource_id) DO NOTHING
 """
 COLUMNS = "sequence, body, understanding"
-"""What `resource_of` takes."""
+"""The columns that `resource_of` reads."""
 _UNEXTRACTED = f"SELECT {COLUMNS} FROM resources WHERE user_id = ? AND learned = 0 ORDER BY sequence LIMIT ?"  # noqa: S608
 _DELETE_ORPHANED = """
     DELETE FROM resources WHERE user_id = ? AND learned = 1 AND created_us < ?

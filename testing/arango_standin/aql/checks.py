@@ -1,4 +1,4 @@
-"""What the server checks of a query before it runs: bind variables, collections, and reads after writes."""
+"""Checks a query before it runs: bind variables, collections, and reads after writes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _walk(node: Any) -> Iterator[Any]:
 
 
 def _parts(operation: nodes.Modification) -> list[Any]:
-    """What a modification evaluates: all of it but its collection."""
+    """The expressions of a modification: all its parts but the collection."""
     return [getattr(operation, name) for name in _FIELDS[type(operation)] if name != "collection"]
 
 

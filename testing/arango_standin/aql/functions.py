@@ -9,7 +9,7 @@ from ..database.values import double, equal, identity_key, is_number, order_key,
 
 
 class QueryContext(Protocol):
-    """What functions need of the running query."""
+    """The state of the running query that functions read."""
 
     def warn(self, number: int, message: str) -> None:
         """Add a warning to the reply."""

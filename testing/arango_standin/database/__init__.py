@@ -1,1 +1,1 @@
-"""What the stand-in stores: documents, values in their order, and transactions over them."""
+"""The storage of the stand-in: documents, the order of values, and transactions."""
