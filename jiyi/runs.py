@@ -32,7 +32,7 @@ class RunLost(Exception):
 
 
 def watch(run: Run, ask: Callable[[], Run | None], show: Callable[[Run], object], *, lost: str) -> Run:
-    """Renders every state of a run after the one given, until it has ended; returns the last.
+    """Shows every state of a run after the one given, until it has ended; returns the last.
 
     Args:
         run: Its state now.
@@ -54,7 +54,7 @@ def watch(run: Run, ask: Callable[[], Run | None], show: Callable[[Run], object]
 
 
 def follow_index_run(client: JiyiClient, run: Run, progress: Progress) -> Run:
-    """Renders how far a run over the vector index is until it ends; returns its last state.
+    """Shows how far a run over the vector index is until it ends; returns its last state.
 
     Raises:
         RunLost: The service knows nothing of the run any more.
@@ -96,7 +96,7 @@ def show_index_run(run: Run) -> RenderableType:
 
 
 def follow_reembedding(client: JiyiClient, run: Run, progress: Progress) -> Run:
-    """Renders how far a change of the model is until it pauses or ends; returns its last state.
+    """Shows how far a change of the model is until it pauses or ends; returns its last state.
 
     Raises:
         RunLost: Another run is the last one now.
@@ -129,7 +129,7 @@ def show_reembedding(run: Run) -> RenderableType:
 
 
 def follow_review(client: JiyiClient, run: Run, progress: Progress) -> Run:
-    """Renders how far a review is until it ends; returns its last state.
+    """Shows how far a review is until it ends; returns its last state.
 
     Raises:
         RunLost: Another run is the last one now.
