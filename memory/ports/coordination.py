@@ -19,7 +19,7 @@ class Locks(ABC):
 
 
 class RateLimiter(ABC):
-    """How many requests a user may send."""
+    """Limits how many requests a user may send."""
 
     @abstractmethod
     async def take(self, *, user_id: str) -> None:

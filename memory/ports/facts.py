@@ -1,4 +1,4 @@
-"""Where facts, categories and their graph are kept: 002 §6.2, each bound to one user by its unit of work.
+"""The repositories of facts, categories and their graph (002 §6.2), each bound to one user by its unit of work.
 
 002's EmbeddingRepository is `memory.ports.vectors.VectorIndex` with `Collection.FACTS`: embeddings are a projection
 that the outbox feeds, never part of the transaction.
@@ -11,7 +11,7 @@ from datetime import datetime
 from ..values.facts import Category, CategoryAccess, Fact, FactStatus, GraphEdge
 
 MAX_DEPTH = 3
-"""How far a graph may be walked."""
+"""The largest number of hops of a graph query."""
 
 # A class with a method `list` cannot spell the type inside.
 Facts = list[Fact]
@@ -36,8 +36,8 @@ class FactRepository(ABC):
 
     @abstractmethod
     async def create_many(self, facts: Sequence[Fact]) -> Strings:
-        """Adds facts and queues them for the vector index; one whose id is there already is left as it is, so that a
-        repeated call changes nothing. Returns the ids in the order given.
+        """Adds facts and queues them for the vector index; a fact whose id exists already is left unchanged, so that
+        a repeated call changes nothing. Returns the ids in the order given.
         """
 
     @abstractmethod
@@ -64,7 +64,7 @@ class FactRepository(ABC):
 
     @abstractmethod
     async def count(self, *, category: str | None = None, status: FactStatus | None = FactStatus.ACTIVE) -> int:
-        """How many there are."""
+        """The number of facts."""
 
     @abstractmethod
     async def find_potential_conflicts(self, subject: str, predicate: str, *, exclude_id: str | None = None) -> Facts:
@@ -78,7 +78,7 @@ class FactRepository(ABC):
 
     @abstractmethod
     async def count_by_subject_recent(self, subject: str, *, since: datetime) -> int:
-        """How many active facts about this subject were recorded at or after `since`."""
+        """The number of active facts about a subject that were recorded at or after `since`."""
 
     @abstractmethod
     async def list_distinct_categories(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> Strings:
@@ -90,7 +90,7 @@ class FactRepository(ABC):
 
     @abstractmethod
     async def get_stats_by_status(self) -> Mapping[FactStatus, int]:
-        """How many facts there are of each status; statuses that no fact has are 0."""
+        """The number of facts of each status; 0 for statuses without facts."""
 
     @abstractmethod
     async def get_avg_confidence(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> float | None:
@@ -98,7 +98,7 @@ class FactRepository(ABC):
 
     @abstractmethod
     async def list_all_ids(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> Strings:
-        """All ids, sorted."""
+        """The ids of the facts of a status, sorted."""
 
     async def list_archived(self, *, limit: int = 100) -> Facts:
         """Archived facts."""
@@ -130,11 +130,11 @@ class CategoryRepository(ABC):
 
     @abstractmethod
     async def list(self) -> Categories:
-        """All categories by name."""
+        """The categories in the order of their names."""
 
     @abstractmethod
     async def count_items_per_category(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> Mapping[str, int]:
-        """How many facts each category has, for those that have any: with or without a `Category` of the name."""
+        """The number of facts by category, for categories with facts, also where no `Category` of the name exists."""
 
 
 class CategoryAccessRepository(ABC):
@@ -146,7 +146,7 @@ class CategoryAccessRepository(ABC):
 
     @abstractmethod
     async def count_since(self, since: datetime) -> Mapping[str, int]:
-        """How often each category was used at or after `since`, for those that were."""
+        """The number of uses of each category at or after `since`; unused categories are left out."""
 
     @abstractmethod
     async def last_accessed(self) -> Mapping[str, datetime]:
@@ -186,7 +186,7 @@ class GraphRepository(ABC):
 
     @abstractmethod
     async def list_all(self) -> list[GraphEdge]:
-        """All edges."""
+        """The edges of the graph."""
 
     @abstractmethod
     async def delete_all(self) -> int:
@@ -194,7 +194,7 @@ class GraphRepository(ABC):
 
     @abstractmethod
     async def count(self) -> int:
-        """How many edges there are."""
+        """The number of edges."""
 
     @abstractmethod
     async def update_weight(self, subject: str, predicate: str, object_: str, weight: float) -> bool:

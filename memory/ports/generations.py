@@ -150,12 +150,12 @@ class EmbeddedItem:
 
 
 class Selection(Value):
-    """What of the system of record is to be embedded.
+    """A selection of items of the system of record to embed.
 
     Args:
-        collections: Items of these.
-        waiting: Only items of so many oldest entries of the outbox, as it is when the pass begins; everything where it
-            is not given.
+        collections: The collections of the items.
+        waiting: Select only the items of this many oldest entries of the outbox, as of the beginning of the pass; None
+            for all items.
     """
 
     collections: tuple[Collection, ...] = tuple(Collection)
@@ -163,18 +163,18 @@ class Selection(Value):
 
 
 class BulkEmbedder(ABC):
-    """Embeds much of what is in the system of record, apart from the path that serves people."""
+    """Embeds many items of the system of record, apart from the serving Embedder."""
 
     @abstractmethod
     def embed(
         self, model: VectorModel, selection: Selection, *, after: str | None
     ) -> AsyncGenerator[Sequence[EmbeddedItem], None]:
-        """What is selected in the order of `memory.indexing.record_pages`, in batches; close it to stop early.
+        """Yields the embedded items in the order of `memory.indexing.record_pages`, in batches; close it to stop early.
 
         Args:
-            model: Which model.
-            selection: What is embedded.
-            after: Position of the last item that is done; None for the beginning.
+            model: The model of the vectors.
+            selection: The items to embed.
+            after: Cursor of the last item that is done; None for the beginning.
 
         Raises:
             Unavailable: A store, the model or a worker is gone; call again from where you are.

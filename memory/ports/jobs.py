@@ -10,7 +10,7 @@ from .vectors import Collection
 
 
 class RunState(StrEnum):
-    """How a run is."""
+    """The state of a run."""
 
     RUNNING = "running"
     DONE = "done"
@@ -98,7 +98,7 @@ class CollectionReport(Value):
 
 
 class IndexReport(Value):
-    """How the whole index compares with the record."""
+    """The differences between the index and the record, over all collections."""
 
     users: int = 0
     collections: dict[Collection, CollectionReport] = {}
@@ -120,7 +120,7 @@ class IndexReport(Value):
 
 
 class IndexOperation(StrEnum):
-    """What can be done to the index as a whole."""
+    """Operations on the whole index."""
 
     VERIFY = "verify"
     MEND = "mend"

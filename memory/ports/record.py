@@ -24,7 +24,7 @@ from .vectors import Collection
 
 
 class UnitOfWork(ABC):
-    """One transaction in one user's data (002 §6.3). Leaving it without `commit` undoes what was written."""
+    """One transaction on one user's data (002 §6.3); leaving its block without `commit` undoes the changes."""
 
     log: RawLog
     entities: EntityRepository
@@ -39,16 +39,16 @@ class UnitOfWork(ABC):
 
     @abstractmethod
     async def commit(self) -> None:
-        """Makes all of it durable, or none."""
+        """Makes all changes durable, or none; the unit of work is over."""
 
     @abstractmethod
     async def rollback(self) -> None:
-        """Undoes all of it; the unit is over, as it is after `commit`."""
+        """Undoes all changes; the unit of work is over."""
 
 
 @dataclass(frozen=True)
 class OutboxEntry:
-    """Something that the vector index has not seen yet: fetch it by its id and project it."""
+    """An item that the vector index has not seen yet, to be read by its id and projected."""
 
     sequence: int
     user_id: str
@@ -57,7 +57,7 @@ class OutboxEntry:
 
 
 class Backlog(ABC):
-    """What is waiting, over all users: for the learner and for maintenance, and nobody else."""
+    """The waiting work of all users; only for the learner and for maintenance."""
 
     @abstractmethod
     async def unlearned(self, *, limit: int, user_id: str | None = None) -> list[Resource]:
@@ -65,11 +65,11 @@ class Backlog(ABC):
 
     @abstractmethod
     async def outbox(self, *, limit: int, user_id: str | None = None) -> list[OutboxEntry]:
-        """Items not yet in the vector index, oldest first; one entry an item, whatever how often it changed."""
+        """Items not yet in the vector index, oldest first; one entry for each item, however often it changed."""
 
     @abstractmethod
     async def acknowledge(self, entries: Sequence[OutboxEntry]) -> None:
-        """Takes entries off the outbox; an item that was saved again meanwhile stays on it."""
+        """Removes entries from the outbox; an item that was saved again meanwhile stays."""
 
     @abstractmethod
     async def requeue(self, collection: Collection, item_ids: Sequence[str], *, user_id: str) -> None:

@@ -1,5 +1,5 @@
-"""What the system of record keeps of one user besides facts (000 §5.4, 001, 002 §6.2): the raw log, entities and their
-relations, memories, typed memories, and the log of changes to them.
+"""The repositories of one user besides facts (000 §5.4, 001, 002 §6.2): the raw log, entities and their relations,
+memories, typed memories, and the log of changes.
 
 Each repository is bound to one user by the unit of work that it belongs to.
 """
@@ -21,10 +21,10 @@ Changes = list[Change]
 
 @dataclass(frozen=True)
 class Access:
-    """How often a thing was retrieved since it was counted last, and when for the last time (001 §1.3, hotness).
+    """The retrievals of an item since the last count, and the time of the latest (001 §1.3, hotness).
 
-    A repository that counts accesses leaves `version` and everything else of the thing as it is, skips what does not
-    exist, and does not queue it for the vector index, whose copy of the count may lag.
+    A repository that counts accesses changes nothing else of the item, `version` included, skips items that do not
+    exist, and does not queue the item for the vector index, whose copy of the count may lag.
     """
 
     item_id: str
@@ -37,7 +37,7 @@ class RawLog(ABC):
 
     @abstractmethod
     async def append(self, resources: Sequence[Resource]) -> None:
-        """Appends in order; an id that is there already is skipped. Survives a power cut once committed."""
+        """Appends in order; an id that exists already is skipped. Survives a power cut once committed."""
 
     @abstractmethod
     async def get(self, resource_ids: Sequence[str]) -> Resources:
@@ -55,7 +55,7 @@ class RawLog(ABC):
 
     @abstractmethod
     async def count(self) -> int:
-        """How many entries there are."""
+        """The number of entries."""
 
     @abstractmethod
     async def list_unextracted(self, *, limit: int = 100) -> Resources:
@@ -63,8 +63,8 @@ class RawLog(ABC):
 
     @abstractmethod
     async def mark_learned(self, resource_ids: Sequence[str]) -> Strings:
-        """Takes entries off the learner's backlog and returns those that were still on it, so that whoever takes an
-        entry first is the only one to learn from it.
+        """Removes entries from the learner's backlog and returns those that were still on it, so that only one process
+        learns from an entry.
         """
 
     @abstractmethod
@@ -112,8 +112,8 @@ class EntityRepository(ABC):
 
     @abstractmethod
     async def delete(self, entity_ids: Sequence[str]) -> int:
-        """Deletes entities and their names, and queues them, so that the index drops them; how many there were.
-        Their relations stay, and are not walked; whoever wants them gone deletes them.
+        """Deletes entities and their names, queues them so that the index drops them, and returns their number.
+        Their relations stay, but are not followed; the caller may delete them.
         """
 
     @abstractmethod
@@ -159,7 +159,7 @@ class RelationRepository(ABC):
 
     @abstractmethod
     async def count(self) -> int:
-        """How many relations there are."""
+        """The number of relations."""
 
 
 class MemoryRepository(ABC):
@@ -181,7 +181,7 @@ class MemoryRepository(ABC):
 
     @abstractmethod
     async def mentioning(self, entity_id: str) -> list[Memory]:
-        """All memories that mention an entity, in the order of their ids."""
+        """The memories that mention an entity, in the order of their ids."""
 
     @abstractmethod
     async def page(self, *, after: str | None = None, limit: int) -> list[Memory]:
@@ -193,7 +193,7 @@ class MemoryRepository(ABC):
 
     @abstractmethod
     async def delete(self, memory_ids: Sequence[str]) -> int:
-        """Deletes memories and queues them, so that the index drops them; how many there were. The raw log stays."""
+        """Deletes memories, queues them so that the index drops them, and returns their number. The raw log stays."""
 
     @abstractmethod
     async def count_accesses(self, accesses: Sequence[Access]) -> None:

@@ -1,4 +1,4 @@
-"""What the domain's services are to each other: the retriever, the learner, and the worker that learns a backlog."""
+"""The interfaces of the domain's services: the retriever, the learner, and the worker that learns a backlog."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Set as AbstractSet
@@ -17,9 +17,9 @@ class Retriever(ABC):
 
 
 class LearnReport(Value):
-    """What one pass over a user's backlog brought.
+    """The result of learning a user's backlog.
 
-    `entities` are those that were new or mentioned again; `new_entities` counts the new ones.
+    `entities` are the entities that were new or mentioned again; `new_entities` counts the new ones.
     """
 
     resources: int = 0
@@ -30,11 +30,11 @@ class LearnReport(Value):
 
 
 class LearningService(ABC):
-    """Turns what the raw log holds into entities and memories."""
+    """Learns entities and memories from the raw log."""
 
     @abstractmethod
     def notify(self, *, user_id: str) -> None:
-        """Says that there is work; returns at once, the work is done in the background."""
+        """Announces new entries; returns at once, and they are learned in the background."""
 
     @abstractmethod
     async def learn(self, *, user_id: str) -> LearnReport:
@@ -46,11 +46,11 @@ class LearningService(ABC):
 
 
 class BacklogWorker(ABC):
-    """What learns and indexes the backlog of all users in the background, as bulk indexing sees it.
+    """Learns and indexes the backlog of all users in the background; the part that bulk indexing uses.
 
     Attributes:
         claimed: Users whose outbox is indexed in bulk meanwhile, so that the worker only learns their turns.
-        waits_for: What is wrong with the part that the worker waits for; empty while it gets on.
+        waits_for: The error of the component that the worker waits for; empty while it works.
     """
 
     claimed: AbstractSet[str] = frozenset()
@@ -58,4 +58,4 @@ class BacklogWorker(ABC):
 
     @abstractmethod
     def wake(self) -> None:
-        """Has the worker look at the backlog at once."""
+        """Makes the worker check the backlog at once."""

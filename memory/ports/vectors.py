@@ -17,7 +17,7 @@ FloatVector = npt.NDArray[np.float32]
 
 
 Stored = str | int | float
-"""What a payload field may hold; times are seconds since the epoch."""
+"""The type of a payload field; times are seconds since the epoch."""
 
 
 class Collection(StrEnum):
@@ -117,7 +117,7 @@ class IndexQuery:
 
 @dataclass(frozen=True)
 class StoredPoint:
-    """What the index says it holds."""
+    """A point of the index, with the fingerprint under which it was stored."""
 
     point_id: str
     fingerprint: str
@@ -167,7 +167,7 @@ class VectorIndex(ABC):
 
     @abstractmethod
     async def count(self, collection: Collection, *, user_id: str) -> int:
-        """How many points this user has."""
+        """The number of points of this user."""
 
     @abstractmethod
     async def stored(self, collection: Collection, *, user_id: str) -> list[StoredPoint]:

@@ -1,4 +1,4 @@
-"""What every value type of the domain shares: frozen pydantic models, checked identifiers, aware times."""
+"""Base types of all domain values: frozen pydantic models, checked identifiers, aware times."""
 
 from datetime import UTC, datetime
 from typing import Annotated
@@ -14,15 +14,15 @@ Timestamp = AwareDatetime
 """A point in time with its zone; naive datetimes are refused at the border."""
 
 Scalar = str | int | float | bool | None
-"""What a metadata value may be: anything that can be compared for equality in a filter."""
+"""The type of a metadata value; filters compare it for equality."""
 
 
 class Value(BaseModel):
-    """An immutable value: equal by content, refuses fields that it does not know."""
+    """An immutable value, which is compared by content and refuses unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 def utc_now() -> datetime:
-    """The current time in UTC; the domain takes `now` as an argument, its callers get it here."""
+    """The current time in UTC; the domain takes `now` as an argument, which callers get here."""
     return datetime.now(UTC)

@@ -18,7 +18,7 @@ JsonObject = dict[str, JsonValue]
 
 
 class ChangeKind(StrEnum):
-    """What was done."""
+    """The kind of a change."""
 
     OVERWRITE = "overwrite"
     MERGE = "merge"
@@ -33,7 +33,7 @@ class ChangeKind(StrEnum):
 
 
 class ChangeActor(StrEnum):
-    """Who did it: a person through a call, Jiyi while it learned, or a job on its schedule."""
+    """The actor of a change: a person through a call, Jiyi while it learned, or a scheduled job."""
 
     USER = "user"
     SYSTEM = "system"
@@ -41,7 +41,7 @@ class ChangeActor(StrEnum):
 
 
 class ItemKind(StrEnum):
-    """What kind of thing was changed; each is kept by one repository of a unit of work."""
+    """The kind of a changed item; each kind has one repository in a unit of work."""
 
     ENTITY = "entity"
     RELATION = "relation"
@@ -67,7 +67,7 @@ _ID_FIELDS: dict[type[Value], str] = {
 
 
 class ChangedItem(Value):
-    """One thing as it was before a change and as the change left it; None where it did not exist."""
+    """An item before and after a change; None where it did not exist."""
 
     kind: ItemKind
     item_id: str
@@ -76,10 +76,10 @@ class ChangedItem(Value):
 
     @classmethod
     def of(cls, before: Value | None, after: Value | None) -> "ChangedItem":
-        """What happened to one value; at least one of the two is given.
+        """The change of one value; at least one of the two is given.
 
         Raises:
-            ValueError: Neither is given, or they are not the same thing.
+            ValueError: Neither is given, or the two are different items.
         """
         values = [value for value in (before, after) if value is not None]
         identities = {(KINDS[type(value)], _id_of(value)) for value in values}
@@ -90,13 +90,13 @@ class ChangedItem(Value):
 
 
 class Change(Value):
-    """One change to a user's memory, of one or several things at once.
+    """One change to a user's memory, of one or several items at once.
 
     Args:
-        reason: Why, in words for people.
-        subjects: Ids by which the change is found: of what it touched, and of what it was about.
-        items: What it touched, each thing once, in the order in which it is to be written.
-        undone_at: When it was undone.
+        reason: The reason, as text for people.
+        subjects: Ids by which the change is found: of the changed items and of the source of the change.
+        items: The changed items, each once, in the order in which they are written.
+        undone_at: When the change was undone.
         undoes: The change that this one undid.
         sequence: Position in the log, given by the store; 0 before it is stored.
     """

@@ -7,7 +7,7 @@ from .mentions import Mention
 
 
 class Role(StrEnum):
-    """Who speaks."""
+    """The speaker of a turn."""
 
     USER = "user"
     ASSISTANT = "assistant"

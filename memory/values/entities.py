@@ -40,7 +40,7 @@ class EntityStatus(StrEnum):
 
 
 class EntitySource(StrEnum):
-    """Where an entity came from."""
+    """The source of an entity."""
 
     SYSTEM = "system"
     USER = "user"

@@ -43,7 +43,7 @@ class BadRequest(JiyiError):
 
 
 class InvalidField(BadRequest):
-    """One field of a request holds what is not allowed; `allowed` says what is."""
+    """A field of a request has a value that is not allowed; `allowed` describes the allowed values."""
 
     def __init__(self, message: str = "", *, field: str = "", allowed: str = "") -> None:
         super().__init__(message)
@@ -52,11 +52,11 @@ class InvalidField(BadRequest):
 
 
 class NotFound(BadRequest):
-    """What was named does not exist for this user."""
+    """The named item does not exist for this user."""
 
 
 class Conflict(BadRequest):
-    """What was asked for cannot be done as things are now; nothing is wrong with the request itself."""
+    """The request is valid, but conflicts with the current state."""
 
 
 class Overloaded(BadRequest):

@@ -1,4 +1,4 @@
-"""What a search asks and what it returns."""
+"""Search requests and results."""
 
 from enum import StrEnum
 
@@ -11,14 +11,14 @@ MAX_TOP_K = 100
 
 
 class HitKind(StrEnum):
-    """What was found."""
+    """The kind of a hit."""
 
     ENTITY = "entity"
     MEMORY = "memory"
 
 
 class SearchFilter(Value):
-    """Conditions that every memory in the result meets; all given ones must hold.
+    """Conditions on the memories in the result; all given conditions must hold.
 
     `metadata` compares for equality (a list means: any of these). Entities carry none of these fields, so a search
     with a filter returns memories only.
@@ -48,12 +48,12 @@ class SearchRequest(Value):
 
 
 class Hit(Value):
-    """One thing that was found, and why.
+    """An entity or memory that a search found, with its score.
 
-    `score` is the fused score in 0–1 (000 §6.3), lifted by what the conversation says besides (DESIGN §6). `parts`
-    holds what it was made of: `vector`, `keyword`, `exact`, `freshness` (each 0–1, as they entered the formula),
+    `score` is the fused score in 0–1 (000 §6.3) with the boosts of the conversation (DESIGN §6). `parts` holds the
+    parts of the score: `vector`, `keyword`, `exact`, `freshness` (each 0–1, as they entered the formula),
     `beside`, `speaker`, `linked` and `alike` where they counted, and the raw `cosine` and `bm25` of those legs.
-    `resolved` is a memory's text as it was meant, where that is another (`Memory.resolved`).
+    `resolved` is the text of a memory with its references resolved, where that differs (`Memory.resolved`).
     """
 
     kind: HitKind

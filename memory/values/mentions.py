@@ -1,4 +1,4 @@
-"""What the extractor finds in a text."""
+"""The results of extraction: mentions and intents."""
 
 from enum import StrEnum
 
@@ -9,7 +9,7 @@ KNOWN_NAME = "known"
 
 
 class MentionLevel(StrEnum):
-    """Where a mention belongs (000 §3.1): L1 stays in the session, L2 goes to long-term memory."""
+    """The level of a mention (000 §3.1): L1 stays in the session, L2 goes to long-term memory."""
 
     SESSION = "L1"
     LONG_TERM = "L2"

@@ -11,7 +11,7 @@ from .mentions import Extraction, Mention
 
 
 class ResourceKind(StrEnum):
-    """What an entry of the raw log is."""
+    """The kind of an entry of the raw log."""
 
     TURN = "turn"
     NOTE = "note"

@@ -1,4 +1,4 @@
-"""What the resolver returns (000 §4.4)."""
+"""The results of resolution (000 §4.4)."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -9,7 +9,7 @@ from .entities import Entity
 
 
 class ReferenceSource(StrEnum):
-    """Where an antecedent was found (000 §4.4)."""
+    """The source of an antecedent (000 §4.4)."""
 
     SESSION = "session"
     LONG_TERM = "long_term"

@@ -19,14 +19,14 @@ EntityValue = Annotated[str, StringConstraints(min_length=1, max_length=1_024)]
 
 
 class MemoryType(StrEnum):
-    """How long a memory is meant to be kept (001 §2.1)."""
+    """The intended lifetime of a memory (001 §2.1)."""
 
     SHORT_TERM = "short_term"
     LONG_TERM = "long_term"
 
 
 class MemoryPriority(StrEnum):
-    """How much it matters (001 §2.1)."""
+    """The importance of a memory (001 §2.1)."""
 
     LOW = "low"
     MEDIUM = "medium"
@@ -82,7 +82,7 @@ class TypedMemory(Value):
 
 
 class NewTypedMemory(Value):
-    """What a caller stores (001 §3.2 `store_entity`)."""
+    """A typed memory to store (001 §3.2 `store_entity`)."""
 
     entity_type: EntityTypeName
     entity_value: EntityValue
