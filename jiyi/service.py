@@ -63,10 +63,10 @@ def load_settings(home: Path | None, args: Mapping[str, Any] | None = None) -> "
 
 
 def read_config(path: Path) -> "ServeFile":
-    """What a config file of Ray Serve says of our application.
+    """Reads the settings and the address of the application from a config file of Ray Serve.
 
     Raises:
-        BadSettings: It is none, or not for this application.
+        BadSettings: The file is not a valid config file, or not one of this application.
     """
     from deployments.config.serve_file import read_serve_file
 

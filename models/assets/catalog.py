@@ -16,7 +16,7 @@ _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
 class Pooling(StrEnum):
-    """How token vectors become one vector."""
+    """The pooling of token vectors into one vector."""
 
     MEAN = "mean"
     CLS = "cls"
@@ -67,7 +67,7 @@ class ModelEntry(Value):
     answer_min_cosine: CosineBounds = CosineBounds()
 
     def prefix(self, kind: TextKind) -> str:
-        """What is put before a text of this kind."""
+        """The prefix of a text of this kind."""
         return self.query_prefix if kind is TextKind.QUERY else self.passage_prefix
 
 

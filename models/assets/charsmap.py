@@ -14,7 +14,7 @@ _HAS_LEAF = 1 << 8
 _OFFSET_SHIFT = 10
 _PAGE = 256
 _OPEN_PAGES = 2
-"""How many pages at the end are still searched for room: older ones are nearly full, and looking there is slow."""
+"""Number of last pages that are searched for room: older pages are nearly full, and searching them is slow."""
 _Node = dict[int, "_Node | int"]
 
 

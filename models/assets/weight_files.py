@@ -60,7 +60,7 @@ def shipped_weight_file(name: str, folder: Path | None = None) -> Path:
 
     Args:
         name: `tagger`, `rewriter` or `reranker`.
-        folder: Of the file; the one that ships where it is not given.
+        folder: The folder of the file; None for the folder of the shipped weights.
     """
     return (folder or SHIPPED) / f"{name}.safetensors"
 

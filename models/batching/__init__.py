@@ -1,1 +1,1 @@
-"""What decides which requests make one batch, and runs it."""
+"""Decides which requests make one batch, and runs the batches."""

@@ -1,4 +1,4 @@
-"""What a model offers so that a batcher can merge concurrent requests into batches for it."""
+"""The interface of a model whose concurrent requests a batcher merges into batches."""
 
 import re
 from abc import ABC, abstractmethod
@@ -14,7 +14,7 @@ class Prepared(Protocol):
 
     @property
     def token_count(self) -> int:
-        """How many tokens the model will read."""
+        """The number of tokens that the model reads."""
         ...
 
 

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatcherStats:
-    """What a batcher has done and has to do.
+    """The counters of a batcher, and its queue.
 
     Attributes:
         queued_tokens: Tokens that wait (of inputs that are tokenised already).
         running_tokens: Tokens that are being computed.
         batches: Batches taken so far.
         items: Inputs computed so far.
-        tokens: Tokens of these.
-        padded_tokens: The same with padding: `tokens / padded_tokens` is the share of useful work.
+        tokens: Tokens of these inputs.
+        padded_tokens: Tokens of these inputs with padding: `tokens / padded_tokens` is the share of useful work.
         rejected: Requests refused because the queue was full.
         poisoned: Inputs on which the engine failed.
         tokens_per_s: Moving average over batches; 0 before the first.

@@ -30,7 +30,7 @@ class Lazy(Generic[T]):
         self._value: T | None = None
 
     def __call__(self) -> T:
-        """The value; once it is loaded, nobody waits."""
+        """The value; loads it at the first call, and later calls do not wait."""
         if (value := self._value) is not None:
             return value
         with self._lock:

@@ -24,7 +24,7 @@ _LENGTH_STEP = 8
 
 @dataclass(frozen=True, slots=True)
 class Padding:
-    """Where the tokens of texts of unequal length are after padding.
+    """The positions of tokens after padding, for texts of unequal length.
 
     Attributes:
         places: Shape (texts x length,): the row of each place, counted from the group's first; padding repeats it.
@@ -57,15 +57,15 @@ class Group:
 
 
 class Layout(Protocol):
-    """How the texts of a batch lie in its rows, end to end."""
+    """The rows of the texts of a batch, end to end without padding."""
 
     @property
     def tokens(self) -> int:
-        """How many rows belong to texts."""
+        """The number of rows that belong to texts."""
 
     @property
     def rows(self) -> int:
-        """How many rows are computed."""
+        """The number of rows that are computed."""
 
     @property
     def groups(self) -> list[Group]:
@@ -77,18 +77,18 @@ class Layout(Protocol):
 
     @property
     def longest(self) -> int:
-        """No text is longer."""
+        """The largest number of tokens of a text."""
 
     def mean(self, states: Tensor) -> Tensor:
         """The mean over the rows of each text: (tokens, hidden) gives (texts, hidden)."""
 
 
 class Unpadded(Layout):
-    """How the texts of a batch lie in its rows.
+    """The rows of the texts of a batch, end to end without padding.
 
     Args:
-        lengths: Tokens of each text, in the order of their rows; falling, so that texts of like length are neighbours.
-        device: Where the rows are.
+        lengths: Number of tokens of each text, in the order of the rows; descending, so that like lengths are together.
+        device: The device of the rows.
     """
 
     def __init__(self, lengths: Sequence[int], device: torch.device | str = "cpu") -> None:

@@ -37,7 +37,7 @@ class TokenizedText:
 
     @property
     def token_count(self) -> int:
-        """How many tokens the model will read."""
+        """The number of tokens that the model reads."""
         return len(self.input_ids)
 
 

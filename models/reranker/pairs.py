@@ -70,7 +70,7 @@ class PairTokens:
 
     @property
     def token_count(self) -> int:
-        """How many tokens the network will read if neither vectors are cached."""
+        """The number of tokens that the network reads if neither query nor passage vectors are cached."""
         return len(self.query) + len(self.passage)
 
 

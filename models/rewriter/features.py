@@ -40,7 +40,7 @@ class Features:
 
     @property
     def token_count(self) -> int:
-        """How many tokens the network will read."""
+        """The number of tokens that the network reads."""
         return len(self.input_ids)
 
 

@@ -51,7 +51,7 @@ class PreparedRewrite:
 
     @property
     def token_count(self) -> int:
-        """How many tokens the network will read."""
+        """The number of tokens that the network reads."""
         return self.features.token_count
 
 
@@ -176,7 +176,7 @@ def replacements_of(request: RewriteRequest, rewritten: "Rewritten", rule: "Keep
 
 
 def _turn_numbers(request: RewriteRequest, kept: Sequence[str]) -> list[int | None]:
-    """For each turn that the network reads its number in the request; None for the names."""
+    """The number in the request of each turn that the network reads; None for the names."""
     names = [(None, joined_names(request.names))] if request.names else []
     numbered: list[tuple[int | None, str]] = [*names, *enumerate(request.turns)]
     numbered = [(number, turn) for number, turn in numbered if turn]

@@ -31,7 +31,7 @@ class Window:
 
     @property
     def token_count(self) -> int:
-        """How many tokens the network will read."""
+        """The number of tokens that the network reads."""
         return len(self.input_ids)
 
 

@@ -44,7 +44,7 @@ class PreparedText:
 
     @property
     def token_count(self) -> int:
-        """How many tokens the network will read."""
+        """The number of tokens that the network reads."""
         return sum(window.token_count for window in self.windows)
 
 

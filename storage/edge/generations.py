@@ -86,6 +86,6 @@ class EdgeGenerations(GenerationStore):
             await index.ping()
 
     async def close(self) -> None:
-        """Flushes and lets go of all files."""
+        """Flushes and closes all files."""
         for index in [*self._open.values()]:
             await index.close()

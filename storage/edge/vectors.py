@@ -172,7 +172,7 @@ class EdgeVectors(VectorIndex):
         await self._run(lambda: [shard.optimize() for shard in self._shards.values()])
 
     async def close(self) -> None:
-        """Flushes and lets go of the files; another process may then open them."""
+        """Flushes and closes the files; another process may then open them."""
         if self._closed:
             return
         if self._flush_timer is not None:

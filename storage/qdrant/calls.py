@@ -52,7 +52,7 @@ class QdrantCalls:
         """Awaits one request of the client library.
 
         Raises:
-            StoreUnavailable: The server is unavailable, slow, full or broken, or lets nobody in with this key.
+            StoreUnavailable: The server is unavailable, slow, full or broken, or refuses the key.
             RefusedRequest: The request is wrong.
         """
         return await self._circuit.call(lambda: _translated(request))

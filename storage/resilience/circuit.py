@@ -1,4 +1,4 @@
-"""Deadlines and circuit breaking: nobody waits for a store that is known to be unavailable (DESIGN §7)."""
+"""Deadlines and circuit breaking: calls to a store that is known to be unavailable fail at once (DESIGN §7)."""
 
 import asyncio
 import time

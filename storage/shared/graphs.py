@@ -55,7 +55,7 @@ def check_ends(ends: Iterable[str], known: Iterable[str]) -> None:
     unknown = sorted(set(ends).difference(known))
     if unknown:
         raise InvalidField(
-            f"A relation must join entities of this user; {unknown[0]!r} is none.",
+            f"A relation must join entities of this user; {unknown[0]!r} is not one.",
             field="source_entity_id, target_entity_id",
             allowed="ids of entities",
         )
