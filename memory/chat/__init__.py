@@ -1,1 +1,1 @@
-"""The use cases that a caller sees: a chat turn, and adding memories (DESIGN §3)."""
+"""The use cases of a caller: a chat turn, and adding memories (DESIGN §3)."""

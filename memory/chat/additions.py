@@ -1,4 +1,4 @@
-"""Writes down what was said: to the raw log, then to the session; and has it learned (DESIGN §3.5, §3.6)."""
+"""Appends turns and other texts to the raw log and the session, and starts learning (DESIGN §3.5, §3.6)."""
 
 from collections.abc import Sequence
 
@@ -29,28 +29,28 @@ class MemoryAdditions:
     async def add_turn(
         self, message: ChatMessage, understood: Understood, reply: Reply | None, *, degraded: Sequence[str] = ()
     ) -> Acknowledged:
-        """Keeps a message with its reply, in the log and in the session.
+        """Appends a message and its reply to the log and the session.
 
-        The session keeps what the message mentions and refers to; where the message corrects an earlier resolution,
-        that one's entry gets `corrected`, the name of what was meant, and the right one comes behind it (000 §4.3).
+        The session also stores the mentions and resolutions of the message. A correction sets `corrected` in the entry
+        of the earlier resolution to the right name, and appends the corrected resolution (000 §4.3).
 
         Args:
-            message: What was said.
-            understood: What it means.
-            reply: What is answered.
-            degraded: Parts besides those of `understood` that could not do their work.
+            message: The user's message.
+            understood: Its extraction and resolution.
+            reply: The reply, if any.
+            degraded: Components, besides those of `understood`, that failed in this turn.
 
         Raises:
-            StoreUnavailable: The turn could not be written down; nothing was acknowledged.
+            StoreUnavailable: The turn was not stored.
         """
         extraction, resolution = understood.extraction, understood.resolution
-        said = _said(message, understood)
-        turns = [said.as_turn(extraction.mentions)]
-        resources = [said]
+        user_entry = _user_entry(message, understood)
+        turns = [user_entry.as_turn(extraction.mentions)]
+        resources = [user_entry]
         if reply:
-            answer = _answer(message, said, reply)
-            turns.append(answer.as_turn(None if reply.can_be_referred_to else ()))
-            resources.append(answer)
+            reply_entry = _reply_entry(message, user_entry, reply)
+            turns.append(reply_entry.as_turn(None if reply.can_be_referred_to else ()))
+            resources.append(reply_entry)
         missing = [*understood.degraded, *degraded]
         if not await self._record.append(resources, user_id=message.user_id):
             missing.append("record")
@@ -68,8 +68,8 @@ class MemoryAdditions:
         if message.wait and learned is None:
             missing.append("learner")
         return Acknowledged(
-            turn_id=said.resource_id,
-            memory_id=memory_id(message.user_id, said.resource_id),
+            turn_id=user_entry.resource_id,
+            memory_id=memory_id(message.user_id, user_entry.resource_id),
             reply_id=resources[1].resource_id if reply else "",
             degraded=tuple(dict.fromkeys(missing)),
             learned=learned,
@@ -78,14 +78,14 @@ class MemoryAdditions:
     async def add(
         self, additions: Sequence[NewMemory], *, user_id: UserId, session_id: SessionId, wait: bool
     ) -> tuple[list[Added], LearnReport | None]:
-        """Appends all of them in one transaction; with `wait`, they are learned and indexed before this returns.
+        """Appends texts in one transaction; with `wait`, learns and indexes them before it returns.
 
         Returns:
-            What was added, in order; and what was learned, where that was waited for and could be done: what cannot be
-            learned now is safe all the same, and learned later.
+            The ids of the texts, in order; and the report of learning, None without `wait` or where learning is
+            postponed because a component is down.
 
         Raises:
-            StoreUnavailable: Nothing was written.
+            StoreUnavailable: Nothing was stored.
         """
         resources = [_resource(addition, user_id, session_id) for addition in additions]
         await self._record.append(resources, user_id=user_id)
@@ -99,7 +99,7 @@ class MemoryAdditions:
         return added, await self._learn(user_id, wait=wait)
 
     def notify(self, *, user_id: str) -> None:
-        """Says that something of this user changed and should reach the vector index; returns at once."""
+        """Requests in the background that changes of this user be indexed."""
         self._learning.notify(user_id=user_id)
 
     async def _learn(self, user_id: str, *, wait: bool) -> LearnReport | None:
@@ -108,12 +108,12 @@ class MemoryAdditions:
             return None
         try:
             return await self._learning.learn(user_id=user_id)
-        except Unavailable as error:  # what was said is safe: it stays on the backlog
+        except Unavailable as error:  # the texts stay on the backlog
             _log.warning("learning_postponed", component=error.component, error=error.message)
             return None
 
 
-def _said(message: ChatMessage, understood: Understood) -> Resource:
+def _user_entry(message: ChatMessage, understood: Understood) -> Resource:
     resolution = understood.resolution
     id_ = resource_id(message.user_id, message.session_id, message.turn_id) if message.turn_id else new_id()
     return Resource(
@@ -128,9 +128,9 @@ def _said(message: ChatMessage, understood: Understood) -> Resource:
     )
 
 
-def _answer(message: ChatMessage, said: Resource, reply: Reply) -> Resource:
+def _reply_entry(message: ChatMessage, user_entry: Resource, reply: Reply) -> Resource:
     return Resource(
-        resource_id=resource_id(message.user_id, message.session_id, f"reply to {said.resource_id}"),
+        resource_id=resource_id(message.user_id, message.session_id, f"reply to {user_entry.resource_id}"),
         user_id=message.user_id,
         session_id=message.session_id,
         role=Role.ASSISTANT,

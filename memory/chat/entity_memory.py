@@ -44,8 +44,8 @@ class ChatContext(Value):
 class EntityMemoryService:
     """Entity memory of 000 §7.1; every method acts for one user.
 
-    Components that are down degrade it as 000 §9.1 asks: an unresolved query is returned as it is, and an extraction is
-    skipped with an error in the log; only writing raises.
+    While a component is down (000 §9.1), queries are returned unresolved and extraction is skipped with an error in the
+    log; only storing raises.
 
     Args:
         record: Stores entities and relations.
@@ -172,7 +172,7 @@ class EntityMemoryService:
     ) -> list[Entity]:
         """The entities that a referring expression may mean in its session, best first (000 §6.4, §7.1).
 
-        Only stored entities: a thing that was described but never named is not among them.
+        Only stored entities are returned: descriptions without a name are not.
 
         Raises:
             InvalidField: `limit` is out of bounds.
@@ -194,11 +194,11 @@ class EntityMemoryService:
         return list(current.values())[:limit]
 
     async def resolve(self, query: str, session_id: str, user_id: str) -> CoreferenceResult:
-        """000 §2.2's short name of `resolve_coreference`."""
+        """Alias of `resolve_coreference` (000 §2.2)."""
         return await self.resolve_coreference(query, session_id, user_id)
 
     async def store(self, entity: Entity, user_id: str) -> bool:
-        """Stores an entity as it is given (000 §2.2, §5.4)."""
+        """Stores an entity unchanged (000 §2.2, §5.4)."""
         return await self.storage.store_entity(entity, user_id=user_id)
 
     async def extract(self, text: str, user_id: str) -> Extraction:
@@ -248,7 +248,7 @@ class EntityMemoryService:
 
     async def _create(self, unit: UnitOfWork, user_id: str, name: str) -> Entity:
         id_ = entity_id(user_id, name)
-        if await unit.entities.get([id_]):  # another entity was created under this name and renamed since
+        if await unit.entities.get([id_]):  # an entity created under this name has been renamed since
             id_ = derive_id("entity", user_id, normalise(name), id_)
         at = self._now()
         return Entity(

@@ -1,4 +1,4 @@
-"""What goes through a chat turn: the message, what was understood of it, and the events that a caller sees."""
+"""The messages and events of a chat turn."""
 
 from ..answering.answers import Answer
 from ..ports.services import LearnReport
@@ -11,10 +11,10 @@ from ..values.resolutions import CoreferenceResult
 
 
 class ChatMessage(Value):
-    """What a user says.
+    """A user's message.
 
-    `turn_id` is the caller's own id of the message: sending the same again appends nothing twice. `wait` asks for the
-    learning to be finished before the turn ends.
+    `turn_id` is the caller's id of the message: a repeated id is stored once. `wait` finishes learning before the turn
+    ends.
     """
 
     user_id: UserId
@@ -28,7 +28,7 @@ class ChatMessage(Value):
 
 
 class Understood(Value):
-    """First event of a turn: what the message means, after the session's turns before it."""
+    """First event of a turn: the resolution and extraction of the message, and the session's turns before it."""
 
     resolution: CoreferenceResult
     extraction: Extraction
@@ -36,27 +36,27 @@ class Understood(Value):
 
     @property
     def degraded(self) -> tuple[str, ...]:
-        """The parts without which the message was understood."""
+        """The components that failed."""
         return (*self.extraction.degraded, *self.resolution.degraded)
 
 
 class Found(Value):
-    """Second event: what memory found for it."""
+    """Second event: the search result."""
 
     result: SearchResult
 
 
 class Replied(Value):
-    """Third event: the answer. It is not acknowledged yet."""
+    """Third event: the answer, not stored yet."""
 
     answer: Answer
 
 
 class Acknowledged(Value):
-    """Last event: the turn is in the raw log and will survive whatever happens.
+    """Last event: the turn is stored in the raw log.
 
-    `reply_id` is empty where there was no reply. `degraded` names the parts that could not do their work in this turn;
-    `learned` is there where `wait` asked for it and it could be done.
+    `reply_id` is empty without a reply. `degraded` names the components that failed in this turn. `learned` is None
+    without `wait`, and where learning is postponed.
     """
 
     turn_id: str
@@ -70,13 +70,13 @@ ChatEvent = Understood | Found | Replied | Acknowledged
 
 
 class Reply(Value):
-    """What is answered to a message.
+    """The reply to a message.
 
     Args:
-        text: The answer.
-        can_be_referred_to: False for a stock phrase, in which nothing can be referred to.
-        learn: Whether it becomes a memory; not where it only quotes what is known.
-        metadata: Goes into its log entry.
+        text: The reply.
+        can_be_referred_to: False for a stock phrase, which has no antecedents.
+        learn: Whether it becomes a memory; False for an answer that quotes memories.
+        metadata: Metadata of its log entry.
     """
 
     text: str
@@ -86,10 +86,10 @@ class Reply(Value):
 
 
 class NewMemory(Value):
-    """One text to keep.
+    """A text to add.
 
-    `turn_id` is the caller's own id: adding the same again adds nothing. `understanding` is what the caller has found
-    in the text already, if anything.
+    `turn_id` is the caller's id: a repeated id is stored once. `understanding` is the extraction of the text, if the
+    caller has one.
     """
 
     content: str
@@ -103,7 +103,7 @@ class NewMemory(Value):
 
 
 class Added(Value):
-    """What an addition is called from now on."""
+    """The ids of an added text."""
 
     id: str
     resource_id: str

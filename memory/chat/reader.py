@@ -1,4 +1,4 @@
-"""Understands a message: what it refers to, and what it mentions (DESIGN §3.2)."""
+"""Extracts the mentions and resolves the references of a message (DESIGN §3.2)."""
 
 import asyncio
 from datetime import datetime
@@ -19,16 +19,16 @@ _log = structlog.get_logger(__name__)
 
 
 class MessageReader:
-    """Reads messages in their sessions; a part that fails is named in `degraded` and fails nothing (000 §9.1).
+    """Reads messages in their sessions; a component that is down is named in `degraded` (000 §9.1).
 
     Without the resolver a query stays as it is, without the extractor nothing is marked, and while the record is
     unavailable names that only the user knows are not found.
 
     Args:
-        sessions: What was said before.
-        record: Knows the user's names.
-        extractor: Finds names.
-        resolver: Finds what references mean.
+        sessions: Stores the turns of sessions.
+        record: Stores the user's entities.
+        extractor: Finds mentions.
+        resolver: Resolves references.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class MessageReader:
         self._resolver = resolver
 
     async def read(self, message: str, *, session_id: str, user_id: str, now: datetime) -> Understood:
-        """Extracts and resolves at once.
+        """Extracts from a message and resolves it concurrently.
 
         Raises:
             StoreUnavailable: The session cannot be read.
@@ -62,7 +62,7 @@ class MessageReader:
         return await self._resolve_request(ResolutionRequest.in_session(session, query, now=now))
 
     async def extract(self, text: str, *, user_id: str) -> Extraction:
-        """Finds what a text mentions and asks to remember; each long-term mention has the id of its entity."""
+        """Finds the mentions and remember-intents of a text; long-term mentions carry the id of their entity."""
         try:
             try:
                 [extraction] = await recognise([text], user_id=user_id, record=self._record, extractor=self._extractor)
@@ -84,7 +84,7 @@ class MessageReader:
 
 
 def _link_revision(result: CoreferenceResult, extraction: Extraction) -> CoreferenceResult:
-    """The result with the id of what a revision names, where the extractor has found that name in the message."""
+    """Adds the entity id to a revision's antecedent where the extractor found its name in the message."""
     revision = result.revision
     if revision is None or revision.resolution.entity_id is not None:
         return result

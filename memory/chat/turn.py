@@ -16,15 +16,15 @@ _log = structlog.get_logger(__name__)
 
 
 class ChatTurn:
-    """Runs chat turns; `/chat/before` and `/chat/after` are the same without the answer in the middle.
+    """Runs chat turns; `/chat/before` and `/chat/after` are the same without the answer.
 
-    Parts that only improve a turn may fail without failing it (000 §9.1). The raw log may not fail.
+    Every component but the session store and the raw log may fail without failing the turn (000 §9.1).
 
     Args:
-        reader: Understands messages.
-        retriever: Finds what memory knows of them.
-        answerer: Answers from it.
-        additions: Writes the turn down.
+        reader: Extracts and resolves messages.
+        retriever: Searches memory.
+        answerer: Answers from the search result.
+        additions: Stores the turn.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class ChatTurn:
         """Yields the turn's events in order; the last one is the acknowledgement.
 
         Raises:
-            StoreUnavailable: The turn could not be written down; nothing was acknowledged.
+            StoreUnavailable: The turn was not stored.
         """
         understood = await self._reader.read(
             message.message, session_id=message.session_id, user_id=message.user_id, now=message.now

@@ -1,4 +1,4 @@
-"""The extractor without training and without an LLM: lists, jieba and rules (DESIGN §5, first version)."""
+"""The extractor without a trained model: lists, jieba and rules (DESIGN §5, first version)."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,19 +25,18 @@ from .tagged.names import is_counted, join_names
 from .version import extraction_version
 
 _IN_A_QUESTION = 0.8
-"""What a found name keeps of its confidence in a question: who asks "誰是王小明" does not know him yet."""
+"""Factor on the confidence of a name in a question: who asks "誰是王小明" does not know him yet."""
 
 
 class RuleExtractor(Extractor):
     """Finds names, L1 words and remember-intents in Chinese (both scripts) and English.
 
-    Mentions never overlap and are never nested. Where candidates overlap, the stronger layer wins: names given
-    beforehand (known names and seeds, the longer one first) > quoted titles > codes > L1 words > names of a tagger >
-    Latin names > Chinese names; within a layer the longest. An unlisted Chinese word directly before a Latin name is
-    one name with it (宏康 HCI).
+    Mentions never overlap. Of overlapping candidates the stronger layer wins: known names and seeds > quoted titles >
+    codes > L1 words > tagger > Latin names > Chinese names; within a layer the longest. An unlisted Chinese word right
+    before a Latin name belongs to that name (宏康 HCI).
 
     Args:
-        seeds: Names that are found for every user (000 §10.1).
+        seeds: Names known for every user (000 §10.1).
     """
 
     def __init__(self, *, seeds: Sequence[Seed] = SEEDS) -> None:
@@ -51,7 +50,7 @@ class RuleExtractor(Extractor):
 
     @override
     async def extract(self, texts: Sequence[str], *, known: Sequence[Sequence[str]] | None = None) -> list[Extraction]:
-        """Extracts from each text on its own; works in a thread, under 1 ms a chat message.
+        """Extracts from each text in a worker thread, in less than 1 ms a chat message.
 
         Raises:
             ValueError: `known` is not as long as `texts`.
@@ -68,10 +67,10 @@ class RuleExtractor(Extractor):
         """Extracts from one text, on the calling thread.
 
         Args:
-            text: Any.
-            known: Names that long-term memory holds.
-            tagged: What a trained tagger found in it; the names then are its, joined with those of the rules by
-                `join_names`. Codes stay those of the rules.
+            text: Any text.
+            known: Names of long-term memory.
+            tagged: Spans of a trained tagger, which `join_names` combines with the names of the rules; None for the
+                rules alone.
         """
         if not text or text.isspace():
             return Extraction()
@@ -104,7 +103,7 @@ class RuleExtractor(Extractor):
 
 
 def _names(folded: str, words: Words, sentences: Sentences) -> Iterator[Candidate]:
-    """Codes and names as the rules find them."""
+    """Codes and names by rules."""
     tokens = latin_tokens(folded)
     latin = [*find_codes(folded, tokens), *find_latin_names(folded, tokens, sentences)]
     yield from _merged(folded, words, latin)
@@ -113,7 +112,7 @@ def _names(folded: str, words: Words, sentences: Sentences) -> Iterator[Candidat
 
 
 def _tagged_names(folded: str, words: Words, sentences: Sentences, tagged: Sequence[TaggedSpan]) -> Iterator[Candidate]:
-    """Codes as the rules find them but for counted names, names as tagger and rules find them together."""
+    """Codes by rules, and names by tagger and rules."""
     tokens = latin_tokens(folded)
     yield from (candidate for candidate in find_codes(folded, tokens) if not is_counted(candidate, tagged))
     ruled = [*find_latin_names(folded, tokens, sentences), *find_han_names(folded, words)]
@@ -121,9 +120,9 @@ def _tagged_names(folded: str, words: Words, sentences: Sentences, tagged: Seque
 
 
 def _merged(folded: str, words: Words, latin: Sequence[Candidate]) -> Iterator[Candidate]:
-    """A Chinese name and the Latin name behind it, at most one space apart, as one name: 宏康 HCI.
+    """A Chinese name and the Latin name after it, at most one space apart, as one name: 宏康 HCI.
 
-    Only a word that no dictionary lists (which is what a company's name looks like) joins; 使用 Redis does not.
+    Only words outside the dictionary are merged, which company names mostly are: not 使用 Redis.
     """
     for candidate in latin:
         if candidate.layer is not Layer.LATIN:

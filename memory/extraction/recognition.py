@@ -1,4 +1,4 @@
-"""Extraction with what the user's long-term memory knows: known names are found, and each name gets its entity's id."""
+"""Extraction with the user's long-term memory: finds known names, and gives each mention the id of its entity."""
 
 from collections.abc import Iterable, Sequence
 
@@ -13,7 +13,7 @@ from ..values.text import normalise
 async def recognise(
     texts: Sequence[str], *, user_id: str, record: SystemOfRecord, extractor: Extractor
 ) -> list[Extraction]:
-    """Extracts from each text, with this user's known names; long-term mentions carry the ids of their entities.
+    """Extracts from each text with the user's known names; every long-term mention gets an entity id.
 
     Raises:
         Unavailable: The record or the extractor cannot answer.
@@ -33,7 +33,7 @@ def _names(entity: Entity) -> tuple[str, ...]:
 
 
 def _linked(extraction: Extraction, known: Iterable[Entity], *, user_id: str) -> Extraction:
-    """Gives each long-term mention the id of the entity it names: a known one by name or alias, else its own."""
+    """Gives each long-term mention the id of the known entity with that name or alias, else the id of a new entity."""
     ids = {normalise(name): entity.entity_id for entity in known for name in _names(entity)}
 
     def link(mention: Mention) -> Mention:

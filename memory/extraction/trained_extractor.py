@@ -1,4 +1,4 @@
-"""The extractor with a trained tagger: names come from tagger and rules, all else from the rules (DESIGN §5)."""
+"""The extractor with a trained tagger: names by tagger and rules, all else by the rules (DESIGN §5)."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,21 +13,20 @@ from .extractor import RuleExtractor
 
 _log = structlog.get_logger(__name__)
 TAGGER = "tagger"
-"""What `Extraction.degraded` calls the tagger."""
+"""Name of the tagger in `Extraction.degraded`."""
 
 
 class TrainedExtractor(Extractor):
-    """Joins a tagger with the rules.
+    """Combines a tagger with the rules.
 
-    Known names, seeds, quoted titles, codes, L1 words and remember-intents stay what the rules say they are, and win an
-    overlap; names, their types and their confidence come from the tagger, corrected and complemented by the rules that
-    are surer than it (`tagged_names`); a name in a question keeps less of its confidence, as with the rules alone.
-    While the tagger cannot answer, the rules find the names, and the extraction says so in `degraded`.
+    Known names, seeds, quoted titles, codes, L1 words and remember-intents come from the rules and win overlaps; other
+    names come from the tagger, corrected and complemented by the rules (`tagged.names`). While the tagger is
+    unavailable the rules find the names, and the extraction is marked degraded.
 
     Args:
-        tagger: Finds names.
-        rules: Find the rest.
-        version: Of the rules with the tagger's weights (`extraction_version`).
+        tagger: The trained tagger.
+        rules: The extractor by rules.
+        version: Version of the rules and the tagger's weights (`extraction_version`).
     """
 
     def __init__(self, *, tagger: Tagger, rules: RuleExtractor, version: str = "") -> None:
@@ -43,7 +42,7 @@ class TrainedExtractor(Extractor):
 
     @override
     async def extract(self, texts: Sequence[str], *, known: Sequence[Sequence[str]] | None = None) -> list[Extraction]:
-        """Extracts from each text on its own; several texts at once are batch work, which lets single ones go first.
+        """Extracts from each text; a single text has interactive priority, several have batch priority.
 
         Raises:
             ValueError: `known` is not as long as `texts`.

@@ -1,23 +1,16 @@
-"""Which build of the rules, with which weights, made an extraction: so that a stored one can be told from another."""
+"""The version of the rules and weights that made an extraction, stored with it."""
 
 from functools import cache
 from hashlib import blake2s
 from pathlib import Path
 
 _READ_BY = ("extraction", "language", "values")
-"""Folders of `memory` whose code and word lists decide what is found."""
+"""Folders of `memory` whose code and word lists determine an extraction."""
 _DIGEST_BYTES = 6
 
 
 def extraction_version(weights: Path | None = None) -> str:
-    """Names what extracts: a digest of the rules and, where a tagger runs, one of its weights.
-
-    Args:
-        weights: The tagger's weight file; read in whole.
-
-    Returns:
-        The version; empty, which is none, where the weights cannot be read.
-    """
+    """The version: a digest of the rules and of the tagger's weight file, if any; empty where it cannot be read."""
     try:
         return _rules_digest() if weights is None else f"{_rules_digest()}+{_digest(weights)}"
     except OSError:
@@ -26,7 +19,7 @@ def extraction_version(weights: Path | None = None) -> str:
 
 @cache
 def _rules_digest() -> str:
-    """Of all files in the folders but READMEs: a rule that changes cannot keep the old version by oversight."""
+    """The digest of all files in the folders but READMEs, so that any changed rule changes the version."""
     root = Path(__file__).parents[1]
     files = sorted(path for folder in _READ_BY for path in (root / folder).rglob("*") if path.is_file())
     files = [path for path in files if path.suffix not in (".pyc", ".md")]

@@ -1,7 +1,6 @@
-"""Has the pool embed what waits when that is much: a corpus that was imported, an index that was lost (DESIGN §8).
+"""Embeds a long backlog with a pool of workers, after an import or the loss of an index (DESIGN §8).
 
-Nothing is taken off the outbox before the ordinary indexer finds its vector in every space: whatever dies in between,
-the entry is still there.
+An entry leaves the outbox only when the ordinary indexer finds its vector in every space, so no crash loses one.
 """
 
 import asyncio
@@ -29,25 +28,25 @@ from .maintenance import LOCK
 
 PIPELINE = "bulk_indexing"
 _AT_ONCE = 20_000
-"""Entries of the outbox that one pass takes: none of them is found by its vector before its end."""
+"""Outbox entries of one pass, at whose end they become searchable."""
 _NEXT_TURNS = 2_048
-"""More than the worker learns between two looks."""
+"""More turns than the worker learns between two checks."""
 _LOCK_TTL_S = 10.0
 _BROKEN_OFF = "it was broken off (what is not done waits in the outbox)"
 _log = structlog.get_logger(__name__)
 
 
 class BulkIndexing:
-    """Looks at the backlog now and then; where it is long, has it embedded apart from the path that serves people.
+    """Checks the backlog periodically and embeds a long one in bulk, so that interactive work is not held up.
 
-    Those of whom much waits are claimed: their turns are learned by the ordinary worker and indexed here, everybody
-    else is served as always. It holds the lock of index maintenance, so that one process does it, and never beside
-    another pool: a change of the model, a rebuild. What a person asks of the index goes first (`give_way`).
+    Users with a long backlog are claimed: the worker learns their turns, and this class indexes them; other users are
+    served as usual. It holds the lock of index maintenance, so it never runs in two processes, nor beside a rebuild or
+    a change of the model. An operator's request goes first (`give_way`).
 
     Args:
-        record: Holds the backlog and the runs.
-        locks: Says whether another process works on the index.
-        spaces: Where vectors go; the indexer must follow the same.
+        record: Stores the backlog and the runs.
+        locks: Locks over all processes.
+        spaces: The spaces to write; the same as the indexer's.
         embedder: Embeds in bulk.
         indexer: Writes what it makes.
         worker: Learns in the background; indexes nothing of users who are claimed.
@@ -88,7 +87,7 @@ class BulkIndexing:
         self._task: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
-        """Begins to look at the backlog, in the background."""
+        """Starts the periodic checks in the background."""
         if self._backlog:
             self._task = asyncio.get_running_loop().create_task(self._look_forever())
             self._task.add_done_callback(log_defect("bulk_indexing_broke"))
@@ -103,10 +102,10 @@ class BulkIndexing:
         await cancel(self._task)
 
     async def run_if_due(self) -> None:
-        """Embeds what waits until it is little, if it is much and nobody else works on the index.
+        """Runs passes until the backlog is short, if it is long and the lock is free.
 
         Raises:
-            Unavailable: A store, a model or a worker of the pool is gone; the next call begins again.
+            Unavailable: A store, a model or a worker of the pool is down; the next call starts again.
         """
         if not await self._is_due():
             return
@@ -120,7 +119,7 @@ class BulkIndexing:
                     self._worker.wake()
 
     def figures(self) -> dict[str, float | str]:
-        """For `/health/detailed` and the metrics: the last pass of this process."""
+        """Figures of this process's last pass, for `/health/detailed` and the metrics."""
         if self._run is None:
             return {}
         return {
@@ -140,16 +139,13 @@ class BulkIndexing:
                 await asyncio.sleep(self._pause_s)
 
     async def _is_due(self) -> bool:
-        """Read and not counted: `Backlog.counts` goes through the whole record, and mostly next to nothing waits."""
+        """Whether the backlog is long; reads entries because `Backlog.counts` scans the whole record."""
         entries = len(await self._record.backlog.outbox(limit=self._backlog))
         turns_left = self._backlog - entries
         return turns_left == 0 or len(await self._record.backlog.unlearned(limit=turns_left)) == turns_left
 
     async def _work(self) -> None:
-        """Passes until little waits; before each, turns are learned until it is worth its beginning.
-
-        Where neither gets on, what waits is left to the worker.
-        """
+        """Runs passes while the backlog is long; returns early where neither learning nor a pass progresses."""
         while await self._is_due():
             await self._claim()
             if await self._is_long():
@@ -164,11 +160,11 @@ class BulkIndexing:
                 await asyncio.sleep(self._look_s)
 
     async def _is_long(self) -> bool:
-        """Whether the outbox alone is worth a pass."""
+        """Whether the outbox alone is long enough for a pass."""
         return len(await self._record.backlog.outbox(limit=self._backlog)) == self._backlog
 
     async def _claim(self) -> None:
-        """Claims all but those of whom the least waits, half a backlog together: people who chat are among these."""
+        """Claims all users but those with the least work, up to half a backlog together, who may be chatting."""
         unlearned = await self._record.backlog.unlearned(limit=_NEXT_TURNS)
         entries = await self._record.backlog.outbox(limit=_AT_ONCE)
         waiting = Counter([*(turn.user_id for turn in unlearned), *(entry.user_id for entry in entries)])
@@ -179,17 +175,13 @@ class BulkIndexing:
         }
 
     async def _index_embedded(self) -> int:
-        """Indexes what has its vector already: an entity that was mentioned again, what a pass has embedded.
-
-        Returns:
-            How many items that was.
-        """
+        """Indexes the items whose vectors exist (embedded by a pass, or unchanged); returns their number."""
         return sum(
             [await self._indexer.index_without_encoding(user_id=user_id) for user_id in sorted(self._worker.claimed)]
         )
 
     async def _pass(self) -> None:
-        """Embeds what waits with each model that is to have it, and records how far it is."""
+        """Embeds the outbox with each model that is written, and records the progress."""
         entries = await self._record.backlog.outbox(limit=_AT_ONCE)
         parts = _models_written(await self._spaces.written())
         begun = self._now()
@@ -236,7 +228,7 @@ class BulkIndexing:
 
 
 def _models_written(spaces: Sequence[VectorSpace]) -> list[tuple[VectorSpace, tuple[Collection, ...]]]:
-    """Each space that is written with its collections; what several spaces share is there once."""
+    """The spaces that are written with their collections; shared parts once."""
     return each_once(part for space in spaces for part in space.parts())
 
 

@@ -1,7 +1,7 @@
-"""Which models' vectors there are, as the last run of re-embedding says, and the spaces that follow it (DESIGN §8).
+"""The generations of vectors that the last run of re-embedding recorded, and their spaces (DESIGN §8).
 
-The run's row in the system of record is the one place that says which model is live, and it is replaced whole: a switch
-is one write. `memory.ports.generations` says what a generation and a space are.
+Only the run's row in the system of record decides which model is live, so a switch is one write.
+`memory.ports.generations` defines generations and spaces.
 """
 
 import time
@@ -58,7 +58,7 @@ def phase_of(run: PipelineRun) -> Phase:
 
 
 def source_of(run: PipelineRun) -> VectorModel | None:
-    """The model before; None for the first generation."""
+    """The model that a run replaces; None for the first generation."""
     source = run.input["from"]
     return None if source is None else VectorModel.model_validate(source)
 
@@ -161,10 +161,10 @@ class RecordedSpaces(VectorSpaces):
         return [self.of(model) for model in (await self.generations()).written]
 
     async def generations(self) -> Generations:
-        """Which models' vectors there are.
+        """The current generations.
 
         Raises:
-            StoreUnavailable: The record cannot be read and could not be before.
+            StoreUnavailable: The record cannot be read and has never been.
         """
         if self._clock() < self._good_until and self._known is not None:
             return self._known
@@ -176,7 +176,7 @@ class RecordedSpaces(VectorSpaces):
             return self._known
 
     async def refresh(self) -> Generations:
-        """Looks now.
+        """Reads the record now.
 
         Raises:
             StoreUnavailable: The record cannot be read.

@@ -1,4 +1,4 @@
-"""Keeps the vector index a projection of the system of record: embeds and indexes what the outbox names (DESIGN §7)."""
+"""Embeds and indexes the items of the outbox, which keeps the index a projection of the record (DESIGN §7)."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,18 +27,17 @@ _log = structlog.get_logger(__name__)
 class Indexer:
     """Indexes the outbox, one task for each user at a time; every step can be repeated.
 
-    An entry is taken off the outbox when every space that is to be kept up to date has it, and when the conflicts of a
-    typed memory that was stored while they could not be looked for have been. Before anything is indexed, what the live
-    index has lost is put on the outbox again.
+    An entry leaves the outbox when every written space has it, and when a typed memory that was stored without the
+    check for conflicts has been checked. Before anything is indexed, items that the live index has lost are requeued.
 
     Args:
-        record: Holds the outbox and what it names.
-        spaces: Where it goes.
-        analyzer: Makes terms of texts.
-        rechecks: Look for those conflicts, one a space; without them such memories stay as they are.
+        record: Stores the outbox and its items.
+        spaces: The spaces to write.
+        analyzer: Computes the keyword terms.
+        rechecks: Check typed memories for conflicts, one for each space; None skips the check.
 
     Attributes:
-        requeued: Items that were put on the outbox again because the index had lost them.
+        requeued: Items requeued because the index had lost them.
     """
 
     def __init__(
@@ -59,30 +58,28 @@ class Indexer:
         self.requeued = 0
 
     def lock(self, user_id: str) -> asyncio.Lock:
-        """Held while this user is learned and indexed: under it, the user's part of the index does not move."""
+        """The lock of a user's learning and indexing, under which the user's part of the index does not change."""
         return self._locks.setdefault(user_id, asyncio.Lock())
 
     async def index(self, *, user_id: str, priority: Priority = Priority.BATCH, batches: int | None = None) -> int:
-        """Indexes what waits for this user; returns how many items that was.
+        """Indexes a user's outbox; returns the number of items.
 
         Args:
-            user_id: Whose items.
-            priority: How the encoder should take them.
-            batches: How many batches of `INDEX_BATCH` at most; all that waits where it is not given.
+            user_id: The user.
+            priority: Priority of the encoder's work.
+            batches: At most so many batches of `INDEX_BATCH`; None for all.
 
         Raises:
-            Unavailable: The encoder or a store is down; what was not done stays in the outbox.
+            Unavailable: The encoder or a store is down; the rest stays in the outbox.
         """
         async with self.lock(user_id):
             return await self._index_outbox(user_id, priority, batches=batches)
 
     async def index_without_encoding(self, *, user_id: str) -> int:
-        """Indexes what waits for this user and needs no encoding; returns how many items that was.
-
-        That is what has its vector in every space already, and what is gone; the rest stays in the outbox.
+        """Indexes the items of a user's outbox that are deleted or have vectors in every space; returns their number.
 
         Raises:
-            Unavailable: A store is down; what was not done stays in the outbox.
+            Unavailable: A store is down; the rest stays in the outbox.
         """
         async with self.lock(user_id):
             await self.check_for_loss()
@@ -97,9 +94,9 @@ class Indexer:
             return indexed
 
     async def reindex(self, collection: Collection, item_ids: Sequence[str], *, user_id: str) -> None:
-        """Makes the points of these items again, vectors included; deletes those that should not be in the index.
+        """Writes the points of these items again, vectors included, or deletes them.
 
-        They go over the outbox, so that what is not done when this is interrupted is done later.
+        They go through the outbox, so that an interruption loses none.
 
         Raises:
             Unavailable: See `index`.
@@ -121,7 +118,7 @@ class Indexer:
             The number of items written.
 
         Raises:
-            StoreUnavailable: A store is down; it can be repeated.
+            StoreUnavailable: A store is down; the call can be repeated.
         """
         await self.check_for_loss()
         embedded = {item.item_id: item for item in items}
@@ -139,7 +136,7 @@ class Indexer:
         return len(unchanged)
 
     async def check_for_loss(self) -> None:
-        """Puts on the outbox what the live index has lost; once, and again after an outage or a switch of the index.
+        """Requeues the items that the live index has lost; once, and again after an outage or a switch of the model.
 
         Raises:
             Unavailable: A store is down.
@@ -152,7 +149,7 @@ class Indexer:
 
     @contextmanager
     def _loss_possible(self) -> Iterator[None]:
-        """Has `check_for_loss` look again after an outage: the index may come back empty."""
+        """Repeats `check_for_loss` after an outage, since the index may come back empty."""
         try:
             yield
         except StoreUnavailable:
@@ -166,13 +163,13 @@ class Indexer:
     async def _index_outbox(
         self, user_id: str, priority: Priority, *, batches: int | None = None, encode_all: bool = False
     ) -> int:
-        """Indexes batch after batch under the user's lock.
+        """Indexes the outbox in batches; the caller holds the user's lock.
 
         Args:
-            user_id: Whose items.
-            priority: How the encoder should take them.
+            user_id: The user.
+            priority: Priority of the encoder's work.
             batches: See `index`.
-            encode_all: Encode every text, also one whose vector the index has already.
+            encode_all: Also encode texts whose vectors are in the index.
         """
         await self.check_for_loss()
         indexed = done = 0
@@ -190,7 +187,7 @@ class Indexer:
         return indexed
 
     async def _acknowledge(self, user_id: str, collection: Collection, entries: Sequence[OutboxEntry]) -> None:
-        """Takes entries off the outbox, once conflicts are looked for that could not be before."""
+        """Removes entries from the outbox, after the pending conflict checks of typed memories."""
         if not entries:
             return
         if self._rechecks and collection is Collection.TYPED_MEMORIES:
@@ -216,7 +213,7 @@ class Indexer:
     async def _index_embedded_batch(
         self, user_id: str, collection: Collection, entries: Sequence[OutboxEntry]
     ) -> list[OutboxEntry]:
-        """Returns the entries that needed no encoding."""
+        """Indexes the entries that need no encoding, and returns them."""
         spaces, items, gone = await self._look_up(user_id, collection, entries)
         stored = [await _stored_vectors(space, user_id, collection, items) for space in spaces]
         ready = [item for item in items if all(item.item_id in vectors for vectors in stored)]
@@ -228,7 +225,7 @@ class Indexer:
     async def _look_up(
         self, user_id: str, collection: Collection, entries: Sequence[OutboxEntry]
     ) -> tuple[list[VectorSpace], list[Projection], list[str]]:
-        """Where a collection is kept, which items of the entries belong there, and the ids of those that do not."""
+        """The spaces of a collection, the items of the entries to index, and the ids to delete."""
         spaces = await self._spaces.written()  # before the record is read: see memory.indexing.reembedding
         item_ids = [entry.item_id for entry in entries]
         found = await self._read(collection, item_ids, user_id)
@@ -246,7 +243,7 @@ class Indexer:
         user_id: str,
         gone: Sequence[str] = (),
     ) -> None:
-        """Writes the points of items, whose vectors are given by item id, to one space; deletes those that are gone."""
+        """Writes the points of items, with vectors by item id, to one space; deletes the points of `gone`."""
         points = [
             item.point(
                 model_id=space.encoder.model_id,
@@ -262,13 +259,13 @@ class Indexer:
 
 
 async def requeue_lost(record: SystemOfRecord, space: VectorSpace) -> int:
-    """Puts on the outbox what users have of whom a collection of the space holds nothing, though the record does.
+    """Requeues all items of the users who have no point in a collection of the space but items in the record.
 
     Must come before anything is indexed: one point of a user hides the loss of her others. All that a user has in a
     collection is queued in one step, so that after a crash the next call finds the remaining users.
 
     Returns:
-        How many items were queued.
+        The number of requeued items.
 
     Raises:
         Unavailable: A store is down.
@@ -307,7 +304,7 @@ async def _requeue_collection(record: SystemOfRecord, user_id: str, collection: 
 async def _stored_vectors(
     space: VectorSpace, user_id: str, collection: Collection, items: Sequence[Projection]
 ) -> dict[str, FloatVector]:
-    """The vectors that the index has already: an entity that is mentioned again changes its counts alone."""
+    """The current vectors in the index: a repeated mention of an entity, for one, only changes its counts."""
     if not items:
         return {}
     points = await space.index.get(collection, [item.item_id for item in items], user_id=user_id)

@@ -1,4 +1,4 @@
-"""Runs operations on the index in the background, one at a time over all processes, and remembers how they are."""
+"""Runs operations on the index in the background, one at a time over all processes."""
 
 import asyncio
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from .generations import PerSpace
 from .verification import IndexVerifier
 
 LOCK = "index-maintenance"
-"""Held by whatever works on the index as a whole: maintenance, a change of the model, bulk indexing."""
+"""Name of the lock for work on the whole index: maintenance, a change of the model, bulk indexing."""
 _log = structlog.get_logger(__name__)
 
 
@@ -27,9 +27,9 @@ class BackgroundMaintenance(IndexMaintenance):
     """Runs one operation on the index at a time, in the background.
 
     Args:
-        verifiers: Do the work, one a space; an operation keeps to the one that is live when it begins.
+        verifiers: One for each space; an operation uses that of the space that is live when it starts.
         embedder: Embeds in bulk, for a rebuild.
-        locks: Keep other processes from working on the index as a whole meanwhile.
+        locks: Locks over all processes.
         now: The clock.
     """
 
@@ -70,7 +70,7 @@ class BackgroundMaintenance(IndexMaintenance):
         await cancel(self._task)
 
     def figures(self) -> dict[str, float | str]:
-        """For `/health/detailed` and the metrics."""
+        """Figures for `/health/detailed` and the metrics."""
         if self._run is None:
             return {}
         report = self._run.report

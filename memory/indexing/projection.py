@@ -1,4 +1,4 @@
-"""What the vector index sees of an entity, a memory or a fact: a function of the record alone (DESIGN §6, §7)."""
+"""Projects entities, memories and facts to points of the vector index, from the record alone (DESIGN §6, §7)."""
 
 import json
 from collections.abc import Mapping
@@ -21,12 +21,12 @@ _LAGGING = frozenset({"access_count"})
 
 @dataclass(frozen=True)
 class Projection:
-    """All of a point but its vectors, and the texts that those are made from.
+    """A point without its vectors, and the texts of the vectors.
 
     Args:
-        item_id: Of the entity, memory or fact; the id of its point.
-        dense_text: What the encoder reads.
-        keyword_text: What the keyword analyzer reads.
+        item_id: Id of the entity, memory or fact, and of its point.
+        dense_text: Text for the encoder.
+        keyword_text: Text for the keyword analyzer.
     """
 
     item_id: str
@@ -39,7 +39,7 @@ class Projection:
     payload: Mapping[str, Stored] = field(default_factory=dict)
 
     def fingerprint(self, model_id: str) -> str:
-        """A digest of all that the point is made from, in two parts with a dot between: of the vector, of the rest.
+        """Digests of the dense vector's source and of the rest of the point, with a dot between them.
 
         The number of retrievals is left out, so that a retrieval does not change the index.
         """
@@ -55,7 +55,7 @@ class Projection:
         return f"{_digest([model_id, self.dense_text])}.{_digest(rest)}"
 
     def point(self, *, model_id: str, dense: FloatVector, sparse: SparseVector) -> IndexPoint:
-        """The point, given its vectors."""
+        """The point with these vectors."""
         return IndexPoint(
             point_id=self.item_id,
             dense=dense,
@@ -70,12 +70,12 @@ class Projection:
 
 
 def has_same_vector(left: str, right: str) -> bool:
-    """Whether two points with these fingerprints have the same dense vector: one text, by one model."""
+    """Whether points with these fingerprints have the same dense vector (text and model)."""
     return left.partition(".")[0] == right.partition(".")[0]
 
 
 def project_entity(entity: Entity) -> Projection | None:
-    """An entity by its names, whatever its status; None where the user never mentioned it."""
+    """An entity of any status by its names; None where the user never mentioned it."""
     if entity.mention_count == 0:
         return None
     text = "、".join((entity.entity_value, *entity.aliases))
@@ -96,7 +96,7 @@ def project_entity(entity: Entity) -> Projection | None:
 
 
 def project_memory(memory: Memory, resource: Resource | None) -> Projection:
-    """A memory as a passage and as terms; `resource` is the log entry that it was learned from."""
+    """A memory; `resource` is the log entry that it was learned from."""
     return Projection(
         item_id=memory.memory_id,
         dense_text=dense_text(memory, resource),
@@ -129,7 +129,7 @@ def project_fact(fact: Fact) -> Projection | None:
 
 
 def project_typed_memory(memory: TypedMemory) -> Projection | None:
-    """A typed memory by its content; None where it is archived: only an exact match finds it then."""
+    """A typed memory by its content; None where it is archived, so that only an exact match finds it."""
     if memory.status is MemoryStatus.ARCHIVED:
         return None
     return Projection(
@@ -150,16 +150,13 @@ def project_typed_memory(memory: TypedMemory) -> Projection | None:
 
 
 def dense_text(memory: Memory, resource: Resource | None) -> str:
-    """A memory as a passage: the turn before it, then itself with its references resolved.
-
-    Embedding a turn together with the one before it lifts recall (DESIGN §6, measured).
-    """
+    """The previous turn and the resolved text: embedding both raises recall (DESIGN §6, measured)."""
     own = _spoken(memory, resource)
     return f"{memory.context}\n{own}" if memory.context else own
 
 
 def keyword_text(memory: Memory, resource: Resource | None) -> str:
-    """A memory as terms: its date in words, then itself with its references resolved (DESIGN §6, measured)."""
+    """The date in words and the resolved text (DESIGN §6, measured)."""
     at = memory.created_at
     date = f"{at.year}年{at.month}月{at.day}日" if has_han(memory.text) else f"{at.day} {at:%B} {at.year}"
     return f"{date} {_spoken(memory, resource)}"

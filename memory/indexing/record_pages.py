@@ -1,4 +1,4 @@
-"""Reads what the vector index is a projection of, page by page, in one order, from any place in it (DESIGN §8)."""
+"""Reads the indexed items of the record in pages, in a fixed order, from any cursor (DESIGN §8)."""
 
 import json
 from collections.abc import AsyncIterator, Sequence
@@ -14,7 +14,7 @@ from ..values.records import Memory
 from .projection import Projection, project_entity, project_fact, project_memory, project_typed_memory
 
 Projections = dict[str, Projection | None]
-"""Items that exist, by id, in the order in which they were read; None for one that does not belong in the index."""
+"""Existing items by id, in the order of reading; None for one that is not indexed."""
 
 COUNTED_AS = {
     Collection.ENTITIES: "entities",
@@ -22,7 +22,7 @@ COUNTED_AS = {
     Collection.FACTS: "facts",
     Collection.TYPED_MEMORIES: "aam_memories",
 }
-"""What `Backlog.counts` calls the items of a collection."""
+"""Keys of the collections in `Backlog.counts`."""
 
 _USERS_A_PAGE = 256
 ITEMS_A_PAGE = 256
@@ -30,13 +30,13 @@ WHOLE_OUTBOX = 2**31 - 1
 
 
 async def count_items(record: SystemOfRecord) -> int:
-    """How many items of everybody there are, those that do not belong in the index included."""
+    """The number of items of all users, including those that are not indexed."""
     counts = await record.backlog.counts()
     return sum(counts[name] for name in COUNTED_AS.values())
 
 
 async def project_items(unit: UnitOfWork, collection: Collection, item_ids: Sequence[str]) -> Projections:
-    """The items of these ids that exist."""
+    """The projections of the existing items with these ids."""
     match collection:
         case Collection.ENTITIES:
             return {entity.entity_id: project_entity(entity) for entity in await unit.entities.get(item_ids)}
@@ -51,7 +51,7 @@ async def project_items(unit: UnitOfWork, collection: Collection, item_ids: Sequ
 
 
 async def project_page(unit: UnitOfWork, collection: Collection, *, after: str | None, limit: int) -> Projections:
-    """The next items in the order of their ids, from the first id greater than `after`."""
+    """The next projections in the order of their ids, from the first id greater than `after`."""
     match collection:
         case Collection.ENTITIES:
             entities = await unit.entities.page(after=after, limit=limit)
@@ -70,7 +70,7 @@ async def project_page(unit: UnitOfWork, collection: Collection, *, after: str |
 async def projected_pages(
     record: SystemOfRecord, user_id: str, collection: Collection, *, after: str | None = None
 ) -> AsyncIterator[Projections]:
-    """All items of a user, or those with ids greater than `after`, page by page; no page is empty."""
+    """A user's items with ids greater than `after`, in non-empty pages."""
     while True:
         async with record.reading(user_id=user_id) as unit:
             page = await project_page(unit, collection, after=after, limit=ITEMS_A_PAGE)
@@ -87,7 +87,7 @@ async def waiting_ids(record: SystemOfRecord, user_id: str, collection: Collecti
 
 
 async def all_users(record: SystemOfRecord, *, after: str | None = None) -> AsyncIterator[str]:
-    """Everybody whom the record knows, sorted, from the first greater than `after`."""
+    """All users of the record, sorted, from the first greater than `after`."""
     while users := await record.backlog.users(after=after, limit=_USERS_A_PAGE):
         for user_id in users:
             yield user_id
@@ -96,26 +96,26 @@ async def all_users(record: SystemOfRecord, *, after: str | None = None) -> Asyn
 
 @dataclass(frozen=True)
 class Position:
-    """Where an item stands: users in the order of their ids, a user's collections, their items in order of ids."""
+    """The position of an item in the order of user ids, collections and item ids."""
 
     user_id: str
     collection: Collection
     item_id: str
 
     def to_cursor(self) -> str:
-        """As a string: ASCII, whatever the ids hold."""
+        """The position as an ASCII string."""
         return json.dumps([self.user_id, self.collection.value, self.item_id])
 
     @classmethod
     def from_cursor(cls, cursor: str) -> "Position":
-        """The position that `to_cursor` wrote."""
+        """The position of a cursor."""
         user_id, collection, item_id = json.loads(cursor)
         return cls(user_id, Collection(collection), item_id)
 
 
 @dataclass(frozen=True)
 class Page:
-    """Some items of one user's collection that belong in the index; never none."""
+    """Indexed items of one user's collection; not empty."""
 
     user_id: str
     collection: Collection
@@ -123,7 +123,7 @@ class Page:
 
 
 def walk_selected(record: SystemOfRecord, selection: Selection, *, after: str | None = None) -> AsyncIterator[Page]:
-    """All pages of what is selected, or those behind a cursor.
+    """All pages of a selection, or those after a cursor.
 
     Raises:
         StoreUnavailable: The record cannot be read.
@@ -136,7 +136,7 @@ def walk_selected(record: SystemOfRecord, selection: Selection, *, after: str | 
 async def walk(
     record: SystemOfRecord, *, after: str | None = None, collections: Sequence[Collection] = tuple(Collection)
 ) -> AsyncIterator[Page]:
-    """All pages of these collections, or those behind a cursor.
+    """All pages of these collections, or those after a cursor.
 
     An item that is added, changed or deleted meanwhile may be missing: it is in the outbox.
 

@@ -1,11 +1,10 @@
 """Changes the model of all vectors while the service runs (DESIGN §8; docs/how-to/re-embedding.md has the picture).
 
-Why nothing is lost: from the moment a run is recorded, what changes is written to both generations before it leaves
-the outbox. So whatever the walk through the record does not see as it is in the end, the outbox brings; and the walk's
-own vectors, which are older than it, are written only where the item still reads as it did
-(`Indexer.write_embedded`).
-`Indexer` asks which spaces there are before it reads an item, hence one that it wrote to the old generation alone was
-read before the run was recorded, and the walk comes later. At the end all of it is compared with the record.
+Why nothing is lost: once a run is recorded, every change is written to both generations before it leaves the outbox.
+So changes that the walk through the record misses arrive by the outbox, and the walk's vectors are written only for
+items that have not changed since (`Indexer.write_embedded`). `Indexer` reads the spaces before it reads an item, so an
+item that it wrote only to the old generation was read before the run was recorded, and the walk finds it later. At the
+end the new generation is compared with the record.
 """
 
 import asyncio
@@ -46,24 +45,24 @@ _LOCK_TTL_S = 10.0
 _log = structlog.get_logger(__name__)
 
 Prepare = Callable[[str], Awaitable[VectorModel]]
-"""Gets a model's weights ready and says what its vectors are; raises `InvalidField` for one that there is not."""
+"""Prepares a model's weights and describes its vectors; raises `InvalidField` for an unknown model."""
 
 
 class GenerationUnsound(JiyiError):
-    """The new vectors do not agree with the record or with the model: nothing is switched to them."""
+    """The new vectors do not agree with the record or the model, so they do not become live."""
 
 
 class Reembedding(ReembeddingService):
-    """Fills, verifies, switches, and drops what is not needed any more; every step can be done again.
+    """Fills and verifies a new generation, switches to it and drops the old one; every step can be repeated.
 
     Each step is recorded when it is done. A run that was interrupted, for example because its process was killed, is
     continued by the next process that gets the lock; while a component is unavailable, the run waits and tries again.
 
     Args:
-        record: What is embedded, and where the run is kept.
-        locks: Says whether another process is at it.
-        spaces: Which generations there are; told at once what changes here.
-        store: Keeps the generations.
+        record: Stores the items and the run.
+        locks: Locks over all processes.
+        spaces: The current generations, refreshed after each step.
+        store: Stores the generations.
         embedder: Embeds in bulk.
         indexer: Writes to the generations; must follow the same `spaces`.
         prepare: Makes a model ready.
@@ -139,7 +138,7 @@ class Reembedding(ReembeddingService):
                 await self._work(run)
 
     def figures(self) -> dict[str, float | str]:
-        """For `/health/detailed` and the metrics: the run that this process knows of."""
+        """Figures of the run that this process knows, for `/health/detailed` and the metrics."""
         run = self._run
         if run is None or source_of(run) is None:
             return {}
@@ -164,7 +163,7 @@ class Reembedding(ReembeddingService):
         await cancel(self._task)
 
     async def _begin(self, decide: Callable[[PipelineRun | None], Awaitable[PipelineRun]]) -> PipelineRun:
-        """Takes the lock, records what a person wants, and works on it in the background."""
+        """Takes the lock, records the run that `decide` returns, and works on it in the background."""
         if self._is_working:
             raise Conflict("the index is being moved to another model already: see jiyi reembed --status")
         started: asyncio.Future[PipelineRun] = asyncio.get_running_loop().create_future()
@@ -216,7 +215,7 @@ class Reembedding(ReembeddingService):
         return self._changed(last, phase=Phase.FINISHING, state=RunState.RUNNING, error=None, ended_at=None)
 
     async def _work(self, run: PipelineRun) -> None:
-        """Takes the run through its phases until a person is needed."""
+        """Takes the run through its phases until the operator must decide."""
         self._run = run
         await self._spaces.refresh()
         try:
@@ -242,7 +241,7 @@ class Reembedding(ReembeddingService):
         match phase_of(run):
             case Phase.FILLING:
                 await self._fill(target)
-                # The rest of the total is what the record has and the index does not want.
+                # The rest of the total are items that are not indexed.
                 await self._change(phase=Phase.VERIFYING, done=max(run.total, self._run.done), error=None)
             case Phase.VERIFYING:
                 found = await self._verify(target)
@@ -284,7 +283,7 @@ class Reembedding(ReembeddingService):
         return found.figures()
 
     async def _retire(self, model: VectorModel) -> None:
-        """Drops a generation when nobody can be searching it any more."""
+        """Drops a generation once no search uses it any more."""
         await asyncio.sleep(self._notice_s)
         await self._store.drop(model)
 
@@ -297,11 +296,11 @@ class Reembedding(ReembeddingService):
         await self._save(self._changed(self._run, **fields))
 
     async def _save(self, run: PipelineRun) -> None:
-        """Records a step; what it means for the spaces holds here at once."""
-        turns = self._run is None or self._run.output != run.output
+        """Records a run and, if its output has changed, refreshes the spaces."""
+        has_new_output = self._run is None or self._run.output != run.output
         await self._record.runs.save(run)
         self._run = run
-        if turns:
+        if has_new_output:
             await self._spaces.refresh()
 
     def _changed(self, run: PipelineRun, **fields: object) -> PipelineRun:
@@ -328,8 +327,8 @@ class Reembedding(ReembeddingService):
         return run is not None and run.state is RunState.RUNNING
 
     async def _make_recorded_model_live(self) -> None:
-        """Knows the last run, records the first generation where there is none, and points the names at what is live:
-        a process may have been killed before it did, and index files may have been set aside.
+        """Reads or records the last run and makes its model live: a process may have been killed before it did so,
+        and index files may have been replaced.
         """
         if self._run is not None:
             return
@@ -342,7 +341,7 @@ class Reembedding(ReembeddingService):
 
 
 def _log_defect(task: "asyncio.Task[None]") -> None:
-    """An error that nobody waits for: an outage is tried again by itself, anything else is a defect."""
+    """Logs the error of a background task: outages are retried, anything else is a defect."""
     if task.cancelled() or (error := task.exception()) is None:
         return
     if isinstance(error, Conflict | Unavailable):

@@ -1,7 +1,6 @@
-"""Compares the vector index with the record that it is a projection of, and makes it agree (DESIGN §7, §8).
+"""Compares the vector index with the record and repairs it (DESIGN §7, §8).
 
-All of it can be stopped at any point and done again: what is to change goes over the outbox, and nothing here is
-counted as done that is not.
+Every operation can be stopped at any point and repeated: repairs go through the outbox.
 """
 
 import random
@@ -32,13 +31,13 @@ from .record_pages import (
 )
 
 SAMPLE_SIZE = 64
-"""Items that are looked up; of a generation whose vectors are swapped or torn, one is enough to tell."""
+"""Items that are searched for; one is enough to detect swapped or corrupt vectors."""
 _VERIFICATION_ROUNDS = 3
 _SAME_VECTOR = 0.99
-"""Two computations of one text by one model agree at least so far, whatever stood beside it in the batch."""
+"""Least cosine of two vectors of one text by one model, whatever the batches."""
 _FIRST_HITS = 10
 _FOUND_SHARE = 0.95
-"""Of the sample: many items may say nearly the same."""
+"""Least share of the sample that must be found: many items may have nearly the same text."""
 
 
 class IndexVerifier:
@@ -58,14 +57,14 @@ class IndexVerifier:
         self._retry_s = retry_s
 
     async def total(self) -> int:
-        """How many items there are to look at."""
+        """The number of items to compare."""
         return await count_items(self._record)
 
     def verify(self, *, mend: bool) -> AsyncIterator[IndexReport]:
-        """Compares everything; yields what was found so far.
+        """Compares all items; yields the counts so far.
 
         Args:
-            mend: Also make points of what is missing or stale, and take out what is orphaned.
+            mend: Also write missing and stale points, and delete orphaned ones.
 
         Raises:
             Unavailable: A store is down; with `mend`, also the encoder.
@@ -73,16 +72,16 @@ class IndexVerifier:
         return self._walk(_Tally(), mend=mend)
 
     async def rebuild(self, embedder: BulkEmbedder) -> AsyncIterator[IndexReport]:
-        """Makes every point of the index again, vectors included; yields how far it is.
+        """Writes every point of the index again, vectors included; yields the counts so far.
 
-        Points are replaced where they are, so that at no time anything is missing from what can be found, and nobody's
-        news wait. Mending then makes what the embedder did not meet, and takes out what is orphaned.
+        Points are replaced in place, so that the index stays complete and current. Mending then adds what the embedder
+        missed, and deletes orphaned points.
 
         Args:
             embedder: Embeds in bulk, with the model of each collection.
 
         Raises:
-            Unavailable: A store, a model or a worker is gone, and was so when it was tried again.
+            Unavailable: A store, a model or a worker was down in repeated attempts.
         """
         tally = _Tally()
         for part, collections in self._space.parts():
@@ -98,7 +97,7 @@ class IndexVerifier:
             yield report
 
     async def _walk(self, tally: "_Tally", *, mend: bool) -> AsyncIterator[IndexReport]:
-        """Goes through everybody's collections, then through the points of those whom the record does not know."""
+        """Verifies the collections of all users, then the points of users whom the record does not know."""
         unknown = await self._indexed()
         async for user_id in all_users(self._record):
             unknown.discard(user_id)
@@ -114,9 +113,9 @@ class IndexVerifier:
     async def _verify(
         self, user_id: str, collection: Collection, tally: "_Tally", *, mend: bool
     ) -> AsyncIterator[None]:
-        """Compares one user's part of a collection; yields now and then.
+        """Compares one user's part of a collection; yields after each page.
 
-        What differs at first sight may only have moved meanwhile, so it is looked at again while it cannot.
+        Items that differ may have changed meanwhile, so they are compared again under the user's lock.
         """
         stored = await self._stored(user_id, collection)
         suspects: list[str] = []
@@ -139,7 +138,7 @@ class IndexVerifier:
             yield
 
     async def _find_wrong(self, user_id: str, collection: Collection, ids: Sequence[str], tally: "_Tally") -> list[str]:
-        """Counts what is wrong among these items, and names it."""
+        """Counts the wrong points of these items and returns their ids."""
         async with self._indexer.lock(user_id):
             async with self._record.reading(user_id=user_id) as unit:
                 wanted = await project_items(unit, collection, ids)
@@ -158,10 +157,10 @@ class IndexVerifier:
         return wrong
 
     async def _clear_unknown(self, user_id: str, tally: "_Tally", *, mend: bool) -> None:
-        """Deals with points of somebody whom the record did not know when the users were listed."""
+        """Counts, and with `mend` deletes, the points of a user whom the record does not know."""
         async with self._indexer.lock(user_id):
             if await self._has_items(user_id):
-                return  # came in the meantime
+                return  # the user was added meanwhile
             for collection in Collection:
                 orphaned = len(await self._stored(user_id, collection))
                 tally.add(collection, orphaned=orphaned)
@@ -174,7 +173,7 @@ class IndexVerifier:
             return any([await project_page(unit, collection, after=None, limit=1) for collection in Collection])
 
     async def _indexed(self) -> set[str]:
-        """Everybody who has points, listed before those whom the record knows: a new user is in the latter alone."""
+        """All users with points; read before the record's users, so that no new user counts as unknown."""
         return {user_id for collection in Collection for user_id in await self._index(collection).users(collection)}
 
     async def _stored(self, user_id: str, collection: Collection) -> dict[str, str]:
@@ -189,10 +188,7 @@ class IndexVerifier:
 
 
 class _Tally:
-    """Counts while it goes.
-
-    `embedded` are the items that were embedded before they are compared: they count as looked at, once.
-    """
+    """Counts of an operation; `embedded` items of a rebuild count as checked, but only once."""
 
     def __init__(self) -> None:
         self.users = 0
@@ -217,13 +213,13 @@ class _Tally:
 
 @dataclass(frozen=True)
 class GenerationReport:
-    """Whether a new generation may be switched to: it agrees with the record, and finds what it holds (DESIGN §8).
+    """Whether a new generation agrees with the record and finds its items, so that it may become live (DESIGN §8).
 
     Attributes:
         checked: Items compared with the record.
-        wrong: Of these, those that are missing, stale or too many, after they were made anew.
-        sampled: Items that were looked up.
-        found: Of these, those whose stored vector is the model's and finds them again.
+        wrong: Missing, stale or orphaned points that mending did not repair.
+        sampled: Items that were searched for.
+        found: Sampled items whose stored vector is the model's and finds them.
     """
 
     checked: int
@@ -249,7 +245,7 @@ class GenerationReport:
 
 
 async def check_generation(record: SystemOfRecord, space: VectorSpace, indexer: Indexer) -> GenerationReport:
-    """Compares a generation with the record and makes anew what is wrong, then looks a sample up.
+    """Compares a generation with the record and mends it, then searches for a sample.
 
     Raises:
         Unavailable: A store or the encoder is down.
@@ -268,7 +264,7 @@ async def check_generation(record: SystemOfRecord, space: VectorSpace, indexer: 
 
 
 async def _sample(record: SystemOfRecord) -> Sequence[tuple[str, Collection, Projection]]:
-    """Items of all users, each as likely as any other (Vitter's algorithm R, always the same choice)."""
+    """A uniform sample of all users' items (Vitter's algorithm R with a fixed seed)."""
     chosen: list[tuple[str, Collection, Projection]] = []
     draw, seen = random.Random(0), 0
     async for page in walk(record):
@@ -281,9 +277,9 @@ async def _sample(record: SystemOfRecord) -> Sequence[tuple[str, Collection, Pro
 
 
 async def _is_found(space: VectorSpace, user_id: str, collection: Collection, item: Projection) -> bool | None:
-    """Whether the stored vector is what the model makes of the text, and the text finds the item among the first.
+    """Whether the stored vector is the model's for the text, and a search with the text finds the item.
 
-    None for an item that has just changed, and waits in the outbox.
+    None for an item that has just changed and is in the outbox.
     """
     space = space.part(collection)
     fingerprint = item.fingerprint(space.encoder.model_id)

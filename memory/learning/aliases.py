@@ -1,4 +1,4 @@
-"""Second names that a user gives in conversation: 「宏康 HCI 又叫 Hongkang HCI」, "we call it Boxy" (000 §4)."""
+"""Learns aliases that a user states: 「宏康 HCI 又叫 Hongkang HCI」, "we call it Boxy" (000 §4)."""
 
 from collections.abc import Mapping, Sequence
 
@@ -22,11 +22,10 @@ _log = structlog.get_logger(__name__)
 async def learn_aliases(
     unit: UnitOfWork, user_id: str, turns: Sequence[LearnedTurn], target_ids: Mapping[str, str]
 ) -> list[Entity]:
-    """Gives entities the second names that the turns state; returns them as they are now.
+    """Adds the aliases that the turns state to their entities; returns the changed entities.
 
-    A name that is an entity of its own so far is merged into the one that it is a name of, which can be undone. One
-    that contradicts what is known (it is an alias of something else, or the two are of different kinds or both codes)
-    is left as it is, with a note in the log.
+    An alias that is the name of another entity merges that entity, which can be undone. An alias that contradicts the
+    record (it is an alias of a third entity, or the types differ, or both are codes) is logged and not learned.
     """
     changed: dict[str, Entity] = {}
     for turn in turns:

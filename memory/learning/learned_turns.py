@@ -1,4 +1,4 @@
-"""What one entry of the raw log teaches, and writing it down (DESIGN §3.6)."""
+"""Saves the entities and memories of entries of the raw log (DESIGN §3.6)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ from ..values.text import normalise
 from .mention_targets import MentionTargets, find_mention_targets
 
 MIN_CONFIDENCE = 0.6
-"""Mentions that the extractor is less sure of are used in the session but not kept."""
+"""Mentions of lower confidence are used in the session but not learned."""
 
 
 @dataclass(frozen=True)
 class LearnedTurn:
-    """One log entry with what was found in it; `previous` is the entry before it in its session."""
+    """A log entry with its extraction; `previous` is the entry before it in its session."""
 
     resource: Resource
     extraction: Extraction
@@ -32,52 +32,52 @@ class LearnedTurn:
 
     @property
     def remembers(self) -> bool:
-        """Whether a user asks to remember something that the text says itself."""
+        """Whether the user asks to remember something in this text."""
         return self.resource.role is Role.USER and any(intent.content for intent in self.extraction.remember)
 
     @property
     def points_back(self) -> bool:
-        """Whether a user asks for nothing but to remember what was said before it ("記住這個")."""
+        """Whether the user only asks to remember the previous entry ("記住這個")."""
         intents = self.extraction.remember if self.resource.role is Role.USER else ()
         return bool(intents) and not any(intent.content for intent in intents)
 
     @property
     def teaches_entities(self) -> bool:
-        """Whether entities may be learned from it: only what users say, never guesses of the assistant or our own."""
+        """Whether entities are learned from it: only from the user's own messages."""
         return self.resource.role is Role.USER
 
     def mentions(self) -> list[tuple[str, Mention]]:
-        """What may be learned from it, by entity id: names that the user brings up himself, surely enough.
+        """The mentions to learn, by entity id: names of the user's own messages from `MIN_CONFIDENCE`, without junk.
 
-        Junk is none. A name that is not known yet is not learned from a quotation, nor from the question who it is.
+        A new name is not learned from a quotation, nor from a question who it is.
         """
         if not self.teaches_entities:
             return []
-        said = assertions_of(self.resource.content)
+        assertions = assertions_of(self.resource.content)
         return [
             (mention.entity_id, mention)
             for mention in self.extraction.mentions
             if mention.entity_id
             and mention.confidence >= MIN_CONFIDENCE
             and not is_junk(mention.text)
-            and (mention.source in _GIVEN or not _is_strange(said, mention))
+            and (mention.source in _KNOWN_SOURCES or not _is_quoted_or_asked(assertions, mention))
         ]
 
     def aliases(self) -> list[AliasClaim]:
-        """The second names that the user gives to what he mentions."""
+        """The aliases that the user states."""
         return find_aliases(self.resource.content, self.extraction.mentions) if self.teaches_entities else []
 
 
-_GIVEN = (KNOWN_NAME, "seed")
+_KNOWN_SOURCES = (KNOWN_NAME, "seed")
 
 
-def _is_strange(said: Assertions, mention: Mention) -> bool:
-    return said.quotes(mention.start, mention.end) or said.asks_who(mention.start, mention.end)
+def _is_quoted_or_asked(assertions: Assertions, mention: Mention) -> bool:
+    return assertions.quotes(mention.start, mention.end) or assertions.asks_who(mention.start, mention.end)
 
 
 @dataclass(frozen=True)
 class SavedEntities:
-    """The entities that turns mention, as they are now; how many are new; which one each mention counts for."""
+    """The saved entities of turns, the number of new ones, and the entity of each mention."""
 
     entities: tuple[Entity, ...]
     new: int
@@ -85,7 +85,7 @@ class SavedEntities:
 
 
 async def save_entities(unit: UnitOfWork, user_id: str, turns: Sequence[LearnedTurn]) -> SavedEntities:
-    """Merges every mention into the entity that it counts for."""
+    """Saves the entities of all mentions."""
     mentions = {id_: mention for turn in turns for id_, mention in turn.mentions()}
     targets = await find_mention_targets(unit, user_id, mentions)
     seeds = await _missing_seeds(unit, user_id, turns)
@@ -113,7 +113,7 @@ async def save_entities(unit: UnitOfWork, user_id: str, turns: Sequence[LearnedT
 
 
 async def _join_aliases(unit: UnitOfWork, user_id: str, turns: Sequence[LearnedTurn], targets: MentionTargets) -> None:
-    """Lets a name that is new and introduced as an alias count for what it is an alias of, from the start."""
+    """Assigns the mentions of a new name that is stated as an alias to the entity that it is an alias of."""
     for turn in turns:
         for claim in turn.aliases():
             named = targets.ids.get(claim.mention.entity_id or "")
@@ -123,7 +123,7 @@ async def _join_aliases(unit: UnitOfWork, user_id: str, turns: Sequence[LearnedT
 
 
 async def _missing_seeds(unit: UnitOfWork, user_id: str, turns: Sequence[LearnedTurn]) -> list[Entity]:
-    """The preloaded entities that this user does not have yet: all of them the first time, none afterwards."""
+    """The preloaded entities that this user does not have yet: all the first time, none later."""
     if not turns:
         return []
     seeds = system_entities(user_id, at=turns[0].resource.created_at)
@@ -132,7 +132,7 @@ async def _missing_seeds(unit: UnitOfWork, user_id: str, turns: Sequence[Learned
 
 
 async def save_memories(unit: UnitOfWork, turns: Sequence[LearnedTurn], targets: MentionTargets) -> int:
-    """Makes a memory of each entry; one that only says "remember this" marks the one before it instead."""
+    """Saves a memory of each entry; an entry that only says "remember this" marks the previous memory instead."""
     memories: dict[str, Memory] = {}
     for turn in turns:
         if turn.points_back:
@@ -150,7 +150,7 @@ async def save_memories(unit: UnitOfWork, turns: Sequence[LearnedTurn], targets:
 
 
 async def _remember_previous(unit: UnitOfWork, turn: LearnedTurn, memories: dict[str, Memory]) -> None:
-    """Marks the last thing that the session learned before this entry as remembered on request."""
+    """Marks the session's last memory before this entry as remembered on request."""
     earlier = await unit.log.session(turn.resource.session_id, limit=4, before=turn.resource.sequence)
     for resource in reversed(earlier):
         if not resource.learn:
@@ -163,11 +163,10 @@ async def _remember_previous(unit: UnitOfWork, turn: LearnedTurn, memories: dict
 
 
 def mention_again(entity: Entity, mention: Mention, *, at: datetime, remembered: bool) -> Entity:
-    """The entity after one more mention: times widen, the count grows, confidence never falls (001 §3.2).
+    """The entity after one more mention: the confidence never falls (001 §3.2), and an archived entity is restored.
 
-    A mention that was found because the name is known already says little new: it closes a tenth of the gap to 1. One
-    that was found afresh agrees with what is known (`raised_confidence`). What was archived, or waited for
-    a review, is there again: somebody speaks of it.
+    A mention found by its known name raises the confidence by a tenth of the distance to 1, one found by other evidence
+    by more (`raised_confidence`).
     """
     return entity.mentioned_again(at).model_copy(
         update={
@@ -183,7 +182,7 @@ def _reinforced(confidence: float, mention: Mention) -> float:
 
 
 def first_mention(mention: Mention, *, user_id: str, at: datetime, remembered: bool) -> Entity:
-    """The entity that a mention of something unknown creates."""
+    """The new entity of a mention."""
     return Entity(
         entity_id=mention.entity_id or entity_id(user_id, mention.text),
         user_id=user_id,
@@ -199,7 +198,7 @@ def first_mention(mention: Mention, *, user_id: str, at: datetime, remembered: b
 
 
 def system_entities(user_id: str, *, at: datetime) -> list[Entity]:
-    """The preloaded entities (000 §10.1) as this user's own, never mentioned yet."""
+    """The preloaded entities (000 §10.1) for a user, without mentions."""
     return [
         Entity(
             entity_id=entity_id(user_id, seed.name),

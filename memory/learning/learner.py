@@ -1,7 +1,7 @@
 """The learner: raw log → entities and memories → vector index, each step repeatable (DESIGN §3.6).
 
-What is learned and that it was learned are written in one transaction, so a crash at any point leaves either
-nothing or all of it; the index follows through the outbox (`memory.indexing.indexer`).
+Results and the mark that an entry was learned are written in one transaction, so a crash leaves all or nothing; the
+index follows through the outbox (`memory.indexing.indexer`).
 """
 
 import itertools
@@ -25,12 +25,12 @@ LEARN_BATCH = 64
 
 
 class Learner:
-    """Learns one user's backlog at a time; several users may be learned at once.
+    """Learns the backlog of a user; calls for different users may run concurrently.
 
     Args:
-        record: Holds the backlog.
-        extractor: Finds names in turns.
-        indexer: Indexes what was learned.
+        record: Stores the backlog and the results.
+        extractor: Finds mentions in turns.
+        indexer: Indexes the results.
     """
 
     def __init__(self, *, record: SystemOfRecord, extractor: Extractor, indexer: Indexer) -> None:
@@ -41,16 +41,16 @@ class Learner:
     async def learn(
         self, *, user_id: str, priority: Priority = Priority.BATCH, batches: int | None = None, index: bool = True
     ) -> LearnReport:
-        """Learns and indexes what waits for this user: all of it, or so many batches of each at most.
+        """Learns and indexes a user's backlog.
 
         Args:
-            user_id: Whose turns.
-            priority: How the encoder should take them.
-            batches: How many batches of each at most; all where it is not given.
-            index: False leaves what is learned in the outbox, for somebody else to index.
+            user_id: The user.
+            priority: Priority of the encoder's work.
+            batches: At most so many batches to learn, and to index; None for all.
+            index: False leaves the results in the outbox.
 
         Raises:
-            Unavailable: A store or model is down; what was not done stays on the backlog.
+            Unavailable: A store or model is down; the rest stays on the backlog.
         """
         async with self.indexer.lock(user_id):
             learned = await self._learn(user_id, batches)
@@ -80,7 +80,7 @@ class Learner:
         return report
 
     async def _read_turns(self, user_id: str, resources: Sequence[Resource]) -> list[LearnedTurn]:
-        """Reads and extracts, before any transaction is open."""
+        """Reads the previous entries and extracts, before the transaction."""
         async with self._record.reading(user_id=user_id) as unit:
             before = [
                 await unit.log.session(resource.session_id, limit=1, before=resource.sequence) for resource in resources
@@ -92,10 +92,7 @@ class Learner:
         ]
 
     async def _extractions(self, user_id: str, resources: Sequence[Resource]) -> list[Extraction]:
-        """What is in each entry: as it was found when the entry was written, if the same version runs now.
-
-        Of what the assistant said nothing is extracted: no entities are learned from it.
-        """
+        """The extraction of each entry: the stored one if it has the extractor's version; empty for the assistant's."""
         stored = {
             resource.resource_id: resource.understanding
             for resource in resources
@@ -113,7 +110,7 @@ class Learner:
 
 @dataclass(frozen=True)
 class LearnedBatch:
-    """What turns taught: the entities that they mention, and how much is new."""
+    """The entities of learned turns, and the numbers of new entities and memories."""
 
     entities: tuple[Entity, ...] = ()
     new_entities: int = 0
@@ -123,7 +120,7 @@ class LearnedBatch:
 async def learn_from(unit: UnitOfWork, user_id: str, turns: Sequence[LearnedTurn]) -> LearnedBatch:
     """Saves entities, memories, relations and aliases of turns in the order of the log; the caller commits.
 
-    An entry that gives a second name to something is followed at once: what comes after it may use that name.
+    Aliases are saved before the next entry, which may use them.
     """
     touched: dict[str, Entity] = {}
     new = memories = 0
@@ -138,7 +135,7 @@ async def learn_from(unit: UnitOfWork, user_id: str, turns: Sequence[LearnedTurn
 
 
 def _runs_up_to_aliases(turns: Sequence[LearnedTurn]) -> Iterator[Sequence[LearnedTurn]]:
-    """The turns in runs, each of which ends with one that gives second names."""
+    """The turns in runs that end with a turn that states aliases."""
     start = 0
     for place, turn in enumerate(turns, start=1):
         if turn.aliases():

@@ -1,4 +1,4 @@
-"""Which entity a mention counts for, as things are when it is learned: names may have moved since it was found."""
+"""Finds the current entity of each mention: names may have been merged or renamed since extraction."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,30 +13,30 @@ from ..values.text import normalise
 
 @dataclass
 class MentionTargets:
-    """The entity that each mention counts for, by the id that the mention carries.
+    """The current entity of each mention.
 
     Args:
-        ids: Ids of the entities, by the ids of the mentions; there for entities that do not exist yet, too.
-        known: The entities that exist, by their own ids.
+        ids: Entity ids, also of new entities, by the entity id in the mention.
+        known: Existing entities by id.
     """
 
     ids: dict[str, str] = field(default_factory=dict)
     known: dict[str, Entity] = field(default_factory=dict)
 
     def entity_of(self, mention_id: str) -> Entity | None:
-        """The entity that a mention with this id counts for, where it exists."""
+        """The entity of a mention with this entity id; None for a new entity."""
         return self.known.get(self.ids[mention_id])
 
     def set_entity(self, entity: Entity) -> None:
-        """Takes note of an entity as it is now."""
+        """Adds or replaces an existing entity."""
         self.known[entity.entity_id] = entity
 
 
 async def find_mention_targets(unit: UnitOfWork, user_id: str, mentions: Mapping[str, Mention]) -> MentionTargets:
-    """Finds the entities that mentions count for, given by the ids that extraction gave them.
+    """Finds the current entities of mentions, which are given by the entity ids of their extraction.
 
-    A name leads to the living entity that has it, whatever was merged, renamed or aliased since it was found. One that
-    an entity has lost gets an id of its own, as that entity keeps the id that was made from it.
+    Merges, renamings and aliases are followed. A name that its entity has lost gets a new id, since that entity keeps
+    the id derived from the name.
     """
     targets = MentionTargets()
     found = {entity.entity_id: entity for entity in await unit.entities.get(sorted(mentions))}
@@ -54,7 +54,7 @@ async def find_mention_targets(unit: UnitOfWork, user_id: str, mentions: Mapping
 
 
 async def _by_name(unit: UnitOfWork, mention: Mention) -> Entity | None:
-    """The entity that has this name now, an archived one too: it is there again once somebody speaks of it."""
+    """The entity with this name now, also an archived one, which a mention restores."""
     named = await unit.entities.get_by_value(mention.text)
     if named is None:
         return None

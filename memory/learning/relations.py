@@ -1,4 +1,4 @@
-"""What log entries teach about how entities belong together: said in words, or spoken of together (000 §4.2)."""
+"""Learns relations between entities: stated in words, or mentioned together (000 §4.2)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -14,22 +14,22 @@ from ..values.records import Resource
 from .learned_turns import LearnedTurn
 
 MAX_DISTANCE = 200
-"""Characters between two names that may still be spoken of together."""
+"""Greatest number of characters between two names that count as mentioned together."""
 MAX_PAIRED_NAMES = 8
-"""Names of one entry that are paired; a longer list says little about any two of them."""
+"""Names of one entry that are paired."""
 _TOGETHER_CONFIDENCE = 0.5
 
 
 async def save_relations(
     unit: UnitOfWork, user_id: str, turns: Sequence[LearnedTurn], target_ids: Mapping[str, str]
 ) -> None:
-    """Adds what the turns say to the relations that there are.
+    """Adds the relations of turns to the stored ones.
 
     Args:
-        unit: Of the transaction that learns the turns; their entities are saved already.
-        user_id: Whose they are.
-        turns: In the order of the log.
-        target_ids: The entity that each id of a mention stands for now.
+        unit: The transaction that learns the turns, with their entities saved.
+        user_id: The user.
+        turns: Turns in the order of the log.
+        target_ids: Current entity ids by the entity ids of the mentions.
     """
     seen: dict[str, EntityRelation] = {}
     for turn in turns:
@@ -56,7 +56,7 @@ def _ends(relation: EntityRelation) -> tuple[str, str]:
 
 
 async def _speaker(unit: UnitOfWork, resource: Resource) -> str | None:
-    """The entity that 我 and "I" stand for in an entry, where memory knows its speaker by name."""
+    """The entity of the entry's speaker (我, "I"), if memory knows the name."""
     if not resource.speaker:
         return None
     entity = await unit.entities.get_by_value(resource.speaker)
@@ -77,7 +77,7 @@ def _stated(turn: LearnedTurn, target_ids: Mapping[str, str], speaker: str | Non
 
 
 def _mentioned_together(turn: LearnedTurn, target_ids: Mapping[str, str]) -> Iterator[EntityRelation]:
-    """Pairs of entities that the entry speaks of, near each other; the more there are the less each pair counts."""
+    """Pairs of entities that the entry mentions near each other; each pair counts less the more there are."""
     stated = assertions_of(turn.resource.content)
     first: dict[str, Mention] = {}
     for _, mention in turn.mentions():

@@ -1,4 +1,4 @@
-"""The learner's background loop: wakes when notified, looks anyway now and then, backs off when a part is down."""
+"""The background loop of learning: runs when notified and periodically, and waits while a component is down."""
 
 import asyncio
 import contextlib
@@ -16,18 +16,18 @@ from .learner import Learner
 _log = structlog.get_logger(__name__)
 _ENTRIES_READ = 256
 _BATCHES_PER_TASK = 4
-"""Bounds how long a user with a long backlog (a lost index, say) keeps one of the places."""
+"""Bounds how long a user with a long backlog (a lost index, say) occupies one of the tasks."""
 
 
 class LearningWorker(LearningService, BacklogWorker):
-    """Drains the backlog of all users, several at once, until it is closed; each user's is done in order.
+    """Learns the backlog of all users until it is closed: several users at once, each user's in order.
 
     Args:
         learner: Learns one user at a time.
-        record: Holds the backlog.
-        users_at_once: How many users are learned at the same time, so that a slow one does not hold up the others.
-        poll_s: How long to sleep without a notification: what is found then was left by a crash or a restart.
-        retry_s: How long to wait after a store or model was found down.
+        record: Stores the backlog.
+        users_at_once: Users that are learned concurrently.
+        poll_s: Seconds between looks without a notification, which find the rest of a crash or restart.
+        retry_s: Seconds to wait after a store or model was down.
 
     Attributes:
         failures: How often the learning of a user failed because a component was down.
@@ -51,7 +51,7 @@ class LearningWorker(LearningService, BacklogWorker):
         self._wake = asyncio.Event()
         self._notified: dict[str, None] = {}
         self._tasks: dict[str, asyncio.Task[LearnReport]] = {}
-        self._broken_off: set[str] = set()
+        self._failed: set[str] = set()
         self._closing = False
         self.failures = 0
         self.learned = LearnReport()
@@ -95,7 +95,7 @@ class LearningWorker(LearningService, BacklogWorker):
 
     @property
     def requeued(self) -> int:
-        """Items that a lost index had to be given again."""
+        """Items requeued because the index had lost them."""
         return self._learner.indexer.requeued
 
     def close(self) -> None:
@@ -104,7 +104,7 @@ class LearningWorker(LearningService, BacklogWorker):
         self._wake.set()
 
     async def _drain(self) -> None:
-        """Learns until nothing waits.
+        """Learns until the backlog is empty.
 
         Raises:
             Unavailable: Learning failed for a user; it continues for the others.
@@ -128,25 +128,25 @@ class LearningWorker(LearningService, BacklogWorker):
         return await self._learner.learn(user_id=user_id, batches=_BATCHES_PER_TASK, index=index)
 
     def _collect(self) -> None:
-        """Takes away the tasks that have ended and counts what they learned.
+        """Removes finished tasks and counts their reports.
 
         Raises:
             Unavailable: Learning failed for one of them.
         """
-        broken_off: Unavailable | None = None
+        failure: Unavailable | None = None
         for user_id in [user_id for user_id, task in self._tasks.items() if task.done()]:
             try:
                 self._count(self._tasks.pop(user_id).result())
                 self.waits_for = ""
-                self._broken_off.discard(user_id)
+                self._failed.discard(user_id)
             except Unavailable as error:
-                broken_off = error
-                self._broken_off.add(user_id)
-        if broken_off is not None:
-            raise broken_off
+                failure = error
+                self._failed.add(user_id)
+        if failure is not None:
+            raise failure
 
     async def _until_done_or_woken(self) -> None:
-        """Waits for a task, a notification, or until it is time to look for users that nobody told it of."""
+        """Waits for a task, a notification or `poll_s`."""
         woken = asyncio.create_task(self._wake.wait())
         try:
             await asyncio.wait(
@@ -168,12 +168,12 @@ class LearningWorker(LearningService, BacklogWorker):
             del self._notified[user_id]
         backlog = self._record.backlog
         unlearned = await backlog.unlearned(limit=_ENTRIES_READ)
-        # What claimed users have there is older than most: the others' entries stand behind it.
+        # The old entries of claimed users may fill the first page.
         entries = await backlog.outbox(limit=WHOLE_OUTBOX if self.claimed else _ENTRIES_READ)
         unindexed = [entry.user_id for entry in entries if entry.user_id not in self.claimed]
         users = dict.fromkeys([*notified, *(resource.user_id for resource in unlearned), *unindexed])
         users_left = [user_id for user_id in users if user_id not in self._tasks]
-        return sorted(users_left, key=lambda user_id: user_id in self._broken_off)
+        return sorted(users_left, key=lambda user_id: user_id in self._failed)
 
     def _count(self, report: LearnReport) -> None:
         self.learned = LearnReport(

@@ -49,15 +49,15 @@ class TrainedModel(Protocol[InputT_contra, PreparedT, OutputT_co]):
 
 
 class BatchedModel(Generic[InputT, PreparedT, OutputT]):
-    """A model with a batcher in front; its weights are read by the constructor.
+    """A model behind a batcher; the constructor reads its weights.
 
-    Where they cannot be read, the constructor logs it and `submit` raises it: a service with a corrupt weight file
-    starts, works without that model and reports it.
+    A failure to read them is logged and raised by `submit`, so that a service with a corrupt weight file still starts
+    and works without that model.
 
     Args:
         component: The model's name in errors, logs and figures.
-        model: Computes.
-        warm_up: An input that is computed at once, so that the first caller does not wait for torch's own start.
+        model: The model.
+        warm_up: An input that the constructor computes, so that the first caller does not wait for torch to start.
         limits: Bounds of a batch and of the queue; by default those for a CPU.
     """
 
@@ -89,7 +89,7 @@ class BatchedModel(Generic[InputT, PreparedT, OutputT]):
         """Computes inputs in order; inputs of several callers share batches.
 
         Raises:
-            InvalidField: More inputs than the queue could ever hold.
+            InvalidField: More inputs than the capacity of the queue.
             Overloaded: The queue is full.
             ModelUnavailable: The weights could not be read, or the engine failed.
         """
@@ -133,7 +133,7 @@ class BatchedModel(Generic[InputT, PreparedT, OutputT]):
             self._batcher.check_health()
 
     async def close(self, drain_s: float = 30.0) -> None:
-        """Refuses new inputs, finishes those that wait, for at most `drain_s` seconds, and stops."""
+        """Refuses new inputs, finishes the waiting ones within `drain_s` seconds, and stops."""
         if self._batcher is not None:
             await self._batcher.close(drain_s)
 

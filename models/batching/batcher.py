@@ -1,7 +1,7 @@
-"""The pull-when-free batcher: whenever a worker is free, it takes as many of the waiting inputs as fit (DESIGN §5).
+"""The pull-when-free batcher: a free worker takes as many waiting inputs as fit into a batch (DESIGN §5).
 
-There are no timers: while one batch is computed the next one collects, so batches grow with the load by themselves.
-The event loop only enqueues; tokenising and computing run in threads.
+There are no timers: inputs queue while a batch is computed, so batches grow with the load. The event loop only
+enqueues; tokenising and computing run in threads.
 """
 
 import asyncio
@@ -27,13 +27,13 @@ from .stats import BatcherStats, BusyClock
 InputT = TypeVar("InputT")
 
 _PREPARE_AT_ONCE = 64
-"""Inputs that one call of the tokenizer takes, so that a large request does not hold up the ones behind it."""
+"""Inputs of one tokenizer call, so that a large request does not block the next ones."""
 
 _SICK_AFTER_FAILURES = 16
-"""After so many failed inputs in a row the engine counts as broken, and not the inputs."""
+"""Failed inputs in a row after which the engine counts as broken."""
 
 _NICENESS_STEPS = 10
-"""One step of niceness is worth about a quarter of processor time, ten leave a ninth (`sched(7)`)."""
+"""Each step of niceness costs about a fifth of the processor time; ten leave a ninth (`sched(7)`)."""
 
 _HIGHEST_NICENESS = 19
 _RATE_WEIGHT = 0.2
@@ -45,10 +45,10 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
     """Merges concurrent requests into batches for one engine.
 
     Args:
-        engine: Computes.
+        engine: Computes batches.
         limits: Bounds of a batch and of the queue.
-        tokenizer_threads: Threads that tokenise, for each priority.
-        workers: Threads that compute, for each lane; a second one only pays where the engine waits for a device.
+        tokenizer_threads: Tokenizer threads for each priority.
+        workers: Computing threads for each lane; more than one only helps where the engine waits for a device.
     """
 
     def __init__(
@@ -108,16 +108,16 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
         """Computes inputs in order.
 
         Args:
-            inputs: Of one caller.
+            inputs: The inputs of one caller.
             prepare: Tokenises a part of them, in order; called in a tokenizer thread.
-            priority: The lane in which they wait.
+            priority: Their lane.
 
         Returns:
-            An output for each input, and the number of tokens that were read.
+            An output for each input, and their number of tokens.
 
         Raises:
-            InvalidField: More inputs than the queue could ever hold.
-            Overloaded: The queue is full now.
+            InvalidField: More inputs than the capacity of the queue.
+            Overloaded: The queue is full.
             ModelUnavailable: The batcher is closed, its worker died, or the engine failed on one of these inputs.
         """
         if not inputs:
@@ -129,7 +129,7 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
             self._enqueue(request)
             try:
                 return await request.future, sum(item.token_count for item in prepared)
-            finally:  # also when the caller was cancelled: inputs that still wait leave the queue
+            finally:  # also when the caller was cancelled: its waiting inputs leave the queue
                 with self._state:
                     self._settle(request)
         finally:
@@ -138,7 +138,7 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
                 self._state.notify_all()
 
     def stats(self) -> BatcherStats:
-        """Figures of this moment."""
+        """The current figures."""
         with self._state:
             return BatcherStats(
                 queued_tokens=self._queue.tokens(*Priority),
@@ -170,11 +170,7 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
                 )
 
     async def close(self, drain_s: float = 30.0) -> None:
-        """Refuses new requests, finishes those that it has, and stops; requests that are not done in time fail.
-
-        Args:
-            drain_s: How long to wait for requests that are already here.
-        """
+        """Refuses new requests, finishes the others within `drain_s` seconds, and stops; unfinished requests fail."""
         await asyncio.to_thread(self._close, drain_s)
 
     def _admit(self, items: int, priority: Priority) -> None:
@@ -230,7 +226,7 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
             retry_after_s=min(max(expected_s, _RETRY_AFTER_S[0]), _RETRY_AFTER_S[1]),
         )
 
-    # What follows runs in the worker threads.
+    # The methods below run in the worker threads.
 
     def _work(self, lanes: Sequence[Priority]) -> None:
         try:
@@ -245,7 +241,7 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
             self._stop(ModelUnavailable(f"The {self._component}'s worker died: {error!r}.", component=self._component))
 
     def _next_batch(self, lanes: Sequence[Priority]) -> list[BatchItem[PreparedT, OutputT]]:
-        """Waits for work in these lanes; an empty list means that there will be none."""
+        """Waits for work in these lanes; an empty list ends the worker."""
         with self._state:
             while not self._queue.has(*lanes):
                 if self._end is not None or (self._is_closing and not any(self._admitted_items.values())):
@@ -258,7 +254,7 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
             return batch
 
     def _compute(self, batch: list[BatchItem[PreparedT, OutputT]]) -> None:
-        """Computes a batch; where that fails, each half on its own, until the input at fault is alone."""
+        """Computes a batch; on an error computes each half, until the failing input is alone."""
         batch = [item for item in batch if not item.request.is_settled]
         if not batch:
             return
@@ -283,7 +279,7 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
             self._items += len(batch)
             self._tokens += _token_count(batch)
             self._padded_tokens += self._engine.padded_tokens([item.prepared for item in batch])
-            self._budget.went_well()
+            self._budget.record_success()
             for row, (request, position) in enumerate(batch):
                 request.store(position, outputs[row])
                 if request.is_complete and not request.is_settled:
@@ -303,7 +299,7 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
 
     def _lower_budget(self, too_many_tokens: int) -> None:
         with self._state:
-            self._budget.ran_out(too_many_tokens)
+            self._budget.record_out_of_memory(too_many_tokens)
             _log.warning("model_out_of_memory", component=self._component, batch_tokens=self._budget.tokens)
 
     def _finish_batch(self, batch: list[BatchItem[PreparedT, OutputT]], elapsed_s: float) -> None:
@@ -320,7 +316,7 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
         self._unsettled.discard(request)
 
     def _stop(self, end: ModelUnavailable) -> None:
-        """Ends the batcher: everything that is unfinished fails, and nothing new is taken."""
+        """Stops the batcher: unfinished requests fail, and new ones are refused."""
         with self._state:
             self._end = self._end or end
             unfinished = list(self._unsettled)
@@ -351,8 +347,7 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
 def _lower_thread_priority() -> None:
     """Raises the niceness of the calling thread and of the threads that it starts (`nice(2)`); only on Linux.
 
-    A pool of threads that a library starts for its caller (OpenMP, so all of torch on a CPU) inherits it; one that
-    exists already does not.
+    A thread pool that a library starts later for its caller (OpenMP, so all of torch on a CPU) inherits it.
     """
     if sys.platform == "linux":
         thread = threading.get_native_id()
@@ -365,12 +360,12 @@ def _token_count(batch: Sequence[BatchItem[PreparedT, OutputT]]) -> int:
 
 
 def _resolve(requests: Sequence[BatchRequest[PreparedT, OutputT]], error: ModelUnavailable | None) -> None:
-    """Answers callers in their event loops, with one wake-up for each loop."""
+    """Sets the results of requests in their event loops, with one wake-up for each loop."""
     by_loop: defaultdict[asyncio.AbstractEventLoop, list[BatchRequest[PreparedT, OutputT]]] = defaultdict(list)
     for request in requests:
         by_loop[request.future.get_loop()].append(request)
     for loop, loop_requests in by_loop.items():
-        with suppress(RuntimeError):  # the loop is closed, so nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed, so no caller waits
             loop.call_soon_threadsafe(_answer, loop_requests, error)
 
 

@@ -10,7 +10,7 @@ _CPU_OUT_OF_MEMORY = re.compile(r"can't allocate memory|not enough memory")
 
 
 class Prepared(Protocol):
-    """One input, ready for the model."""
+    """A tokenised input."""
 
     @property
     def token_count(self) -> int:
@@ -49,13 +49,13 @@ class BatchEngine(ABC, Generic[PreparedT, OutputT]):
         """
 
     def padded_tokens(self, batch: Sequence[PreparedT]) -> int:
-        """Tokens that are computed for a batch, padding included."""
+        """Tokens of a batch with padding."""
         return max(prepared.token_count for prepared in batch) * len(batch)
 
 
 @contextmanager
 def memory_errors() -> Iterator[None]:
-    """Turns torch's out-of-memory errors into `MemoryError`, on which a batcher tries smaller batches."""
+    """Raises torch's out-of-memory errors as `MemoryError`, on which a batcher tries smaller batches."""
     import torch
 
     try:
@@ -69,14 +69,14 @@ def memory_errors() -> Iterator[None]:
 
 
 def length_buckets(costs: Sequence[int], overhead: int) -> list[list[int]]:
-    """Splits a batch by length: a bucket closes once its padding has cost as much as another pass would.
+    """Splits a batch by length: a bucket closes once its padding costs more than another pass.
 
     Args:
-        costs: Cost of each text without padding: its tokens, or their square where attention is what is padded.
-        overhead: Cost of a pass beyond its texts, in the same unit.
+        costs: Cost of each text without padding: its tokens, or their square for attention.
+        overhead: Fixed cost of a pass, in the same unit.
 
     Returns:
-        Positions in `costs`, each once; buckets and positions in falling order of cost.
+        Indices into `costs`; buckets and indices in descending order of cost.
     """
     buckets: list[list[int]] = []
     padding = longest = 0
@@ -95,10 +95,10 @@ def padded_batches(
     """Sorts items by length and cuts them into batches.
 
     Args:
-        items: In any order.
+        items: Items in any order.
         length: Tokens of an item.
         max_tokens: Padded tokens of a batch (longest item x items); a longer item is a batch of its own.
-        max_rows: Items of a batch; None for any number.
+        max_rows: Most items of a batch; None for any number.
 
     Yields:
         Non-empty batches, short items first.

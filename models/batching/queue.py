@@ -1,4 +1,4 @@
-"""The inputs that wait for a model, and the choice of the next batch. Not thread-safe: the batcher holds a lock."""
+"""The queue of a model's inputs, and the choice of the next batch. Not thread-safe: the batcher holds a lock."""
 
 import asyncio
 from collections import OrderedDict
@@ -21,15 +21,14 @@ class BatchLimits:
 
     Attributes:
         batch_tokens: Padded tokens of one batch (longest input x inputs). A longer input is a batch of its own.
-        ride_along_tokens: Up to how many padded tokens a batch of interactive work is filled with batch work. A CPU
-            takes longer for every token; on a GPU anything below some thousand tokens is free.
-        ageing_batches: After so many batches without any of the batch work that waits, the next one begins with it.
-        own_lanes: Whether interactive and batch work have worker threads of their own, those of batch work at a lower
-            priority of the operating system. A query then waits for no batch, and batch work takes the idle time of
-            the cores. A GPU has no such priorities: there both share batches.
-        max_waiting_items: Inputs that may wait, for each priority on its own, so that batch work never keeps
-            interactive work out.
-        max_waiting_tokens: Tokens that may wait, likewise.
+        ride_along_tokens: Padded tokens up to which an interactive batch is filled with batch work. On a CPU every
+            token costs time; on a GPU batches below some thousand tokens take the same time.
+        ageing_batches: Number of batches without any waiting batch work after which the next one begins with it.
+        own_lanes: Whether interactive and batch work have separate worker threads, those of batch work with a lower
+            priority in the operating system, so that no query waits for a batch. A GPU has no such priorities: there
+            both share batches.
+        max_waiting_items: Waiting inputs of each priority, so that batch work never blocks interactive work.
+        max_waiting_tokens: Waiting tokens of each priority.
     """
 
     batch_tokens: int = 1024
@@ -47,15 +46,15 @@ GPU_LIMITS = BatchLimits(
     max_waiting_items=65_536,
     max_waiting_tokens=4_194_304,
 )
-"""Limits for a data-centre GPU, which needs some 8,000 tokens to be busy (SERVING §2)."""
+"""Limits for a data-centre GPU, which some 8,000 tokens keep busy (SERVING §2)."""
 
 
 class BatchBudget:
-    """The padded tokens that a batch may hold, adapted to the memory that is free.
+    """The padded tokens of a batch, adapted to the free memory.
 
     Running out of memory halves the budget. After `_FIRST_TRIAL` batches without an error it doubles, up to its first
-    value: other processes may have freed memory. Each time a raised budget fails, the next trial takes twice as many
-    batches, so an engine whose limit really is lower rarely pays for another attempt.
+    value, since other processes may have freed memory. After a raised budget fails, the next trial takes twice as many
+    batches, so that an engine with less memory rarely fails again.
 
     Args:
         tokens: The first and highest budget.
@@ -68,16 +67,16 @@ class BatchBudget:
         self._was_raised = False
         self.tokens = tokens
 
-    def ran_out(self, tokens: int) -> None:
-        """Lowers the budget: a batch of so many padded tokens did not fit into memory."""
+    def record_out_of_memory(self, tokens: int) -> None:
+        """Lowers the budget after a batch of so many padded tokens did not fit into memory."""
         if self._was_raised:
             self._trial = min(self._trial * 2, _LONGEST_TRIAL)
             self._was_raised = False
         self.tokens = max(min(self.tokens, tokens) // 2, 1)
         self._successes = 0
 
-    def went_well(self) -> None:
-        """Counts a batch that was computed without an error; enough of them raise a lowered budget."""
+    def record_success(self) -> None:
+        """Counts a batch without an error; enough of them raise a lowered budget."""
         if self.tokens < self._most:
             self._successes += 1
             if self._successes >= self._trial:
@@ -87,12 +86,12 @@ class BatchBudget:
 
 
 class BatchRequest(Generic[PreparedT, OutputT]):
-    """The inputs of one caller, those that still wait and the outputs so far.
+    """The inputs of one caller and their outputs so far.
 
-    The longest input goes first, so that inputs of like length share a batch and pad little.
+    The longest input goes first, so that inputs of similar length share a batch.
 
     Args:
-        inputs: Ready for the model, in the caller's order; at least one.
+        inputs: Tokenised, in the caller's order; at least one.
         priority: Its lane.
         future: Awaited by the caller; belongs to the caller's event loop.
     """
@@ -107,7 +106,7 @@ class BatchRequest(Generic[PreparedT, OutputT]):
         self._outputs: dict[int, OutputT] = {}
 
     def next_tokens(self) -> int:
-        """Tokens of the input that goes next."""
+        """Tokens of the next input."""
         return self.inputs[self.waiting[-1]].token_count
 
     def take(self) -> "BatchItem[PreparedT, OutputT]":
@@ -117,7 +116,7 @@ class BatchRequest(Generic[PreparedT, OutputT]):
         return BatchItem(self, position)
 
     def store(self, position: int, output: OutputT) -> None:
-        """Keeps the output of an input."""
+        """Stores the output of an input."""
         self._outputs[position] = output
 
     @property
@@ -126,7 +125,7 @@ class BatchRequest(Generic[PreparedT, OutputT]):
         return len(self._outputs) == len(self.inputs)
 
     def outputs(self) -> list[OutputT]:
-        """All outputs in the caller's order; only for a complete request."""
+        """All outputs of a complete request, in the caller's order."""
         return [self._outputs[position] for position in range(len(self.inputs))]
 
 
@@ -174,7 +173,7 @@ class BatchQueue(Generic[PreparedT, OutputT]):
         self._tokens[request.priority] += request.waiting_tokens
 
     def withdraw(self, request: BatchRequest[PreparedT, OutputT]) -> None:
-        """Removes the inputs of a request that still wait, if there are any."""
+        """Removes the waiting inputs of a request, if any."""
         if request in self._lanes[request.priority]:
             del self._lanes[request.priority][request]
             self._tokens[request.priority] -= request.waiting_tokens
@@ -182,13 +181,12 @@ class BatchQueue(Generic[PreparedT, OutputT]):
     def take(
         self, batch_tokens: int, lanes: Sequence[Priority] = tuple(Priority)
     ) -> list[BatchItem[PreparedT, OutputT]]:
-        """Takes the next batch: interactive before batch work, the older first, until an input does not fit.
+        """Takes the next batch: interactive before batch work, older requests first, until an input does not fit.
 
-        That input stays in front, so a long one cannot starve. A large request spreads over as many batches as it
-        needs.
+        That input stays first, so that a long one cannot starve. A large request is spread over several batches.
 
         Args:
-            batch_tokens: Padded tokens that the batch may hold; one input is taken in any case.
+            batch_tokens: Padded tokens of the batch; at least one input is taken.
             lanes: The priorities to take from.
         """
         leader_first = sorted(lanes)

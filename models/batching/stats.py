@@ -1,4 +1,4 @@
-"""The figures of a batcher, for metrics and autoscaling."""
+"""Figures of a batcher, for metrics and autoscaling."""
 
 import time
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ class BatcherStats:
     """The counters of a batcher, and its queue.
 
     Attributes:
-        queued_tokens: Tokens that wait (of inputs that are tokenised already).
+        queued_tokens: Waiting tokens of tokenised inputs.
         running_tokens: Tokens that are being computed.
         batches: Batches taken so far.
         items: Inputs computed so far.
@@ -18,8 +18,8 @@ class BatcherStats:
         rejected: Requests refused because the queue was full.
         poisoned: Inputs on which the engine failed.
         tokens_per_s: Moving average over batches; 0 before the first.
-        busy_s: Seconds so far in which something was computed.
-        batch_tokens: The padded-token budget of a batch now (`batch_budget`).
+        busy_s: Seconds so far in which a worker computed.
+        batch_tokens: The current budget of a batch in padded tokens (`BatchBudget`).
     """
 
     queued_tokens: int
@@ -44,17 +44,17 @@ class BusyClock:
         self._seconds = 0.0
 
     def start(self) -> None:
-        """A worker begins to compute."""
+        """Records that a worker starts to compute."""
         if not self._workers:
             self._since = time.perf_counter()
         self._workers += 1
 
     def stop(self) -> None:
-        """A worker has finished."""
+        """Records that a worker has finished."""
         self._workers -= 1
         if not self._workers:
             self._seconds += time.perf_counter() - self._since
 
     def seconds(self) -> float:
-        """Seconds so far, those of work in progress included."""
+        """Busy seconds so far, work in progress included."""
         return self._seconds + (time.perf_counter() - self._since if self._workers else 0.0)

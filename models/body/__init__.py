@@ -1,1 +1,1 @@
-"""The transformer that all trained models share."""
+"""The transformer body of all trained models."""

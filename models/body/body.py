@@ -1,8 +1,7 @@
-"""A BERT body as it is served: no padding, no dropout, no pooler, one linear layer for query, key and value.
+"""The BERT body for serving: no padding, dropout or pooler, and one linear layer for query, key and value.
 
-It computes what transformers' `BertModel` computes and takes its tensors by reference, so that they may be mapped from
-a file; and it does without transformers, whose import costs a process 100 MiB. The embedding model and the trained
-models run on it.
+It computes the same as transformers' `BertModel`, without importing transformers (100 MiB a process), and takes its
+tensors by reference, so that they may be mapped from a file. The embedding model and the trained models run on it.
 
 This module imports torch: it is imported where a network is built, never with its package.
 """
@@ -21,7 +20,7 @@ from .packed_linear import PackedLinear
 from .unpadded import Layout, Unpadded
 
 WORDS = "embeddings.word_embeddings.weight"
-"""Name of the word embeddings in a body's state: never trained, so every model on one body shares them."""
+"""Name of the word embeddings in a body's state: they are never trained, so all models on a body share them."""
 
 _LAYER_NAMES = {
     "attention.output.dense": "attention_out",
@@ -30,7 +29,7 @@ _LAYER_NAMES = {
     "output.dense": "down",
     "output.LayerNorm": "norm",
 }
-"""Names of a layer's modules in `BertModel`, and here."""
+"""A layer's module names in `BertModel`, mapped to those in `_Layer`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,7 @@ class BodyShape:
 
 @dataclass(slots=True)
 class BodyOutput:
-    """The output of a body, with the name that it has in transformers.
+    """The output of a body, named as in transformers.
 
     Attributes:
         last_hidden_state: Shape (batch, tokens, hidden), float32.
@@ -75,7 +74,7 @@ class BodyOutput:
 class ServingBody(nn.Module):
     """The body; build it on the meta device and assign its state (`serving_state`).
 
-    Embeddings stay in fp32, which costs nothing; the layers compute in the type of their weights.
+    Embeddings are computed in fp32, the layers in the type of their weights.
     """
 
     def __init__(self, shape: BodyShape) -> None:
@@ -96,8 +95,8 @@ class ServingBody(nn.Module):
 
         Args:
             input_ids: Shape (batch, tokens).
-            attention_mask: Shape (batch, tokens): 1 where there is a token, 0 where there is padding.
-            token_type_ids: Shape (batch, tokens); None for all of the first type.
+            attention_mask: Shape (batch, tokens): 1 for tokens, 0 for padding.
+            token_type_ids: Shape (batch, tokens); None for type 0.
             inputs_embeds: Shape (batch, tokens, hidden).
         """
         batch, longest = attention_mask.shape
@@ -105,7 +104,7 @@ class ServingBody(nn.Module):
         mask = attention_mask[order].bool()
         token_places = (order[:, None] * longest + torch.arange(longest, device=order.device))[mask]  # (tokens,)
         if inputs_embeds is None:
-            assert input_ids is not None  # noqa: S101 - one of both is given
+            assert input_ids is not None  # noqa: S101 - one of the two is given
             words = self.embeddings.word_embeddings(input_ids.flatten()[token_places])
         else:
             words = inputs_embeds.flatten(0, 1)[token_places]
@@ -120,9 +119,9 @@ class ServingBody(nn.Module):
 
         Args:
             words: Shape (tokens, hidden): word embeddings, or vectors in their place.
-            positions: Shape (tokens,): of each token in its text.
-            layout: Of the texts.
-            types: Shape (tokens,); None for all of the first type.
+            positions: Shape (tokens,): position of each token in its text.
+            layout: Layout of the texts.
+            types: Shape (tokens,); None for type 0.
 
         Returns:
             Shape (tokens, hidden), float32.
@@ -146,7 +145,7 @@ class ServingBody(nn.Module):
 
 
 class _Layers(nn.Module):
-    """Named as in `BertModel`, so that a network which needs fewer layers finds them."""
+    """Named as in `BertModel`, so that a network can drop layers of either."""
 
     def __init__(self, shape: BodyShape) -> None:
         super().__init__()
@@ -156,7 +155,7 @@ class _Layers(nn.Module):
 class _Table(nn.Embedding):
     @override
     def reset_parameters(self) -> None:
-        """Its rows are assigned, as `PackedLinear`'s weights are."""
+        """Does nothing: the rows are assigned, see `PackedLinear.reset_parameters`."""
 
 
 class _Embeddings(nn.Module):
@@ -196,12 +195,12 @@ class _Layer(nn.Module):
 
 
 def serving_state(tensors: Mapping[str, Tensor], shape: BodyShape, dtype: torch.dtype) -> dict[str, Tensor]:
-    """The state of a `ServingBody` from the tensors of a `BertModel`, but for its word embeddings.
+    """The state of a `ServingBody` without its word embeddings, from the tensors of a `BertModel`.
 
     Args:
-        tensors: By the names that `BertModel` gives them.
-        shape: Of the body.
-        dtype: The type in which the layers compute.
+        tensors: Tensors by their names in `BertModel`.
+        shape: Sizes of the body.
+        dtype: Type of the layers.
 
     Raises:
         KeyError: A tensor is missing.
@@ -218,5 +217,5 @@ def serving_state(tensors: Mapping[str, Tensor], shape: BodyShape, dtype: torch.
 
 
 def layer_of(name: str) -> int:
-    """The number of the layer to which a tensor of a `BertModel` belongs; -1 for the embeddings."""
+    """The layer number of a tensor of a `BertModel`; -1 for the embeddings."""
     return int(name.split(".")[2]) if name.startswith("encoder.layer.") else -1

@@ -1,10 +1,10 @@
-"""Small batches on CUDA as captured graphs: one launch in place of about two hundred (DESIGN §5).
+"""Small batches on CUDA as captured graphs: one launch instead of about two hundred (DESIGN §5).
 
-A short query is two hundred kernels of a few microseconds each, so launching them takes longer than running them. A
-graph is captured once for each shape and replayed: ids, positions and text boundaries are written into its inputs. Rows
-and texts are rounded up, so that there are few shapes; the added rows form one more text, whose vector is dropped.
+A short query runs two hundred kernels of a few microseconds each, whose launches take longer than their work. A graph
+is captured once for each shape and replayed with new ids, positions and text boundaries in its inputs. Rows and texts
+are rounded up to few shapes; the added rows form another text, whose vector is dropped.
 
-No GPU has run it yet. Its results are tested on a CPU, where the same function runs without being captured.
+It has not run on a GPU yet; its results are tested on a CPU without capture.
 
 This module imports torch: it is imported where a network is built, never with its package.
 """
@@ -23,7 +23,7 @@ from .unpadded import Group
 TokenIds = npt.NDArray[np.int64]
 Compute = Callable[[], Tensor]
 Capture = Callable[[Compute], Compute]
-"""Takes a computation over inputs at fixed addresses; returns a faster one with the same result."""
+"""Captures a computation over inputs at fixed addresses: returns a faster one with the same result."""
 
 MOST_ROWS, MOST_TEXTS = 256, 16
 _FEWEST_ROWS, _FEWEST_TEXTS = 16, 2
@@ -31,12 +31,12 @@ _WARM_UPS = 3
 
 
 class SmallBatch:
-    """The inputs of one shape: a layout (`unpadded.Layout`) whose sizes never change, whatever texts lie in it.
+    """The inputs of one shape: a layout (`unpadded.Layout`) of fixed size for any texts.
 
     Args:
         rows: Tokens of all texts, padding included.
-        texts: How many texts there may be, padding included.
-        device: Where the network is.
+        texts: Number of texts, padding included.
+        device: Device of the network.
     """
 
     def __init__(self, rows: int, texts: int, device: torch.device) -> None:
@@ -49,7 +49,7 @@ class SmallBatch:
         self.fill([])
 
     def fill(self, texts: Sequence[TokenIds]) -> None:
-        """Writes texts, shape (tokens,) each, and behind them the padding; fewer rows and texts than there may be."""
+        """Writes texts, shape (tokens,) each, and the padding; needs fewer rows and texts than the batch has."""
         lengths = [len(ids) for ids in texts]
         self._lengths = [*lengths, self.rows - sum(lengths)]
         padding = np.zeros(self._lengths[-1], np.int64)
@@ -63,14 +63,14 @@ class SmallBatch:
 
     @property
     def groups(self) -> list[Group]:
-        """Each text for itself; only where attention is not captured."""
+        """One group for each text; used only without capture."""
         ends = np.cumsum(self._lengths).tolist()
         return [
             Group(slice(end - length, end), 1, length, None) for length, end in zip(self._lengths, ends, strict=True)
         ]
 
     def mean(self, states: Tensor) -> Tensor:
-        """The mean over the rows of each text: (rows, hidden) gives (texts, hidden), zeros for texts without rows."""
+        """The mean over the rows of each text: (rows, hidden) to (texts, hidden), zeros for texts without rows."""
         sums = states.new_zeros(self._texts, states.shape[1]).index_add_(0, self._text_of, states)
         return sums / self.starts.diff().clamp(min=1)[:, None]
 
@@ -79,9 +79,9 @@ class CapturedBatches:
     """Computes small batches with the graph of their shape; safe to call from several threads, which take turns.
 
     Args:
-        compute: Gives the vectors of the texts that lie in a batch, shape (texts, hidden).
-        device: Where it computes.
-        capture: Captures it; a CUDA graph where it is not given.
+        compute: Computes the vectors of a batch's texts, shape (texts, hidden).
+        device: Device of the network.
+        capture: Captures `compute`; None for a CUDA graph.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class CapturedBatches:
         self._lock = threading.Lock()
 
     def takes(self, texts: Sequence[TokenIds]) -> bool:
-        """Whether a batch is small: with its padding it has `MOST_ROWS` rows and `MOST_TEXTS` texts at most."""
+        """Whether a batch with its padding has at most `MOST_ROWS` rows and `MOST_TEXTS` texts."""
         return sum(map(len, texts)) < MOST_ROWS and len(texts) < MOST_TEXTS
 
     def run(self, texts: Sequence[TokenIds]) -> Tensor:

@@ -1,7 +1,4 @@
-"""Edit units: the smallest pieces of text that an edit keeps, deletes or copies.
-
-A Han character is a unit and a Latin word is one, so that an edit never falls inside a token of the model.
-"""
+"""Edit units, the smallest pieces of text that an edit keeps, deletes or copies: Han characters and Latin words."""
 
 import re
 import unicodedata
@@ -24,7 +21,7 @@ _UNIT = re.compile(
 _HAN_CHARACTER = re.compile(rf"[{_HAN}]")
 _HAN_RUN = re.compile(rf"[{_HAN}]{{2,}}")
 _MAX_PIECES = 8
-"""Tokens of one unit that the model reads: a word of more is a code or a link, which its head identifies."""
+"""Tokens read of one unit: longer words are codes or links, which their beginning identifies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +30,7 @@ class EditUnit:
 
     Attributes:
         start: Code-point offset of its first character.
-        end: Offset after its last character.
+        end: Its end offset, exclusive.
         key: Its text with width, case and script folded, for comparison.
     """
 
@@ -43,7 +40,7 @@ class EditUnit:
 
 
 def split_edit_units(text: str) -> list[EditUnit]:
-    """The units of a text in order; white space belongs to none."""
+    """The units of a text in order, without white space."""
     return [EditUnit(match.start(), match.end(), fold_edit_unit(match.group())) for match in _UNIT.finditer(text)]
 
 
@@ -53,7 +50,7 @@ def fold_edit_unit(surface: str) -> str:
 
 
 class Place(IntEnum):
-    """The place of a unit in its word."""
+    """The place of a unit in its vocabulary piece."""
 
     ALONE = 0
     FIRST = 1
@@ -62,11 +59,11 @@ class Place(IntEnum):
 
 
 class Cover(NamedTuple):
-    """The piece of the vocabulary that a unit is a character of, in the most probable segmentation of its run.
+    """The vocabulary piece that contains a unit, in the most probable segmentation of the text.
 
     Attributes:
-        piece: Token id; without meaning for a unit with the place `ALONE`.
-        place: Of the unit in the piece.
+        piece: Token id; unused for the place `ALONE`.
+        place: Place of the unit in the piece.
     """
 
     piece: int
@@ -77,7 +74,7 @@ ALONE = Cover(0, Place.ALONE)
 
 
 class Vocabulary(Protocol):
-    """The part of `compact_vocabulary.CompactVocabulary` that is used here."""
+    """The methods of `compact_vocabulary.CompactVocabulary` that are used here."""
 
     def token_to_id(self, token: str) -> int | None:
         """The id of a piece."""
@@ -88,12 +85,12 @@ class Vocabulary(Protocol):
         ...
 
     def segment(self, run: str) -> Sequence[tuple[int, int]]:
-        """The most probable pieces inside a text without spaces: the id and the length of each, in characters."""
+        """The most probable pieces of a text without spaces: ids, and lengths in characters."""
         ...
 
 
 class Encoding(Protocol):
-    """The part of `compact_vocabulary.PieceIds` that is used here."""
+    """The attributes of `compact_vocabulary.PieceIds` that are used here."""
 
     @property
     def ids(self) -> list[int]:
@@ -102,11 +99,11 @@ class Encoding(Protocol):
 
 
 class EditUnitTokenizer:
-    """Turns units into token ids; caches those of the first `_REMEMBERED` surfaces.
+    """Converts units to token ids, with a cache of the first `_REMEMBERED` surfaces.
 
     Args:
         tokenizer: The body's tokenizer.
-        simplified: Whether Traditional characters are read as Simplified ones.
+        simplified: Whether Traditional characters are converted to Simplified ones.
     """
 
     _REMEMBERED = 100_000
@@ -127,12 +124,12 @@ class EditUnitTokenizer:
         return number
 
     def ids(self, text: str, units: Sequence[EditUnit]) -> list[tuple[int, ...]]:
-        """The token ids of each unit; never empty."""
+        """The token ids of each unit, at least one."""
         text = self._read(text)
         return [self._of(text[unit.start : unit.end]) for unit in units]
 
     def covers(self, text: str, units: Sequence[EditUnit]) -> list[Cover]:
-        """The piece of two or more Han characters that covers each unit; `ALONE` for none."""
+        """The piece of two or more Han characters that contains each unit, or `ALONE`."""
         covering: dict[int, Cover] = {}
         for run in _HAN_RUN.finditer(self._read(text)):
             start = run.start()

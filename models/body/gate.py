@@ -1,4 +1,4 @@
-"""The gate of the fast path: bf16 is served where the CPU multiplies it and the outputs stay close (DESIGN §5).
+"""The gate for bf16, which is served where the CPU supports it and the outputs stay close to fp32 (DESIGN §5).
 
 This module imports torch: it is imported where a network is built, never with its package.
 """
@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 LOWEST_COSINE = 0.99
-"""Least cosine of any output row in bf16 to the same row in fp32."""
+"""Least cosine between an output row in bf16 and in fp32."""
 
 PROBES = (
     "我們公司上個月買了 AI-Box，放在三樓機房，王小明負責。",
@@ -33,8 +33,8 @@ def passes_gate(fast: Callable[[str], Tensor], exact: Callable[[str], Tensor], *
     """Whether the outputs in bf16 are close to those in fp32, on a fixed sample in several languages.
 
     Args:
-        fast: The output for a text in bf16, shape (rows, width).
-        exact: The same in fp32.
+        fast: Computes the output for a text in bf16, shape (rows, width).
+        exact: Computes it in fp32.
         component: The network's name in the log.
     """
     with torch.inference_mode():

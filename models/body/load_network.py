@@ -1,9 +1,8 @@
-"""Loads trained networks as they are served: dequantised once into the cache, then mapped (DESIGN §5).
+"""Loads trained networks for serving: dequantised once into the cache, then mapped (DESIGN §5).
 
-The prepared body with the changes of a weight file, and the heads, are computed once and kept as one file in the cache,
-under the checksum of the weight file; every process maps that file, and the word embeddings of the prepared body. So
-replicas, and the models on one body, share memory pages. Files of other weights of the same model are removed once no
-process uses them.
+The body with the changes of a weight file, and the heads, are computed once and cached as one file under the checksum
+of the weight file. Every process maps that file and the word embeddings of the prepared body, so that replicas, and the
+models on one body, share memory. Files of other weights of the same model are removed once no process uses them.
 
 This module imports torch: it is imported where a network is built, never with its package.
 """
@@ -31,7 +30,7 @@ from .gate import has_fast_bf16, passes_gate
 NetworkT = TypeVar("NetworkT", bound=nn.Module)
 
 _FORMAT = 3
-"""Raised whenever the file is written differently, so that older ones are written again."""
+"""Version of the file's format: files of another version are written again."""
 
 _FILE = "weights.safetensors"
 
@@ -46,7 +45,7 @@ def load_network(
 
     Args:
         weights: The weight file, verified by `weight_files.read_settings`.
-        build: Makes the network around a body, its submodule `body`.
+        build: Makes the network around a body, which becomes its submodule `body`.
         body: Catalogue id of the body.
         cache: The folder of prepared models.
         device: `cpu`, `cuda` or `cuda:N`.
@@ -60,7 +59,7 @@ def load_network(
     with torch.device("meta"):
         served = ServingBody(shape)
         network = build(served)
-    shape = replace(shape, layers=len(served.encoder.layer))  # a network may leave out the last ones
+    shape = replace(shape, layers=len(served.encoder.layer))  # a network may drop the last layers
     heads = {name: value.shape for name, value in network.named_parameters() if not name.startswith(BODY)}
     is_fast = device != "cpu" or has_fast_bf16()
     checksum = sha256_of(weights)
@@ -92,7 +91,7 @@ def load_network(
 
 
 def network_dtype(network: nn.Module) -> str:
-    """The type in which the layers of a network's body compute: `bf16` or `fp32`."""
+    """The type of the layers of a network's body: `bf16` or `fp32`."""
     dtype = network.get_parameter(f"{BODY}encoder.layer.0.qkv.bias").dtype
     return "bf16" if dtype is torch.bfloat16 else "fp32"
 
@@ -102,7 +101,7 @@ def _folder_name(component: str, checksum: str, *, is_fast: bool) -> str:
 
 
 def _shipped_checksum(component: str) -> list[str]:
-    """The checksum of the weight file that ships, so that loading another file does not remove its folder."""
+    """The checksum of the shipped weight file, whose folder is kept when another file is loaded."""
     shipped = shipped_weight_file(component)
     return [sha256_of(shipped)] if shipped.exists() else []
 
@@ -123,7 +122,7 @@ def _mapped(path: Path) -> dict[str, Tensor]:
 def _trained_tensors(
     weights: Path, prepared: Path, shape: BodyShape, heads: Mapping[str, torch.Size], component: str
 ) -> dict[str, Tensor]:
-    """All tensors of the network in fp32 but the word embeddings, those of the body by the names of `BertModel`."""
+    """All tensors of the network in fp32 but the word embeddings; the body's are named as in `BertModel`."""
     tensors = {
         BODY + name: value.clone()
         for name, value in _mapped(prepared / "model.safetensors").items()
@@ -137,7 +136,7 @@ def _trained_tensors(
 def _served_tensors(
     tensors: Mapping[str, Tensor], prepared: Path, shape: BodyShape, *, is_fast: bool, component: str
 ) -> dict[str, Tensor]:
-    """The tensors of the file: the body in the type in which it will compute, and the heads."""
+    """The tensors of the file: the body in the type that is served, and the heads."""
     heads = {name: value for name, value in tensors.items() if not name.startswith(BODY)}
     body = {name.removeprefix(BODY): value for name, value in tensors.items() if name.startswith(BODY)}
     exact = serving_state(body, shape, torch.float32)
@@ -148,7 +147,7 @@ def _served_tensors(
 def _gated_state(
     tensors: Mapping[str, Tensor], exact: dict[str, Tensor], prepared: Path, shape: BodyShape, *, component: str
 ) -> dict[str, Tensor]:
-    """The body's state in bf16 if the gate passes, else the one in fp32."""
+    """The body's state in bf16 if the gate passes, else in fp32."""
     from tokenizers import Tokenizer
 
     fast = serving_state(tensors, shape, torch.bfloat16)

@@ -1,4 +1,4 @@
-"""Parts of networks on the body: the input embedding of the tagger and the rewriter, and what their heads share.
+"""Parts of networks on the body: the input embedding of the tagger and the rewriter, and helpers of their heads.
 
 This module imports torch: it is imported where a network is built, never with its package.
 """
@@ -17,12 +17,12 @@ _FIRST_SHARE = 0.5
 
 
 class WordEmbedding(nn.Module):
-    """Embeds each token with a share of the piece of the vocabulary that covers it.
+    """Adds to the embedding of each token a share of that of the vocabulary piece that contains it.
 
-    The body was trained on the pieces of its vocabulary, and in Chinese most of these are words. Where each character
-    is a token, so that spans can begin and end at any of them, the body sees input that it seldom saw. The embedding of
-    the piece is added through a gate that is learned for each place in a piece ("lexicon-enhanced" input, as in Ma et
-    al. 2020, "Simplify the Usage of Lexicon in Chinese NER", and Liu et al. 2021, "LEBERT").
+    The body was trained on pieces, which in Chinese are mostly words; here each Han character is a token, so that spans
+    can begin and end at any of them. The piece's embedding is weighted by a learned gate for each place in a piece
+    ("lexicon-enhanced" input, as in Ma et al. 2020, "Simplify the Usage of Lexicon in Chinese NER", and Liu et al.
+    2021, "LEBERT").
 
     Args:
         hidden: Width of the body.
@@ -53,7 +53,7 @@ class WordEmbedding(nn.Module):
 
 
 def gather_states(states: Tensor, positions: Tensor) -> Tensor:
-    """States at positions: (batch, tokens, hidden) and (batch, …) give (batch, …, hidden)."""
+    """The states at positions: (batch, tokens, hidden) and (batch, …) to (batch, …, hidden)."""
     flat = positions.flatten(1)
     gathered = states.gather(1, flat[..., None].expand(-1, -1, states.shape[-1]))
     return gathered.view(*positions.shape, states.shape[-1])
@@ -61,7 +61,7 @@ def gather_states(states: Tensor, positions: Tensor) -> Tensor:
 
 @contextmanager
 def evaluating(network: nn.Module) -> Iterator[torch.device]:
-    """Runs a network in evaluation mode and without gradients; gives its device, and restores its mode afterwards."""
+    """Puts a network into evaluation mode without gradients, yields its device, and restores the mode afterwards."""
     was_training = network.training
     network.eval()
     with torch.inference_mode():

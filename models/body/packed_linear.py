@@ -1,4 +1,4 @@
-"""The linear layer of a served body: weights as they are stored, or packed for oneDNN.
+"""The linear layer of a served body, whose weights can be packed for oneDNN.
 
 This module imports torch: it is imported where a network is built, never with its package.
 """
@@ -12,26 +12,26 @@ from typing_extensions import override
 class PackedLinear(nn.Linear):
     """A linear layer, also fused with GELU or with the addition of a residual.
 
-    The weights stay where they are, which may be a mapped file, until `pack` copies them into the block layout of
-    oneDNN. Packed they are 1.1 times (bf16, 1,024 rows) to 1.5 times as fast (bf16, 8 rows), and in fp32 twice as
-    fast where MKL does not know the CPU (measured with torch 2.13 on Zen 5).
+    The weights may be mapped from a file until `pack` copies them into the block layout of oneDNN. Packed, the layer is
+    1.1 times (bf16, 1,024 rows) to 1.5 times as fast (bf16, 8 rows), and in fp32 twice as fast on CPUs that MKL does
+    not support well (measured with torch 2.13 on Zen 5).
     """
 
     packed: Tensor | None = None
 
     @override
     def reset_parameters(self) -> None:
-        """Does nothing: weights are assigned, and drawing some on the meta device imports torch for a second."""
+        """Does nothing: the weights are assigned, and initialising them on the meta device takes a second."""
 
     def pack(self) -> None:
-        """Packs the weights and drops the plain ones. Does nothing where torch comes without oneDNN."""
+        """Packs the weights and drops the originals; does nothing if torch has no oneDNN."""
         if torch.backends.mkldnn.is_available():
             self.packed = torch.ops.mkldnn._reorder_linear_weight(self.weight.detach())
             self.register_parameter("weight", None)
 
     @override
     def forward(self, states: Tensor) -> Tensor:
-        """Shape (rows, in) to shape (rows, out)."""
+        """Maps shape (rows, in) to (rows, out)."""
         if self.packed is None:
             return super().forward(states)
         output: Tensor = torch.ops.mkldnn._linear_pointwise(states, self.packed, self.bias, "none", [], "")

@@ -1,4 +1,4 @@
-"""An embedding model as it is served: a body, pooling and unit vectors, in bf16 if the gate passes.
+"""The embedding model for serving: a body, pooling and unit vectors, in bf16 if the gate passes.
 
 This module imports torch: it is imported where a network is built, never with its package.
 """
@@ -26,7 +26,7 @@ class SentenceNetwork(nn.Module):
 
     Args:
         body: Computes the states of tokens.
-        pooling: How they become one vector.
+        pooling: How the states become one vector.
     """
 
     def __init__(self, body: ServingBody, pooling: Pooling) -> None:
@@ -39,7 +39,7 @@ class SentenceNetwork(nn.Module):
         """Computes small batches with CUDA graphs, captured at the first batch of each shape (`cuda_graphs`).
 
         Args:
-            capture: Captures a computation; a CUDA graph where it is not given.
+            capture: Captures a computation; None for a CUDA graph.
         """
         device = self.body.embeddings.word_embeddings.weight.device
         self._captured = CapturedBatches(
@@ -68,7 +68,7 @@ class SentenceNetwork(nn.Module):
         if self.pooling is Pooling.MEAN:
             pooled = layout.mean(states)
         else:
-            pooled = states[layout.starts[:-1].clamp(max=layout.tokens - 1)]  # padding texts begin at the end
+            pooled = states[layout.starts[:-1].clamp(max=layout.tokens - 1)]  # empty texts start after the last token
         return functional.normalize(pooled, dim=-1)
 
 
@@ -82,13 +82,13 @@ def load_sentence_network(
 ) -> SentenceNetwork:
     """The network of a prepared folder, ready to compute.
 
-    On a CPU it computes in bf16 where the CPU multiplies bf16 quickly and the gate lets it, else in fp32; on CUDA in
-    bf16 where the gate lets it, small batches as captured graphs (that path has not run on a GPU yet). The word
-    embeddings stay mapped; the layers are a copy of this process, laid out for oneDNN.
+    It computes in bf16 where the gate passes and the device is CUDA or a CPU with fast bf16, else in fp32; on CUDA
+    small batches run as captured graphs (that path has not run on a GPU yet). The word embeddings stay mapped; on a CPU
+    the layers are copied and packed for oneDNN.
 
     Args:
-        folder: Holds `config.json` and `model.safetensors`.
-        pooling: How token vectors become one.
+        folder: Contains `config.json` and `model.safetensors`.
+        pooling: How token states become one vector.
         read: Tokenises the texts of the gate.
         device: `cpu`, `cuda` or `cuda:N`.
         is_exact: Compute in fp32 even where bf16 is fast.

@@ -1,4 +1,4 @@
-"""Rows of tokens for the tagger and the rewriter: texts unit by unit, each with its separator; and padded batches."""
+"""Token rows of the tagger and the rewriter (texts with separators), and padded batches of them."""
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol
@@ -21,15 +21,15 @@ class TokenRow(Protocol):
 
     @property
     def covers(self) -> Indices:
-        """Shape (tokens, 2): the piece that covers each token and its place in it (`edit_units.Cover`)."""
+        """Shape (tokens, 2): the piece that contains each token, and the place in it (`edit_units.Cover`)."""
         ...
 
 
 class RowBuilder:
-    """Builds a row; it begins with the start token.
+    """Builds a row that begins with the start token.
 
     Args:
-        tokenizer: Knows the special tokens.
+        tokenizer: Provides the special tokens.
     """
 
     def __init__(self, tokenizer: EditUnitTokenizer) -> None:
@@ -45,10 +45,10 @@ class RowBuilder:
 
         Args:
             ids: Token ids of each unit.
-            covers: Of each unit.
+            covers: Cover of each unit.
 
         Returns:
-            Shape (units, 2): positions of the first and the last token of each.
+            Shape (units, 2): positions of the first and the last token of each unit.
         """
         places = []
         for unit, cover in zip(ids, covers, strict=True):

@@ -1,4 +1,4 @@
-"""A trained network behind a lock: read from its weight file at the first call, used by one thread at a time."""
+"""A trained network that is loaded at the first call and used by one thread at a time."""
 
 import threading
 from abc import ABC, abstractmethod
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Lazy(Generic[T]):
-    """A value that is loaded at the first call, by one thread for all; a call that raises is tried again.
+    """A value that is loaded at the first call; after an error the next call loads it again. Thread-safe.
 
     Args:
         load: Makes the value; called by one thread at a time.
@@ -40,7 +40,7 @@ class Lazy(Generic[T]):
 
 
 class HasNetwork(Protocol):
-    """The contents of a weight file: the network, and whatever prepares its inputs and reads its outputs."""
+    """The contents of a weight file: the network with its tokenizer and settings."""
 
     @property
     def network(self) -> "nn.Module":
@@ -52,7 +52,7 @@ PartsT = TypeVar("PartsT", bound=HasNetwork)
 
 
 class TrainedNetwork(ABC, Generic[PartsT]):
-    """The half of a `batched_model.TrainedModel` that does not depend on what the network computes.
+    """The loading half of a `batched_model.TrainedModel`.
 
     A subclass holds `_lock` while it computes.
 
@@ -60,7 +60,7 @@ class TrainedNetwork(ABC, Generic[PartsT]):
         weights: The weight file.
         cache: The folder of prepared models.
         device: `cpu` or `cuda`.
-        threads: CPU threads in the whole process; None leaves torch as it is.
+        threads: CPU threads of the whole process; None for torch's default.
     """
 
     component: ClassVar[str]

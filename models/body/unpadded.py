@@ -1,4 +1,4 @@
-"""Batches without padding: layers compute rows of tokens, and only attention needs the boundaries of the texts.
+"""Batches without padding: layers compute rows of tokens, and only attention uses the boundaries of the texts.
 
 This module imports torch: it is imported where a network is built, never with its package.
 """
@@ -16,10 +16,10 @@ from typing_extensions import override
 from ..batching.engine import length_buckets
 
 _GROUP_OVERHEAD = 5_000
-"""Cost of attention of one more group, in squared tokens: about 80 µs on one core of a server CPU."""
+"""Fixed cost of a group in attention, in squared tokens: about 80 µs on one core of a server CPU."""
 
 _LENGTH_STEP = 8
-"""Padded lengths are multiples of it, so that the matrix library compiles code for few shapes."""
+"""Padded lengths are multiples of this, so that the matrix library compiles code for few shapes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +27,10 @@ class Padding:
     """The positions of tokens after padding, for texts of unequal length.
 
     Attributes:
-        places: Shape (texts x length,): the row of each place, counted from the group's first; padding repeats it.
-        kept: Shape (rows,): the place of each row.
+        places: Shape (texts x length,): the row of each padded place, from the group's first; row 0 for padding.
+        kept: Shape (rows,): the padded place of each row.
         is_token: Shape (texts, 1, 1, length), bool: False at padding.
-        bias: Shape (texts, 1, length, length), bfloat16: what padding adds to the scores, minus infinity.
+        bias: Shape (texts, 1, length, length), bfloat16: added to the scores, minus infinity at padding.
     """
 
     places: Tensor
@@ -41,13 +41,13 @@ class Padding:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Texts of like length, whose attention is computed together.
+    """Texts of similar length, whose attention is computed together.
 
     Attributes:
         rows: Their rows.
-        texts: How many they are.
-        length: To which they are padded.
-        padding: None where all of them have that length.
+        texts: Number of texts.
+        length: Their padded length.
+        padding: None if all texts have that length.
     """
 
     rows: slice
@@ -69,18 +69,18 @@ class Layout(Protocol):
 
     @property
     def groups(self) -> list[Group]:
-        """The texts by length, where attention pads."""
+        """The texts grouped by length, for attention with padding."""
 
     @property
     def starts(self) -> Tensor:
-        """Shape (texts + 1,), int32: the first row of each text, and the end."""
+        """Shape (texts + 1,), int32: the first row of each text, and the end of the last."""
 
     @property
     def longest(self) -> int:
         """The largest number of tokens of a text."""
 
     def mean(self, states: Tensor) -> Tensor:
-        """The mean over the rows of each text: (tokens, hidden) gives (texts, hidden)."""
+        """The mean over the rows of each text: (tokens, hidden) to (texts, hidden)."""
 
 
 class Unpadded(Layout):
@@ -108,7 +108,7 @@ class Unpadded(Layout):
     @property
     @override
     def rows(self) -> int:
-        """Rows that are computed: a little more than there are tokens, so that there are 16 row counts an octave."""
+        """Rows computed: the tokens, rounded up so that there are at most 16 row counts in each power of two."""
         step = 1 << max(self.tokens.bit_length() - 5, 0)
         return -(-self.tokens // step) * step
 
@@ -120,9 +120,11 @@ class Unpadded(Layout):
         for bucket in length_buckets([length * length for length in self.lengths], _GROUP_OVERHEAD):
             lengths = np.array([self.lengths[index] for index in bucket])
             rows = slice(first, first + int(lengths.sum()))
-            is_even = bool((lengths == lengths[0]).all())
-            length = int(lengths[0]) if is_even else -(-int(lengths[0]) // _LENGTH_STEP) * _LENGTH_STEP
-            groups.append(Group(rows, len(bucket), length, None if is_even else self._padding(lengths, length)))
+            has_equal_lengths = bool((lengths == lengths[0]).all())
+            length = int(lengths[0]) if has_equal_lengths else -(-int(lengths[0]) // _LENGTH_STEP) * _LENGTH_STEP
+            groups.append(
+                Group(rows, len(bucket), length, None if has_equal_lengths else self._padding(lengths, length))
+            )
             first = rows.stop
         return groups
 

@@ -1,4 +1,4 @@
-"""Statements that one thing has two names: 「X 又叫 Y」「X 簡稱 Y」「X（Y）」, "X, also known as Y", "we call it Y"."""
+"""Finds statements of an alias: 「X 又叫 Y」「X 簡稱 Y」「X（Y）」, "X, also known as Y", "we call it Y"."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from .junk import is_junk
 
 @dataclass(frozen=True, slots=True)
 class AliasClaim:
-    """That what `mention` names is also called `alias`: half-open offsets of the alias in the text."""
+    """A stated alias of a mention, with its half-open offsets in the text."""
 
     mention: Mention
     alias: str
@@ -85,11 +85,11 @@ _MARKS = "「」『』“”\" '’"
 
 
 def find_aliases(text: str, mentions: Sequence[Mention]) -> list[AliasClaim]:
-    """The second names that a text states, of what it mentions; each one once.
+    """The distinct aliases that a text states for its mentions.
 
     Args:
-        text: As it was given; the offsets of the mentions are into it.
-        mentions: In text order, without overlaps. Long-term ones are names, the others are left alone.
+        text: The original text; the offsets of the mentions are into it.
+        mentions: In text order, without overlaps; only long-term ones are used.
     """
     named = [mention for mention in mentions if mention.level is MentionLevel.LONG_TERM][: _LAST - _FIRST]
     if not named:
@@ -122,7 +122,7 @@ def _claims(text: str, masked: str, origins: Sequence[int], named: Sequence[Ment
 
 
 def _mask(folded: str, named: Sequence[Mention]) -> tuple[str, list[int]]:
-    """The text with one placeholder for each name, and where each of its characters comes from."""
+    """The text with one placeholder character for each name, and the original offset of each of its characters."""
     parts: list[str] = []
     origins: list[int] = []
     position = 0
@@ -136,7 +136,7 @@ def _mask(folded: str, named: Sequence[Mention]) -> tuple[str, list[int]]:
 
 
 def _span(match: re.Match[str], origins: Sequence[int], named: Sequence[Mention]) -> tuple[int, int] | None:
-    """Where the alias stands in the text, without quotation marks; None where nothing is left."""
+    """The original span of the alias without quotation marks; None where nothing is left."""
     first, last = match.span("alias")
     alias = match["alias"]
     while first < last and alias[0] in _MARKS:
@@ -151,7 +151,7 @@ def _span(match: re.Match[str], origins: Sequence[int], named: Sequence[Mention]
 
 
 def _is_name(alias: str, mention: Mention) -> bool:
-    """Whether it can be a name at all, and another one than the first; two codes are always two things (DESIGN §6)."""
+    """Whether an alias is a name and differs from the mention; different codes are never aliases (DESIGN §6)."""
     return (
         len(alias) > 1
         and alias[0] not in _PRONOUNS
@@ -162,9 +162,9 @@ def _is_name(alias: str, mention: Mention) -> bool:
 
 
 def _alike(first: Mention, other: Mention) -> bool:
-    """Whether a name in brackets may be of the same thing as the one before it.
+    """Whether a name in brackets may be an alias of the name before it.
 
-    One name in two scripts may be, and so may two people or organisations; 台北（台灣） are two places.
+    It may in another script, and for persons and organisations; 台北（台灣） are two places.
     """
     kinds = {first.subtype, other.subtype} - {None}
     if len(kinds) > 1 or EntitySubtype.CODE in kinds:
@@ -178,6 +178,6 @@ def _alike(first: Mention, other: Mention) -> bool:
 
 
 def _is_acronym(short: str, name: str) -> bool:
-    """Whether `short` is made of the initials of `name`: TSMC, IBM."""
+    """Whether `short` consists of the initials of `name`: TSMC, IBM."""
     initials = "".join(word[0] for word in re.split(r"[\s-]+", name) if word and not is_han(word[0])).upper()
     return short.isupper() and len(short) > 1 and initials.startswith(short)

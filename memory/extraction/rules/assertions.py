@@ -63,7 +63,7 @@ class Assertions:
         self._quoted = tuple(_quoted(self._folded))
 
     def quotes(self, start: int, end: int) -> bool:
-        """Whether the span is quoted from somebody: speech in quotation marks, a quoted line, a quoted block."""
+        """Whether the span is a quotation: speech in quotation marks, a quoted line, a fenced block."""
         return any(first <= start and end <= last for first, last in self._quoted)
 
     def asks_who(self, start: int, end: int) -> bool:
@@ -75,7 +75,7 @@ class Assertions:
         return bool(_ASKS_BEFORE.search(before) or _ASKS_AFTER.match(after))
 
     def asserts(self, start: int, end: int) -> bool:
-        """Whether the span is stated as a fact that holds: not asked, supposed, denied, past or quoted."""
+        """Whether the span is stated as a current fact: not asked, supposed, denied, past or quoted."""
         if start >= end or self.quotes(start, end):
             return False
         sentence = self._sentences.at(start)

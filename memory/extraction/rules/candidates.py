@@ -36,7 +36,7 @@ class Candidate:
 
 
 def resolve_overlaps(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Picks candidates that do not overlap, in text order.
+    """Selects candidates that do not overlap, in text order.
 
     Candidates are taken in this order: smaller layer, longer span, higher confidence, smaller offset. A candidate that
     overlaps one already taken is dropped whole: nothing is cut or nested. A winner without a subtype takes the subtype

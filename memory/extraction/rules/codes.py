@@ -1,4 +1,4 @@
-"""Identifiers: product codes, versions, standards, rooms. They are not prose (DESIGN §6)."""
+"""Finds identifiers: product codes, versions, standards, rooms (DESIGN §6)."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -28,9 +28,9 @@ _SENTENCE_ENDS = ".!?。！？\n"
 def find_codes(folded: str, tokens: Sequence[LatinToken]) -> Iterator[Candidate]:
     """Finds identifiers among the Latin tokens of a folded text.
 
-    A token that mixes letters and digits (`RM05-008`, `v2.3.1`, `B2-17`, `H200`), a version with two points or
-    more, and a name with a number behind it (`ISO 9001`, `RTX 4090`, `Room 101`, `Python 3.11`, `iPhone 15 Pro`).
-    Bare numbers, dates, telephone numbers, ordinals and amounts with a unit (`3pm`, `20kg`, `5G`) are none.
+    They are tokens that mix letters and digits (`RM05-008`, `v2.3.1`, `B2-17`, `H200`), versions with at least two
+    points, and names with a number (`ISO 9001`, `RTX 4090`, `Room 101`, `Python 3.11`, `iPhone 15 Pro`), but not bare
+    numbers, dates, telephone numbers, ordinals and amounts with a unit (`3pm`, `20kg`, `5G`).
     """
     for place, token in enumerate(tokens):
         following = tokens[place + 1] if place + 1 < len(tokens) else None
@@ -84,7 +84,7 @@ def _is_code(text: str) -> bool:
 
 
 def _numbered(name: LatinToken, number: LatinToken) -> tuple[EntitySubtype, float] | None:
-    """What a word followed by a number is: a room or standard, a product, or nothing that has a name."""
+    """Type and confidence of a word followed by a number (a room, standard or product); None where it is no name."""
     is_number = bool(_NUMBER.match(number.text)) or (number.text[0].isdigit() and _is_code(number.text))
     word = name.text.lower()
     if (

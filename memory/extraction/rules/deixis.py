@@ -1,4 +1,4 @@
-"""Words that point to a time, an event or something said before: level L1 (000 §3.2). They stay in the session."""
+"""Finds deictic words for a time, an event or an earlier mention: level L1, for the session only (000 §3.2)."""
 
 import re
 from collections.abc import Iterator
@@ -45,14 +45,11 @@ _PATTERNS: tuple[tuple[str, float, re.Pattern[str]], ...] = (
     ("deixis.pronoun", 0.8, re.compile(rf"(?<![\w'-])(?:{_PRONOUNS_LATIN})(?![\w-])", re.IGNORECASE)),
 )
 DEIXIS = tuple((source, pattern) for source, _, pattern in _PATTERNS)
-"""The words of level L1 by their source, for whoever wants to know whether a text is nothing else."""
+"""The patterns of the deictic words, with their source."""
 
 
 def find_deixis(folded: str, words: Words) -> Iterator[Candidate]:
-    """Finds time words, event words and pronouns of a folded text; the source tells them apart.
-
-    Sources: `deixis.time`, `deixis.event`, `deixis.pronoun`. All come out as level L1 and without a subtype.
-    """
+    """Finds the deictic words of a folded text, with source `deixis.time`, `deixis.event` or `deixis.pronoun`."""
     for source, confidence, pattern in _PATTERNS:
         for match in pattern.finditer(folded):
             if words.opens_word(*match.span()):

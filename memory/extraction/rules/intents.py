@@ -1,4 +1,4 @@
-"""Remember-intents: the user asks that something be kept (000 §3.2: 幫我記住, 記住這個, 這很重要)."""
+"""Finds requests to remember something (000 §3.2: 幫我記住, 記住這個, 這很重要)."""
 
 import re
 from collections.abc import Iterator
@@ -10,10 +10,10 @@ from ...values.mentions import RememberIntent
 
 
 class _Guard(Enum):
-    """When a trigger counts although its sentence asks."""
+    """Whether a trigger also counts in a question."""
 
-    ASKED = "a polite question is still a request: 可以幫我記住…嗎"
-    TOLD = "a question is no request: 你還記得…嗎, do you remember …?"
+    ASKED = "yes, as a polite request: 可以幫我記住…嗎"
+    TOLD = "no: 你還記得…嗎, do you remember …?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +133,10 @@ _EDGES = " \t\r\n，,。.！!？?；;：:、"
 def find_intents(text: str, folded: str, sentences: Sentences) -> Iterator[RememberIntent]:
     """Finds remember-intents in text order; `folded` is `text` folded with offsets kept.
 
-    What is to be remembered is, in this order: what follows the trigger up to the end of its sentence (or, where
-    the line ends there, the next sentence); what stands before it in the same text ("我對花生過敏，請記住"); nothing,
-    where the text holds nothing else ("記住這個"): the content is then the turn before, and the span is empty.
-    Questions about remembering, statements and refusals (你還記得…嗎, 我記住了, 不用幫我記住) are no intents.
+    The content to remember is the text after the trigger up to the end of its sentence (or the next sentence, where
+    the line ends there), else the text before it ("我對花生過敏，請記住"). Where there is neither ("記住這個") the span
+    is empty, and the previous turn is meant. Questions about remembering, statements and refusals (你還記得…嗎,
+    我記住了, 不用幫我記住) are no intents.
     """
     done = 0
     for start, end, guard in sorted(_matches(folded), key=lambda match: (match[0], -match[1])):
@@ -151,7 +151,7 @@ def find_intents(text: str, folded: str, sentences: Sentences) -> Iterator[Remem
             continue
         content_start, content_end = _content_after(folded, end, sentence, sentences)
         if content_start == content_end:
-            content_start, content_end = _content_before(folded, done, start, end)
+            content_start, content_end = _trimmed(folded, done, start, end)
         done = max(end, content_end)
         yield RememberIntent(
             trigger=text[start:end],
@@ -179,12 +179,8 @@ def _content_after(folded: str, end: int, sentence: Sentence, sentences: Sentenc
     return _trimmed(folded, start, stop, end)
 
 
-def _content_before(folded: str, floor: int, start: int, end: int) -> tuple[int, int]:
-    return _trimmed(folded, floor, start, end)
-
-
 def _trimmed(folded: str, start: int, stop: int, empty_at: int) -> tuple[int, int]:
-    """The span without its edges of punctuation, fillers and politeness; empty where nothing is left."""
+    """The span without punctuation, fillers and politeness at its ends; empty at `empty_at` where nothing is left."""
     while start < stop and folded[start] in _EDGES:
         start += 1
     while start < stop and (tail := _TAIL.search(folded, max(start, stop - 12), stop)):

@@ -1,4 +1,4 @@
-"""What is no name, whoever found it: stop words, numbers, pronouns, greetings, dates never become an entity."""
+"""Recognises texts that never become an entity: stop words, numbers, pronouns, greetings, dates."""
 
 import re
 from enum import StrEnum
@@ -12,7 +12,7 @@ from .deixis import DEIXIS
 
 
 class Junk(StrEnum):
-    """Why a text names nothing that long-term memory should hold."""
+    """The reason why a text is no name."""
 
     EMPTY = "it holds no letter"
     NUMBER = "it is a number"
@@ -35,7 +35,7 @@ _MONTHS = (
 _MONTHS_ONLY = (
     _MONTHS.replace("may|", "").replace("june?|", "jun|").replace("apr(?:il)?|", "apr|").replace("aug(?:ust)?|", "aug|")
 )
-"""April, May, June and August are people too."""
+"""Without April, May, June and August, which are given names too."""
 _DAYS = r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?s?"
 _DATE = re.compile(
     r"(?:\d{2,4}|[零〇一二三四五六七八九十]{2,4})年(?:[初底末中]|\d{1,2}月)?(?:\d{1,2}[日号])?"
@@ -75,12 +75,12 @@ _GREETING = re.compile(
 )
 _KNOWN = PLACES | ORGANISATIONS | PRODUCTS | WORKS | EVENTS
 _FUNCTION_TAGS = frozenset("cdefhkmopqruyt")
-"""jieba's parts of speech that name nothing: conjunctions, adverbs, numerals, particles, prepositions, times …"""
+"""jieba's parts of speech that are no names: conjunctions, adverbs, numerals, particles, prepositions, times …"""
 
 
 @lru_cache(maxsize=16_384)
 def junk_kind(name: str) -> Junk | None:
-    """Why this names nothing; None where it may be a name. Any width, case and script."""
+    """The reason why a text of any width, case and script is no name; None where it may be one."""
     text = normalise(name)
     if text in _KNOWN:
         return None
@@ -101,7 +101,7 @@ def junk_kind(name: str) -> Junk | None:
 
 
 def is_junk(name: str) -> bool:
-    """Whether a text names nothing that long-term memory should hold."""
+    """Whether a text is no name (`junk_kind`)."""
     return junk_kind(name) is not None
 
 
@@ -118,5 +118,5 @@ def _is_function_word(text: str) -> bool:
 
 
 def _is_function_word_of_chinese(word: Word) -> bool:
-    festival = word.text in EVENTS or word.text.endswith("节")  # a time to jieba
+    festival = word.text in EVENTS or word.text.endswith("节")  # jieba tags it as a time
     return word.listed and word.tag[:1] in _FUNCTION_TAGS and word.tag != "eng" and not festival

@@ -1,4 +1,4 @@
-"""Finds names given beforehand, whatever their width, case, script or spacing."""
+"""Finds known names and seeds in any width, case, script and spacing."""
 
 import re
 import unicodedata
@@ -20,7 +20,7 @@ def _comparable(cluster: str) -> str:
 
 
 def _compare(text: str) -> tuple[str, list[int], list[int]]:
-    """The comparable form of a text, and for each of its characters where its original begins and ends."""
+    """The comparable form of a text, and the original start and end of each of its characters."""
     starts: list[int] = []
     ends: list[int] = []
     characters: list[str] = []
@@ -32,7 +32,7 @@ def _compare(text: str) -> tuple[str, list[int], list[int]]:
         for folded in _comparable(text[position:end]):
             character = " " if folded.isspace() else folded
             if character == " ":
-                # a run of white space is one space, and none at all beside a Han character
+                # a run of white space becomes one space, and none beside a Han character
                 if not characters or characters[-1] == " " or _is_han(characters[-1]):
                     continue
             elif _is_han(character) and characters and characters[-1] == " ":
@@ -47,7 +47,7 @@ def _compare(text: str) -> tuple[str, list[int], list[int]]:
 
 
 class ComparableText:
-    """A text in the form of `memory.values.text.normalise`, with the way back to the original offsets."""
+    """A text in the form of `memory.values.text.normalise`, with its original offsets."""
 
     def __init__(self, text: str) -> None:
         self._starts: Sequence[int]
@@ -71,7 +71,7 @@ class ComparableText:
         return not (self._joined(start, -1) or self._joined(end - 1, +1))
 
     def _joined(self, edge: int, step: int) -> bool:
-        """Whether a letter or digit at `edge` goes on beyond it: `AI` in `AI-Box`, `Ana` in `Anan`."""
+        """Whether the word at `edge` continues beyond it: `AI` in `AI-Box`, `Ana` in `Anan`."""
         if not _is_word_character(self.text[edge]):
             return False
         beyond = self._character(edge + step)
@@ -88,9 +88,9 @@ def _is_word_character(character: str) -> bool:
 
 
 def find_names(comparable: ComparableText, names: Iterable[str], words: Words) -> Iterator[tuple[str, int, int]]:
-    """Finds whole-word occurrences of names: (name, start, end) in the original text.
+    """Finds whole-word occurrences of names (not 小明 in 小明星): (name, start, end) in the original text.
 
-    A Chinese name inside other words is none: 小明 is not in 小明星. Cost: one substring search a name.
+    Cost: one substring search for each name.
     """
     for name in names:
         for start, end in comparable.find(name):

@@ -38,7 +38,7 @@ _NAMED = re.compile(
     r"(?:[\u4e00-\u9fff]{1,4}(?:叫做?|叫作|名叫|是叫)|(?:名字|姓名|本名|全名)(?:叫做?|就?是|为))"
     r"([\u4e00-\u9fff]{2,4})(?=[，。！？、；,.!?;\s]|\Z)"
 )
-"""Less than an introduction: the name must begin with a surname too."""
+"""A weaker introduction: the name must also begin with a surname."""
 _CALLED = re.compile(
     r"(?:公司|企业|品牌|餐厅|咖啡厅|店|学校|补习班|医院|诊所|单位|机构|团队|乐团|乐队|社团|工作室|供应商|厂商|客户)(?:的?名[字称])?"
     r"(?:叫做?|叫作|名叫|名为|是叫)([\u4e00-\u9fff]{2,10})(?=[，。！？、；,.!?;\s]|\Z)"
@@ -48,7 +48,7 @@ _OPENS_NO_NAME = frozenset(
 )
 _IN_NO_NAME = re.compile(r"[的了很]|在|没有|不是|就是|地区|到(?=.{2})|(.)不\1")
 _LOOSE_SUFFIXES = frozenset("国城海宫山")
-"""Place suffixes that end phrases (老夫發國) as often as names when much stands before them."""
+"""Place suffixes that, after several characters, end phrases (老夫發國) as often as names."""
 _GENERIC_LEFT = (
     "地区",
     "区域",
@@ -66,9 +66,9 @@ _GENERIC_LEFT = (
     "网上",
 )
 _BRANCHES = re.compile(r"云(?![端上])|科技|集团|银行|汽车|健康|影业|金融|电机|电子")
-"""What makes the name of a company that of another one: 騰訊雲, 鴻海科技."""
+"""Extends the name of a company to that of another one: 騰訊雲, 鴻海科技."""
 _INDUSTRIES = frozenset({"科技", "电子", "电信", "电脑", "汽车", "保险", "证券", "航空", "石化"})
-"""Suffixes that make a name of a name (鴻海科技) and a phrase of a place (北京科技發展)."""
+"""Suffixes that form a company's name after a name (鴻海科技), but not after a place (北京科技發展)."""
 _ZONES = frozenset({"地区", "郊区", "市区", "城区", "城市", "山区", "农村", "乡村"})
 _COMMON_ENDS = frozenset("感阵虫症店馆机器车船犬狗乡族款版剂素酸膏")
 """Characters that end nouns and no given name: 安全感, 毛毛蟲."""
@@ -88,8 +88,8 @@ _SPEAKS = re.compile(
 def find_han_names(folded: str, words: Words) -> Iterator[Candidate]:
     """Finds Chinese names in a folded text.
 
-    jieba's tags alone are wrong more often than right on names (文明 and 高達 are people to it), so a tagged word
-    counts only where something else agrees: a surname, characters used for foreign names, a suffix, a list.
+    jieba's tags of names are wrong more often than right (文明 and 高達 are tagged as people), so a tagged word counts
+    only with further evidence: a surname, characters used for foreign names, a suffix, a list.
     """
     for place, word in enumerate(words):
         if not is_han(word.text[0]):
@@ -122,7 +122,7 @@ def _lists() -> tuple[tuple[re.Pattern[str], EntitySubtype], ...]:
 
 
 def _suffix_of(text: str, suffixes: tuple[str, ...]) -> str:
-    """The longest of the suffixes (given longest first) that the text ends in, or nothing."""
+    """The first of the suffixes (longest first) that the text ends in, or an empty string."""
     return next((suffix for suffix in suffixes if text.endswith(suffix)), "") if text.endswith(suffixes) else ""
 
 
@@ -175,10 +175,10 @@ def _person(folded: str, words: Words, place: int) -> Iterator[Candidate]:
 
 
 def _person_confidence(folded: str, word: Word) -> float:
-    """How sure a word that looks like a full name is one; 0 where it is a noun.
+    """Confidence that a word in the form of a full name is one; 0 for a noun.
 
-    A word of the dictionary with two characters is as often a noun (孫子, 鮑魚) as a person, unless what stands around
-    it speaks of a person; a doubled character is rather an adjective (白花花) than a name.
+    A dictionary word of two characters is as often a noun (孫子, 鮑魚) as a person, unless the context speaks of a
+    person; a word with a doubled character is more often an adjective (白花花).
     """
     text = word.text
     spoken_of = _SPOKEN_OF.search(folded, max(0, word.start - 4), word.start) or _SPEAKS.match(folded, word.end)
@@ -194,7 +194,7 @@ def _person_confidence(folded: str, word: Word) -> float:
 
 
 def _is_term(word: Word) -> bool:
-    """Whether it only looks like a full name: 金融学 of 金融学教授."""
+    """Whether a word in the form of a full name is a noun: 金融学 of 金融学教授."""
     return word.listed and len(word.text) > 2 and not word.tag.startswith("nr")
 
 
@@ -207,7 +207,7 @@ def _is_given_name(text: str) -> bool:
 
 
 def _titled(start: int, name_end: int, title_end: int) -> Candidate:
-    """A full name stands without its title (陳怡君), a short one with it (王經理): the form that identifies."""
+    """A full name without its title (陳怡君), a short one with it (王經理), which alone identifies nobody."""
     end = name_end if name_end - start > 2 else title_end
     return Candidate(start, end, Layer.HAN, "han.titled", 0.8, _PERSON)
 
@@ -260,7 +260,7 @@ def _suffixed(folded: str, words: Words, place: int) -> Iterator[Candidate]:
 
 
 def _names(text: str, suffix: str, word: Word) -> bool:
-    """Whether a span with a suffix names something: no phrase (支在夜市), no description (深圳地區銀行, 海濱城市)."""
+    """Whether a span with a suffix is a name: not a phrase (支在夜市), not a description (深圳地區銀行, 海濱城市)."""
     stem = text[: len(text) - len(suffix)]
     if text in known.STOP_NAMES or stem.endswith(_GENERIC_LEFT) or not stem:
         return False
@@ -282,7 +282,7 @@ def _department(words: Words, place: int) -> bool:
 
 
 def _anchor(words: Words, place: int, suffix: str, subtype: EntitySubtype) -> int | None:
-    """Where the name that ends in this suffix begins: at its leftmost proper word, without a gap."""
+    """Start of the name that ends in this suffix: its leftmost proper word that is reached without a gap."""
     word = words[place]
     start: int | None = None
     if len(word.text) - len(suffix) > 1 and word.text not in known.STOP_NAMES and _is_proper(word, suffix):
@@ -307,7 +307,7 @@ def _anchor(words: Words, place: int, suffix: str, subtype: EntitySubtype) -> in
 
 
 def _is_proper(word: Word, suffix: str) -> bool:
-    """Whether a word holds a name before its suffix: 台灣·大學 does, 電影·院 does not."""
+    """Whether a word is a name followed by its suffix: 台灣·大學, not 電影·院."""
     if word.text[: -len(suffix)] in known.PLACES or word.text[: -len(suffix)] in known.ORGANISATIONS:
         return True
     guessed = not word.listed and (len(suffix) > 1 or len(word.text) == 3)

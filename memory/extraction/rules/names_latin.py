@@ -50,7 +50,7 @@ def _by_sentence(tokens: Sequence[LatinToken], sentences: Sentences) -> Iterator
 
 
 def _abbreviates(token: LatinToken) -> bool:
-    """Whether a full stop behind the word belongs to it: J. K. Rowling, Dr. Smith, Inc. — not the end of a sentence."""
+    """Whether a full stop after the word belongs to it and ends no sentence: J. K. Rowling, Dr. Smith."""
     text = token.text
     return bool(_INITIALS.match(text) and text != "I") or text.lower() in lists.TITLES
 
@@ -209,7 +209,7 @@ def _has_initial(run: Sequence[LatinToken]) -> bool:
 
 
 def _looks_like_a_person(run: Sequence[LatinToken], before: str) -> bool:
-    """Two plain words of which neither is an English word (Golden Wok, Little Seoul)."""
+    """Whether it is two plain words, neither of them an English word (unlike Golden Wok, Little Seoul)."""
     if len(run) != 2 or before == "the" or not all(_is_plain(token.text) for token in run):
         return False
     return not any(token.text.lower() in lists.IN_NAMES_OF_THINGS | lists.PREFIXES | lists.PLACES for token in run)

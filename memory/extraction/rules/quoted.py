@@ -1,4 +1,4 @@
-"""Titles and names in quotation marks; what someone said in quotation marks is left alone."""
+"""Finds titles and names in quotation marks, not quoted speech."""
 
 import re
 from collections.abc import Iterator
@@ -61,11 +61,11 @@ _MOST_LATIN_WORDS = 7
 
 
 def find_quoted(folded: str) -> Iterator[Candidate]:
-    """Finds titles and quoted names; the span is what stands between the marks, without them.
+    """Finds titles and quoted names; the span excludes the quotation marks.
 
-    《》 and 〈〉 always hold the title of a work. 「」, 『』, “” and "" hold a name only where it is short, without
-    sentence marks, not introduced as speech (說：「…」) and introduced or followed by a word that says what it is
-    (電影「…」, 「…」這本書, a book called "…"). Quotation for stress or irony is no name.
+    《》 and 〈〉 always contain the title of a work. 「」, 『』, “” and "" contain a name only where it is short,
+    without sentence marks, not introduced as speech (說：「…」), and next to a word for its type (電影「…」,
+    「…」這本書, a book called "…").
     """
     for match in _TITLES.finditer(folded):
         confidence = 0.95 if match.group(1) else 0.85
@@ -86,7 +86,7 @@ def find_quoted(folded: str) -> Iterator[Candidate]:
 
 
 def _cue(before: str, after: str) -> tuple[EntitySubtype | None] | None:
-    """What the surrounding words say the quotation is; None where they do not say that it names anything."""
+    """The type that the context gives a quotation, possibly unknown; None where it is no name."""
     if SPEAKING.search(before):
         return None
     following = ((subtype,) for pattern, subtype in _AFTER if pattern.match(after))
@@ -103,7 +103,7 @@ def _is_name_like(text: str) -> bool:
 
 
 def _is_title(text: str) -> bool:
-    """Whether English words in quotation marks are a title: several, all capitalised but the small ones."""
+    """Whether it is an English title: several words, all capitalised but articles and prepositions."""
     words = text.split()
     return (
         text.isascii()

@@ -8,7 +8,7 @@ from ...values.mentions import EntitySubtype
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """A preloaded system entity: its name as it is shown, and its finer type."""
+    """A preloaded system entity."""
 
     name: str
     subtype: EntitySubtype

@@ -1,9 +1,9 @@
-"""Judges the names of a tagger: which are ordinary words, and which are kept for the session only.
+"""Decides which names of a tagger are ordinary words, and which are kept for the session only.
 
-How frequent a word may be was set on training rows of the Chinese sets (CLUENER, UNER, MSRA, People's Daily, Weibo,
-Youku): a noun that the dictionary's corpus holds fewer than 200 times is a name there in 3 to 12% of its occurrences, a
-commoner one in 1 to 2%, and a rare one whose last character says the kind of thing (館, 員) in hardly any. The scores
-were set on tuning rows and on hand-written chat.
+The frequency limit was set on training rows of the Chinese sets (CLUENER, UNER, MSRA, People's Daily, Weibo, Youku): a
+noun with fewer than 200 occurrences in the dictionary's corpus is a name in 3 to 12% of its occurrences there, a more
+frequent one in 1 to 2%, and a rare one that ends in a generic character (館, 員) hardly ever. The scores were set on
+tuning rows and on hand-written chat.
 """
 
 import re
@@ -15,32 +15,31 @@ from ...values.mentions import EntitySubtype, TaggedSpan
 from ...values.text import is_han
 
 _PRODUCT_OF_A_WORD = 0.997
-"""How sure the tagger must be that a word of the dictionary (合約) or a common abbreviation (PPT) is a product."""
+"""Least score for a dictionary word (合約) or a common abbreviation (PPT) as a product."""
 _PRODUCT_IN_LOWER_CASE = 0.9
-"""The same of Latin words without capital, digit or hyphen: a product (redis) or common nouns (acoustic guitar)."""
+"""Least score for Latin words without capital, digit or hyphen as a product (redis, not acoustic guitar)."""
 _NAMING_NOTHING = 0.97
-"""The same of a word that the rules list as naming nothing (公司, PPT), whatever type but a person's."""
+"""Least score for a word that the rules list as no name (公司, PPT), as any type but a person."""
 SURE_OF_A_PERSON = 0.95
-"""How sure the tagger must be that such a word (陳列, May), or a listed Latin name (IBM, Washington), is a person."""
+"""Least score for such a word (陳列, May), or a listed Latin name (IBM, Washington), as a person."""
 _CUTTING_A_WORD = 0.98
-"""How sure it must be that a name begins or ends inside a word of the dictionary, as 哥 does in 表哥."""
+"""Least score for a name that begins or ends inside a dictionary word, as 哥 in 表哥."""
 _SPEAKING_OF_A_WORD = 0.98
-"""How sure it must be that an everyday word (博物館, 小超市), or a verb with one (愛登山), is a name; a Latin word that
-begins a sentence (Pottery, as a person): `SURE_OF_A_PERSON`."""
+"""Least score for an everyday word (博物館, 小超市), or a verb with one (愛登山), as a name."""
 _CUT_CONTRACTION = re.compile(r"(?<=[a-z])['’](?!s\b)[a-z]", re.IGNORECASE)
 _EVERYDAY = 200
-"""How often the dictionary's corpus holds a noun that is rather not a name."""
+"""Occurrences in the dictionary's corpus from which a noun is rather not a name."""
 _MAY_NAME = ("n", "j")
-"""jieba's parts of speech of rare words that may be names: nouns; abbreviations (東盟) are names however frequent."""
+"""jieba's parts of speech of words that may be names: rare nouns, and abbreviations (東盟) of any frequency."""
 _DESCRIBED = re.compile(r"(?:是|一?[家间])$")
-"""Behind it stands what somebody is: 台積電是半導體公司."""
+"""Before a description rather than a name: 台積電是半導體公司."""
 _PAIRS = ("()", "[]", "《》", "〈〉", "「」", "『』", "【】", "“”")
 _SIZES = "小大新老旧"
 _COMPANIES = ("公司", "企业", "厂商", "工厂", "商店")
 
 
 def is_doubtful(folded: str, words: Words, span: TaggedSpan) -> bool:
-    """Whether the span is a word that seldom names anything, and the tagger not sure enough that it does."""
+    """Whether the span is a word that is seldom a name, and its score too low for one."""
     text = folded[span.start : span.end]
     if text in known_types():
         return False
@@ -74,10 +73,10 @@ def is_doubtful(folded: str, words: Words, span: TaggedSpan) -> bool:
 
 
 def is_for_the_session(folded: str, words: Words, span: TaggedSpan) -> bool:
-    """Whether the session may refer to it, but nothing is to be learned.
+    """Whether a name is kept for references in the session but not learned.
 
-    So it is with everyday words that the tagger is not very sure of, and with a single Chinese character (哥, 美): it
-    would be found in text after text once it were known.
+    These are everyday words without a very high score, and single Chinese characters (哥, 美), which as known names
+    would be found in nearly every text.
     """
     text = folded[span.start : span.end]
     if text in known_types():
@@ -95,12 +94,12 @@ def is_for_the_session(folded: str, words: Words, span: TaggedSpan) -> bool:
 
 
 def _is_unbalanced(text: str) -> bool:
-    """Whether it opens a bracket or quotation mark that it does not close, or the other way round."""
+    """Whether its brackets or quotation marks are not paired."""
     return text.count('"') % 2 == 1 or any(text.count(pair[0]) != text.count(pair[1]) for pair in _PAIRS)
 
 
 def _inside(words: Words, span: TaggedSpan) -> list[Word]:
-    """The Chinese words of which the span is made; none where it cuts one, or holds no Chinese."""
+    """The Chinese words of the span; empty where it cuts a word or contains no Chinese."""
     place = words.at(span.start)
     if place < 0 or words[place].start != span.start:
         return []
@@ -116,12 +115,12 @@ def _is_one_word(inside: list[Word]) -> bool:
 
 
 def _is_ordinary(word: Word) -> bool:
-    """Whether the dictionary holds it, and not as a name."""
+    """Whether the dictionary lists it, but not as a name."""
     return word.listed and (not word.tag.startswith(NAME_TAGS) or word.text in han_words.STOP_NAMES)
 
 
 def _is_everyday(inside: list[Word]) -> bool:
-    """Whether it is a word that people use every day, alone or behind a size: 博物館, 小超市; not 資生堂."""
+    """Whether it is an everyday word, alone or after a size: 博物館, 小超市; not 資生堂."""
     if len(inside) == 2 and inside[0].text in _SIZES:
         return _is_ordinary(inside[1]) and frequency(inside[1].text) >= _EVERYDAY
     if not _is_one_word(inside):
@@ -134,7 +133,7 @@ def _is_everyday(inside: list[Word]) -> bool:
 
 
 def _is_verb_with_object(inside: list[Word]) -> bool:
-    """Whether it is a verb of one character and what is done: 愛·登山, 跑·馬拉松."""
+    """Whether it is a verb of one character and its object: 愛·登山, 跑·馬拉松."""
     if len(inside) != 2 or len(inside[0].text) > 1 or not inside[0].tag.startswith("v"):
         return False
     done = inside[1]
@@ -142,10 +141,10 @@ def _is_verb_with_object(inside: list[Word]) -> bool:
 
 
 def _is_kind_of_company(inside: list[Word]) -> bool:
-    """Whether it says what a company does, not what it is called: 半導體·公司; not 鴻海·公司."""
+    """Whether it is a kind of company rather than a name: 半導體·公司; not 鴻海·公司."""
     return len(inside) == 2 and inside[1].text in _COMPANIES and _is_ordinary(inside[0])
 
 
 def _ends_in_adverb(inside: list[Word]) -> bool:
-    """Whether its last word belongs to what is said: 陳列·也 (明智)."""
+    """Whether its last word is an adverb of the predicate: 陳列·也 (明智)."""
     return len(inside) > 1 and inside[-1].tag == "d" and len(inside[-1].text) == 1

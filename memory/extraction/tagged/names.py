@@ -1,4 +1,4 @@
-"""Joins the names of a trained tagger with those of the rules: which are kept, where they end, and their types.
+"""Combines the names of a trained tagger with those of the rules: selects them and corrects their spans and types.
 
 The thresholds were set on tuning rows (UNER, CLUENER, MSRA, Weibo, e-commerce) and on hand-written chat.
 """
@@ -27,42 +27,41 @@ _COMPLEMENTARY = frozenset(
         f"han.{EntitySubtype.ORGANISATION}_suffix",
     }
 )
-"""Rules whose names are kept where the tagger finds nothing; the others were wrong there nine times out of ten."""
+"""Rules whose names are kept where the tagger finds none; there the other rules were wrong nine times out of ten."""
 
 _FOR_THE_SESSION = 0.5
-"""The confidence of what is only to be referred to: less than that of what is learned
-(`memory.learning.learned_turns`)."""
+"""Confidence of names kept for the session only: below `memory.learning.learned_turns.MIN_CONFIDENCE`."""
 _BEHIND_A_VERB = (EntitySubtype.PLACE, EntitySubtype.ORGANISATION, EntitySubtype.PRODUCT)
-"""What begins with no verb or preposition; works and events do."""
+"""Types whose names begin with no verb or preposition; those of works and events may."""
 _BEFORE_A_NUMBER = (EntitySubtype.PLACE, EntitySubtype.ORGANISATION, EntitySubtype.PERSON)
-"""What is counted by a number behind it; products are named by it."""
+"""Types whose names a following number counts; in products it is part of the name."""
 _HAN_COMMA = re.compile(r"(?<=[\u4e00-\u9fff]),(?=[\u4e00-\u9fff])")
 _AS_A_POST = re.compile(r" as (?:an?|the|my|our|your|his|her|their)(?: [a-z-]+){1,4}", re.IGNORECASE)
 _MARKS = ",;:?、。"
-"""What ends a clause, and no name; a full stop (Inc.) and an exclamation mark (Yahoo!) may."""
+"""Marks that end no name; a full stop (Inc.) and an exclamation mark (Yahoo!) may."""
 _TYPE = 0.8
-"""Below it the type of a list or of an organisation's form wins; above it the sentence decides."""
+"""Score below which a listed type, or the form of an organisation, overrides the tagger's type."""
 
 
 def join_names(
     folded: str, words: Words, tagged: Sequence[TaggedSpan], ruled: Sequence[Candidate]
 ) -> Iterator[Candidate]:
-    """The names of the tagger, corrected by the rules, and those of the rules that complement them.
+    """The names of the tagger, corrected by the rules, and the complementary names of the rules.
 
-    - What is no name by the dictionary or the lists must be tagged with a higher score than what may be one.
-    - A name that begins or ends inside a word of the dictionary is none, unless the tagger is very sure; a word of the
-      dictionary that it is not very sure of is kept for the session only.
-    - A rule that reads a form of address says where that name ends (陳先生, not 陳; 陳怡君, not 陳怡君教授; Smith, not
-      Dr. Smith), and an introduction says where it begins (旺財, not 狗叫旺財). A listed name is not cut (華 in 華為).
-    - No place, organisation or product begins with a verb of going there or a preposition (君悅酒店, not 住君悅酒店).
-    - Who is employed as something is a person.
-    - A type that is listed, or an organisation's form, wins over a type that the tagger is not sure of.
+    - Words that the dictionary or the lists do not know as names need a higher score.
+    - A span that cuts a dictionary word needs a very high score; a dictionary word below that is kept for the session
+      only.
+    - A form of address decides where a name ends (陳先生, not 陳; 陳怡君, not 陳怡君教授; Smith, not Dr. Smith), an
+      introduction where it begins (旺財, not 狗叫旺財). A listed name is not cut (華 in 華為).
+    - No place, organisation or product begins with a verb of motion or a preposition (君悅酒店, not 住君悅酒店).
+    - A name with a stated occupation is a person.
+    - A listed type, or the form of an organisation, overrides a type with a low score.
 
     Args:
         folded: The text.
         words: Its Chinese words.
-        tagged: What the tagger found in it.
-        ruled: What the rules for names found in it.
+        tagged: The spans of the tagger.
+        ruled: The names of the rules.
     """
     organisations = {
         (candidate.start, candidate.end) for candidate in ruled if candidate.subtype is EntitySubtype.ORGANISATION
@@ -82,14 +81,14 @@ def join_names(
 
 
 def is_counted(code: Candidate, tagged: Sequence[TaggedSpan]) -> bool:
-    """Whether a name with a number behind it is one that the tagger ends before the number: Emma in "Emma 3 times"."""
+    """Whether the tagger ends a numbered name before its number: Emma in "Emma 3 times"."""
     return code.source == "code.numbered" and any(
         code.start < span.end < code.end and span.subtype in _BEFORE_A_NUMBER and span.score >= _TYPE for span in tagged
     )
 
 
 def _bounds(rule: Candidate, span: TaggedSpan) -> bool:
-    """Whether a rule knows better than the tagger where a name begins or ends."""
+    """Whether a rule's name replaces the span because its boundaries are more reliable."""
     if rule.source == _TITLED and span.subtype is EntitySubtype.PERSON:
         return rule.start == span.start and rule.end != span.end
     if rule.source == _LISTED:
@@ -98,20 +97,20 @@ def _bounds(rule: Candidate, span: TaggedSpan) -> bool:
 
 
 def _title_length(folded: str, span: TaggedSpan) -> int:
-    """How many characters of a tagged person are an English form of address: `Dr. ` of Dr. Smith."""
+    """Length of the English form of address that begins a person's span: `Dr. ` of Dr. Smith."""
     title, space, name = folded[span.start : span.end].partition(" ")
     is_titled = span.subtype is EntitySubtype.PERSON and name and title.lower().rstrip(".") in latin_words.TITLES
     return len(title + space) if is_titled else 0
 
 
 def _without_marks(folded: str, span: TaggedSpan) -> TaggedSpan:
-    """The span up to a comma that no name has: 華為, not 華為，; 深圳, not 深圳，廣東."""
+    """The span without trailing marks, cut at a comma between Han: 華為, not 華為，; 深圳, not 深圳，廣東."""
     text = _HAN_COMMA.split(folded[span.start : span.end])[0]
     return span.model_copy(update={"end": span.start + len(text.rstrip(_MARKS))})
 
 
 def _without_opening(words: Words, span: TaggedSpan) -> TaggedSpan:
-    """The span without a verb or a preposition at its head: 君悅酒店 of 住君悅酒店."""
+    """The span without a verb or preposition at its start: 君悅酒店 of 住君悅酒店."""
     place = words.at(span.start)
     if span.subtype not in _BEHIND_A_VERB or place < 0:
         return span
@@ -121,18 +120,18 @@ def _without_opening(words: Words, span: TaggedSpan) -> TaggedSpan:
 
 
 def _is_employed(folded: str, span: TaggedSpan) -> bool:
-    """Whether it is said whose post it has: "we hired Priya as our new designer"."""
+    """Whether the text states an occupation of the name: "we hired Priya as our new designer"."""
     post = _AS_A_POST.match(folded, span.end)
     return post is not None and not latin_words.OCCUPATIONS.isdisjoint(post[0].lower().split())
 
 
 def _type(text: str, span: TaggedSpan, *, has_form: bool) -> EntitySubtype | None:
-    """The type of a name; `has_form` says that the rules take it for an organisation."""
+    """The type of a name; `has_form` means that the rules find an organisation there."""
     listed = known_types().get(text) or known_types().get(text.lower())
     if listed and span.subtype is EntitySubtype.PERSON and (not text.isascii() or span.score < SURE_OF_A_PERSON):
         return listed  # nobody is called 鴻海
     if listed is EntitySubtype.PLACE and span.subtype in (EntitySubtype.ORGANISATION, EntitySubtype.PRODUCT):
-        return listed  # who speaks for a city is still called by it: "We visited Kyoto"
+        return listed  # a city's name stays a place: "We visited Kyoto"
     is_person = span.subtype is EntitySubtype.PERSON and span.score < SURE_OF_A_PERSON
     if has_form and (is_person or span.subtype is EntitySubtype.PRODUCT):
         return EntitySubtype.ORGANISATION  # Johnson & Johnson, 國泰醫院
