@@ -51,7 +51,7 @@ async def bulk_pass(
         indexer: Writes the vectors.
         space: The space to write to.
         selection: The items to embed; only collections that use the model of this space.
-        after: Cursor behind which the pass begins; None for the whole selection.
+        after: Cursor after which the pass starts; None for the whole selection.
         retry_s: Seconds between repetitions of a write while a store is unavailable, which keeps vectors that took long
             to compute; None to end the pass instead.
 

@@ -261,7 +261,7 @@ class Reembedding(ReembeddingService):
                 await self._end_with(phase_of(run))
 
     async def _fill(self, target: VectorModel) -> None:
-        """Embeds everything behind the cursor; what is written is recorded batch by batch."""
+        """Embeds everything after the cursor; records each written batch."""
         assert self._run is not None  # noqa: S101 - a run is in progress
         space = self._spaces.of(target)
         batches = bulk_pass(
