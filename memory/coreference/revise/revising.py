@@ -105,10 +105,7 @@ async def _revise_message(
 def _mentions(analysis: Analysis, message: str, wrong: str) -> bool:
     """Whether a message contains the rejected text, or one of its references could mean it."""
     key = normalise(wrong)
-    texts = [
-        message,
-        *(option.candidate.text for ranking in analysis.rankings for option in ranking.ranked),
-    ]
+    texts = [message, *(option.candidate.text for ranking in analysis.rankings for option in ranking.ranked)]
     texts += [substitution.resolution.resolved_text for substitution in analysis.written]
     return any(key in normalise(text) for text in texts)
 
@@ -176,10 +173,7 @@ def _options(request: ResolutionRequest, analysis: Analysis) -> list[Candidate]:
     if analysis.questions:
         offered = [normalise(alternative.text) for alternative in analysis.questions[0].options]
     else:
-        ranked = next(
-            (ranking.ranked for ranking in analysis.rankings if len(ranking.ranked) >= _MIN_OPTIONS),
-            (),
-        )
+        ranked = next((ranking.ranked for ranking in analysis.rankings if len(ranking.ranked) >= _MIN_OPTIONS), ())
         offered = [
             option.candidate.key for option in sorted(ranked[:_MIN_OPTIONS], key=lambda option: option.candidate.order)
         ]

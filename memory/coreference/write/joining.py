@@ -235,10 +235,7 @@ class Joiner:
 
     def _ranked(self, reference: Reference) -> Sequence[Ranked]:
         """The rules' candidates of a reference, best first."""
-        return next(
-            (ranking.ranked for ranking in self._analysis.rankings if ranking.reference == reference),
-            (),
-        )
+        return next((ranking.ranked for ranking in self._analysis.rankings if ranking.reference == reference), ())
 
     def _is_of_other_gender(self, replacement: Replacement, reference: Reference) -> bool:
         """Whether the known gender of the rewriter's antecedent contradicts that of the reference."""
