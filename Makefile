@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve stop test quick check format unit e2e docs coverage clean
+.PHONY: help setup serve stop test quick check lint types format unit e2e docs coverage clean
 
 help: ## Lists the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,16 +25,21 @@ serve: $(READY) ## Starts the service in the background and prints its URL
 stop: $(READY) ## Ends the service; all data is kept
 	$(BIN)/jiyi down
 
-test: check docs unit e2e ## Everything: checks, documentation, unit tests, end-to-end tests on real Ray
+test: lint unit ## Everything: checks, unit tests, documentation, end-to-end tests on real Ray
+	$(MAKE) --jobs 2 --output-sync=target types docs e2e  # services that start leave cores free
 
 quick: check ## Checks and fast tests, in under a minute: before each commit
 	$(BIN)/pytest -m "not e2e and not slow" --numprocesses $(WORKERS) --dist loadfile $(QUICK)
 
-check: $(READY) ## Format, lint, types and import rules
+check: lint types ## Format, lint, types and import rules
+
+lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+types: $(READY)
+	$(BIN)/mypy
 
 format: $(READY) ## Formats the code and sorts imports
 	$(BIN)/ruff check --select I --fix .

@@ -53,7 +53,7 @@ _GRPC = {"RAY_SERVE_USE_GRPC_BY_DEFAULT": "1", "RAY_SERVE_PROXY_USE_GRPC": "1"}
 SETTINGS = {
     "as shipped": Setting(),
     "as Serve comes": Setting(_AS_SERVE_COMES),
-    "one loop a replica": Setting(_AS_SERVE_COMES | _ONE_LOOP),
+    "one loop per replica": Setting(_AS_SERVE_COMES | _ONE_LOOP),
     "gRPC": Setting(_AS_SERVE_COMES | _GRPC),
     "throughput mode": Setting({"RAY_SERVE_ENABLE_HA_PROXY": "0"} | _GRPC),
     "HAProxy": Setting({"RAY_SERVE_THROUGHPUT_OPTIMIZED": "0"}),

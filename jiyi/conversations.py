@@ -56,7 +56,7 @@ def read_conversations(path: Path) -> list[Conversation]:
     """Reads a recording; the format is recognised by its structure.
 
     Known are LoCoMo (a list with `conversation` and `qa`), MemoryBank (names with `history`), a list of messages with
-    `role` and `content` (as OpenAI's API takes them), and the same, one a line (`.jsonl`).
+    `role` and `content` (as OpenAI's API takes them), and the same, one per line (`.jsonl`).
 
     Raises:
         ValueError: The file has none of these formats; the message says what was expected.

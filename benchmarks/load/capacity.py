@@ -240,7 +240,7 @@ def main() -> None:
             "deployment": name,
             "CPU ms a request": round(1e3 * model.demand_s[name], 2),
             "cores busy": cores,
-            "replicas": needed["replicas"].get(name, "one a machine"),
+            "replicas": needed["replicas"].get(name, "one per machine"),
         }
         for name, cores in needed["busy_cores"].items()
     ]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 TIMEOUT = "timeout"
-"""Status of a request that was given up."""
+"""Status of a request without an answer in time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,10 +14,10 @@ class Sample:
     """One request; times are seconds since the run began.
 
     Attributes:
-        index: Which request of the plan it was.
-        due_s: When it was to leave.
-        sent_s: When it left; later than `due_s` where the generator itself was late.
-        done_s: When its answer was there, or it was given up.
+        index: Position in the plan.
+        due_s: Planned time of sending.
+        sent_s: Time of sending; later than `due_s` where the generator itself was late.
+        done_s: Time of the answer, or of giving up.
         status: HTTP status as text, `timeout`, or the name of the error.
     """
 
@@ -39,7 +39,7 @@ class Sample:
 
     @property
     def is_ok(self) -> bool:
-        """Whether it was answered with what it asked for."""
+        """Whether the status is 2xx."""
         return self.status.startswith("2")
 
 
@@ -48,11 +48,11 @@ class Summary:
     """Figures of one run; latencies are over answered requests and those given up, whose time is a lower bound.
 
     Attributes:
-        offered_per_s: Requests that were due, a second.
-        completed_per_s: Requests that were answered with what they asked for, a second.
-        lag_p95_ms: How late the generator was; where it is not far below the latencies, these say nothing.
-        statuses: How many requests ended how.
-        client_cpu: CPU seconds of the generator's process a second.
+        offered_per_s: Due requests per second.
+        completed_per_s: Successful requests per second (status 2xx).
+        lag_p95_ms: Lateness of the generator; the latencies are valid only where they are far above it.
+        statuses: Number of requests by status.
+        client_cpu: CPU seconds of the generator's process per second.
     """
 
     requests: int
@@ -69,7 +69,7 @@ class Summary:
 
     @property
     def failed(self) -> int:
-        """Requests that were not answered with what they asked for."""
+        """Number of requests without a 2xx status."""
         return sum(count for status, count in self.statuses.items() if not status.startswith("2"))
 
 
@@ -78,9 +78,9 @@ class Run:
     """All requests of one run, in the order in which they ended.
 
     Attributes:
-        seconds: How long requests were sent: until the end of the schedule, or until the work was done.
-        elapsed_s: Until the last answer.
-        client_cpu_s: CPU seconds that the generator's process took meanwhile.
+        seconds: Seconds in which requests were sent: to the end of the schedule, or until the work was done.
+        elapsed_s: Seconds until the last answer.
+        client_cpu_s: CPU seconds that the generator's process used.
     """
 
     samples: Sequence[Sample]

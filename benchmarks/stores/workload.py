@@ -91,7 +91,7 @@ class Workload:
 
     @cached_property
     def vectors(self) -> npt.NDArray[np.float32]:
-        """Unit vectors around random centres, one a name: shape (names, 384)."""
+        """Unit vectors around random centres, one per name: shape (names, 384)."""
         generator = np.random.default_rng(7)
         centres = generator.standard_normal((_CLUSTERS, DIMENSION)) / DIMENSION**0.5
         places = generator.integers(_CLUSTERS, size=_POOL)

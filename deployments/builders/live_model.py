@@ -19,7 +19,7 @@ class LiveRetriever(Retriever):
     """Searches in the space that is live when a search begins, from its first leg to its last.
 
     Args:
-        retrievers: One a space.
+        retrievers: One per space.
     """
 
     def __init__(self, retrievers: PerSpace[Retriever]) -> None:
@@ -39,7 +39,7 @@ class LiveAnswerer(Answerer):
     """Answers with the bounds of the model that is live, whose cosines the hits carry.
 
     Args:
-        answerers: One a space.
+        answerers: One per space.
         otherwise: Any of them, for the time when the record cannot say which is live.
     """
 
@@ -56,7 +56,7 @@ class LiveResolver(Resolver):
     """Resolves with the model that is live, so that no other has to be held in memory.
 
     Args:
-        resolvers: One a space.
+        resolvers: One per space.
         otherwise: Any of them, for the time when the record cannot say which is live: it compares no stored vectors.
     """
 

@@ -1,4 +1,4 @@
-"""The vector index behind a Ray Serve handle: one deployment, one index a model (DESIGN §8)."""
+"""The vector index behind a Ray Serve handle: one deployment, one index per model (DESIGN §8)."""
 
 from collections.abc import Sequence
 from typing import Any

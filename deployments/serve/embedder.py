@@ -14,7 +14,7 @@ from .encoders import Encoders
 
 
 class Embedder(Reporting):
-    """One encoder a model, each with its batcher; the event loop only enqueues."""
+    """One encoder per model, each with its batcher; the event loop only enqueues."""
 
     def __init__(self, *, encoders: Callable[[], Encoders]) -> None:
         self._encoders = encoders()

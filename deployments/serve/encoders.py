@@ -1,4 +1,4 @@
-"""The encoders of one Embedder replica: one a model whose vectors are searched or written (DESIGN §8)."""
+"""The encoders of one Embedder replica: one per model whose vectors are searched or written (DESIGN §8)."""
 
 import asyncio
 import time

@@ -13,7 +13,7 @@ from ..telemetry.replicas import Figures, Reporting
 
 
 class VectorShard:
-    """The embedded vector indexes, one a model; one replica, since one process may have their files open."""
+    """The embedded vector indexes, one per model; one replica, since one process may have their files open."""
 
     def __init__(self, *, generations: Callable[[], EdgeGenerations]) -> None:
         self._generations = generations()

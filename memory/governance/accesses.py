@@ -49,7 +49,7 @@ class AccessTally:
             self._writer = asyncio.get_running_loop().create_task(self._write_later())
 
     async def flush(self) -> None:
-        """Writes all pending accesses, one transaction a user.
+        """Writes all pending accesses, one transaction per user.
 
         Raises:
             Unavailable: The record is down; what is not written stays pending.

@@ -154,7 +154,7 @@ class ReviewReport(Value):
 async def review_user(
     record: SystemOfRecord, user_id: str, *, rules: ReviewRules, now: datetime, dry_run: bool = False
 ) -> ReviewReport:
-    """Reviews one user's entities and typed memories, one transaction a page; repeating it changes nothing more.
+    """Reviews one user's entities and typed memories, one transaction per page; repeating it changes nothing more.
 
     Raises:
         StoreUnavailable: The record is down; finished pages stay reviewed.

@@ -126,7 +126,7 @@ class KeywordAnalyzer:
         if stemmer is None:
             from Stemmer import Stemmer  # compiled: not at import
 
-            stemmer = self._of_thread.stemmer = Stemmer("english")  # keeps state while it works: one a thread
+            stemmer = self._of_thread.stemmer = Stemmer("english")  # keeps state while it works: one per thread
         return str(stemmer.stemWord(word))
 
 

@@ -1,6 +1,6 @@
 """Reads word lists from the `data` folders of packages.
 
-A file has one entry a line; lines that begin with `#` are comments and say what the list is and where it comes from.
+A file has one entry per line; lines that begin with `#` are comments and say what the list is and where it comes from.
 """
 
 from functools import cache

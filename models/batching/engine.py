@@ -25,7 +25,7 @@ OutputT_co = TypeVar("OutputT_co", covariant=True)
 
 
 class Outputs(Protocol[OutputT_co]):
-    """The results of a batch, one output a row: a list, or the rows of an array."""
+    """The results of a batch, one output per row: a list, or the rows of an array."""
 
     def __getitem__(self, row: int, /) -> OutputT_co:
         """The output of one input."""

@@ -100,7 +100,7 @@ class InMemoryVectors(VectorIndex):
 
 
 class InMemoryGenerations(GenerationStore):
-    """One index a model; `live` is the name of the one that was made live last."""
+    """One index per model; `live` is the name of the one that was made live last."""
 
     def __init__(self) -> None:
         self._indexes: dict[str, InMemoryVectors] = {}

@@ -64,7 +64,7 @@ class QdrantSettings:
 
 
 class QdrantVectors(VectorIndex):
-    """Dense and sparse search over one collection a model and kind of point.
+    """Dense and sparse search over one collection per model and kind of point.
 
     Nothing is sent before the first use, and a server that is unavailable then is asked again at the next: it may start
     after this process. Writes return when they are on the server's disk log and searchable (`wait`).

@@ -29,14 +29,14 @@ class RunOptions:
     """The hyperparameters of a training run.
 
     Attributes:
-        epochs: In all.
+        epochs: Number of epochs; may be fractional.
         body_rate: Learning rate of the body.
         head_rate: Learning rate of the heads.
         warmup: Steps over which the rates rise.
         cooldown: Share of the epochs, at the end, over which they fall to a twentieth.
         decay: Decay of the running average of the weights.
-        workers: Batches of one step, computed side by side with one thread each: unlike threads inside one product,
-            they wait for each other once a step only, which matters where others use the same cores.
+        workers: Batches of one step, computed in parallel with one thread each. They wait for each other once per
+            step, threads inside one matrix product much more often, which is slow on shared cores.
         checkpoint_s: Seconds between checkpoints.
     """
 
@@ -58,8 +58,8 @@ class Task(Generic[NetworkT, ExampleT]):
     """The network, data and loss of a training run.
 
     Attributes:
-        mix: What is read.
-        collate: Makes tensors of a batch.
+        mix: The training data.
+        collate: Turns a batch into tensors.
         loss: Losses of a batch by name, each summed over its rows; training minimises their sum.
         shape: Shape of the network; kept in the checkpoint.
     """
@@ -74,8 +74,8 @@ class TrainingRun(Generic[NetworkT, ExampleT]):
     """Trains a network.
 
     Args:
-        network: A module with the body as `body`, which is turned into bf16 and trained but for its word embeddings.
-        task: What it learns.
+        network: A module with the body as `body`. It computes in bf16; its word embeddings are not trained.
+        task: The data and the loss.
         options: Hyperparameters.
         folder: Gets `checkpoint.pt` and `log.jsonl`.
         seed: Seed of dropout.
@@ -171,7 +171,7 @@ class TrainingRun(Generic[NetworkT, ExampleT]):
 
     @contextmanager
     def averaged(self) -> Iterator[None]:
-        """Within it, the network computes with the averaged weights."""
+        """Lets the network compute with the averaged weights inside the `with` block."""
         originals = [master.detach().clone() for master in self.weights.masters]
         self.weights.load(self.weights.average)
         try:

@@ -1,1 +1,1 @@
-"""One router a resource."""
+"""One router per resource."""

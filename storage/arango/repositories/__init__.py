@@ -1,1 +1,1 @@
-"""One repository a kind, over one ArangoDB transaction."""
+"""One repository per kind, over one ArangoDB transaction."""

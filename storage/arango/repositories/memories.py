@@ -46,9 +46,8 @@ class ArangoMemories(ArangoRepository, MemoryRepository):
 
     @override
     async def mentioning(self, entity_id: str) -> list[Memory]:
-        written = json.dumps(entity_id, ensure_ascii=False)
-
-        memories = await self._values(Memory, aql.MEMORIES_WITH, text=written)
+        encoded_id = json.dumps(entity_id, ensure_ascii=False)
+        memories = await self._values(Memory, aql.MEMORIES_WITH, text=encoded_id)
         return [memory for memory in memories if entity_id in memory.entity_ids]
 
     @override

@@ -1,1 +1,1 @@
-"""One repository a kind, over one SQLite transaction."""
+"""One repository per kind, over one SQLite transaction."""

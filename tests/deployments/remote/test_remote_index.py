@@ -1,4 +1,4 @@
-"""The vector index behind a handle: a shard that hangs costs one deadline, not one a request."""
+"""The vector index behind a handle: a shard that hangs costs one deadline, not one per request."""
 
 import asyncio
 from collections.abc import AsyncIterator
