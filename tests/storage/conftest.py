@@ -152,8 +152,8 @@ async def save(
         await unit.relations.store(relations)
         await unit.memories.save(memories)
         await unit.facts.create_many(facts)
-        for one in categories:
-            await unit.categories.create(one)
+        for category in categories:
+            await unit.categories.create(category)
         await unit.category_accesses.create_many(accesses)
         await unit.graph.create_many(edges)
         await unit.commit()

@@ -276,7 +276,7 @@ async def _log(unit: UnitOfWork, make: SimpleNamespace, words: Sequence[str]) ->
         await unit.log.list_unextracted(),
     ]
     return {
-        "log": [[one.model_copy(update={"sequence": 0}) for one in some] for some in entries],
+        "log": [[entry.model_copy(update={"sequence": 0}) for entry in page] for page in entries],
         "log count": await unit.log.count(),
         "memories": [
             await unit.memories.get(words),
@@ -374,5 +374,5 @@ async def _changes(unit: UnitOfWork, make: SimpleNamespace, words: Sequence[str]
         *[await unit.typed_memories.page(limit=9, entity_type=word) for word in words],
     ]
     return {"typed_memories": typed} | {
-        "changes": [[one.model_copy(update={"sequence": 0}) for one in some] for some in found]
+        "changes": [[change.model_copy(update={"sequence": 0}) for change in page] for page in found]
     }

@@ -72,14 +72,14 @@ class TestEntities:
     ) -> None:
         ids = ["b", "a", "ä", "記", "憶", "B", "𠮷", "z'--", "%"]
         status = EntityStatus.ARCHIVED
-        await make.save(record, entities=[make.entity(f"name {one}", entity_id=one, status=status) for one in ids])
+        await make.save(record, entities=[make.entity(f"name {id_}", entity_id=id_, status=status) for id_ in ids])
         async with record.reading(user_id="ann") as unit:
             seen: list[str] = []
             while page := await unit.entities.page(after=seen[-1] if seen else None, limit=2):
                 assert len(page) <= 2
                 seen += [entity.entity_id for entity in page]
             assert sorted(seen) == sorted(ids)
-            assert [one for one in seen if one in "ab憶記"] == ["a", "b", "憶", "記"]
+            assert [id_ for id_ in seen if id_ in "ab憶記"] == ["a", "b", "憶", "記"]
             assert [entity.entity_id for entity in await unit.entities.page(after="aa", limit=1)] == ["b"]
             assert await unit.entities.page(limit=0) == []
         async with record.reading(user_id="bob") as unit:

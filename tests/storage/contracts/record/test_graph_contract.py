@@ -100,7 +100,7 @@ class TestNeighbors:
     @pytest.fixture
     async def chain(self, record: SystemOfRecord, make: SimpleNamespace) -> SystemOfRecord:
         taipei = [(subject, predicate, object_.replace("臺", "台")) for subject, predicate, object_ in self.CHAIN]
-        await make.save(record, edges=[make.edge(*one) for one in taipei])
+        await make.save(record, edges=[make.edge(*triple) for triple in taipei])
         return record
 
     @pytest.mark.parametrize("depth", [1, 2, 3])

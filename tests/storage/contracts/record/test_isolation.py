@@ -184,10 +184,10 @@ async def test_whatever_one_user_does_with_ids_that_all_have_the_others_keep_wha
             assert await view(shared, make, user, spelling) == await view(alone[user], make, user, spelling)
 
     for number, user in enumerate(USERS, start=1):
-        for one in (1, 2, 3):
-            await both(user, "append", one, 0, 0)
-            await both(user, "mark_learned", one, one, one)
-            await both(user, "save_entity", one, one, one)
+        for row in (1, 2, 3):
+            await both(user, "append", row, 0, 0)
+            await both(user, "mark_learned", row, row, row)
+            await both(user, "save_entity", row, row, row)
         for creating in CREATING:
             await both(user, creating, 0, 0, number)
     await compare()

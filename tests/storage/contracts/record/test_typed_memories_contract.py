@@ -147,8 +147,8 @@ class TestRuns:
 
         assert await record.runs.latest("p") == []
         old, new = run("1", 0), run("0", 5, output={"archived": 3, "list": ["臺灣", None]}, cursor="ann")
-        for one in (old, new, run("2", 9, pipeline="other")):
-            await record.runs.save(one)
+        for saved in (old, new, run("2", 9, pipeline="other")):
+            await record.runs.save(saved)
         assert await record.runs.latest("p") == [new]
         assert await record.runs.latest("p", limit=9) == [new, old]
         done = new.model_copy(update={"state": RunState.DONE, "done": 2, "total": 2, "ended_at": make.at(6)})

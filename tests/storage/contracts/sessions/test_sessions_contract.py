@@ -352,5 +352,5 @@ async def test_simultaneous_turns_lose_no_mark_of_a_correction(sessions: Session
     await asyncio.gather(*(turn(n, correction) for n, correction in enumerate([*corrections, *[None] * 8])))
     session = await sessions.load("s", user_id="ann")
     marks = {entry["resolved_text"]: entry.get("corrected") for entry in session.context.coreference_history}
-    assert marks == {one: f"not {one}" for one in things} | {f"not {one}": None for one in things}
+    assert marks == {thing: f"not {thing}" for thing in things} | {f"not {thing}": None for thing in things}
     assert len(session.turns) == 1 + 16

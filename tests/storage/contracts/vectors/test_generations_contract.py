@@ -78,7 +78,7 @@ async def test_making_one_live_and_back_changes_no_points(store: GenerationStore
     await _fill(store)
     for model in (OLD, NEW, NEW, OLD):
         await store.make_live(model)
-        assert [await store.index(one).count(MEMORIES, user_id="ann") for one in (OLD, NEW)] == [2, 3]
+        assert [await store.index(model).count(MEMORIES, user_id="ann") for model in (OLD, NEW)] == [2, 3]
 
 
 async def test_one_is_dropped_whole_as_often_as_one_likes_and_can_be_made_again(store: GenerationStore) -> None:

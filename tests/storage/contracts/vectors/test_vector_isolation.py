@@ -84,7 +84,7 @@ async def step(index: VectorIndex, make: SimpleNamespace, user: str, action: Any
     if name == "delete_stale":
         return await index.delete_stale(FACTS, set(ids), user_id=user)
     fields = {"terms": terms, "dense": dense, "metadata": metadata, "payload": {"category": category}}
-    points = [make.point(one, fingerprint=f"{one} {category}", **fields) for one in names]
+    points = [make.point(name, fingerprint=f"{name} {category}", **fields) for name in names]
     return await index.upsert(FACTS, points, user_id=user)
 
 
@@ -170,7 +170,7 @@ async def test_no_crafted_text_reaches_what_is_another_users(
                 IndexQuery(FACTS, 99, sparse=SparseVector((1,), (1.0,))),
             ]
             found = await index.search(asked, user_id=user)
-            hits = [len(one) for one in found]
+            hits = [len(reply) for reply in found]
             expected = [int(key == user and value == user) for key in CRAFTED for value in (user, CRAFTED[0])]
             assert hits == [*expected, 1, 1, 1, 1]
             assert found[-1][0].score == pytest.approx(0.28768, rel=1e-3)  # ln(0.5 / 1.5 + 1): one point, its own
