@@ -27,9 +27,9 @@ from memory.learning.learner import Learner
 from memory.ports.language import Encoder, Extractor, FloatMatrix, Priority, TextKind
 from memory.retrieval.reranking import RERANKING, passage_of
 from memory.retrieval.retriever import HybridRetriever
+from memory.values.extractions import Extraction
 from memory.values.hits import HitKind, SearchRequest
 from memory.values.ids import memory_id
-from memory.values.mentions import Extraction
 from models.assets.catalog import DEFAULT_MODEL, get_model
 from models.assets.prepare import prepare_model
 from models.encoder.engine import EncoderEngine

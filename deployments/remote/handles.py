@@ -19,8 +19,8 @@ from memory.ports.jobs import IndexMaintenance, IndexOperation, IndexRun, Pipeli
 from memory.ports.language import Extractor, Priority, Reranker, Resolver
 from memory.ports.services import LearningService, LearnReport, Retriever
 from memory.values.errors import JiyiError, Overloaded, Unavailable
+from memory.values.extractions import Extraction
 from memory.values.hits import SearchRequest, SearchResult
-from memory.values.mentions import Extraction
 from memory.values.resolutions import CoreferenceResult, ResolutionRequest
 
 T = TypeVar("T")

@@ -8,8 +8,8 @@ from typing_extensions import override
 
 from memory.ports.language import Extractor, Priority, Reranker, Resolver
 from memory.ports.services import Retriever
+from memory.values.extractions import Extraction
 from memory.values.hits import SearchRequest, SearchResult
-from memory.values.mentions import Extraction
 from memory.values.resolutions import CoreferenceResult, ResolutionRequest
 from models.batching.batched_model import BatchedModel
 

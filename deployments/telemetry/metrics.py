@@ -9,8 +9,8 @@ from typing_extensions import override
 
 from memory.ports.language import Extractor, Resolver
 from memory.ports.services import Retriever
+from memory.values.extractions import Extraction
 from memory.values.hits import SearchRequest, SearchResult
-from memory.values.mentions import Extraction
 from memory.values.resolutions import CoreferenceResult, ResolutionRequest
 
 from .replicas import Figures, IngressReport, ReplicaReport

@@ -7,8 +7,8 @@ from pydantic import Field
 
 from ..values.base import Timestamp, Value
 from ..values.dialogue import Turn
+from ..values.extractions import Extraction
 from ..values.hits import Hit
-from ..values.mentions import Extraction
 from ..values.resolutions import Clarification
 from ..values.text import has_han
 

@@ -16,8 +16,9 @@ from ..ports.sessions import SessionStore
 from ..values.base import Scalar, Value, utc_now
 from ..values.entities import Entity, EntitySource
 from ..values.errors import InvalidField, Unavailable
+from ..values.extractions import Extraction
 from ..values.ids import derive_id, entity_id
-from ..values.mentions import EntitySubtype, Extraction
+from ..values.mentions import EntitySubtype
 from ..values.resolutions import CoreferenceResult, ResolutionRequest
 from ..values.text import has_han, is_traditional, normalise, to_traditional
 from .additions import MemoryAdditions

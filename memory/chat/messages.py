@@ -4,8 +4,8 @@ from ..answering.answers import Answer
 from ..ports.services import LearnReport
 from ..values.base import Scalar, SessionId, Timestamp, UserId, Value
 from ..values.dialogue import Role, Turn
+from ..values.extractions import Extraction
 from ..values.hits import SearchResult
-from ..values.mentions import Extraction
 from ..values.records import ResourceKind
 from ..values.resolutions import CoreferenceResult
 

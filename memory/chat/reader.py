@@ -10,7 +10,7 @@ from ..ports.language import Extractor, Resolver
 from ..ports.record import SystemOfRecord
 from ..ports.sessions import SessionStore
 from ..values.errors import StoreUnavailable, Unavailable
-from ..values.mentions import Extraction
+from ..values.extractions import Extraction
 from ..values.resolutions import CoreferenceResult, ResolutionRequest
 from ..values.text import normalise
 from .messages import Understood

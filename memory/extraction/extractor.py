@@ -10,7 +10,8 @@ from ..language.han_tokens import Words
 from ..language.latin_tokens import latin_tokens
 from ..language.sentences import Sentences
 from ..ports.language import Extractor
-from ..values.mentions import KNOWN_NAME, EntitySubtype, Extraction, Mention, MentionLevel, TaggedSpan
+from ..values.extractions import Extraction
+from ..values.mentions import KNOWN_NAME, EntitySubtype, Mention, MentionLevel, TaggedSpan
 from ..values.text import fold, is_han
 from .rules.candidates import Candidate, Layer, resolve_overlaps
 from .rules.codes import find_codes

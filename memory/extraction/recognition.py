@@ -5,8 +5,9 @@ from collections.abc import Iterable, Sequence
 from ..ports.language import Extractor
 from ..ports.record import SystemOfRecord
 from ..values.entities import Entity
+from ..values.extractions import Extraction
 from ..values.ids import entity_id
-from ..values.mentions import Extraction, Mention, MentionLevel
+from ..values.mentions import Mention, MentionLevel
 from ..values.text import normalise
 
 

@@ -8,7 +8,8 @@ from typing_extensions import override
 
 from ..ports.language import Extractor, Priority, Tagger
 from ..values.errors import Overloaded, Unavailable
-from ..values.mentions import Extraction, TaggedSpan
+from ..values.extractions import Extraction
+from ..values.mentions import TaggedSpan
 from .extractor import RuleExtractor
 
 _log = structlog.get_logger(__name__)

@@ -12,8 +12,9 @@ from ..extraction.rules.seeds import SEEDS
 from ..ports.record import UnitOfWork
 from ..values.dialogue import Role
 from ..values.entities import Entity, EntitySource, raised_confidence
+from ..values.extractions import Extraction
 from ..values.ids import entity_id, memory_id
-from ..values.mentions import KNOWN_NAME, Extraction, Mention
+from ..values.mentions import KNOWN_NAME, Mention
 from ..values.records import Memory, MemoryKind, Resource
 from ..values.text import normalise
 from .mention_targets import MentionTargets, find_mention_targets

@@ -15,7 +15,7 @@ from ..ports.record import SystemOfRecord, UnitOfWork
 from ..ports.services import LearnReport
 from ..values.dialogue import Role
 from ..values.entities import Entity
-from ..values.mentions import Extraction
+from ..values.extractions import Extraction
 from ..values.records import Resource
 from .aliases import learn_aliases
 from .learned_turns import LearnedTurn, save_entities, save_memories

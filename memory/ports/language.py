@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..values.errors import InvalidField
-from ..values.mentions import Extraction, TaggedSpan
+from ..values.extractions import Extraction
+from ..values.readings import Context, Reading, ReadRequest
 from ..values.resolutions import CoreferenceResult, ResolutionRequest
-from ..values.rewrites import RewriteRequest, RewriteResult
 
 FloatMatrix = npt.NDArray[np.float32]
 """Embeddings: shape (texts, dimension), float32, rows of length 1."""
@@ -67,13 +67,21 @@ class Extractor(ABC):
         return ""
 
     @abstractmethod
-    async def extract(self, texts: Sequence[str], *, known: Sequence[Sequence[str]] | None = None) -> list[Extraction]:
+    async def extract(
+        self,
+        texts: Sequence[str],
+        *,
+        known: Sequence[Sequence[str]] | None = None,
+        contexts: Sequence[Context] | None = None,
+    ) -> list[Extraction]:
         """Extracts from each text on its own.
 
         Args:
             texts: Any language, any width; offsets in the result are into these very strings.
             known: For each text, names that its user's long-term memory already holds and that should be found
                 wherever they occur.
+            contexts: For each text the conversation in which it is read; `Extraction.rewrite` is filled only with
+                this.
         """
 
 
@@ -85,29 +93,14 @@ class Resolver(ABC):
         """Resolves what can be resolved above the confidence floor; the rest stays as it was."""
 
 
-class QueryRewriter(ABC):
-    """Rewrites queries so that they stand alone, by edits filled from their conversation (DESIGN §5)."""
+class Reader(ABC):
+    """Reads messages in their conversations with a trained model: names, intents, references, facts (DESIGN §5)."""
 
     @abstractmethod
-    async def rewrite(
-        self, requests: Sequence[RewriteRequest], *, priority: Priority = Priority.INTERACTIVE
-    ) -> list[RewriteResult]:
-        """Rewrites queries in order, each on its own.
-
-        Raises:
-            Overloaded: The queue is full.
-            ModelUnavailable: The weights are missing or corrupt, or the engine is gone.
-        """
-
-
-class Tagger(ABC):
-    """Finds names and their types with a trained model (DESIGN §5)."""
-
-    @abstractmethod
-    async def tag(
-        self, texts: Sequence[str], *, priority: Priority = Priority.INTERACTIVE
-    ) -> list[tuple[TaggedSpan, ...]]:
-        """Tags texts, each on its own; spans are in text order.
+    async def read(
+        self, requests: Sequence[ReadRequest], *, priority: Priority = Priority.INTERACTIVE
+    ) -> list[Reading]:
+        """Reads messages in order, each in one pass.
 
         Raises:
             Overloaded: The queue is full.

@@ -1,4 +1,4 @@
-"""The results of extraction: mentions and intents."""
+"""Mentions of entities, and the names that a trained model finds."""
 
 from enum import StrEnum
 
@@ -43,35 +43,6 @@ class Mention(Value):
     confidence: float = 1.0
     source: str = ""
     entity_id: str | None = None
-
-
-class RememberIntent(Value):
-    """The user asked to remember something: what was said to ask for it, and what is to be remembered.
-
-    `content_start == content_end` where the user points back ("記住這個") and the content is the turn before.
-    """
-
-    trigger: str
-    content: str
-    content_start: int
-    content_end: int
-
-
-class Extraction(Value):
-    """All that was found in one text; mentions are in text order and do not overlap.
-
-    `degraded` names the parts without which it was made (DESIGN §7). `version` says which rules and weights made it
-    (`Extractor.version`); it is empty where that is not known.
-    """
-
-    mentions: tuple[Mention, ...] = ()
-    remember: tuple[RememberIntent, ...] = ()
-    degraded: tuple[str, ...] = ()
-    version: str = ""
-
-    def is_by(self, version: str) -> bool:
-        """Whether the whole of this version made it, so that it need not be made again; never for an unknown one."""
-        return bool(version) and self.version == version and not self.degraded
 
 
 class TaggedSpan(Value):

@@ -6,8 +6,9 @@ from pydantic import ValidationError, ValidatorFunctionWrapHandler, field_valida
 
 from .base import Scalar, SessionId, Timestamp, UserId, Value
 from .dialogue import Role, Turn
+from .extractions import Extraction
 from .ids import memory_id
-from .mentions import Extraction, Mention
+from .mentions import Mention
 
 
 class ResourceKind(StrEnum):

@@ -12,7 +12,7 @@ from memory.values.base import utc_now
 from memory.values.changes import Change
 from memory.values.entities import Entity
 from memory.values.errors import NotFound
-from memory.values.mentions import Extraction
+from memory.values.extractions import Extraction
 from memory.values.records import ResourceKind
 
 from ..schemas.chat import DEFAULT_SESSION

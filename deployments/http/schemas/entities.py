@@ -8,7 +8,8 @@ from memory.chat.entity_memory import DEFAULT_REFERENTS
 from memory.entities.editor import MAX_RELATED, RelatedEntity
 from memory.entities.lookup import MAX_NAME
 from memory.values.entities import Entity, EntityRelation
-from memory.values.mentions import EntitySubtype, Mention, RememberIntent
+from memory.values.extractions import RememberIntent
+from memory.values.mentions import EntitySubtype, Mention
 from memory.values.resolutions import Clarification, CoreferenceResult
 
 from .chat import DEFAULT_SESSION

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from ...language.sentences import Sentence, Sentences
-from ...values.mentions import RememberIntent
+from ...values.extractions import RememberIntent
 
 
 class _Guard(Enum):

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from memory.extraction.extractor import RuleExtractor
 from memory.values.errors import StoreUnavailable, Unavailable
-from memory.values.mentions import Extraction
+from memory.values.extractions import Extraction
 from memory.values.resolutions import ReferenceSource
 from tests.memory.conftest import World
 

@@ -10,8 +10,9 @@ from memory.coreference.resolver import RuleResolver
 from memory.ports.language import Extractor
 from memory.values.dialogue import Role, Turn
 from memory.values.entities import Entity
+from memory.values.extractions import Extraction
 from memory.values.ids import entity_id
-from memory.values.mentions import EntitySubtype, Extraction, Mention
+from memory.values.mentions import EntitySubtype, Mention
 from memory.values.resolutions import CoreferenceResult, ResolutionRequest
 from memory.values.text import normalise
 

@@ -9,7 +9,8 @@ from memory.extraction.extractor import RuleExtractor
 from memory.extraction.trained_extractor import TrainedExtractor
 from memory.ports.language import Priority, Tagger
 from memory.values.errors import ModelUnavailable, Overloaded
-from memory.values.mentions import EntitySubtype, Extraction, MentionLevel, TaggedSpan
+from memory.values.extractions import Extraction
+from memory.values.mentions import EntitySubtype, MentionLevel, TaggedSpan
 
 PERSON, ORGANISATION, PRODUCT = EntitySubtype.PERSON, EntitySubtype.ORGANISATION, EntitySubtype.PRODUCT
 

@@ -14,7 +14,7 @@ from memory.learning.learner import LEARN_BATCH
 from memory.learning.worker import LearningWorker
 from memory.ports.vectors import Collection
 from memory.values.errors import StoreUnavailable, Unavailable
-from memory.values.mentions import Extraction
+from memory.values.extractions import Extraction
 from memory.values.records import Resource
 from tests.memory.conftest import NOW, World
 

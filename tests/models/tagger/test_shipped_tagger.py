@@ -8,7 +8,8 @@ import pytest
 
 from memory.extraction.extractor import RuleExtractor
 from memory.extraction.trained_extractor import TrainedExtractor
-from memory.values.mentions import EntitySubtype, Extraction, MentionLevel
+from memory.values.extractions import Extraction
+from memory.values.mentions import EntitySubtype, MentionLevel
 from memory.values.text import to_simplified
 from models.assets.weight_files import shipped_weight_file
 from models.tagger.tagger import BatchedTagger, TrainedTagger

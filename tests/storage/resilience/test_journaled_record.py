@@ -11,7 +11,8 @@ from structlog.testing import capture_logs
 
 from memory.ports.record import SystemOfRecord
 from memory.values.errors import InvalidField, StoreUnavailable
-from memory.values.mentions import Extraction, Mention
+from memory.values.extractions import Extraction
+from memory.values.mentions import Mention
 from storage.inmemory.record import InMemoryRecord
 from storage.resilience.journaled_record import JournaledRecord
 from storage.sqlite.record import SqliteRecord

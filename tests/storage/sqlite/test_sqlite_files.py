@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import pytest
 
 from memory.values.errors import StoreUnavailable
-from memory.values.mentions import Extraction
+from memory.values.extractions import Extraction
 from memory.values.records import ResourceKind
 from storage.sqlite.engine.migrations import migrate
 from storage.sqlite.engine.schema import MIGRATIONS, Migration

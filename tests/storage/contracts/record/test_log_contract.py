@@ -7,8 +7,9 @@ import pytest
 
 from memory.ports.record import SystemOfRecord
 from memory.values.errors import InvalidField
+from memory.values.extractions import Extraction, RememberIntent
 from memory.values.facts import FactStatus
-from memory.values.mentions import EntitySubtype, Extraction, Mention, RememberIntent
+from memory.values.mentions import EntitySubtype, Mention
 from memory.values.records import ResourceKind
 
 
