@@ -89,8 +89,13 @@ class Resolver(ABC):
     """Resolves the references of a query (000 §7.1 `resolve_coreference`)."""
 
     @abstractmethod
-    async def resolve(self, request: ResolutionRequest) -> CoreferenceResult:
-        """Resolves what can be resolved above the confidence floor; the rest stays as it was."""
+    async def resolve(self, request: ResolutionRequest, extraction: Extraction) -> CoreferenceResult:
+        """Resolves what can be resolved above the confidence floor; the rest stays as it was.
+
+        Args:
+            request: The query, its session and what long-term memory offers.
+            extraction: Of the query, read in its conversation.
+        """
 
 
 class Reader(ABC):
