@@ -4,7 +4,7 @@ import re
 
 from typing_extensions import override
 
-from ..extraction.rules.junk import Junk, junk_kind
+from ..extraction.junk import Junk, junk_kind
 from ..language.keywords import KeywordAnalyzer
 from ..language.phrases import Phrases, phrases_for
 from ..language.questions import is_question

@@ -8,7 +8,7 @@ import structlog
 from ..coreference.resolver import possible_referents
 from ..entities.entity_storage import EntityStorage
 from ..entities.lookup import find_by_name, follow_merges, is_named, validate_name
-from ..extraction.rules.junk import junk_kind
+from ..extraction.junk import junk_kind
 from ..ports.language import Extractor, Resolver
 from ..ports.record import SystemOfRecord, UnitOfWork
 from ..ports.services import Retriever

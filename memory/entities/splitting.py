@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from ..extraction.rules.lexicon import ComparableText
+from ..extraction.given_names import ComparableText
 from ..ports.record import UnitOfWork
 from ..values.changes import Change, ChangedItem, ChangeKind
 from ..values.entities import Entity

@@ -1,48 +1,55 @@
-"""The extractor without a trained model: lists, jieba and rules (DESIGN §5, first version)."""
+"""The extractor: known names, identifiers and deictic words around what the trained reader finds (DESIGN §5)."""
 
 import asyncio
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
+import structlog
 from typing_extensions import override
 
 from ..language.han_tokens import Words
-from ..language.latin_tokens import latin_tokens
 from ..language.sentences import Sentences
-from ..ports.language import Extractor
+from ..ports.language import Extractor, Priority, Reader
+from ..values.errors import Unavailable
 from ..values.extractions import Extraction
-from ..values.mentions import KNOWN_NAME, EntitySubtype, Mention, MentionLevel, TaggedSpan
-from ..values.text import fold, is_han
-from .rules.candidates import Candidate, Layer, resolve_overlaps
-from .rules.codes import find_codes
-from .rules.deixis import find_deixis
-from .rules.intents import find_intents
-from .rules.lexicon import ComparableText, find_names
-from .rules.names_han import find_han_names
-from .rules.names_latin import find_latin_names
-from .rules.quoted import find_quoted
-from .rules.seeds import SEEDS, Seed
-from .tagged.names import is_counted, join_names
-from .version import extraction_version
+from ..values.mentions import KNOWN_NAME, SEED_NAME, EntitySubtype, Mention, MentionLevel
+from ..values.readings import Context, Intent, Reading, ReadRequest
+from ..values.text import fold
+from .codes import find_codes
+from .deixis import find_deixis
+from .given_names import ComparableText, find_names
+from .remembering import find_remember_intents
+from .seeds import SEEDS, Seed
 
+_log = structlog.get_logger(__name__)
+READER = "reader"
+"""Name of the reader in `Extraction.degraded`."""
+CODE_FORM = "code.form"
+"""`Mention.source` of an identifier that was found by its form."""
+_SURE_OF_A_SEED = 0.99
+_SURE_OF_A_CODE = 0.85
 _IN_A_QUESTION = 0.8
 """Factor on the confidence of a name in a question: who asks "誰是王小明" does not know him yet."""
 
 
-class RuleExtractor(Extractor):
-    """Finds names, L1 words and remember-intents in Chinese (both scripts) and English.
+class ReadingExtractor(Extractor):
+    """Extracts from what a trained reader finds; one reading of all texts.
 
-    Mentions never overlap. Of overlapping candidates the stronger layer wins: known names and seeds > quoted titles >
-    codes > L1 words > tagger > Latin names > Chinese names; within a layer the longest. An unlisted Chinese word right
-    before a Latin name belongs to that name (宏康 HCI).
+    Mentions never overlap: known names and seeds win over names of the reader and identifiers, and these over deictic
+    words; among equals the longest wins. While the reader is unavailable, known names, seeds, identifiers and deictic
+    words are found, and the extraction is marked degraded.
 
     Args:
+        reader: The trained reader.
+        version: Version of the code, the word lists and the reader's weights (`extraction_version`).
         seeds: Names known for every user (000 §10.1).
     """
 
-    def __init__(self, *, seeds: Sequence[Seed] = SEEDS) -> None:
+    def __init__(self, reader: Reader, *, version: str = "", seeds: Sequence[Seed] = SEEDS) -> None:
+        self._reader = reader
+        self._version = version
         self._seeds = {seed.name: seed.subtype for seed in seeds}
-        self._version = extraction_version()
+        self.failures = 0
 
     @property
     @override
@@ -50,113 +57,130 @@ class RuleExtractor(Extractor):
         return self._version
 
     @override
-    async def extract(self, texts: Sequence[str], *, known: Sequence[Sequence[str]] | None = None) -> list[Extraction]:
-        """Extracts from each text in a worker thread, in less than 1 ms a chat message.
+    async def extract(
+        self,
+        texts: Sequence[str],
+        *,
+        known: Sequence[Sequence[str]] | None = None,
+        contexts: Sequence[Context] | None = None,
+    ) -> list[Extraction]:
+        """Extracts from each text; a single text has interactive priority, several have batch priority.
 
         Raises:
-            ValueError: `known` is not as long as `texts`.
+            ValueError: `known` or `contexts` is not as long as `texts`.
+            Overloaded: The reader's queue is full.
         """
         names: Sequence[Sequence[str]] = known if known is not None else [()] * len(texts)
-        if len(names) != len(texts):
-            raise ValueError(f"`known` holds {len(names)} lists for {len(texts)} texts; give one list a text.")
-        found = await asyncio.to_thread(lambda: [self.extract_one(*pair) for pair in zip(texts, names, strict=True)])
-        return [extraction.model_copy(update={"version": self._version}) for extraction in found]
+        read_in = contexts if contexts is not None else [Context()] * len(texts)
+        for argument, values in (("known", names), ("contexts", read_in)):
+            if len(values) != len(texts):
+                raise ValueError(f"`{argument}` has {len(values)} items for {len(texts)} texts; give one a text.")
+        requests = [ReadRequest(text=text, context=context) for text, context in zip(texts, read_in, strict=True)]
+        readings: Sequence[Reading | None]
+        try:
+            priority = Priority.INTERACTIVE if len(texts) == 1 else Priority.BATCH
+            readings = await self._reader.read(requests, priority=priority)
+        except Unavailable as error:
+            self.failures += 1
+            _log.warning("extraction_degraded", component=READER, error=error.message)
+            readings = [None] * len(texts)
+        inputs = list(zip(texts, names, readings, strict=True))
+        found = await asyncio.to_thread(lambda: [self._extract_one(*parts) for parts in inputs])
+        if contexts is None:
+            found = [extraction.model_copy(update={"rewrite": None}) for extraction in found]
+        return found
 
-    def extract_one(
-        self, text: str, known: Iterable[str] = (), *, tagged: Sequence[TaggedSpan] | None = None
-    ) -> Extraction:
-        """Extracts from one text, on the calling thread.
-
-        Args:
-            text: Any text.
-            known: Names of long-term memory.
-            tagged: Spans of a trained tagger, which `join_names` combines with the names of the rules; None for the
-                rules alone.
-        """
+    def _extract_one(self, text: str, known: Iterable[str], reading: Reading | None) -> Extraction:
+        degraded = () if reading else (READER,)
         if not text or text.isspace():
-            return Extraction()
+            rewrite = reading.rewrite if reading else None
+            return Extraction(rewrite=rewrite, degraded=degraded, version=self._version)
+        intents = tuple(intent for intent, _ in reading.intents) if reading else ()
         folded = fold(text)
-        words = Words(folded)
-        sentences = Sentences(folded)
-        winners = resolve_overlaps(
-            [
-                *self._given(text, words, known),
-                *find_quoted(folded),
-                *find_deixis(folded, words),
-                *(
-                    _names(folded, words, sentences)
-                    if tagged is None
-                    else _tagged_names(folded, words, sentences, tagged)
-                ),
-            ]
-        )
+        words, sentences = Words(folded), Sentences(folded)
+        found = [*_read_names(text, reading), *_codes(text, folded)]
+        if not intents or Intent.QUESTION in intents:
+            found = [_less_sure_where_asked(mention, sentences) for mention in found]
+        given = list(self._given(text, words, known))
         return Extraction(
-            mentions=tuple(_mention(text, candidate, sentences) for candidate in winners),
-            remember=tuple(find_intents(text, folded, sentences)),
+            mentions=tuple(_without_overlaps((given, found, list(find_deixis(text, folded, words))))),
+            remember=tuple(find_remember_intents(text, folded, sentences, intents)),
+            intents=intents,
+            facts=reading.facts if reading else (),
+            rewrite=reading.rewrite if reading else None,
+            degraded=degraded,
+            version=self._version,
         )
 
-    def _given(self, text: str, words: Words, known: Iterable[str]) -> Iterator[Candidate]:
+    def _given(self, text: str, words: Words, known: Iterable[str]) -> Iterator[Mention]:
         comparable = ComparableText(text)
         for _, start, end in find_names(comparable, dict.fromkeys(known), words):
-            yield Candidate(start, end, Layer.NAME, KNOWN_NAME, 1.0)
+            yield Mention(text=text[start:end], start=start, end=end, source=KNOWN_NAME)
         for name, start, end in find_names(comparable, self._seeds, words):
-            yield Candidate(start, end, Layer.NAME, "seed", 0.99, self._seeds[name])
-
-
-def _names(folded: str, words: Words, sentences: Sentences) -> Iterator[Candidate]:
-    """Codes and names by rules."""
-    tokens = latin_tokens(folded)
-    latin = [*find_codes(folded, tokens), *find_latin_names(folded, tokens, sentences)]
-    yield from _merged(folded, words, latin)
-    yield from latin
-    yield from find_han_names(folded, words)
-
-
-def _tagged_names(folded: str, words: Words, sentences: Sentences, tagged: Sequence[TaggedSpan]) -> Iterator[Candidate]:
-    """Codes by rules, and names by tagger and rules."""
-    tokens = latin_tokens(folded)
-    yield from (candidate for candidate in find_codes(folded, tokens) if not is_counted(candidate, tagged))
-    ruled = [*find_latin_names(folded, tokens, sentences), *find_han_names(folded, words)]
-    yield from join_names(folded, words, tagged, ruled)
-
-
-def _merged(folded: str, words: Words, latin: Sequence[Candidate]) -> Iterator[Candidate]:
-    """A Chinese name and the Latin name after it, at most one space apart, as one name: 宏康 HCI.
-
-    Only words outside the dictionary are merged, which company names mostly are: not 使用 Redis.
-    """
-    for candidate in latin:
-        if candidate.layer is not Layer.LATIN:
-            continue
-        edge = candidate.start - 1 if candidate.start and folded[candidate.start - 1] == " " else candidate.start
-        if edge == 0 or not is_han(folded[edge - 1]):
-            continue
-        word = words[words.at(edge - 1)]
-        if word.end == edge and not word.listed and 2 <= len(word.text) <= 4 and is_han(word.text[0]):
-            yield replace(
-                candidate,
-                start=word.start,
-                layer=Layer.CODE,
-                source="han+latin",
-                confidence=0.8,
-                subtype=EntitySubtype.ORGANISATION,
+            yield Mention(
+                text=text[start:end],
+                start=start,
+                end=end,
+                subtype=self._seeds[name],
+                confidence=_SURE_OF_A_SEED,
+                source=SEED_NAME,
             )
 
 
-def _mention(text: str, candidate: Candidate, sentences: Sentences) -> Mention:
-    confidence = candidate.confidence
-    if (
-        candidate.layer is not Layer.NAME
-        and candidate.level is MentionLevel.LONG_TERM
-        and sentences.at(candidate.start).asks
-    ):
-        confidence = round(confidence * _IN_A_QUESTION, 3)
-    return Mention(
-        text=text[candidate.start : candidate.end],
-        start=candidate.start,
-        end=candidate.end,
-        level=candidate.level,
-        subtype=candidate.subtype,
-        confidence=confidence,
-        source=candidate.source,
-    )
+def _read_names(text: str, reading: Reading | None) -> Iterator[Mention]:
+    """The reader's names; not times, which are no entities."""
+    for span in reading.names if reading else ():
+        if span.subtype is not None:
+            yield Mention(
+                text=text[span.start : span.end],
+                start=span.start,
+                end=span.end,
+                subtype=span.subtype,
+                confidence=round(span.score, 3),
+                source=f"{READER}.{span.label}",
+            )
+
+
+def _codes(text: str, folded: str) -> Iterator[Mention]:
+    for start, end in find_codes(folded):
+        yield Mention(
+            text=text[start:end],
+            start=start,
+            end=end,
+            subtype=EntitySubtype.CODE,
+            confidence=_SURE_OF_A_CODE,
+            source=CODE_FORM,
+        )
+
+
+def _less_sure_where_asked(mention: Mention, sentences: Sentences) -> Mention:
+    if not sentences.at(mention.start).asks:
+        return mention
+    return mention.model_copy(update={"confidence": round(mention.confidence * _IN_A_QUESTION, 3)})
+
+
+def _without_overlaps(layers: Iterable[Sequence[Mention]]) -> list[Mention]:
+    """The mentions that do not overlap, in text order: of an earlier layer first, then the longer, then the first.
+
+    A mention that overlaps one already taken is dropped whole: nothing is cut or nested. A long-term mention without a
+    subtype takes that of a dropped mention with exactly the same span.
+    """
+    layers = [sorted(layer, key=lambda mention: mention.start - mention.end) for layer in layers]
+    ordered = [mention for layer in layers for mention in layer]
+    subtypes: dict[tuple[int, int], EntitySubtype] = {}
+    for mention in ordered:
+        if mention.subtype is not None:
+            subtypes.setdefault((mention.start, mention.end), mention.subtype)
+    starts: list[int] = []
+    taken: list[Mention] = []
+    for mention in ordered:
+        place = bisect_left(starts, mention.start)
+        if place < len(taken) and taken[place].start < mention.end:
+            continue
+        if place and taken[place - 1].end > mention.start:
+            continue
+        if mention.subtype is None and mention.level is MentionLevel.LONG_TERM:
+            mention = mention.model_copy(update={"subtype": subtypes.get((mention.start, mention.end))})
+        starts.insert(place, mention.start)
+        taken.insert(place, mention)
+    return taken

@@ -7,7 +7,7 @@ import structlog
 from ..entities.edits import ChangeContext, add_alias
 from ..entities.lookup import find_by_name
 from ..entities.merging import merge
-from ..extraction.rules.alias_patterns import AliasClaim
+from ..extraction.alias_patterns import AliasClaim
 from ..ports.record import UnitOfWork
 from ..values.changes import ChangeActor
 from ..values.entities import Entity

@@ -5,20 +5,23 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ..entities.statuses import log_restoration
-from ..extraction.rules.alias_patterns import AliasClaim, find_aliases
-from ..extraction.rules.assertions import Assertions, assertions_of
-from ..extraction.rules.junk import is_junk
-from ..extraction.rules.seeds import SEEDS
+from ..extraction.alias_patterns import AliasClaim, find_aliases
+from ..extraction.assertions import Assertions, assertions_of
+from ..extraction.junk import is_junk
+from ..extraction.seeds import SEEDS
 from ..ports.record import UnitOfWork
 from ..values.dialogue import Role
 from ..values.entities import Entity, EntitySource, raised_confidence
 from ..values.extractions import Extraction
 from ..values.ids import entity_id, memory_id
-from ..values.mentions import KNOWN_NAME, Mention
-from ..values.records import Memory, MemoryKind, Resource
-from ..values.text import normalise
+from ..values.mentions import KNOWN_NAME, SEED_NAME, Mention
+from ..values.readings import Intent
+from ..values.records import Memory, MemoryKind, Resource, ResourceKind
+from ..values.text import is_han, normalise
 from .mention_targets import MentionTargets, find_mention_targets
 
+_KNOWN_SOURCES = (KNOWN_NAME, SEED_NAME)
+_TELLING = frozenset({Intent.STATEMENT, Intent.REMEMBER, Intent.CORRECTION, Intent.CONFIRM})
 MIN_CONFIDENCE = 0.6
 """Mentions of lower confidence are used in the session but not learned."""
 
@@ -47,10 +50,21 @@ class LearnedTurn:
         """Whether entities are learned from it: only from the user's own messages."""
         return self.resource.role is Role.USER
 
+    @property
+    def tells(self) -> bool:
+        """Whether it tells something, so that new names, aliases and relations are learned from it.
+
+        A note does; a message where the reader finds so, and not where it only asks, requests or chats. A message that
+        was extracted without the reader does.
+        """
+        intents = self.extraction.intents
+        is_telling = not intents or self.resource.kind is ResourceKind.NOTE or not _TELLING.isdisjoint(intents)
+        return self.teaches_entities and is_telling
+
     def mentions(self) -> list[tuple[str, Mention]]:
         """The mentions to learn, by entity id: names of the user's own messages from `MIN_CONFIDENCE`, without junk.
 
-        A new name is not learned from a quotation, nor from a question who it is.
+        A new name is learned only where the message tells something, and not from a quotation or a question in it.
         """
         if not self.teaches_entities:
             return []
@@ -61,19 +75,19 @@ class LearnedTurn:
             if mention.entity_id
             and mention.confidence >= MIN_CONFIDENCE
             and not is_junk(mention.text)
-            and (mention.source in _KNOWN_SOURCES or not _is_quoted_or_asked(assertions, mention))
+            and (mention.source in _KNOWN_SOURCES or (self.tells and self._is_told(assertions, mention)))
         ]
 
     def aliases(self) -> list[AliasClaim]:
         """The aliases that the user states."""
-        return find_aliases(self.resource.content, self.extraction.mentions) if self.teaches_entities else []
+        return find_aliases(self.resource.content, self.extraction.mentions) if self.tells else []
 
-
-_KNOWN_SOURCES = (KNOWN_NAME, "seed")
-
-
-def _is_quoted_or_asked(assertions: Assertions, mention: Mention) -> bool:
-    return assertions.quotes(mention.start, mention.end) or assertions.asks_who(mention.start, mention.end)
+    def _is_told(self, assertions: Assertions, mention: Mention) -> bool:
+        intents = self.extraction.intents
+        may_ask = not intents or (Intent.QUESTION in intents and Intent.REMEMBER not in intents)
+        is_asked = may_ask and assertions.asks(mention.start)
+        is_character = len(mention.text) == 1 and is_han(mention.text)  # as a known name it would be found everywhere
+        return not (is_asked or is_character or assertions.quotes(mention.start, mention.end))
 
 
 @dataclass(frozen=True)

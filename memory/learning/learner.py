@@ -51,6 +51,7 @@ class Learner:
 
         Raises:
             Unavailable: A store or model is down; the rest stays on the backlog.
+            Overloaded: The queue of a model is full; the rest stays on the backlog.
         """
         async with self.indexer.lock(user_id):
             learned = await self._learn(user_id, batches)

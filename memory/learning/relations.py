@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from ..extraction.rules.assertions import assertions_of
+from ..extraction.assertions import assertions_of
 from ..ports.record import UnitOfWork
 from ..relations.patterns import RelationType, find_relations
 from ..relations.strength import add_observation
@@ -33,7 +33,7 @@ async def save_relations(
     """
     seen: dict[str, EntityRelation] = {}
     for turn in turns:
-        if not turn.teaches_entities:
+        if not turn.tells:
             continue
         speaker = await _speaker(unit, turn.resource)
         for relation in (*_stated(turn, target_ids, speaker), *_mentioned_together(turn, target_ids)):

@@ -1,4 +1,4 @@
-"""The background loop of learning: runs when notified and periodically, and waits while a component is down."""
+"""The background loop of learning: runs when notified and periodically, and waits while a component is down or busy."""
 
 import asyncio
 import contextlib
@@ -10,7 +10,7 @@ from ..indexing.record_pages import WHOLE_OUTBOX
 from ..ports.language import Priority
 from ..ports.record import SystemOfRecord
 from ..ports.services import BacklogWorker, LearningService, LearnReport
-from ..values.errors import Unavailable
+from ..values.errors import Overloaded, Unavailable
 from .learner import Learner
 
 _log = structlog.get_logger(__name__)
@@ -30,7 +30,7 @@ class LearningWorker(LearningService, BacklogWorker):
         retry_s: Seconds to wait after a store or model was down.
 
     Attributes:
-        failures: How often the learning of a user failed because a component was down.
+        failures: How often the learning of a user failed because a component was down or its queue full.
         learned: What was learned so far.
     """
 
@@ -77,17 +77,17 @@ class LearningWorker(LearningService, BacklogWorker):
             while not self._closing:
                 try:
                     await self._drain()
-                except Unavailable as error:
+                except (Unavailable, Overloaded) as error:
                     self.failures += 1
                     self.waits_for = error.message
-                    _log.warning("learning_postponed", component=error.component, error=error.message)
+                    _log.warning("learning_postponed", error=error.message)
                     await asyncio.sleep(self._retry_s)
                     continue
                 self.waits_for = ""
                 await self._until_woken(self._poll_s)
             while self._tasks:
                 await asyncio.wait(self._tasks.values())
-                with contextlib.suppress(Unavailable):
+                with contextlib.suppress(Unavailable, Overloaded):
                     self._collect()
         finally:
             for task in self._tasks.values():
@@ -108,6 +108,7 @@ class LearningWorker(LearningService, BacklogWorker):
 
         Raises:
             Unavailable: Learning failed for a user; it continues for the others.
+            Overloaded: Likewise, because a queue was full.
         """
         await self._learner.indexer.check_for_loss()
         waiting: list[str] = []
@@ -132,14 +133,15 @@ class LearningWorker(LearningService, BacklogWorker):
 
         Raises:
             Unavailable: Learning failed for one of them.
+            Overloaded: Likewise, because a queue was full.
         """
-        failure: Unavailable | None = None
+        failure: Unavailable | Overloaded | None = None
         for user_id in [user_id for user_id, task in self._tasks.items() if task.done()]:
             try:
                 self._count(self._tasks.pop(user_id).result())
                 self.waits_for = ""
                 self._failed.discard(user_id)
-            except Unavailable as error:
+            except (Unavailable, Overloaded) as error:
                 failure = error
                 self._failed.add(user_id)
         if failure is not None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ..extraction.rules.assertions import assertions_of
+from ..extraction.assertions import assertions_of
 from ..values.mentions import EntitySubtype, Mention, MentionLevel
 from ..values.text import fold
 

@@ -6,6 +6,8 @@ from .base import Value
 
 KNOWN_NAME = "known"
 """`Mention.source` of a name that was found because long-term memory holds it."""
+SEED_NAME = "seed"
+"""`Mention.source` of a name that every user's memory starts with (000 §10.1)."""
 
 
 class MentionLevel(StrEnum):
@@ -46,10 +48,10 @@ class Mention(Value):
 
 
 class TaggedSpan(Value):
-    """A name that a trained tagger finds; half-open code-point offsets into the text as it was given.
+    """A name that a trained model finds; half-open code-point offsets into the text as it was given.
 
-    `label` is the tagger's own, finer name of the type; `subtype` is what it comes to here, None where the label is no
-    type of entity (a time). `score` is how sure the tagger is of span and type, 0 to 1 (not calibrated).
+    `label` is the model's own, finer name of the type; `subtype` is what it comes to here, None where the label is no
+    type of entity (a time). `score` is how sure the model is of span and type, 0 to 1 (not calibrated).
     """
 
     start: int

@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from ...language.sentences import Sentences
-from ...values.text import fold
-from .quoted import SPEAKING
+from ..language.sentences import Sentences
+from ..values.text import fold
 
 _CLAUSE_END = re.compile(
     r"[，,、。！？!?；;：:\n…]|\.(?=\s|$)|——| - |(?:但是?|可是|不过|而且|所以)|\b(?:but|however|although)\b", re.I
@@ -36,26 +35,20 @@ _SUPPOSES = re.compile(
 _QUOTES = re.compile(r"「[^「」]+」|『[^『』]+』|“[^“”]+”|\"[^\"\n]+\"")
 _QUOTED_LINE = re.compile(r"^[ \t]*>[^\n]*$", re.MULTILINE)
 _FENCED = re.compile(r"^```.*?(?:^```|\Z)", re.MULTILINE | re.DOTALL)
+_SPEAKING = re.compile(
+    r"(?:说|道|问|喊|答|回答|表示|回|讲|写|叫道|说道|心想|告诉.{1,4}|[：:])[：:,，]?\s?$"
+    r"|(?:said|says|say|asked|replied|wrote|shouted|whispered|told \w{1,12})[,:]? $",
+    re.IGNORECASE,
+)
 _CITES = re.compile(
     r"(?:引述|引用|转贴|转载|原文|节录|摘录|报导|报道|新闻|文章|书上|网友|歌词)(?:写|说|提到|指出|如下|是)?[：:]?\s*$"
     r"|(?:quote|quoting|quoted|excerpt|lyrics?|article|according to [\w ]{1,30})[:,]?\s*$",
     re.IGNORECASE,
 )
-_ASKS_BEFORE = re.compile(
-    r"(?:谁是|什么是|啥是|(?:知不知道|认不认识|知道|认识|听过|听说过|了解)(?:一个)?(?:叫|叫做)?"
-    r"|有没有(?:一个)?(?:叫|叫做|听过))\s?$"
-    r"|(?:(?:who|what)(?:'s| is| are| was| were)|know(?: of| about)?|heard (?:of|about)|familiar with)(?: the| an?)? $",
-    re.IGNORECASE,
-)
-_ASKS_AFTER = re.compile(
-    r"\s?(?:这个人|这东西|这家公司)?(?:是(?:谁|什么|啥|哪|干嘛|何)|(?:认识|知道|听过)(?:吗|么|不))|\s?(?:是|，"
-    r"|,)?\s?(?:who|what)\b",
-    re.IGNORECASE,
-)
 
 
 class Assertions:
-    """The statements of a text: whether a span is asserted, asked about or quoted; offsets are into the text given."""
+    """The statements of a text: whether a span is asserted, asked or quoted; offsets are into the text given."""
 
     def __init__(self, text: str) -> None:
         self._folded = fold(text)
@@ -65,14 +58,6 @@ class Assertions:
     def quotes(self, start: int, end: int) -> bool:
         """Whether the span is a quotation: speech in quotation marks, a quoted line, a fenced block."""
         return any(first <= start and end <= last for first, last in self._quoted)
-
-    def asks_who(self, start: int, end: int) -> bool:
-        """Whether the span is the unknown name in a question, as in 誰是王小明？."""
-        sentence = self._sentences.at(start)
-        if not sentence.asks:
-            return False
-        before, after = self._folded[max(sentence.start, start - 24) : start], self._folded[end : sentence.end]
-        return bool(_ASKS_BEFORE.search(before) or _ASKS_AFTER.match(after))
 
     def asserts(self, start: int, end: int) -> bool:
         """Whether the span is stated as a current fact: not asked, supposed, denied, past or quoted."""
@@ -92,10 +77,9 @@ class Assertions:
         sentence = self._sentences.at(start)
         return not sentence.asks and not _SUPPOSES.search(self._folded, sentence.start, end)
 
-    def sentence(self, offset: int) -> tuple[int, int]:
-        """Half-open offsets of the sentence around an offset."""
-        sentence = self._sentences.at(offset)
-        return sentence.start, sentence.end
+    def asks(self, offset: int) -> bool:
+        """Whether the sentence around an offset asks."""
+        return self._sentences.at(offset).asks
 
     def _clause(self, first: int, last: int, start: int, end: int) -> tuple[int, int]:
         for match in _CLAUSE_END.finditer(self._folded, first, last):
@@ -118,5 +102,5 @@ def _quoted(folded: str) -> Iterator[tuple[int, int]]:
             yield match.span()
     for match in _QUOTES.finditer(folded):
         before = folded[max(0, match.start() - 40) : match.start()]
-        if SPEAKING.search(before) or _CITES.search(before):
+        if _SPEAKING.search(before) or _CITES.search(before):
             yield match.span()

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from ...language.word_lists import entries
-from ...values.mentions import EntitySubtype
+from ..language.word_lists import entries
+from ..values.mentions import EntitySubtype
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,12 @@
-"""Finds known names and seeds in any width, case, script and spacing."""
+"""Finds given names (known ones and seeds) in any width, case, script and spacing."""
 
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from ...language.han_tokens import Words
-from ...values.text import fold_compatible, is_han, normalise
+from ..language.han_tokens import Words
+from ..values.text import fold_compatible, is_han, normalise
 
 _normalise = lru_cache(maxsize=65_536)(normalise)
 _is_han = lru_cache(maxsize=65_536)(is_han)

@@ -3,9 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from ...language.han_tokens import Words
-from ...values.mentions import MentionLevel
-from .candidates import Candidate, Layer
+from ..language.han_tokens import Words
+from ..values.mentions import Mention, MentionLevel
 
 _SAID = r"(?:(?:我们|你|我|您)?(?:说|提|讲|聊|谈|讨论)(?:到|过|起)?的)?"
 _EVENTS_HAN = (
@@ -48,11 +47,17 @@ DEIXIS = tuple((source, pattern) for source, _, pattern in _PATTERNS)
 """The patterns of the deictic words, with their source."""
 
 
-def find_deixis(folded: str, words: Words) -> Iterator[Candidate]:
-    """Finds the deictic words of a folded text, with source `deixis.time`, `deixis.event` or `deixis.pronoun`."""
+def find_deixis(text: str, folded: str, words: Words) -> Iterator[Mention]:
+    """Finds the deictic words of a text, with source `deixis.time`, `deixis.event` or `deixis.pronoun`."""
     for source, confidence, pattern in _PATTERNS:
         for match in pattern.finditer(folded):
-            if words.opens_word(*match.span()):
-                yield Candidate(
-                    *match.span(), Layer.DEIXIS, source, confidence, subtype=None, level=MentionLevel.SESSION
+            start, end = match.span()
+            if words.opens_word(start, end):
+                yield Mention(
+                    text=text[start:end],
+                    start=start,
+                    end=end,
+                    level=MentionLevel.SESSION,
+                    confidence=confidence,
+                    source=source,
                 )

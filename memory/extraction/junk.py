@@ -4,10 +4,10 @@ import re
 from enum import StrEnum
 from functools import lru_cache
 
-from ...language.han_tokens import Word, cut
-from ...language.han_words import EVENTS, ORGANISATIONS, PLACES, PRODUCTS, WORKS
-from ...language.keywords import STOP_WORDS_ENGLISH
-from ...values.text import has_han, normalise
+from ..language.han_tokens import Word, cut
+from ..language.han_words import EVENTS, ORGANISATIONS, PLACES, PRODUCTS, WORKS
+from ..language.keywords import STOP_WORDS_ENGLISH
+from ..values.text import has_han, normalise
 from .deixis import DEIXIS
 
 

@@ -1,1 +1,0 @@
-"""Names, codes and intents by rules and lists."""

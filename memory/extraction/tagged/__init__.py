@@ -1,1 +1,0 @@
-"""Names from the trained tagger."""
