@@ -9,15 +9,10 @@ MAX_NAME = 256
 MAX_ALIASES = 64
 
 
-def names_of(entity: Entity) -> tuple[str, ...]:
-    """All names under which an entity is found, its value first."""
-    return (entity.entity_value, *entity.aliases)
-
-
 def is_named(entity: Entity, name: str) -> bool:
     """Whether this is the entity's name or an alias; width, case and script are ignored."""
     wanted = normalise(name)
-    return any(normalise(own) == wanted for own in names_of(entity))
+    return any(normalise(own) == wanted for own in entity.names)
 
 
 def validate_name(name: str, field: str) -> str:

@@ -12,7 +12,7 @@ from ..values.ids import relation_id
 from ..values.records import Memory
 from ..values.text import normalise
 from .edits import ChangeContext, record_change
-from .lookup import get_editable, get_entity, names_of
+from .lookup import get_editable, get_entity
 
 NO_LIMIT = 2**31 - 1
 
@@ -125,7 +125,7 @@ def _replace_end(relation: EntityRelation, old_id: str, new_id: str) -> EntityRe
 def _combine(winner: Entity, loser: Entity) -> Entity:
     """The winner with the names, counts and attributes of both."""
     seen, aliases = {winner.normalised_value}, []
-    for name in (*winner.aliases, *names_of(loser)):
+    for name in (*winner.aliases, *loser.names):
         if normalise(name) not in seen:
             seen.add(normalise(name))
             aliases.append(name)

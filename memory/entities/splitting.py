@@ -13,7 +13,7 @@ from ..values.ids import derive_id, entity_id
 from ..values.records import Memory
 from ..values.text import normalise
 from .edits import ChangeContext, record_change
-from .lookup import get_editable, is_named, names_of, require_name_free, validate_name
+from .lookup import get_editable, is_named, require_name_free, validate_name
 from .merging import move_relations, relations_of, relink, save_memories
 
 
@@ -120,7 +120,7 @@ def _divide(
     moved = {normalise(name) for name in moved_names}
     shares, moved_at, kept_at = [], [], []
     for memory in linked:
-        counts = count_names(memory.text, names_of(entity))
+        counts = count_names(memory.text, entity.names)
         total = sum(counts.values())
         under_names = sum(counts.get(name, 0) for name in moved)
         moving = max(total, 1) if memory.memory_id in chosen_ids else under_names

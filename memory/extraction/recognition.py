@@ -18,24 +18,22 @@ async def recognise(
 
     Raises:
         Unavailable: The record or the extractor cannot answer.
+        Overloaded: The reader's queue is full.
     """
     async with record.reading(user_id=user_id) as unit:
         known = [await unit.entities.found_in(text) for text in texts]
     extractions = await extractor.extract(
-        texts, known=[[name for entity in entities for name in _names(entity)] for entities in known]
+        texts, known=[[name for entity in entities for name in entity.names] for entities in known]
     )
     return [
-        _linked(extraction, entities, user_id=user_id) for extraction, entities in zip(extractions, known, strict=True)
+        link_mentions(extraction, entities, user_id=user_id)
+        for extraction, entities in zip(extractions, known, strict=True)
     ]
 
 
-def _names(entity: Entity) -> tuple[str, ...]:
-    return (entity.entity_value, *entity.aliases)
-
-
-def _linked(extraction: Extraction, known: Iterable[Entity], *, user_id: str) -> Extraction:
+def link_mentions(extraction: Extraction, known: Iterable[Entity], *, user_id: str) -> Extraction:
     """Gives each long-term mention the id of the known entity with that name or alias, else the id of a new entity."""
-    ids = {normalise(name): entity.entity_id for entity in known for name in _names(entity)}
+    ids = {normalise(name): entity.entity_id for entity in known for name in entity.names}
 
     def link(mention: Mention) -> Mention:
         if mention.level is not MentionLevel.LONG_TERM:

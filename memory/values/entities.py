@@ -77,6 +77,11 @@ class Entity(Value):
     merged_into: str | None = None
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """All names under which it is found, its value first."""
+        return (self.entity_value, *self.aliases)
+
+    @property
     def is_current(self) -> bool:
         """Whether it can be found and referred to: every one but the archived, also those in review (001 §4)."""
         return self.status is not EntityStatus.ARCHIVED
