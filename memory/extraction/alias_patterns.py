@@ -44,7 +44,8 @@ _KNOWN_EN = (
     r"|named|spelled)"
     r"|known as|nicknamed|aka|a\.k\.a\.?|AKA|alias|abbreviated (?:as|to)|(?:goes|go) by(?: the name(?: of)?)?|or simply"
 )
-_RAW_EN = r"[A-Z][\w&.'-]*(?: [A-Z][\w&.'-]*){0,3}"
+_WORD_EN = r"[A-Z](?:[\w&'-]|\.(?=\w))*"
+_RAW_EN = rf"{_WORD_EN}(?: {_WORD_EN}){{0,3}}"
 _Y_EN = rf" ?(?:the )?(?P<alias>{_QUOTED}|{_E}|{_RAW_EN})"
 
 _AFTER: tuple[re.Pattern[str], ...] = (

@@ -13,7 +13,7 @@ from memory.values.text import fold, normalise
 from .reader_names import NAMES
 
 _SURE = 0.95
-_LISTED = {normalise(name): subtype for name, subtype in NAMES.items()}
+_LISTED = {normalise(name).replace(" ", ""): subtype for name, subtype in NAMES.items()}
 _TABLE = re.compile(
     "|".join(
         r"(?<![A-Za-z])" * name[0].isascii()
@@ -83,7 +83,7 @@ def read_one(request: ReadRequest) -> Reading:
 def names_in(text: str) -> list[TaggedSpan]:
     """The names of the table, and other capitalised Latin words, as products."""
     folded = fold(text)
-    spans = {match.span(): _LISTED[normalise(match[0])] for match in _TABLE.finditer(folded)}
+    spans = {match.span(): _LISTED[normalise(match[0]).replace(" ", "")] for match in _TABLE.finditer(folded)}
     for match in _CAPITALISED.finditer(folded):
         start, name = match.start(), match[0].removesuffix("'s")
         if _NO_NAMES.match(name.partition(" ")[0]):
@@ -146,6 +146,6 @@ def _candidates(context: Context, *, is_person: bool) -> Iterator[list[ContextSp
             yield list(spans.values())
     start = 0
     for offered in context.names:
-        if (_LISTED.get(normalise(offered)) is EntitySubtype.PERSON) is is_person:
+        if (_LISTED.get(normalise(offered).replace(" ", "")) is EntitySubtype.PERSON) is is_person:
             yield [ContextSpan(text=offered, turn=None, start=start, end=start + len(offered), probability=_SURE)]
         start += len(offered) + 1

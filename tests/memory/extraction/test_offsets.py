@@ -1,15 +1,27 @@
 """Whatever the text: no error, exact offsets, no overlaps, linear time."""
 
+import asyncio
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.extraction.extractor import RuleExtractor
-from memory.extraction.rules.lexicon import ComparableText
+from memory.extraction.extractor import ReadingExtractor
+from memory.extraction.given_names import ComparableText
 from memory.language.han_tokens import Words
+from memory.values.extractions import Extraction
 from memory.values.text import fold, normalise
+from testing.fakes.reader import FakeReader
 
-EXTRACTOR = RuleExtractor()
+EXTRACTOR = ReadingExtractor(FakeReader())
+
+
+def extract(text: str, known: Sequence[str] = ()) -> Extraction:
+    [extraction] = asyncio.run(EXTRACTOR.extract([text], known=[known]))
+    return extraction
+
+
 PIECES = st.sampled_from(
     [
         "王小明",
@@ -69,7 +81,7 @@ ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=40)  # lone su
 @settings(max_examples=400)
 @given(TEXTS, st.lists(st.one_of(PIECES, st.text(max_size=4)), max_size=3))
 def test_mentions_are_exact_ordered_and_never_overlap(text: str, known: list[str]) -> None:
-    extraction = EXTRACTOR.extract_one(text, known)
+    extraction = extract(text, known)
     position = 0
     for mention in extraction.mentions:
         assert text[mention.start : mention.end] == mention.text != ""
@@ -98,7 +110,7 @@ def test_a_name_is_found_in_itself_and_in_its_normalised_form(name: str) -> None
 @settings(max_examples=150)
 @given(ANY_TEXT)
 def test_no_text_at_all_makes_it_raise_and_folding_keeps_the_length(text: str) -> None:
-    EXTRACTOR.extract_one(text)
+    extract(text)
     assert len(fold(text)) == len(text)
 
 
@@ -136,5 +148,5 @@ def test_words_cover_a_text_without_gaps(text: str) -> None:
 def test_long_monotonous_texts_are_read_to_their_end(piece: str, size: int) -> None:
     """No rule may look at the rest of the text again at each place: that would take hours here, not a second."""
     text = piece * (size // len(piece))
-    for mention in EXTRACTOR.extract_one(text).mentions[:100]:
+    for mention in extract(text).mentions[:100]:
         assert text[mention.start : mention.end] == mention.text

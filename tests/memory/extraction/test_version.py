@@ -1,13 +1,14 @@
-"""The version of an extraction: the same for the same rules and weights, another for others."""
+"""The version of an extraction: the same for the same code and weights, another for others."""
 
 from pathlib import Path
 
-from memory.extraction.extractor import RuleExtractor
+from memory.extraction.extractor import ReadingExtractor
 from memory.extraction.version import extraction_version
+from testing.fakes.reader import FakeReader
 
 
 async def test_an_extraction_says_which_version_made_it() -> None:
-    extractor = RuleExtractor()
+    extractor = ReadingExtractor(FakeReader(), version=extraction_version())
     for text in ("我們用 RM05-008 測試。", ""):
         [found] = await extractor.extract([text])
         assert found.is_by(extractor.version)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.extraction.rules.assertions import Assertions
+from memory.extraction.assertions import Assertions
 
 
 def span_of(text: str, part: str) -> tuple[int, int]:
@@ -49,19 +49,3 @@ def test_it_is_stated(text: str, part: str) -> None:
 )
 def test_it_is_not_stated(text: str, part: str) -> None:
     assert not Assertions(text).asserts(*span_of(text, part))
-
-
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [("誰是王小明？", "王小明"), ("王小明是誰", "王小明"), ("你認識王小明嗎", "王小明"), ("Who is Alice?", "Alice")],
-)
-def test_a_question_is_about_what_it_names(text: str, name: str) -> None:
-    assert Assertions(text).asks_who(*span_of(text, name))
-
-
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [("王小明的分機是多少？", "王小明"), ("我認識王小明。", "王小明"), ("When does Alice come?", "Alice")],
-)
-def test_a_question_takes_what_it_names_for_granted(text: str, name: str) -> None:
-    assert not Assertions(text).asks_who(*span_of(text, name))

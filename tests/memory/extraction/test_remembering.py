@@ -2,7 +2,11 @@
 
 import pytest
 
-from memory.extraction.extractor import RuleExtractor
+from memory.extraction.remembering import find_remember_intents
+from memory.language.sentences import Sentences
+from memory.values.extractions import RememberIntent
+from memory.values.readings import Intent
+from memory.values.text import fold
 
 REQUESTS = [
     ("幫我記住，我的車位是 B2-17", "我的車位是 B2-17"),
@@ -86,30 +90,64 @@ NOT_REQUESTS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def extractor() -> RuleExtractor:
-    return RuleExtractor()
+WITHOUT_THE_READER = [
+    ("幫我記住，我的車位是 B2-17", "我的車位是 B2-17"),
+    ("记住这个：我住在花莲", "我住在花莲"),
+    ("我對花生過敏，這很重要", "我對花生過敏"),
+    ("請記得我不吃牛肉", "我不吃牛肉"),
+    ("Please remember that my flight is BR 872.", "my flight is BR 872"),
+    ("This is important: never deploy on Friday", "never deploy on Friday"),
+    ("記住這個", ""),
+    ("this is important", ""),
+]
+
+
+def find(text: str, *intents: Intent) -> list[RememberIntent]:
+    folded = fold(text)
+    return list(find_remember_intents(text, folded, Sentences(folded), intents))
 
 
 @pytest.mark.parametrize(("text", "content"), REQUESTS)
-def test_a_request_to_remember_says_what_and_where(extractor: RuleExtractor, text: str, content: str) -> None:
-    (intent,) = extractor.extract_one(text).remember
+def test_a_request_to_remember_says_what_and_where(text: str, content: str) -> None:
+    (intent,) = find(text, Intent.REMEMBER)
     assert intent.content == content == text[intent.content_start : intent.content_end]
+    assert intent.trigger
     assert intent.trigger in text
 
 
 @pytest.mark.parametrize("text", POINTING_BACK)
-def test_pointing_back_has_an_empty_content_in_the_text(extractor: RuleExtractor, text: str) -> None:
-    (intent,) = extractor.extract_one(text).remember
+def test_pointing_back_has_an_empty_content_in_the_text(text: str) -> None:
+    (intent,) = find(text, Intent.REMEMBER)
     assert intent.content == ""
     assert 0 < intent.content_start == intent.content_end <= len(text)
 
 
 @pytest.mark.parametrize("text", NOT_REQUESTS)
-def test_questions_statements_and_refusals_are_no_requests(extractor: RuleExtractor, text: str) -> None:
-    assert extractor.extract_one(text).remember == ()
+def test_what_the_reader_takes_for_something_else_is_no_request(text: str) -> None:
+    intent = Intent.QUESTION if text[-1] in "?？吗嗎" else Intent.STATEMENT
+    assert find(text, intent) == []
 
 
-def test_two_requests_in_one_text_are_two_intents(extractor: RuleExtractor) -> None:
-    intents = extractor.extract_one("幫我記住我住台北。也請記得我不吃辣。").remember
+@pytest.mark.parametrize("text", NOT_REQUESTS)
+def test_without_the_reader_questions_statements_and_refusals_are_no_requests(text: str) -> None:
+    assert find(text) == []
+
+
+@pytest.mark.parametrize(("text", "content"), WITHOUT_THE_READER)
+def test_the_phrases_of_the_specification_work_without_the_reader(text: str, content: str) -> None:
+    assert [intent.content for intent in find(text)] == [content]
+
+
+@pytest.mark.parametrize(("text", "content"), WITHOUT_THE_READER)
+def test_and_where_the_reader_sees_a_statement(text: str, content: str) -> None:
+    assert [intent.content for intent in find(text, Intent.STATEMENT)] == [content]
+
+
+def test_what_the_reader_takes_for_a_request_without_such_words_is_remembered_whole() -> None:
+    [intent] = find("我的車牌要換成 ABC-1234 喔。", Intent.REMEMBER)
+    assert (intent.trigger, intent.content) == ("", "我的車牌要換成 ABC-1234 喔")
+
+
+def test_two_requests_in_one_text_are_two_intents() -> None:
+    intents = find("幫我記住我住台北。也請記得我不吃辣。", Intent.REMEMBER)
     assert [intent.content for intent in intents] == ["我住台北", "我不吃辣"]

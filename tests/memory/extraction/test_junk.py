@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.extraction.rules.junk import Junk, is_junk, junk_kind
+from memory.extraction.junk import Junk, is_junk, junk_kind
 
 JUNK = {
     Junk.EMPTY: ("", "。", "…", "🎉", " - "),

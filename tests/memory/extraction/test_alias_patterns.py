@@ -2,14 +2,40 @@
 
 import pytest
 
-from memory.extraction.extractor import RuleExtractor
-from memory.extraction.rules.alias_patterns import find_aliases
+from memory.extraction.alias_patterns import AliasClaim, find_aliases
+from memory.extraction.given_names import ComparableText
+from memory.values.mentions import EntitySubtype, Mention
 
-EXTRACTOR = RuleExtractor()
+NAMES = {
+    "宏康 HCI": EntitySubtype.ORGANISATION,
+    "Hongkang HCI": EntitySubtype.ORGANISATION,
+    "台積電": EntitySubtype.ORGANISATION,
+    "TSMC": EntitySubtype.ORGANISATION,
+    "臺灣大學": EntitySubtype.ORGANISATION,
+    "NTU": EntitySubtype.ORGANISATION,
+    "台北": EntitySubtype.PLACE,
+    "AI-Box": EntitySubtype.PRODUCT,
+    "Qdrant": EntitySubtype.PRODUCT,
+    "RoadRunner": EntitySubtype.PRODUCT,
+    "RM05-008": EntitySubtype.CODE,
+    "RM05-009": EntitySubtype.CODE,
+} | dict.fromkeys(
+    ("王小明", "小王", "陳怡君", "Robert", "Alice", "Michael Jordan", "Michael", "Bob"), EntitySubtype.PERSON
+)
+
+
+def aliases_in(text: str) -> list[AliasClaim]:
+    comparable = ComparableText(text)
+    spans = {start: (end, NAMES[name]) for name in sorted(NAMES, key=len) for start, end in comparable.find(name)}
+    mentions = [
+        Mention(text=text[start:end], start=start, end=end, subtype=subtype)
+        for start, (end, subtype) in sorted(spans.items())
+    ]
+    return find_aliases(text, mentions)
 
 
 def find_alias_pairs(text: str) -> list[tuple[str, str]]:
-    return [(alias.mention.text, alias.alias) for alias in find_aliases(text, EXTRACTOR.extract_one(text).mentions)]
+    return [(claim.mention.text, claim.alias) for claim in aliases_in(text)]
 
 
 @pytest.mark.parametrize(
@@ -68,5 +94,5 @@ def test_no_second_name_is_given(text: str) -> None:
 
 def test_the_alias_is_where_it_says() -> None:
     text = "嗯，ＡＩ-Box 又叫「愛盒」。"
-    [claim] = find_aliases(text, EXTRACTOR.extract_one(text).mentions)
+    [claim] = aliases_in(text)
     assert text[claim.start : claim.end] == claim.alias == "愛盒"
