@@ -1,211 +1,170 @@
-"""The resolver without a trained model: rules find references, a weighted score chooses their antecedents."""
+"""The resolver: makes resolutions of what the trained reader understood (DESIGN §3, 000 §4.4)."""
 
-import asyncio
-from collections.abc import Sequence
-
-import structlog
 from typing_extensions import override
 
-from ..ports.language import Encoder, Extractor, Resolver
+from ..ports.language import Resolver
 from ..values.dialogue import Role
-from ..values.errors import InvalidField, Overloaded, Unavailable
-from ..values.mentions import Mention
-from ..values.resolutions import Alternative, CoreferenceResolution, CoreferenceResult, ResolutionRequest
-from ..values.text import fold_lower, has_han
-from .antecedents.candidates import GUESSED
-from .antecedents.choice import antecedents, is_bound
-from .antecedents.coordination import level_coordinated
-from .antecedents.discourse import Discourse
-from .antecedents.ranking import WEIGHTS, Ranked, confidence, is_close
-from .antecedents.similarity import Similarity
-from .detect.detection import find_references
-from .detect.ellipsis import find_ellipsis
-from .detect.references import Reference
-from .revise.history import REFERENCES, TURNS, HistoryReader
-from .revise.revising import revise
-from .write.analysis import Analysis, AnalysisBuilder
-from .write.rewriting import writes_spaces
+from ..values.errors import InvalidField
+from ..values.extractions import Extraction
+from ..values.readings import Action, Replacement, Rewrite
+from ..values.resolutions import (
+    Alternative,
+    Clarification,
+    CoreferenceResolution,
+    CoreferenceResult,
+    ReferenceSource,
+    ResolutionRequest,
+)
+from .antecedents import Antecedents
+from .clarifying import clarification, options_of
+from .reasons import reason
+from .revising import revise
+from .writing import Edit, apply_edits, fit_edit, writes_spaces
 
-_log = structlog.get_logger(__name__)
-
-_POINTING = frozenset({"这", "那", "这个", "那个", "这一个", "那一个", "this", "that", "this one", "that one"})
-"""Demonstratives that the resolver may leave alone; `possible_referents` then asks for 它 or "it" instead."""
-_COMPARED = 4  # candidates that the encoder compares
-_GAP_TURNS = 2  # an ellipsis takes its topic from the last exchange
+_MIN_OPTIONS = 2  # for a question that the reader did not want to ask
+_OWNERS = ("'s", "’s", "'", "’", "的")
 
 
-class RuleResolver(Resolver):
-    """Resolves Chinese and English references by rules and a weighted score.
+class ReadingResolver(Resolver):
+    """Resolves references as the reader rewrote them; a correction or an answer resolves the earlier query.
+
+    It decides nothing about the language: it adds sources, entities, reasons and questions, and holds back what is
+    not sure enough. Without a rewrite in the extraction the query stays as it is.
 
     Args:
-        extractor: Finds names in turns that carry no mentions yet, and in the query.
-        encoder: Breaks ties between close candidates; without one the other features decide.
         floor: Confidence below which a reference stays unresolved, 0–1.
     """
 
-    def __init__(self, *, extractor: Extractor, encoder: Encoder | None = None, floor: float = 0.5) -> None:
+    def __init__(self, *, floor: float = 0.5) -> None:
         if not 0.0 <= floor <= 1.0:
             raise InvalidField(f"floor is {floor}, it must lie in 0–1.", field="floor", allowed="0–1")
-        self._extractor = extractor
-        self._similarity = Similarity(encoder) if encoder else None
         self._floor = floor
 
     @override
-    async def resolve(self, request: ResolutionRequest) -> CoreferenceResult:
-        return (await self.analyse(request)).result
+    async def resolve(self, request: ResolutionRequest, extraction: Extraction) -> CoreferenceResult:
+        result = revise(request, extraction) or self._read(request, extraction.rewrite)
+        return result.model_copy(update={"degraded": extraction.degraded})
 
-    async def analyse(self, request: ResolutionRequest) -> Analysis:
-        """Resolves a query; a correction or an answer resolves the earlier query that it concerns."""
-        revised = await revise(request, analyse=self.analyse, find=self.find)
-        return revised or await self.read(request)
-
-    async def read(self, request: ResolutionRequest) -> Analysis:
-        """Resolves a query that is not treated as a correction or an answer."""
-        query = request.query
-        references, gap = await asyncio.to_thread(_find_references_or_gap, query)
-        turns = request.turns[-TURNS:]
-        user_texts = [turn.content for turn in reversed(turns) if turn.role is Role.USER]
-        builder = AnalysisBuilder(query, user_texts, spaces=writes_spaces([query, *(turn.content for turn in turns)]))
-        if not (request.turns or request.long_term or references) or not (references or gap):
-            return builder.analysis(references)
-        mentions = await self._mentions(request)
-        history = HistoryReader(request, floor=self._floor)
-        discourse = await asyncio.to_thread(history.read, mentions[:-1])
-        if not references and gap:
-            self._fill_gap(gap, discourse, request, builder)
-            return builder.analysis((gap,), discourse)
-        for reference in references:
-            await asyncio.to_thread(
-                discourse.read, query, mentions[-1], user=True, start=builder.position, end=reference.start
-            )
-            builder.position = reference.start
-            ranked = antecedents(
-                query, reference, discourse, now=request.now, last_referred=request.last_referred_entity
-            )
-            ranked = level_coordinated(await self._break_ties(query, reference, ranked), discourse.coordinations)
-            builder.consider(reference, ranked)
-            if not ranked or confidence(ranked) < self._floor:
-                if not reference.quiet:
-                    builder.leave(reference, ranked)
+    def _read(self, request: ResolutionRequest, rewrite: Rewrite | None) -> CoreferenceResult:
+        if rewrite is None or rewrite.action is Action.KEEP or not rewrite.replacements:
+            return CoreferenceResult(original_query=request.query, resolved_query=request.query)
+        query = _Query(request)
+        edited = _edit_probability(rewrite)
+        edits: list[Edit] = []
+        resolved: list[CoreferenceResolution] = []
+        unresolved: list[CoreferenceResolution] = []
+        questions: list[Clarification] = []
+        entity_ids: list[str] = []
+        for replacement in rewrite.replacements:
+            confidence = min(1.0, edited * replacement.confidence)
+            if rewrite.action is Action.REWRITE and confidence >= self._floor:
+                edit = query.edit(replacement)
+                edits.append(edit)
+                resolved.append(query.resolution(replacement, edit, confidence))
+                entity_ids += query.antecedents.ids(replacement.antecedents)
                 continue
-            best = ranked[0].candidate
-            if is_bound(query, reference, best):
-                builder.bound.append(reference)
-            else:
-                builder.resolve(reference, ranked)
-            discourse.refer(best, user=True, end=reference.end)
-            builder.position = reference.end
-        return builder.analysis(references, discourse)
-
-    async def _mentions(self, request: ResolutionRequest) -> list[tuple[Mention, ...]]:
-        """Mentions of each of the last turns and, last, of the query.
-
-        The stored mentions of a turn are complemented: an antecedent needs less confidence than a learned name.
-        """
-        turns = request.turns[-TURNS:]
-        known = tuple(name for entity in request.long_term for name in (entity.entity_value, *entity.aliases))
-        texts = [*(turn.content for turn in turns), request.query]
-        found = await self._extractor.extract(texts, known=[known] * len(texts))
-        carried = [*(turn.mentions or () for turn in turns), ()]
-        return [_merge_mentions(own, extraction.mentions) for own, extraction in zip(carried, found, strict=True)]
-
-    async def find(self, text: str) -> tuple[Mention, ...]:
-        """The names of a text."""
-        [found] = await self._extractor.extract([text])
-        return found.mentions
-
-    async def _break_ties(self, query: str, reference: Reference, ranked: list[Ranked]) -> list[Ranked]:
-        """Reranks close candidates by the encoder's similarity; keeps the ranking while the encoder is unavailable."""
-        if not self._similarity or not is_close(ranked):
-            return ranked
-        head = ranked[:_COMPARED]
-        try:
-            near = await self._similarity.compare(
-                query[: reference.start] + query[reference.end :], [option.candidate.text for option in head]
-            )
-        except (Overloaded, Unavailable) as error:
-            _log.warning("coreference.similarity_skipped", error=error.message)
-            return ranked
-        weighed = [
-            Ranked(
-                option.candidate,
-                option.score + WEIGHTS["similarity"] * (value - option.features.get("similarity", 0.5)),
-                {**option.features, "similarity": value},
-            )
-            for option, value in zip(head, near, strict=True)
-        ]
-        return sorted(weighed, key=lambda option: -option.score) + ranked[_COMPARED:]
-
-    def _fill_gap(
-        self, gap: Reference, discourse: Discourse, request: ResolutionRequest, builder: AnalysisBuilder
-    ) -> None:
-        """Fills the gap of a question with the topic of the last exchange."""
-        topics = [
-            option
-            for option in antecedents(builder.query, gap, discourse, now=request.now)
-            if option.candidate.distance <= _GAP_TURNS and option.candidate.named and not option.candidate.members
-        ]
-        builder.consider(gap, topics)
-        if topics and confidence(topics) >= self._floor:
-            builder.resolve(gap, topics, inferred=True)
-
-
-def _merge_mentions(carried: Sequence[Mention], found: Sequence[Mention]) -> tuple[Mention, ...]:
-    """The carried mentions, and those found that overlap none of them.
-
-    Where a model's guess of the type differs from the type found, the type becomes None.
-    """
-    types = {(mention.start, mention.end): mention.subtype for mention in found if mention.subtype}
-    kept = []
-    for mention in carried:
-        doubted = (
-            mention.source.startswith(GUESSED)
-            and types.get((mention.start, mention.end), mention.subtype) is not mention.subtype
+            unresolved.append(query.unresolved(replacement, confidence))
+            questions += query.questions(replacement, asked=rewrite.action is Action.ASK)
+        return CoreferenceResult(
+            original_query=request.query,
+            resolved_query=apply_edits(request.query, edits),
+            resolutions=tuple(resolved),
+            unresolved=tuple(unresolved),
+            confidence=min((resolution.confidence for resolution in resolved), default=0.0),
+            entities_found=tuple(dict.fromkeys(entity_ids)),
+            clarification=questions[0] if questions else None,
         )
-        kept.append(mention.model_copy(update={"subtype": None}) if doubted else mention)
-    more = [
-        mention
-        for mention in found
-        if all(mention.end <= other.start or other.end <= mention.start for other in carried)
-    ]
-    return tuple(sorted((*kept, *more), key=lambda mention: mention.start))
 
 
-def _find_references_or_gap(query: str) -> tuple[tuple[Reference, ...], Reference | None]:
-    references = find_references(query)[:REFERENCES]
-    return references, None if references else find_ellipsis(query)
+def _edit_probability(rewrite: Rewrite) -> float:
+    """Probability that the message is to be edited at all."""
+    least = min(replacement.confidence for replacement in rewrite.replacements)
+    return min(1.0, rewrite.confidence / least) if least and rewrite.action is Action.REWRITE else 1.0
 
 
-async def possible_referents(word: str, request: ResolutionRequest, *, resolver: Resolver) -> list[Alternative]:
-    """The distinct antecedents that a referring expression may have, best first; empty where it does not refer.
+class _Query:
+    """The query of a request, with what resolutions and questions about it need."""
 
-    Args:
-        word: Any expression: 它, 這個系統, 上週提到的, "the latter".
-        request: The session and long-term memory; its query is ignored.
-        resolver: Called with a sentence that contains the expression.
-    """
-    words = [word.strip()]
-    if fold_lower(words[0]) in _POINTING:
-        words.append("它" if has_han(word) else "it")
-    for expression in words:
-        query = f"{expression}怎麼樣？" if has_han(word) else f"Tell me about {expression}."
-        result = await resolver.resolve(request.model_copy(update={"query": query}))
-        found: dict[str, Alternative] = {}
-        for resolution in (*result.resolutions, *result.unresolved):
-            for option in (*_resolved(resolution), *resolution.alternatives):
-                found.setdefault(option.entity_id or option.text, option)
-        if found:
-            return list(found.values())
-    return []
+    def __init__(self, request: ResolutionRequest) -> None:
+        self.antecedents = Antecedents(request)
+        self._text = request.query
+        earlier = (turn.content for turn in reversed(request.turns) if turn.role is Role.USER)
+        self._user_texts = (request.query, *earlier)
+        self._spaces = writes_spaces([request.query, *(turn.content for turn in request.turns)])
+
+    def edit(self, replacement: Replacement) -> Edit:
+        """The edit with the spaces that its user writes."""
+        return fit_edit(self._text, replacement.start, replacement.end, replacement.written, spaces=self._spaces)
+
+    def resolution(self, replacement: Replacement, edit: Edit, confidence: float) -> CoreferenceResolution:
+        """The resolution of an edit."""
+        ids = self.antecedents.ids(replacement.antecedents)
+        others = self._alternatives(replacement)
+        left_out = edit.start == edit.end
+        first = replacement.antecedents[:1]
+        return CoreferenceResolution(
+            original_text=self._text[edit.start : edit.end],
+            resolved_text=_antecedent_text(replacement),
+            entity_id=ids[0] if len(ids) == 1 else None,
+            source=_source(replacement, left_out=left_out),
+            confidence=confidence,
+            start=edit.start,
+            end=edit.end,
+            written=edit.text,
+            reason=reason(
+                self._text,
+                exchanges_back=self.antecedents.exchanges_back(first[0]),
+                subtype=self.antecedents.subtype(first[0]) if len(replacement.antecedents) == 1 else None,
+                left_out=left_out,
+                others=others,
+            )
+            if first
+            else "",
+            alternatives=others,
+        )
+
+    def unresolved(self, replacement: Replacement, confidence: float) -> CoreferenceResolution:
+        """A reference that stays as it is, with the antecedents that it may have."""
+        original = self._text[replacement.start : replacement.end]
+        options = (*replacement.antecedents[:1], *replacement.alternatives)
+        return CoreferenceResolution(
+            original_text=original,
+            resolved_text=original,
+            source=_source(replacement, left_out=replacement.start == replacement.end),
+            confidence=confidence,
+            start=replacement.start,
+            end=replacement.end,
+            written=original,
+            alternatives=tuple(self.antecedents.alternative(option) for option in options),
+        )
+
+    def questions(self, replacement: Replacement, *, asked: bool) -> list[Clarification]:
+        """The question about a reference that stays open; none where nothing can be offered.
+
+        Args:
+            replacement: The edit that was not made.
+            asked: Whether the reader wants to ask; else a question needs two options that are nearly as likely.
+        """
+        options = options_of(replacement, asked=asked)
+        if len(options) < (1 if asked else _MIN_OPTIONS):
+            return []
+        return [clarification(replacement, options, self.antecedents, texts=self._user_texts, spaces=self._spaces)]
+
+    def _alternatives(self, replacement: Replacement) -> tuple[Alternative, ...]:
+        return tuple(self.antecedents.alternative(span) for span in replacement.alternatives)
 
 
-def _resolved(resolution: CoreferenceResolution) -> tuple[Alternative, ...]:
-    if resolution.resolved_text == resolution.original_text:
-        return ()
-    found = Alternative(
-        text=resolution.resolved_text,
-        entity_id=resolution.entity_id,
-        source=resolution.source,
-        score=resolution.confidence,
-    )
-    return (found,)
+def _antecedent_text(replacement: Replacement) -> str:
+    """The antecedent as a name: what is written, without the ending of an owner (AI-Box for "AI-Box's")."""
+    written = replacement.written.strip()
+    if len(replacement.antecedents) == 1:
+        name = replacement.antecedents[0].text
+        if written.startswith(name) and written[len(name) :].strip() in _OWNERS:
+            return name
+    return written
+
+
+def _source(replacement: Replacement, *, left_out: bool) -> ReferenceSource:
+    if replacement.antecedents and all(span.turn is None for span in replacement.antecedents):
+        return ReferenceSource.LONG_TERM
+    return ReferenceSource.INFERENCE if left_out else ReferenceSource.SESSION

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from ..values.dialogue import Session, SessionContext, Turn
-from ..values.resolutions import CoreferenceResolution, Revision
+from ..values.resolutions import Clarification, CoreferenceResolution, Revision
 
 CONTEXT_TTL = timedelta(hours=24)
 """000 §5.3."""
@@ -40,13 +40,16 @@ class SessionStore(ABC):
         deixis: Sequence[str] = (),
         referred: str | None = None,
         revision: Revision | None = None,
+        asked: Clarification | None = None,
+        query: str = "",
     ) -> None:
         """Adds turns and what was seen in them, in one atomic step; renews both times to live.
 
         `mentioned` are entity ids, moved to the end of `mentioned_entities` (000 §5.4, `add_entity_to_session`);
         `referred`, else the entity id of the last resolution that has one, becomes `last_referred_entity`. What
         `revision` rejects gets `corrected`, the name of what was meant: the latest entry of `coreference_history` that
-        resolved the same words to it and has none yet. Every list is cut to its bound above, oldest first. A turn whose
+        resolved the same words to it and has none yet. `asked` is the question about a reference that stays open; `query`
+        is the text that it and `resolutions` have offsets into. Every list is cut to its bound above, oldest first. A turn whose
         `turn_id` is already in the history is not added again.
         """
 

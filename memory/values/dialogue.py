@@ -28,12 +28,17 @@ class Turn(Value):
     mentions: tuple[Mention, ...] | None = None
 
 
+HistoryEntry = dict[str, str | int | float | tuple[str, ...] | None]
+"""An entry of `SessionContext.coreference_history`."""
+
+
 class SessionContext(Value):
     """What a session remembers besides its turns; lives 24 h (000 §4.3, §5.3).
 
     `mentioned_entities` is ordered, latest last. `coreference_history` holds the latest resolutions as plain dicts
-    (original_text, resolved_text, entity_id, source, confidence); one that the user corrected has `corrected` too, the
-    name of what was meant. `deixis` holds the latest time and event words
+    (original_text, resolved_text, entity_id, source, confidence; and for a later correction query, start, end, before
+    and after, see `CoreferenceResolution` and `Clarification`); one that the user corrected has `corrected` too, the
+    name of what was meant, and one that was asked about has `options`. `deixis` holds the latest time and event words
     (L1 of 000 §3.1): they stay here and never reach long-term memory.
     """
 
@@ -41,7 +46,7 @@ class SessionContext(Value):
     user_id: UserId
     mentioned_entities: tuple[str, ...] = ()
     last_referred_entity: str | None = None
-    coreference_history: tuple[dict[str, str | float | None], ...] = ()
+    coreference_history: tuple[HistoryEntry, ...] = ()
     deixis: tuple[str, ...] = ()
     started_at: Timestamp
     last_activity: Timestamp

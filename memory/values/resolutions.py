@@ -4,7 +4,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from .base import Timestamp, UserId, Value
-from .dialogue import Session, Turn
+from .dialogue import HistoryEntry, Session, Turn
 from .entities import Entity
 
 
@@ -28,8 +28,9 @@ class Alternative(Value):
 class CoreferenceResolution(Value):
     """One reference and its antecedent.
 
-    `start` and `end` are code-point offsets of the reference in the original query, half open. `reason` says in
-    one line why this antecedent won; `alternatives` are the others, best first.
+    `start` and `end` are code-point offsets of the reference in the original query, half open. `written` stands there
+    in the resolved query: the antecedent with what grammar and spacing ask for ("AI-Box's"). `reason` says in one line
+    where the antecedent was found; `alternatives` are the others, best first.
     """
 
     original_text: str
@@ -39,6 +40,7 @@ class CoreferenceResolution(Value):
     confidence: float
     start: int
     end: int
+    written: str = ""
     reason: str = ""
     alternatives: tuple[Alternative, ...] = ()
 
@@ -48,7 +50,8 @@ class Clarification(Value):
 
     `question` is in the user's language and script. `original_text` is the reference, `start` and `end` its code-point
     offsets in the original query. `options` are in the order in which the question names them, which is the one in
-    which they were mentioned, so that "the second one" is an answer.
+    which they were mentioned, so that "the second one" is an answer. `before` and `after` are written around the option
+    that is meant ("'s").
     """
 
     question: str
@@ -56,6 +59,8 @@ class Clarification(Value):
     start: int
     end: int
     options: tuple[Alternative, ...]
+    before: str = ""
+    after: str = ""
 
 
 class Revision(Value):
@@ -91,27 +96,17 @@ class CoreferenceResult(Value):
     degraded: tuple[str, ...] = ()
 
 
-class Occasion(Value):
-    """When an entity of long-term memory was spoken of, and in which words."""
-
-    entity_id: str
-    at: Timestamp
-    text: str
-
-
 class ResolutionRequest(Value):
     """All that a resolver may look at: the query, the session's last turns (oldest first), what long-term memory
-    offers (entities of this user, latest mentioned first, and for a query that reaches across sessions the occasions on
-    which they were spoken of), and what the session has resolved so far (`SessionContext.coreference_history`).
+    offers (entities of this user: those named in the query, and the latest mentioned), and what the session has
+    resolved so far (`SessionContext.coreference_history`).
     """
 
     query: str
     user_id: UserId
     turns: tuple[Turn, ...] = ()
     long_term: tuple[Entity, ...] = ()
-    occasions: tuple[Occasion, ...] = ()
-    last_referred_entity: str | None = None
-    history: tuple[dict[str, str | float | None], ...] = ()
+    history: tuple[HistoryEntry, ...] = ()
     now: Timestamp
 
     @classmethod
@@ -121,7 +116,6 @@ class ResolutionRequest(Value):
             query=query,
             user_id=session.context.user_id,
             turns=session.turns,
-            last_referred_entity=session.context.last_referred_entity,
             history=session.context.coreference_history,
             now=now,
         )

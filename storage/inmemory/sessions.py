@@ -10,7 +10,7 @@ from typing_extensions import override
 from memory.ports.sessions import CONTEXT_TTL, HISTORY_TTL, SessionStore
 from memory.values.base import utc_now
 from memory.values.dialogue import Session, SessionContext, Turn
-from memory.values.resolutions import CoreferenceResolution, Revision
+from memory.values.resolutions import Clarification, CoreferenceResolution, Revision
 
 from ..shared.checks import check_owner, check_session, check_user
 from ..shared.session_state import appended, bounded, new_context, with_earlier
@@ -51,6 +51,8 @@ class InMemorySessions(SessionStore):
         deixis: Sequence[str] = (),
         referred: str | None = None,
         revision: Revision | None = None,
+        asked: Clarification | None = None,
+        query: str = "",
     ) -> None:
         entry = self._load(check_user(user_id), check_session(session_id))
         now = self._now()
@@ -62,6 +64,8 @@ class InMemorySessions(SessionStore):
             deixis=deixis,
             referred=referred,
             revision=revision,
+            asked=asked,
+            query=query,
             now=now,
         )
         self._store(_Entry(session, now + CONTEXT_TTL, now + HISTORY_TTL))

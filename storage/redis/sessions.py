@@ -23,10 +23,10 @@ from memory.ports.sessions import (
 )
 from memory.values.base import utc_now
 from memory.values.dialogue import Session, SessionContext, Turn
-from memory.values.resolutions import CoreferenceResolution, Revision
+from memory.values.resolutions import Clarification, CoreferenceResolution, Revision
 
 from ..shared.checks import check_owner, check_session, check_user
-from ..shared.session_state import bounded, history_entry, last_referred, new_context
+from ..shared.session_state import bounded, history_entries, last_referred, new_context
 from .client import RedisClient
 from .scripts import APPEND, PARTS, session_keys
 
@@ -83,6 +83,8 @@ class RedisSessions(SessionStore):
         deixis: Sequence[str] = (),
         referred: str | None = None,
         revision: Revision | None = None,
+        asked: Clarification | None = None,
+        query: str = "",
     ) -> None:
         """Adds turns, mentions and resolutions in one script, so concurrent appends lose nothing."""
         keys = session_keys(check_user(user_id), check_session(session_id))
@@ -91,7 +93,9 @@ class RedisSessions(SessionStore):
             "turns": [turn.model_dump_json() for turn in turns],
             "turn_ids": [turn.turn_id or "" for turn in turns],
             "mentioned": list(mentioned),
-            "resolutions": [orjson.dumps(history_entry(resolution)).decode() for resolution in resolutions],
+            "resolutions": [
+                orjson.dumps(entry).decode() for entry in history_entries(resolutions, asked=asked, query=query)
+            ],
             "referred": last_referred(referred, resolutions) or "",
             "corrected": _correction(revision),
             "deixis": list(deixis),

@@ -14,7 +14,7 @@ from memory.ports.sessions import HISTORY_TTL, HISTORY_TURNS, SessionStore
 from memory.values.base import utc_now
 from memory.values.dialogue import Session, SessionContext, Turn
 from memory.values.errors import BadRequest, StoreUnavailable, Unavailable
-from memory.values.resolutions import CoreferenceResolution, Revision
+from memory.values.resolutions import Clarification, CoreferenceResolution, Revision
 
 from ..inmemory.sessions import InMemorySessions
 from .circuit import Circuit
@@ -100,6 +100,8 @@ class ResilientSessions(SessionStore):
         deixis: Sequence[str] = (),
         referred: str | None = None,
         revision: Revision | None = None,
+        asked: Clarification | None = None,
+        query: str = "",
     ) -> None:
         await self._change(
             lambda store: store.append(
@@ -111,6 +113,8 @@ class ResilientSessions(SessionStore):
                 deixis=deixis,
                 referred=referred,
                 revision=revision,
+                asked=asked,
+                query=query,
             )
         )
 

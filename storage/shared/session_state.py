@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from memory.ports.sessions import COREFERENCE_HISTORY, DEIXIS_WORDS, HISTORY_TURNS, MENTIONED_ENTITIES
-from memory.values.dialogue import Session, SessionContext, Turn
-from memory.values.resolutions import CoreferenceResolution, Revision
+from memory.values.dialogue import HistoryEntry, Session, SessionContext, Turn
+from memory.values.resolutions import Clarification, CoreferenceResolution, ReferenceSource, Revision
 
-HistoryEntry = dict[str, str | float | None]
-"""An entry of `SessionContext.coreference_history`."""
+_MAX_QUERY = 1000
+"""Characters of a query that a later message may correct; of a longer one the offsets are not kept."""
 
 
 def new_context(session_id: str, *, user_id: str, now: datetime) -> SessionContext:
@@ -16,14 +16,51 @@ def new_context(session_id: str, *, user_id: str, now: datetime) -> SessionConte
     return SessionContext(session_id=session_id, user_id=user_id, started_at=now, last_activity=now)
 
 
-def history_entry(resolution: CoreferenceResolution) -> HistoryEntry:
-    """What `SessionContext.coreference_history` keeps of a resolution."""
+def history_entries(
+    resolutions: Sequence[CoreferenceResolution], *, asked: Clarification | None = None, query: str = ""
+) -> list[HistoryEntry]:
+    """What `SessionContext.coreference_history` keeps of resolutions, and of a question about a reference.
+
+    Args:
+        resolutions: In order.
+        asked: The question, if any.
+        query: The text that they have offsets into.
+    """
+    entries = [_resolved_entry(resolution) for resolution in resolutions]
+    placed: Sequence[CoreferenceResolution | Clarification] = resolutions
+    if asked:
+        entries.append(_asked_entry(asked))
+        placed = [*resolutions, asked]
+    if not 0 < len(query) <= _MAX_QUERY:
+        return entries
+    return [
+        {**entry, "query": query, "start": place.start, "end": place.end}
+        for entry, place in zip(entries, placed, strict=True)
+    ]
+
+
+def _resolved_entry(resolution: CoreferenceResolution) -> HistoryEntry:
+    before, found, after = resolution.written.partition(resolution.resolved_text)
     return {
         "original_text": resolution.original_text,
         "resolved_text": resolution.resolved_text,
         "entity_id": resolution.entity_id,
         "source": resolution.source.value,
         "confidence": resolution.confidence,
+        **({"before": before.lstrip(), "after": after.rstrip()} if found else {}),
+    }
+
+
+def _asked_entry(asked: Clarification) -> HistoryEntry:
+    return {
+        "original_text": asked.original_text,
+        "resolved_text": "",
+        "entity_id": None,
+        "source": ReferenceSource.SESSION.value,
+        "confidence": 0.0,
+        "before": asked.before,
+        "after": asked.after,
+        "options": tuple(option.text for option in asked.options),
     }
 
 
@@ -68,6 +105,8 @@ def appended(
     deixis: Sequence[str],
     referred: str | None,
     revision: Revision | None,
+    asked: Clarification | None,
+    query: str,
     now: datetime,
 ) -> Session:
     """The session after an append (`memory.ports.sessions.SessionStore.append`).
@@ -89,7 +128,7 @@ def appended(
         changes |= {
             "coreference_history": (
                 *with_correction(context.coreference_history, revision),
-                *map(history_entry, resolutions),
+                *history_entries(resolutions, asked=asked, query=query),
             ),
             "deixis": (*context.deixis, *deixis),
         }

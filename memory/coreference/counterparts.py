@@ -8,11 +8,10 @@ a preposition of place. Without exactly one such span nothing is replaced.
 import re
 from dataclasses import dataclass
 
-from ...language.han_tokens import Word, cut
-from ...values.text import fold_lower, has_han
-from ..detect.corrections import Choice
-from ..detect.lexicon import NOUNS
-from ..detect.value_expressions import HAN_NUMERAL, TIME_PREPOSITION, only, same_number, same_time, time_of
+from ..language.han_tokens import Word, cut
+from ..values.text import fold_lower, has_han
+from .corrections import Choice
+from .value_expressions import HAN_NUMERAL, TIME_PREPOSITION, only, same_number, same_time, time_of
 
 Span = tuple[int, int]
 
@@ -33,10 +32,6 @@ class Counterpart:
     start: int
     end: int
     text: str
-
-    def put_into(self, message: str) -> str:
-        """The message with the span replaced."""
-        return message[: self.start] + self.text + message[self.end :]
 
 
 def counterpart(message: str, choice: Choice) -> Counterpart | None:
@@ -103,11 +98,11 @@ def _with_same_head_in_chinese(folded: str, thing: str) -> Span | None:
 
 
 def _is_noun(word: Word) -> bool:
-    return word.tag.startswith("n") or word.text in NOUNS
+    return word.tag.startswith("n")
 
 
 def _modifies(word: Word) -> bool:
-    return word.tag[:1] in _MODIFYING or word.tag == "eng" or word.text == "的" or word.text in NOUNS
+    return word.tag[:1] in _MODIFYING or word.tag == "eng" or word.text == "的"
 
 
 def _place_phrase(folded: str, thing: str) -> Span | None:

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ...extraction.rules.junk import Junk, junk_kind
-from ...values.text import fold_lower
+from ..values.text import fold_lower
 
 
 class TimeUnit(StrEnum):
@@ -67,6 +66,7 @@ _NUMBERED = re.compile(
     rf"(?:(?P<ordinal>\b(?:{_ORDINAL})\b)|(?P<han>{_HAN_NUMBER}|\d+(?=[\u3400-\u9fff]))|(?P<cardinal>\b(?:{_CARDINAL})\b))"
     r"(?P<after>[ -]?[a-z%]+|[\u3400-\u9fff]{1,2})?"
 )
+_AMOUNT = re.compile(rf"[\d.,:/%$€£¥ +-]+|{_HAN_NUMBER}")
 _CODE = re.compile(r"(?=.*[a-z])(?=.*\d)[a-z0-9][a-z0-9._-]*", re.ASCII)
 
 
@@ -107,7 +107,8 @@ def is_value(text: str) -> bool:
     """Whether a text is nothing but a time or a number with its unit, and so no antecedent."""
     time = time_of(fold_lower(text))
     month = len(time) == 1 and time[0].unit is TimeUnit.MONTH  # June may be a person
-    return junk_kind(text) in (Junk.NUMBER, Junk.DATE) or bool(time and not month)
+    folded = fold_lower(text).removeprefix("the ")
+    return bool(_AMOUNT.fullmatch(folded) or _NUMBERED.fullmatch(folded)) or bool(time and not month)
 
 
 def same_number(folded: str, meant: str) -> tuple[int, int] | None:

@@ -1,13 +1,14 @@
 """Finds corrections (不是，我是說 X, "no, I meant X") and answers to a clarifying question, by their wording alone.
 
-Whether X is a possible antecedent is decided in `revising`: 不是，我是說真的 has the form and corrects nothing.
+Whether X can be meant is decided in `revising`: 不是，我是說真的 has the form and corrects nothing.
 """
 
 import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ...values.text import fold_lower
+from ..language.han_tokens import cut
+from ..values.text import fold_lower, has_han
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,11 @@ class Choice:
     place: int | None = None
     all: bool = False
     wrong: str = ""
+
+    @property
+    def corrects(self) -> bool:
+        """Whether it says that something else was meant; else it may only answer a question."""
+        return self.firm or self.denies
 
 
 _THING = r"(?P<thing>[^,，。！？!?；;：:\n]{1,40}?)"
@@ -99,6 +105,12 @@ _PLACE = re.compile(
 )
 _ALL = re.compile(r"(?:[两二三]个)?都(?:是|要|有)?|[两二]者(?:都是|都)?|[两二三]个|both(?: of them)?|all of them")
 _POSSESSIVE = re.compile(r"(?:'s|的)$")
+_CLAUSE = re.compile(
+    r"^(?:i|you|he|she|it|we|they|that|this|there|to|not|yet|thanks)\b"
+    r"|\b(?:is|was|are|were|has|had|have|will|can|could|did|does|do|\w+n't)\b"
+)
+_SUBJECT = re.compile(r"\b(?:it's|it is|it was|that's) $")
+_NOUN_TAGS = ("n", "s", "t", "m", "i", "l", "j", "x", "eng")
 
 
 @lru_cache(maxsize=512)
@@ -110,6 +122,15 @@ def find_choice(message: str) -> Choice | None:
         if match := pattern.match(folded.strip()):
             return _choice(message, match, lead, firm=firm)
     return None
+
+
+def names_something(choice: Choice, message: str) -> bool:
+    """Whether the choice names a thing; 我是說他辭職了 and "no, it's broken" are clauses of their own."""
+    folded = fold_lower(choice.text)
+    if _CLAUSE.search(folded) or _SUBJECT.search(fold_lower(message[: choice.start])):
+        return False
+    tags = [word.tag for word in cut(folded)] if has_han(folded) else []
+    return not tags or (not {"v", "r"} & set(tags) and any(tag.startswith(_NOUN_TAGS) for tag in tags))
 
 
 def _choice(message: str, match: re.Match[str], lead: int, *, firm: bool) -> Choice:

@@ -1,1 +1,0 @@
-"""Antecedent candidates and their ranking."""

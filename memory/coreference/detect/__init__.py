@@ -1,1 +1,0 @@
-"""Finds references, gaps, corrections and noun phrases in a text."""

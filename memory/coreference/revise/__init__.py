@@ -1,1 +1,0 @@
-"""Corrections and answers to a clarifying question, which resolve an earlier query again."""

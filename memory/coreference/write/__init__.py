@@ -1,1 +1,0 @@
-"""Writes the resolved query and the clarifying question."""
