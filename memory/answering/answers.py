@@ -25,14 +25,16 @@ class AnswerRequest(Value):
     Args:
         message: The message; one that revises an earlier message is replaced by that one, as it was meant.
         resolved: The message with its references resolved.
+        revised: Whether it revises an earlier message.
         clarification: The question to ask where a reference is ambiguous.
-        extraction: The entities and requests to remember in the message.
+        extraction: What was understood of the message: its intents, facts, names and requests to remember.
         hits: What retrieval found, best first.
         turns: The conversation before the message, oldest first.
     """
 
     message: str
     resolved: str
+    revised: bool = False
     clarification: Clarification | None = None
     extraction: Extraction = Extraction()
     hits: tuple[Hit, ...] = ()
@@ -53,7 +55,7 @@ class Answerer(ABC):
 
     @abstractmethod
     async def answer(self, request: AnswerRequest) -> Answer:
-        """Answers in the language of the message; states nothing that no source states."""
+        """Answers in the language of the message; states nothing that no source states, promises nothing untrue."""
 
 
 class CosineBounds(Value):

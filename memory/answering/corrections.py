@@ -4,19 +4,12 @@
 answers no question, and the first turn gives a wrong answer.
 """
 
-import re
 from collections.abc import Sequence
 from os.path import commonprefix
 
-from ..coreference.detect.corrections import Choice, find_choice
-from ..language.han_tokens import cut
+from ..coreference.corrections import Choice, find_choice, is_clause
 from ..values.hits import Hit
-from ..values.text import fold_lower, normalise
-
-_CLAUSE = re.compile(
-    r"^(?:i|you|he|she|it|we|they|that|this|there)\b|\b(?:is|was|are|were|has|had|have|will|can|could|did|does|do|\w+n't)\b"
-)
-_SUBJECT = re.compile(r"\b(?:it's|it is|it was|that's) $")
+from ..values.text import normalise
 
 
 def corrected_text(hit: Hit) -> str | None:
@@ -26,7 +19,7 @@ def corrected_text(hit: Hit) -> str | None:
         return hit.text
     if _revises(choice, hit):
         return hit.resolved
-    return None if choice.firm and not _is_clause(choice, hit.text) else hit.text
+    return None if choice.firm and not is_clause(choice, hit.text) else hit.text
 
 
 def drop_corrected(hits: Sequence[Hit]) -> list[Hit]:
@@ -39,14 +32,6 @@ def _revises(choice: Choice, hit: Hit) -> bool:
     """Whether resolution replaced this message by an earlier one."""
     opening = hit.text[: choice.start].strip()
     return bool(hit.resolved and opening and not hit.resolved.startswith(opening))
-
-
-def _is_clause(choice: Choice, text: str) -> bool:
-    """Whether the correction is a clause of its own: 我是說他辭職了, "no, it's broken"."""
-    folded = fold_lower(choice.text)
-    if _CLAUSE.search(folded) or _SUBJECT.search(fold_lower(text[: choice.start])):
-        return True
-    return any(word.tag in ("v", "r") for word in cut(folded))
 
 
 def _corrects(correction: Hit, hit: Hit) -> bool:

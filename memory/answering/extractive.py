@@ -14,6 +14,7 @@ from ..values.resolutions import Clarification
 from ..values.text import normalise
 from .answers import Answer, AnsweredBy, Answerer, AnswerRequest, CosineBounds
 from .corrections import corrected_text, drop_corrected
+from .replies import Kind, kind_of, reply_to
 
 _SENTENCE = re.compile(r"[^。！？!?\n]*[。！？!?\n]?")
 _MAX_QUOTES = 3
@@ -23,7 +24,7 @@ _NO_ANSWER = frozenset({Junk.EMPTY, Junk.PRONOUN, Junk.GREETING})
 
 
 class ExtractiveAnswerer(Answerer):
-    """Answers a question with the best quotations, confirms a request to remember, and acknowledges anything else.
+    """Answers a question with the best quotations, and any other message with the sentence for its intent.
 
     A question with an ambiguous reference is answered by its clarification, unless the evidence names none of the
     candidates: to quote a memory about one of them would be a guess.
@@ -47,20 +48,23 @@ class ExtractiveAnswerer(Answerer):
     async def answer(self, request: AnswerRequest) -> Answer:
         earlier = [turn.content for turn in reversed(request.turns) if turn.role is Role.USER]
         phrases = phrases_for([request.message, *earlier])
-        if request.extraction.remember:
-            return self._confirm(request, phrases)
-        if not is_question(request.message):
-            return Answer(text=phrases.noted, answered_by=AnsweredBy.EXTRACTIVE)
-        return self._quote(request, phrases)
+        kind = kind_of(request)
+        if kind is Kind.QUESTION:
+            return self._answer_question(request, phrases)
+        quoted = self._quote(request, phrases) if kind is Kind.REQUEST else None
+        if quoted:
+            return quoted.model_copy(update={"text": f"{phrases.request_with_memories}\n{quoted.text}"})
+        return Answer(text=reply_to(request, phrases), answered_by=AnsweredBy.EXTRACTIVE)
 
-    def _confirm(self, request: AnswerRequest, phrases: Phrases) -> Answer:
-        contents = [intent.content for intent in request.extraction.remember if intent.content]
-        if not contents:
-            contents = [turn.content for turn in request.turns if turn.role is Role.USER][-1:]
-        text = phrases.remember.format(content="；".join(contents)) if contents else phrases.noted
-        return Answer(text=text, answered_by=AnsweredBy.EXTRACTIVE)
+    def _answer_question(self, request: AnswerRequest, phrases: Phrases) -> Answer:
+        quoted = self._quote(request, phrases)
+        ambiguous = request.clarification
+        if ambiguous and all(_names_option(hit.text, ambiguous) for hit in (quoted.sources if quoted else ())):
+            return Answer(text=ambiguous.question, answered_by=AnsweredBy.EXTRACTIVE)
+        return quoted or Answer(text=reply_to(request, phrases), answered_by=AnsweredBy.EXTRACTIVE)
 
-    def _quote(self, request: AnswerRequest, phrases: Phrases) -> Answer:
+    def _quote(self, request: AnswerRequest, phrases: Phrases) -> Answer | None:
+        """The best quotations; None where no memory is evidence."""
         terms = self._analyzer.content_terms(request.resolved)
         memories = [hit for hit in drop_corrected(request.hits) if hit.kind is HitKind.MEMORY]
         statements = [(hit, corrected_text(hit)) for hit in memories]
@@ -69,10 +73,8 @@ class ExtractiveAnswerer(Answerer):
             for hit, text in statements
             if text is not None and self._is_evidence(hit, text, request.resolved, terms)
         ]
-        if request.clarification and all(_names_option(hit.text, request.clarification) for hit, _ in relevant):
-            return Answer(text=request.clarification.question, answered_by=AnsweredBy.EXTRACTIVE)
         if not relevant:
-            return Answer(text=phrases.nothing_found, answered_by=AnsweredBy.EXTRACTIVE)
+            return None
         best = max(hit.score for hit, _ in relevant)
         quoted = [(hit, text) for hit, text in relevant if hit.score >= self._min_share * best][:_MAX_QUOTES]
         lines = [_attribute(hit, self._best_sentences(text, terms), phrases) for hit, text in quoted]

@@ -63,6 +63,8 @@ class MemoryAdditions:
             resolutions=[*resolution.resolutions, *((revision.resolution,) if revision else ())],
             deixis=[mention.text for mention in extraction.mentions if mention.level is MentionLevel.SESSION],
             revision=revision,
+            asked=resolution.clarification,
+            query=revision.query if revision else message.message,
         )
         learned = await self._learn(message.user_id, wait=message.wait)
         if message.wait and learned is None:

@@ -5,7 +5,6 @@ from datetime import datetime
 
 import structlog
 
-from ..coreference.resolver import possible_referents
 from ..entities.entity_storage import EntityStorage
 from ..entities.lookup import find_by_name, follow_merges, is_named, validate_name
 from ..extraction.junk import junk_kind
@@ -19,7 +18,7 @@ from ..values.errors import InvalidField, Unavailable
 from ..values.extractions import Extraction
 from ..values.ids import derive_id, entity_id
 from ..values.mentions import EntitySubtype
-from ..values.resolutions import CoreferenceResult, ResolutionRequest
+from ..values.resolutions import CoreferenceResult
 from ..values.text import has_han, is_traditional, normalise, to_traditional
 from .additions import MemoryAdditions
 from .messages import Acknowledged, ChatMessage, Reply, Understood
@@ -71,9 +70,7 @@ class EntityMemoryService:
     ) -> None:
         self.storage = EntityStorage(record=record, sessions=sessions, retriever=retriever, now=now)
         self._record = record
-        self._sessions = sessions
         self._reader = MessageReader(sessions=sessions, record=record, extractor=extractor, resolver=resolver)
-        self._resolver = resolver
         self._additions = additions
         self._now = now
 
@@ -177,13 +174,13 @@ class EntityMemoryService:
 
         Raises:
             InvalidField: `limit` is out of bounds.
-            Unavailable: The session store, the resolver or the record is down.
+            Unavailable: The session store, the extractor, the resolver or the record is down.
         """
         if not 1 <= limit <= MAX_ENTITIES:
             raise InvalidField(f"limit {limit} is out of bounds", field="limit", allowed=f"1 to {MAX_ENTITIES}")
-        session = await self._sessions.load(session_id, user_id=user_id)
-        request = ResolutionRequest.in_session(session, coreference_word, now=self._now())
-        candidates = await possible_referents(coreference_word, request, resolver=self._resolver)
+        candidates = await self._reader.possible_referents(
+            coreference_word, session_id=session_id, user_id=user_id, now=self._now()
+        )
         async with self._record.reading(user_id=user_id) as unit:
             known = await unit.entities.get([candidate.entity_id for candidate in candidates if candidate.entity_id])
             by_id = {entity.entity_id: entity for entity in known}

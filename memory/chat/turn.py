@@ -52,6 +52,7 @@ class ChatTurn:
             AnswerRequest(
                 message=resolution.resolved_query if resolution.revision else message.message,
                 resolved=resolution.resolved_query,
+                revised=resolution.revision is not None,
                 clarification=resolution.clarification,
                 extraction=understood.extraction,
                 hits=result.hits,

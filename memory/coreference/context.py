@@ -52,10 +52,12 @@ def offered_entities(
     return tuple(
         sorted(
             mentioned,
-            key=lambda entity: not (
-                entity.entity_id in spoken_of
-                or window.holds(entity.last_mentioned)
-                or window.holds(entity.first_mentioned)
+            key=lambda entity: (
+                not (
+                    entity.entity_id in spoken_of
+                    or window.holds(entity.last_mentioned)
+                    or window.holds(entity.first_mentioned)
+                )
             ),
         )
     )

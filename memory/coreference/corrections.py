@@ -106,9 +106,9 @@ _PLACE = re.compile(
 _ALL = re.compile(r"(?:[两二三]个)?都(?:是|要|有)?|[两二]者(?:都是|都)?|[两二三]个|both(?: of them)?|all of them")
 _POSSESSIVE = re.compile(r"(?:'s|的)$")
 _CLAUSE = re.compile(
-    r"^(?:i|you|he|she|it|we|they|that|this|there|to|not|yet|thanks)\b"
-    r"|\b(?:is|was|are|were|has|had|have|will|can|could|did|does|do|\w+n't)\b"
+    r"^(?:i|you|he|she|it|we|they|that|this|there)\b|\b(?:is|was|are|were|has|had|have|will|can|could|did|does|do|\w+n't)\b"
 )
+_NO_THING = re.compile(r"(?:to|not|yet|thanks|sorry)\b")
 _SUBJECT = re.compile(r"\b(?:it's|it is|it was|that's) $")
 _NOUN_TAGS = ("n", "s", "t", "m", "i", "l", "j", "x", "eng")
 
@@ -124,13 +124,19 @@ def find_choice(message: str) -> Choice | None:
     return None
 
 
-def names_something(choice: Choice, message: str) -> bool:
-    """Whether the choice names a thing; 我是說他辭職了 and "no, it's broken" are clauses of their own."""
+def is_clause(choice: Choice, message: str) -> bool:
+    """Whether the choice is a clause of its own: 我是說他辭職了, "no, it's broken"."""
     folded = fold_lower(choice.text)
     if _CLAUSE.search(folded) or _SUBJECT.search(fold_lower(message[: choice.start])):
+        return True
+    return any(word.tag in ("v", "r") for word in cut(folded))
+
+
+def names_something(choice: Choice, message: str) -> bool:
+    """Whether the choice can name a thing: a phrase with a noun, not a clause."""
+    if is_clause(choice, message) or _NO_THING.match(fold_lower(choice.text)):
         return False
-    tags = [word.tag for word in cut(folded)] if has_han(folded) else []
-    return not tags or (not {"v", "r"} & set(tags) and any(tag.startswith(_NOUN_TAGS) for tag in tags))
+    return not has_han(choice.text) or any(word.tag.startswith(_NOUN_TAGS) for word in cut(fold_lower(choice.text)))
 
 
 def _choice(message: str, match: re.Match[str], lead: int, *, firm: bool) -> Choice:

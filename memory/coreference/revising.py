@@ -132,9 +132,7 @@ def _only_chooses(message: str) -> bool:
 
 
 class _Reviser:
-    def __init__(
-        self, request: ResolutionRequest, extraction: Extraction, choice: Choice, earlier: _Earlier
-    ) -> None:
+    def __init__(self, request: ResolutionRequest, extraction: Extraction, choice: Choice, earlier: _Earlier) -> None:
         self._request = request
         self._extraction = extraction
         self._choice = choice

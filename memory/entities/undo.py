@@ -102,7 +102,7 @@ async def undo_in(
 
 
 async def get_latest_change(unit: UnitOfWork) -> str:
-    """The id of the latest change that is neither undone nor an undo itself.
+    """The id of the latest change that is neither undone nor an undo itself, nor a wish to forget.
 
     Raises:
         NotFound: There is none.
@@ -110,7 +110,7 @@ async def get_latest_change(unit: UnitOfWork) -> str:
     before = None
     while page := await unit.changes.list(before=before):
         for change in page:
-            if change.undone_at is None and change.kind is not ChangeKind.UNDO:
+            if change.undone_at is None and change.kind not in (ChangeKind.UNDO, ChangeKind.FORGET):
                 return change.change_id
         before = page[-1].sequence
     raise NotFound("change_id: there is no change that could be undone.")

@@ -24,6 +24,7 @@ class Phrases:
     corrected: str
     request: str
     request_with_facts: str
+    request_with_memories: str
     remember: str
     forget: str
     nothing_found: str
@@ -39,6 +40,7 @@ class Phrases:
     listing: str
     alternatively: str
     also: str
+    separator: str
 
 
 TRADITIONAL = Phrases(
@@ -52,10 +54,9 @@ TRADITIONAL = Phrases(
     corrected="好的，更正為：{content}",
     request="這件事我沒辦法代勞，我只能記住您說的，再幫您找出來。",
     request_with_facts="這件事我沒辦法代勞，不過您說的我會記著。",
+    request_with_memories="這件事我沒辦法代勞，不過我記得：",
     remember="好的，我會記住：{content}",
-    forget=(
-        "我還不能在對話裡刪除記憶，之前說過的都還在。您的要求會記進變更紀錄，等人處理；這句話本身不會變成記憶。"
-    ),
+    forget=("我還不能在對話裡刪除記憶，之前說過的都還在。您的要求會記進變更紀錄，等人處理；這句話本身不會變成記憶。"),
     nothing_found="我的記憶裡沒有相關的內容。",
     said="{speaker}（{date}）：「{quote}」",
     anonymous="記錄",
@@ -67,6 +68,7 @@ TRADITIONAL = Phrases(
     listing="、",
     alternatively="還是",
     also="和",
+    separator="；",
 )
 SIMPLIFIED = Phrases(
     greeting="您好！有什么要我记住，或要我找出来的吗？",
@@ -79,10 +81,9 @@ SIMPLIFIED = Phrases(
     corrected="好的，更正为：{content}",
     request="这件事我没办法代劳，我只能记住您说的，再帮您找出来。",
     request_with_facts="这件事我没办法代劳，不过您说的我会记着。",
+    request_with_memories="这件事我没办法代劳，不过我记得：",
     remember="好的，我会记住：{content}",
-    forget=(
-        "我还不能在对话里删除记忆，之前说过的都还在。您的要求会记进变更记录，等人处理；这句话本身不会变成记忆。"
-    ),
+    forget=("我还不能在对话里删除记忆，之前说过的都还在。您的要求会记进变更记录，等人处理；这句话本身不会变成记忆。"),
     nothing_found="我的记忆里没有相关的内容。",
     said="{speaker}（{date}）：「{quote}」",
     anonymous="记录",
@@ -94,6 +95,7 @@ SIMPLIFIED = Phrases(
     listing="、",
     alternatively="还是",
     also="和",
+    separator="；",
 )
 ENGLISH = Phrases(
     greeting="Hello! Is there anything I should remember, or look up for you?",
@@ -106,6 +108,7 @@ ENGLISH = Phrases(
     corrected="Corrected: {content}",
     request="I can't do that for you: I only keep what you tell me and find it again.",
     request_with_facts="I can't do that for you, but I will keep what you told me.",
+    request_with_memories="I can't do that for you, but this is what I have about it:",
     remember="I will remember: {content}",
     forget=(
         "I can't delete memories from the chat yet, so what you told me before is still there. "
@@ -122,6 +125,7 @@ ENGLISH = Phrases(
     listing=", ",
     alternatively=" or ",
     also=" and ",
+    separator="; ",
 )
 
 

@@ -9,6 +9,7 @@ from ..extraction.alias_patterns import AliasClaim, find_aliases
 from ..extraction.assertions import Assertions, assertions_of
 from ..extraction.junk import is_junk
 from ..extraction.seeds import SEEDS
+from ..governance.forgetting import note_wish_to_forget
 from ..ports.record import UnitOfWork
 from ..values.dialogue import Role
 from ..values.entities import Entity, EntitySource, raised_confidence
@@ -35,6 +36,11 @@ class LearnedTurn:
     previous: Resource | None
 
     @property
+    def forgets(self) -> bool:
+        """Whether the user asks to forget something: nothing is learned from it, and it is never quoted."""
+        return self.resource.role is Role.USER and Intent.FORGET in self.extraction.intents
+
+    @property
     def remembers(self) -> bool:
         """Whether the user asks to remember something in this text."""
         return self.resource.role is Role.USER and any(intent.content for intent in self.extraction.remember)
@@ -47,8 +53,8 @@ class LearnedTurn:
 
     @property
     def teaches_entities(self) -> bool:
-        """Whether entities are learned from it: only from the user's own messages."""
-        return self.resource.role is Role.USER
+        """Whether entities are learned from it: only from the user's own messages, but those that ask to forget."""
+        return self.resource.role is Role.USER and not self.forgets
 
     @property
     def tells(self) -> bool:
@@ -147,9 +153,15 @@ async def _missing_seeds(unit: UnitOfWork, user_id: str, turns: Sequence[Learned
 
 
 async def save_memories(unit: UnitOfWork, turns: Sequence[LearnedTurn], targets: MentionTargets) -> int:
-    """Saves a memory of each entry; an entry that only says "remember this" marks the previous memory instead."""
+    """Saves a memory of each entry; an entry that only says "remember this" marks the previous memory instead.
+
+    A request to forget becomes no memory, but an entry in the log of changes.
+    """
     memories: dict[str, Memory] = {}
     for turn in turns:
+        if turn.forgets:
+            await note_wish_to_forget(unit, turn.resource, turn.extraction)
+            continue
         if turn.points_back:
             await _remember_previous(unit, turn, memories)
             continue

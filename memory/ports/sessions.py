@@ -48,9 +48,10 @@ class SessionStore(ABC):
         `mentioned` are entity ids, moved to the end of `mentioned_entities` (000 §5.4, `add_entity_to_session`);
         `referred`, else the entity id of the last resolution that has one, becomes `last_referred_entity`. What
         `revision` rejects gets `corrected`, the name of what was meant: the latest entry of `coreference_history` that
-        resolved the same words to it and has none yet. `asked` is the question about a reference that stays open; `query`
-        is the text that it and `resolutions` have offsets into. Every list is cut to its bound above, oldest first. A turn whose
-        `turn_id` is already in the history is not added again.
+        resolved the same words to it and has none yet. `asked` is the question about a reference that stays open, and
+        `query` the text that it and `resolutions` have offsets into: a later correction or answer needs them. Every
+        list is cut to its bound above, oldest first. A turn whose `turn_id` is already in the history is not added
+        again.
         """
 
     @abstractmethod

@@ -18,7 +18,7 @@ JsonObject = dict[str, JsonValue]
 
 
 class ChangeKind(StrEnum):
-    """The kind of a change."""
+    """The kind of a change; FORGET changes nothing, but says that the user asked in chat to forget something."""
 
     OVERWRITE = "overwrite"
     MERGE = "merge"
@@ -29,6 +29,7 @@ class ChangeKind(StrEnum):
     REVIEW = "review"
     RESTORE = "restore"
     DELETE = "delete"
+    FORGET = "forget"
     UNDO = "undo"
 
 

@@ -1,0 +1,85 @@
+"""What is said to a message that no memory answers: one short, honest sentence for what the message is for."""
+
+from enum import Enum, auto
+
+from ..language.phrases import Phrases
+from ..language.questions import is_question
+from ..values.dialogue import Role
+from ..values.readings import Intent
+from .answers import AnswerRequest
+
+_MAX_CONTENT = 200
+"""Characters of a message that a confirmation repeats."""
+
+
+class Kind(Enum):
+    """What a message asks of the answerer; of several, the first."""
+
+    FORGET = auto()
+    REMEMBER = auto()
+    QUESTION = auto()
+    CORRECTION = auto()
+    REQUEST = auto()
+    OTHER = auto()
+
+
+_SENTENCES: tuple[tuple[Intent, str], ...] = (
+    (Intent.CORRECTION, "correction"),
+    (Intent.STATEMENT, "noted"),
+    (Intent.DENY, "denied"),
+    (Intent.CONFIRM, "confirmed"),
+    (Intent.THANKS, "thanks"),
+    (Intent.GREETING, "greeting"),
+    (Intent.CHITCHAT, "chitchat"),
+)
+"""The field of `Phrases` for each intent that asks for nothing; of several, the first."""
+
+
+def kind_of(request: AnswerRequest) -> Kind:
+    """What the message asks for; by its form where nobody has read its intents."""
+    intents = request.extraction.intents
+    if Intent.FORGET in intents:
+        return Kind.FORGET
+    if request.revised:
+        return Kind.QUESTION if is_question(request.message) else Kind.CORRECTION
+    if request.extraction.remember or Intent.REMEMBER in intents:
+        return Kind.REMEMBER
+    if Intent.QUESTION in intents or (not intents and is_question(request.message)):
+        return Kind.QUESTION
+    return Kind.REQUEST if Intent.REQUEST in intents else Kind.OTHER
+
+
+def reply_to(request: AnswerRequest, phrases: Phrases) -> str:
+    """The sentence for a message that no memory answers."""
+    match kind_of(request):
+        case Kind.FORGET:
+            return phrases.forget
+        case Kind.REMEMBER:
+            return _remembered(request, phrases)
+        case Kind.QUESTION:
+            return phrases.nothing_found
+        case Kind.CORRECTION:
+            return phrases.corrected.format(content=_shortened(request.resolved))
+        case Kind.REQUEST:
+            tells = request.extraction.facts or Intent.STATEMENT in request.extraction.intents
+            return phrases.request_with_facts if tells else phrases.request
+        case Kind.OTHER:
+            intents = request.extraction.intents
+            name = next((name for intent, name in _SENTENCES if intent in intents), "noted")
+            sentence: str = getattr(phrases, name)
+            return sentence
+
+
+def _remembered(request: AnswerRequest, phrases: Phrases) -> str:
+    contents = [intent.content for intent in request.extraction.remember if intent.content]
+    if not contents:  # "remember this" points to the message before
+        points_back = bool(request.extraction.remember)
+        earlier = [turn.content for turn in request.turns if turn.role is Role.USER][-1:]
+        contents = earlier if points_back else [request.message]
+    content = phrases.separator.join(map(_shortened, contents))
+    return phrases.remember.format(content=content) if content else phrases.noted
+
+
+def _shortened(text: str) -> str:
+    text = text.strip()
+    return text if len(text) <= _MAX_CONTENT else f"{text[:_MAX_CONTENT]}…"
