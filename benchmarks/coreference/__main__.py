@@ -16,14 +16,14 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from memory.coreference.rewriting_resolver import RewritingResolver
+from memory.extraction.trained_extractor import TrainedExtractor
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
 from memory.coreference.resolver import RuleResolver
-from memory.coreference.rewriting_resolver import RewritingResolver
 from memory.extraction.extractor import RuleExtractor
-from memory.extraction.trained_extractor import TrainedExtractor
 from testing.coreference.cases import Case, Verdict, read_cases, share
 from testing.coreference.system import System
 

@@ -28,10 +28,11 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from jiyi.conversations import Conversation, RecordedTurn, read_conversations
-from memory.extraction.extractor import RuleExtractor
 from memory.extraction.rules.junk import is_junk
 from memory.extraction.trained_extractor import TrainedExtractor
+
+from jiyi.conversations import Conversation, RecordedTurn, read_conversations
+from memory.extraction.extractor import RuleExtractor
 from memory.indexing.generations import OneSpace
 from memory.indexing.indexer import Indexer
 from memory.language.keywords import KeywordAnalyzer

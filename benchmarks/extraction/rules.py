@@ -20,11 +20,11 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from memory.extraction.trained_extractor import TrainedExtractor
 from rich.console import Console
 from rich.table import Column, Table
 
 from memory.extraction.extractor import RuleExtractor
-from memory.extraction.trained_extractor import TrainedExtractor
 from memory.ports.language import Extractor
 from memory.values.mentions import EntitySubtype, MentionLevel
 from models.assets.weight_files import shipped_weight_file

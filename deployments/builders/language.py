@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from memory.coreference.long_term import LongTermResolver
-from memory.coreference.resolver import RuleResolver
 from memory.coreference.rewriting_resolver import RewritingResolver
-from memory.extraction.extractor import RuleExtractor
 from memory.extraction.trained_extractor import TrainedExtractor
+
+from memory.coreference.resolver import RuleResolver
+from memory.extraction.extractor import RuleExtractor
 from memory.extraction.version import extraction_version
 from memory.indexing.generations import PerSpace
 from memory.ports.generations import VectorModel, VectorSpace

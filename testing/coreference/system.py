@@ -1,6 +1,7 @@
 """A resolver with the extractor before it and long-term memory behind it, as the service joins them."""
 
 from memory.coreference.long_term import LongTermResolver
+
 from memory.ports.language import Extractor, Resolver
 from memory.values.dialogue import Role
 from memory.values.resolutions import ResolutionRequest

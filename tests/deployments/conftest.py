@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 
 import httpx
 import pytest
+from memory.coreference.long_term import LongTermResolver
 
 from deployments.builders.live_model import LiveRetriever
 from deployments.http.app import build_http
@@ -16,7 +17,6 @@ from memory.answering.extractive import ExtractiveAnswerer
 from memory.chat.additions import MemoryAdditions
 from memory.chat.reader import MessageReader
 from memory.chat.turn import ChatTurn
-from memory.coreference.long_term import LongTermResolver
 from memory.coreference.resolver import RuleResolver
 from memory.extraction.extractor import RuleExtractor
 from memory.governance.accesses import AccessTally

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from memory.coreference.long_term import LongTermResolver
 
 from memory.answering.answers import CosineBounds
 from memory.answering.extractive import ExtractiveAnswerer
@@ -12,7 +13,6 @@ from memory.chat.additions import MemoryAdditions
 from memory.chat.messages import Acknowledged, ChatMessage, NewMemory, Replied, Understood
 from memory.chat.reader import MessageReader
 from memory.chat.turn import ChatTurn
-from memory.coreference.long_term import LongTermResolver
 from memory.coreference.resolver import RuleResolver
 from memory.extraction.extractor import RuleExtractor
 from memory.indexing.generations import OneSpace

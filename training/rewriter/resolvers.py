@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
+from memory.coreference.rewriting_resolver import RewritingResolver
 from rich.console import Console
 from rich.progress import track
 from typing_extensions import override
 
 from memory.coreference.resolver import RuleResolver
-from memory.coreference.rewriting_resolver import RewritingResolver
 from memory.extraction.extractor import RuleExtractor
 from memory.ports.language import Priority, QueryRewriter, Resolver
 from memory.values.dialogue import Role, Turn

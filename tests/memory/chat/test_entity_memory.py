@@ -2,10 +2,10 @@
 
 import pytest
 import structlog
+from memory.extraction.rules.seeds import SEEDS
 
 from memory.chat.entity_memory import EntityMemoryService
 from memory.extraction.extractor import RuleExtractor
-from memory.extraction.rules.seeds import SEEDS
 from memory.values.errors import InvalidField, StoreUnavailable, Unavailable
 from memory.values.ids import entity_id
 from tests.memory.conftest import World

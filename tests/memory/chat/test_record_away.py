@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 
 import pytest
+from memory.coreference.long_term import LongTermResolver
 from typing_extensions import override
 
 from memory.chat.additions import MemoryAdditions
@@ -12,7 +13,6 @@ from memory.chat.entity_memory import EntityMemoryService
 from memory.chat.messages import Acknowledged, ChatMessage
 from memory.chat.reader import MessageReader
 from memory.chat.turn import ChatTurn
-from memory.coreference.long_term import LongTermResolver
 from memory.coreference.resolver import RuleResolver
 from memory.extraction.extractor import RuleExtractor
 from memory.ports.record import UnitOfWork

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-
 from memory.coreference.long_term import LongTermResolver
+
 from memory.coreference.resolver import RuleResolver
 from memory.extraction.extractor import RuleExtractor
 from memory.values.dialogue import Role, Turn

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
 from memory.coreference.detect.detection import find_references
 from memory.coreference.detect.ellipsis import find_ellipsis
+
 from memory.coreference.resolver import RuleResolver
 from memory.ports.language import Extractor
 from memory.values.entities import Entity

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 import pytest
+from memory.coreference.rewriting_resolver import RewritingResolver
 
 from memory.coreference.resolver import RuleResolver
-from memory.coreference.rewriting_resolver import RewritingResolver
 from memory.ports.language import Extractor, QueryRewriter
 from memory.values.errors import Overloaded
 from memory.values.resolutions import CoreferenceResult, ResolutionRequest

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 import pytest
+from memory.coreference.long_term import LongTermResolver
+from memory.coreference.rewriting_resolver import RewritingResolver
 from structlog.testing import capture_logs
 
-from memory.coreference.long_term import LongTermResolver
 from memory.coreference.resolver import RuleResolver
-from memory.coreference.rewriting_resolver import RewritingResolver
 from memory.ports.language import Extractor, QueryRewriter
 from memory.values.dialogue import Role, Turn
 from memory.values.entities import Entity

@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from memory.coreference.rewriting_resolver import RewritingResolver
 
 from memory.coreference.resolver import RuleResolver
-from memory.coreference.rewriting_resolver import RewritingResolver
 from memory.extraction.extractor import RuleExtractor
 from memory.ports.language import Extractor
 from memory.values.dialogue import Role, Turn

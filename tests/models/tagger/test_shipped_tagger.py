@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from memory.extraction.trained_extractor import TrainedExtractor
 
 from memory.extraction.extractor import RuleExtractor
-from memory.extraction.trained_extractor import TrainedExtractor
 from memory.values.extractions import Extraction
 from memory.values.mentions import EntitySubtype, MentionLevel
 from memory.values.text import to_simplified

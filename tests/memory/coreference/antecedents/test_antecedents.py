@@ -5,10 +5,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-
 from memory.coreference.antecedents.candidates import Candidate
 from memory.coreference.antecedents.choice import antecedents
 from memory.coreference.detect.detection import find_references
+
 from memory.values.base import utc_now
 from memory.values.mentions import EntitySubtype
 from memory.values.resolutions import ReferenceSource

@@ -4,10 +4,10 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import numpy as np
 import pytest
+from memory.coreference.rewriting_resolver import RewritingResolver
 from typing_extensions import override
 
 from memory.coreference.resolver import RuleResolver
-from memory.coreference.rewriting_resolver import RewritingResolver
 from memory.ports.language import Encoder, Extractor, FloatMatrix, Priority, TextKind
 from memory.values.entities import Entity
 from memory.values.mentions import EntitySubtype

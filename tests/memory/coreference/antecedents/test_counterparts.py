@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from memory.coreference.antecedents.counterparts import counterpart
 from memory.coreference.detect.corrections import find_choice
+
 from memory.values.resolutions import CoreferenceResult
 
 Resolve = Callable[..., Awaitable[CoreferenceResult]]

@@ -1,8 +1,8 @@
 """What a copied span is made to be: the whole of a name, and a title with both of its brackets."""
 
 import pytest
-
 from memory.coreference.antecedents.entity_lookup import EntityLookup
+
 from memory.values.base import utc_now
 from memory.values.dialogue import Role, Turn
 from memory.values.rewrites import Antecedent

@@ -3,9 +3,9 @@
 from collections.abc import Awaitable, Callable
 
 import pytest
+from memory.coreference.rewriting_resolver import RewritingResolver
 
 from memory.coreference.resolver import RuleResolver
-from memory.coreference.rewriting_resolver import RewritingResolver
 from memory.ports.language import Extractor
 from memory.values.resolutions import CoreferenceResult, ResolutionRequest
 from tests.memory.coreference.scripted_rewriter import ScriptedRewriter

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
-
 from memory.coreference.antecedents.candidates import Candidate
 from memory.coreference.antecedents.ranking import WEIGHTS, Ranked, confidence, rank, score
 from memory.coreference.detect.detection import find_references
 from memory.coreference.detect.references import Gender, Number
+
 from memory.values.mentions import EntitySubtype
 from memory.values.resolutions import ReferenceSource
 

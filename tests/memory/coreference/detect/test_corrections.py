@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable
 
 import pytest
-
 from memory.coreference.detect.corrections import find_choice
+
 from memory.values.entities import Entity
 from memory.values.mentions import EntitySubtype
 from memory.values.resolutions import CoreferenceResult

@@ -1,9 +1,9 @@
 """What refers, what only looks like it, and with which exact offsets."""
 
 import pytest
-
 from memory.coreference.detect.detection import find_references
 from memory.coreference.detect.references import Form, Gender, Kind, Number, Reference
+
 from memory.values.mentions import EntitySubtype
 
 

@@ -1,7 +1,6 @@
 """Queries into which nothing is put, whatever a rewriter says."""
 
 import pytest
-
 from memory.coreference.detect.detection import find_references
 from memory.coreference.detect.self_contained import has_look_alike, is_pointing, is_self_contained, names_nothing
 

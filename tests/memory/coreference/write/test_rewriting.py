@@ -1,7 +1,6 @@
 """How an antecedent is written into a query."""
 
 import pytest
-
 from memory.coreference.detect.detection import find_references
 from memory.coreference.detect.references import Number
 from memory.coreference.write.rewriting import apply_edits, edit_for, writes_spaces
