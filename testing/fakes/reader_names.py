@@ -15,7 +15,9 @@ _NAMES: dict[EntitySubtype, str] = {
         "台北 臺北 台灣 臺灣 台南 高雄 桃園 新竹 花蓮 京都 紐約 寧波 杭州 上海 深圳 云谷园区 鼎泰豐"
         " Taipei Taiwan Paris Kyoto Hamburg Boston Berlin Denver Rome Lyon Bremen Bonn California"
     ),
-    EntitySubtype.PRODUCT: "AI-Box 小米手機 微信 Redis Qdrant ArangoDB ThinkPad Grafana Jenkins Postgres iPhone Slack",
+    EntitySubtype.PRODUCT: (
+        "AI-Box 小米手機 微信 KA-Agent Redis Qdrant ArangoDB ThinkPad Grafana Jenkins Postgres iPhone Slack"
+    ),
     EntitySubtype.WORK: "哈利波特 三體 紅樓夢 流浪地球 某年某月 Inception Dune",
 }
 _WITH_SPACES: dict[str, EntitySubtype] = {
@@ -30,6 +32,7 @@ _WITH_SPACES: dict[str, EntitySubtype] = {
     "iPhone 15": EntitySubtype.PRODUCT,
     "iPhone 15 Pro": EntitySubtype.PRODUCT,
     "ThinkPad X1": EntitySubtype.PRODUCT,
+    "RoadRunner 2000": EntitySubtype.PRODUCT,
 }
 
 NAMES: dict[str, EntitySubtype] = {

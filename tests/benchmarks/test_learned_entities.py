@@ -9,7 +9,8 @@ import pytest
 
 from benchmarks.extraction import learned_entities
 from benchmarks.extraction.learned_entities import read, replay, sample, score
-from memory.extraction.extractor import RuleExtractor
+from memory.extraction.extractor import ReadingExtractor
+from testing.fakes.reader import FakeReader
 
 _JUDGED = sorted((Path(learned_entities.__file__).parent / "data").glob("learned_entities_*.tsv"))
 _SAID = ("我同事叫張怡君。", "張怡君在台積電上班。", "台積電的總部在新竹。", "台 積 電 的總部在新竹。")
@@ -50,16 +51,16 @@ def test_a_judged_file_is_scored_with_its_interval(tmp_path: Path, capsys: pytes
 
 
 def test_what_an_earlier_sample_holds_is_left_out(data: Path, tmp_path: Path) -> None:
-    rows = asyncio.run(sample(data, RuleExtractor(), sets=_SETS, size=10, seed=1))
+    rows = asyncio.run(sample(data, ReadingExtractor(FakeReader()), sets=_SETS, size=10, seed=1))
     assert {"張怡君", "台積電", "新竹"} == {row["entity"] for row in rows}
     earlier = tmp_path / "earlier.tsv"
     earlier.write_text("set\tentity\nmemdaily\t张怡君\n")
-    fresh = asyncio.run(sample(data, RuleExtractor(), sets=_SETS, size=10, seed=1, unlike=[earlier]))
+    fresh = asyncio.run(sample(data, ReadingExtractor(FakeReader()), sets=_SETS, size=10, seed=1, unlike=[earlier]))
     assert {"台積電", "新竹"} == {row["entity"] for row in fresh}
 
 
 def test_hearing_everything_twice_doubles_nothing(data: Path) -> None:
-    figures = asyncio.run(replay(data, RuleExtractor(), sets=_SETS, skip=0, take=20))
+    figures = asyncio.run(replay(data, ReadingExtractor(FakeReader()), sets=_SETS, skip=0, take=20))
     assert figures["entities"] == 3
     assert figures["duplicate_rate"] == figures["junk_rate"] == 0
     assert figures["new_at_second_hearing"] == 0

@@ -9,7 +9,7 @@ import ray
 from deployments.builders.bulk_embedding import RayEmbedder
 from deployments.builders.stores import open_record
 from deployments.config.settings import AppArgs, EmbedderArgs, ReembeddingArgs
-from memory.extraction.extractor import RuleExtractor
+from memory.extraction.extractor import ReadingExtractor
 from memory.indexing.bulk import BulkIndexing
 from memory.indexing.generations import OneSpace
 from memory.indexing.indexer import Indexer
@@ -23,6 +23,7 @@ from memory.values.base import utc_now
 from memory.values.records import Resource
 from storage.inmemory.coordination import InMemoryLocks
 from storage.inmemory.vectors import InMemoryVectors
+from testing.fakes.reader import FakeReader
 
 pytestmark = [
     pytest.mark.e2e,
@@ -67,7 +68,7 @@ async def test_a_corpus_is_embedded_by_a_pool_of_actors_with_the_models_weights(
     spaces = OneSpace(encoder=Unused(), index=index)
     learner = Learner(
         record=record,
-        extractor=RuleExtractor(),
+        extractor=ReadingExtractor(FakeReader()),
         indexer=Indexer(record=record, spaces=spaces, analyzer=KeywordAnalyzer()),
     )
     for user in ("ann", "zoë"):

@@ -13,8 +13,8 @@ from memory.chat.additions import MemoryAdditions
 from memory.chat.messages import Acknowledged, ChatMessage, NewMemory, Replied, Understood
 from memory.chat.reader import MessageReader
 from memory.chat.turn import ChatTurn
-from memory.coreference.resolver import RuleResolver
-from memory.extraction.extractor import RuleExtractor
+from memory.coreference.resolver import ReadingResolver
+from memory.extraction.extractor import ReadingExtractor
 from memory.indexing.generations import OneSpace
 from memory.indexing.indexer import Indexer
 from memory.language.keywords import KeywordAnalyzer
@@ -29,6 +29,7 @@ from storage.inmemory.record import InMemoryRecord
 from storage.inmemory.sessions import InMemorySessions
 from storage.inmemory.vectors import InMemoryVectors
 from testing.fakes.encoder import FakeEncoderEngine
+from testing.fakes.reader import FakeReader
 from tests.memory.index_bench import DIMENSION, Bench, ListeningEncoder
 from tests.memory.typed_memories.harness import TypedMemories
 
@@ -90,7 +91,7 @@ class World:
 async def world() -> AsyncIterator[World]:
     record, index, sessions = InMemoryRecord(), InMemoryVectors(dimension=_DIMENSION), InMemorySessions()
     encoder, analyzer = BatchedEncoder(FakeEncoderEngine(dimension=_DIMENSION)), KeywordAnalyzer()
-    extractor = RuleExtractor()
+    extractor = ReadingExtractor(FakeReader())
     learner = Learner(
         record=record,
         extractor=extractor,
@@ -98,8 +99,7 @@ async def world() -> AsyncIterator[World]:
     )
     worker = LearningWorker(learner=learner, record=record)
     retriever = HybridRetriever(encoder=encoder, index=index, record=record, analyzer=analyzer)
-    resolver = LongTermResolver(RuleResolver(extractor=extractor), record=record)
-    reader = MessageReader(sessions=sessions, record=record, extractor=extractor, resolver=resolver)
+    reader = MessageReader(sessions=sessions, record=record, extractor=extractor, resolver=ReadingResolver())
     additions = MemoryAdditions(record=record, sessions=sessions, learning=worker)
     chat_turn = ChatTurn(
         reader=reader,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from memory.extraction.extractor import RuleExtractor
+from memory.extraction.extractor import ReadingExtractor
 from memory.indexing.generations import OneSpace, PerSpace
 from memory.indexing.indexer import Indexer
 from memory.indexing.verification import IndexVerifier
@@ -20,6 +20,7 @@ from memory.values.typed_memories import NewTypedMemory
 from models.encoder.batched_encoder import BatchedEncoder
 from storage.inmemory.record import InMemoryRecord
 from storage.inmemory.vectors import InMemoryVectors
+from testing.fakes.reader import FakeReader
 from tests.memory.indexing.bulk import WalkingEmbedder
 
 DIMENSION = 32
@@ -71,7 +72,7 @@ class Bench:
         self.spaces = OneSpace(encoder=self.encoder, index=self.index)
         self.learner = Learner(
             record=self.record,
-            extractor=RuleExtractor(),
+            extractor=ReadingExtractor(FakeReader()),
             indexer=Indexer(record=self.record, spaces=self.spaces, analyzer=KeywordAnalyzer()),
         )
         self.verifiers = PerSpace(

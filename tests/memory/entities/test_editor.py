@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memory.entities.editor import EntityEditor
 from memory.entities.undo import undo
-from memory.extraction.extractor import RuleExtractor
+from memory.extraction.extractor import ReadingExtractor
 from memory.indexing.generations import OneSpace
 from memory.indexing.indexer import Indexer
 from memory.language.keywords import KeywordAnalyzer
@@ -23,6 +23,7 @@ from models.encoder.batched_encoder import BatchedEncoder
 from storage.inmemory.record import InMemoryRecord
 from storage.inmemory.vectors import InMemoryVectors
 from testing.fakes.encoder import FakeEncoderEngine
+from testing.fakes.reader import FakeReader
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 USER = "ann"
@@ -50,7 +51,7 @@ class EntityWorld:
         encoder = BatchedEncoder(FakeEncoderEngine(dimension=8))
         learner = Learner(
             record=self.record,
-            extractor=RuleExtractor(),
+            extractor=ReadingExtractor(FakeReader()),
             indexer=Indexer(
                 record=self.record,
                 spaces=OneSpace(encoder=encoder, index=InMemoryVectors(dimension=8)),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from memory.entities.editor import EntityEditor
 from memory.entities.undo import undo
-from memory.extraction.extractor import RuleExtractor
+from memory.extraction.extractor import ReadingExtractor
 from memory.indexing.generations import OneSpace
 from memory.indexing.indexer import Indexer
 from memory.language.keywords import KeywordAnalyzer
@@ -19,6 +19,7 @@ from models.encoder.batched_encoder import BatchedEncoder
 from storage.inmemory.vectors import InMemoryVectors
 from storage.sqlite.record import SqliteRecord
 from testing.fakes.encoder import FakeEncoderEngine
+from testing.fakes.reader import FakeReader
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 NAMES = [f"RM{number:02d}-00{number % 10}" for number in range(1, 17)]
@@ -31,7 +32,7 @@ async def test_64_turns_and_merges_at_once_count_every_mention_once(tmp_path: Pa
     learners = [
         Learner(
             record=record,
-            extractor=RuleExtractor(),
+            extractor=ReadingExtractor(FakeReader()),
             indexer=Indexer(record=record, spaces=OneSpace(encoder=encoder, index=index), analyzer=KeywordAnalyzer()),
         )
         for _ in range(2)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from memory.extraction.extractor import RuleExtractor
+from memory.extraction.extractor import ReadingExtractor
 from memory.indexing.bulk import PIPELINE, BulkIndexing
 from memory.indexing.bulk_passes import ATTEMPTS
 from memory.indexing.indexer import Indexer
@@ -25,6 +25,7 @@ from storage.inmemory.coordination import InMemoryLocks
 from storage.inmemory.record import InMemoryRecord
 from storage.inmemory.vectors import InMemoryVectors
 from testing.fakes.encoder import FakeEncoder, FakeEncoderEngine
+from testing.fakes.reader import FakeReader
 from tests.memory.index_bench import AT, DIMENSION, Bench, ListeningEncoder
 from tests.memory.indexing.bulk import WalkingEmbedder
 
@@ -371,7 +372,7 @@ async def test_while_the_model_is_changed_both_generations_get_it_and_typed_memo
     spaces = TwoSpaces(old, new)
     learner = Learner(
         record=record,
-        extractor=RuleExtractor(),
+        extractor=ReadingExtractor(FakeReader()),
         indexer=Indexer(record=record, spaces=spaces, analyzer=KeywordAnalyzer()),
     )
     pool = Pool(WalkingEmbedder(record, models.__getitem__, batch=4))

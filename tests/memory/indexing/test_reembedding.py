@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deployments.builders.live_model import LiveRetriever
-from memory.extraction.extractor import RuleExtractor
+from memory.extraction.extractor import ReadingExtractor
 from memory.indexing.generations import PerSpace, Phase, RecordedSpaces, latest_run, phase_of, source_of
 from memory.indexing.indexer import Indexer
 from memory.indexing.reembedding import Reembedding
@@ -34,6 +34,7 @@ from storage.inmemory.coordination import InMemoryLocks
 from storage.inmemory.record import InMemoryRecord
 from storage.inmemory.vectors import InMemoryGenerations
 from testing.fakes.encoder import FakeEncoder
+from testing.fakes.reader import FakeReader
 from tests.memory.indexing.bulk import WalkingEmbedder
 
 OLD, NEW, THIRD = (VectorModel(model_id=name, dimension=size) for name, size in (("e5", 8), ("mpnet", 16), ("bge", 4)))
@@ -80,7 +81,7 @@ class World:
         )
         self.learner = Learner(
             record=self.record,
-            extractor=RuleExtractor(),
+            extractor=ReadingExtractor(FakeReader()),
             indexer=Indexer(record=self.record, spaces=self.spaces, analyzer=KeywordAnalyzer()),
         )
         self.job = Reembedding(

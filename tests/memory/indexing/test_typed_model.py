@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memory.extraction.extractor import RuleExtractor
+from memory.extraction.extractor import ReadingExtractor
 from memory.indexing.generations import RecordedSpaces, latest_run
 from memory.indexing.indexer import Indexer
 from memory.indexing.reembedding import Reembedding
@@ -22,6 +22,7 @@ from storage.inmemory.coordination import InMemoryLocks
 from storage.inmemory.record import InMemoryRecord
 from storage.inmemory.vectors import InMemoryGenerations, InMemoryVectors
 from testing.fakes.encoder import FakeEncoder
+from testing.fakes.reader import FakeReader
 from tests.memory.indexing.bulk import WalkingEmbedder
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -55,7 +56,7 @@ class World:
         )
         self.learner = Learner(
             record=self.record,
-            extractor=RuleExtractor(),
+            extractor=ReadingExtractor(FakeReader()),
             indexer=Indexer(record=self.record, spaces=self.spaces, analyzer=KeywordAnalyzer()),
         )
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from memory.extraction.extractor import RuleExtractor
+from memory.extraction.extractor import ReadingExtractor
 from memory.indexing.generations import OneSpace
 from memory.indexing.indexer import Indexer
 from memory.language.keywords import KeywordAnalyzer
@@ -16,6 +16,7 @@ from memory.values.entities import EntitySource
 from memory.values.errors import StoreUnavailable
 from memory.values.ids import entity_id, memory_id
 from memory.values.records import MemoryKind, Resource
+from testing.fakes.reader import FakeReader
 from tests.memory.conftest import NOW, World
 
 
@@ -62,7 +63,7 @@ async def test_two_learners_at_once_count_each_mention_once(world: World) -> Non
     await _log(world, *(f"RM05-008 第{number}次" for number in range(20)))
     second_learner = Learner(
         record=world.record,
-        extractor=RuleExtractor(),
+        extractor=ReadingExtractor(FakeReader()),
         indexer=Indexer(
             record=world.record, spaces=OneSpace(encoder=world.encoder, index=world.index), analyzer=KeywordAnalyzer()
         ),

@@ -9,21 +9,23 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from memory.extraction.extractor import RuleExtractor
+from memory.extraction.extractor import ReadingExtractor
 from memory.learning.learner import LEARN_BATCH
 from memory.learning.worker import LearningWorker
 from memory.ports.vectors import Collection
 from memory.values.errors import StoreUnavailable, Unavailable
 from memory.values.extractions import Extraction
+from memory.values.readings import Context
 from memory.values.records import Resource
+from testing.fakes.reader import FakeReader
 from tests.memory.conftest import NOW, World
 
 
-class GatedExtractor(RuleExtractor):
+class GatedExtractor(ReadingExtractor):
     """Blocks the texts of chosen users until a test releases them; records whose texts are being extracted."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(FakeReader())
         self.gates: dict[str, asyncio.Event] = {}
         self.failing: set[str] = set()
         self.running: Counter[str] = Counter()
@@ -37,7 +39,13 @@ class GatedExtractor(RuleExtractor):
             gate.set()
 
     @override
-    async def extract(self, texts: Sequence[str], *, known: Sequence[Sequence[str]] | None = None) -> list[Extraction]:
+    async def extract(
+        self,
+        texts: Sequence[str],
+        *,
+        known: Sequence[Sequence[str]] | None = None,
+        contexts: Sequence[Context] | None = None,
+    ) -> list[Extraction]:
         user = texts[0].partition(":")[0]
         if user in self.failing:
             raise Unavailable("gone", component="extractor")
@@ -48,7 +56,7 @@ class GatedExtractor(RuleExtractor):
             if user in self.gates:
                 await self.gates[user].wait()
             await asyncio.sleep(0)
-            return await super().extract(texts, known=known)
+            return await super().extract(texts, known=known, contexts=contexts)
         finally:
             self.running[user] -= 1
 

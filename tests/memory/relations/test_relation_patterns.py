@@ -2,20 +2,23 @@
 
 import pytest
 
-from memory.extraction.extractor import RuleExtractor
 from memory.relations.patterns import RelationClaim, find_relations
 from memory.values.ids import entity_id
-from memory.values.mentions import MentionLevel
-
-EXTRACTOR = RuleExtractor()
+from memory.values.mentions import Mention
+from testing.fakes.reader import names_in
 
 
 def find_claims(text: str) -> list[RelationClaim]:
     mentions = [
-        mention.model_copy(update={"entity_id": entity_id("ann", mention.text)})
-        if mention.level is MentionLevel.LONG_TERM
-        else mention
-        for mention in EXTRACTOR.extract_one(text).mentions
+        Mention(
+            text=(name := text[span.start : span.end]),
+            start=span.start,
+            end=span.end,
+            subtype=span.subtype,
+            confidence=span.score,
+            entity_id=entity_id("ann", name),
+        )
+        for span in names_in(text)
     ]
     return find_relations(text, mentions)
 

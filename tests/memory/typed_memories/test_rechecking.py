@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from memory.extraction.extractor import RuleExtractor
+from memory.extraction.extractor import ReadingExtractor
 from memory.indexing.generations import OneSpace, PerSpace
 from memory.indexing.indexer import Indexer
 from memory.learning.learner import Learner
 from memory.values.changes import ChangeKind
 from memory.values.errors import StoreUnavailable
 from memory.values.typed_memories import MemoryStatus
+from testing.fakes.reader import FakeReader
 from tests.memory.typed_memories.harness import TypedMemories
 
 TEA, COFFEE, COCOA = "likes tea", "likes coffee", "likes cocoa"
@@ -139,7 +140,7 @@ async def test_the_learner_does_it_when_it_next_drains_the_backlog(alike: TypedM
     spaces = OneSpace(encoder=alike.encoder, index=alike.index)
     learner = Learner(
         record=alike.record,
-        extractor=RuleExtractor(),
+        extractor=ReadingExtractor(FakeReader()),
         indexer=Indexer(
             record=alike.record, spaces=spaces, analyzer=alike.analyzer, rechecks=PerSpace(spaces, alike.recheck)
         ),
