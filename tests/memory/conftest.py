@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from memory.coreference.long_term import LongTermResolver
 
 from memory.answering.answers import CosineBounds
 from memory.answering.extractive import ExtractiveAnswerer
