@@ -5,15 +5,14 @@ an encoder that answers at once (nothing here depends on vectors). A name counts
 a user may ask about later, cut where the name begins and ends.
 
 Usage:
-    python -m benchmarks.extraction.learned_entities sample DATA [--cache FOLDER] [--size 200] [--unlike FILE] > \
+    python -m benchmarks.extraction.learned_entities sample DATA --cache FOLDER [--size 200] [--unlike FILE] > \
         sample.tsv
     python -m benchmarks.extraction.learned_entities score FILE...
-    python -m benchmarks.extraction.learned_entities replay DATA [--cache FOLDER]
-DATA is a folder with `locomo`, `memorybank` and `memdaily_zh`. With the folder of prepared weights the tagger is on, as
-in the service; without it rules alone find names. A judged file has the verdict in its first column: `1` right, `0`
-wrong; a word in the second column names the kind of error. `replay` learns every conversation twice and counts
-entities with the same letters and digits, entities that the junk rules match, and entities that only the second pass
-added; its last line is JSON.
+    python -m benchmarks.extraction.learned_entities replay DATA --cache FOLDER
+DATA is a folder with `locomo`, `memorybank` and `memdaily_zh`, FOLDER one of prepared weights. A judged file has the
+verdict in its first column: `1` right, `0` wrong; a word in the second column names the kind of error. `replay` learns
+every conversation twice and counts entities with the same letters and digits, entities that are no names (`junk`), and
+entities that only the second pass added; its last line is JSON.
 """
 
 import argparse
@@ -28,11 +27,9 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from memory.extraction.rules.junk import is_junk
-from memory.extraction.trained_extractor import TrainedExtractor
-
 from jiyi.conversations import Conversation, RecordedTurn, read_conversations
-from memory.extraction.extractor import RuleExtractor
+from memory.extraction.extractor import ReadingExtractor
+from memory.extraction.junk import is_junk
 from memory.indexing.generations import OneSpace
 from memory.indexing.indexer import Indexer
 from memory.language.keywords import KeywordAnalyzer
@@ -78,18 +75,15 @@ def conversations(data: Path, name: str, *, skip: int = 0, take: int = 20) -> It
 
 
 @asynccontextmanager
-async def open_extractor(cache: Path | None) -> AsyncIterator[Extractor]:
-    """The extractor of the service with prepared weights; the rules alone without them."""
-    rules = RuleExtractor()
-    if cache is None:
-        yield rules
-        return
-    from models.assets.weight_files import shipped_weight_file
-    from models.tagger.tagger import BatchedTagger, TrainedTagger
+async def open_extractor(cache: Path) -> AsyncIterator[Extractor]:
+    """The extractor of the service with prepared weights."""
+    from models.reader.reader import BatchedReader, TrainedReader
 
-    tagger = BatchedTagger(TrainedTagger(shipped_weight_file("tagger"), cache, threads=1))
-    yield TrainedExtractor(tagger=tagger, rules=rules)
-    await tagger.model.close()
+    from models.assets.weight_files import shipped_weight_file
+
+    reader = BatchedReader(TrainedReader(shipped_weight_file("reader"), cache, threads=1))
+    yield ReadingExtractor(reader)
+    await reader.model.close()
 
 
 async def learned(
@@ -255,7 +249,7 @@ def main() -> None:
     sampling.add_argument("--unlike", type=Path, nargs="*", default=[], help="samples whose names are left out")
     for command in (sampling, commands.add_parser("replay")):
         command.add_argument("data", type=Path)
-        command.add_argument("--cache", type=Path, help="folder of prepared weights: the tagger is on")
+        command.add_argument("--cache", type=Path, required=True, help="folder of prepared weights")
         command.add_argument("--sets", nargs="*", choices=sorted(_TAKES), default=sorted(_TAKES))
         command.add_argument("--take", type=int, default=20, help="MemDaily trajectories of each file")
         command.add_argument("--skip", type=int, default=0, help="MemDaily trajectories of each file to leave out")
