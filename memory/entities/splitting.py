@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from ..extraction.given_names import ComparableText
+from ..extraction.comparable_text import ComparableText
 from ..ports.record import UnitOfWork
 from ..values.changes import Change, ChangedItem, ChangeKind
 from ..values.entities import Entity

@@ -16,8 +16,8 @@ from ..values.mentions import KNOWN_NAME, SEED_NAME, EntitySubtype, Mention, Men
 from ..values.readings import Context, Intent, Reading, ReadRequest
 from ..values.text import fold
 from .codes import find_codes
+from .comparable_text import ComparableText
 from .deixis import find_deixis
-from .given_names import ComparableText, find_names
 from .remembering import find_remember_intents
 from .seeds import SEEDS, Seed
 
@@ -27,6 +27,8 @@ READER = "reader"
 CODE_FORM = "code.form"
 """`Mention.source` of an identifier that was found by its form."""
 _SURE_OF_A_SEED = 0.99
+_SURE_OF_A_LONGER_NAME = 0.8
+"""Confidence from which a name of the reader wins over a known name inside it."""
 _SURE_OF_A_CODE = 0.85
 _IN_A_QUESTION = 0.8
 """Factor on the confidence of a name in a question: who asks "誰是王小明" does not know him yet."""
@@ -36,8 +38,10 @@ class ReadingExtractor(Extractor):
     """Extracts from what a trained reader finds; one reading of all texts.
 
     Mentions never overlap: known names and seeds win over names of the reader and identifiers, and these over deictic
-    words; among equals the longest wins. While the reader is unavailable, known names, seeds, identifiers and deictic
-    words are found, and the extraction is marked degraded.
+    words; among equals the longest wins. A name that the reader is sure of wins over a known name inside it (iPhone 15
+    Pro over iPhone 15). A known name inside a Chinese word counts only where the reader finds a name there too (小明 in
+    小明天天來, not in 小明星). While the reader is unavailable, known names, seeds, identifiers and deictic words are
+    found, and the extraction is marked degraded.
 
     Args:
         reader: The trained reader.
@@ -98,10 +102,16 @@ class ReadingExtractor(Extractor):
         intents = tuple(intent for intent, _ in reading.intents) if reading else ()
         folded = fold(text)
         words, sentences = Words(folded), Sentences(folded)
-        found = [*_read_names(text, reading), *_codes(text, folded)]
+        read = list(_read_names(text, reading))
+        given = [
+            mention
+            for mention in self._given(text, known)
+            if (not words.cuts_word(mention.start, mention.end) or any(_overlap(mention, name) for name in read))
+            and not any(_is_part(mention, name) for name in read)
+        ]
+        found = [*read, *_codes(text, folded)]
         if not intents or Intent.QUESTION in intents:
             found = [_less_sure_where_asked(mention, sentences) for mention in found]
-        given = list(self._given(text, words, known))
         return Extraction(
             mentions=tuple(_without_overlaps((given, found, list(find_deixis(text, folded, words))))),
             remember=tuple(find_remember_intents(text, folded, sentences, intents)),
@@ -112,19 +122,32 @@ class ReadingExtractor(Extractor):
             version=self._version,
         )
 
-    def _given(self, text: str, words: Words, known: Iterable[str]) -> Iterator[Mention]:
+    def _given(self, text: str, known: Iterable[str]) -> Iterator[Mention]:
+        """Every occurrence of a known name or a seed; one substring search for each."""
         comparable = ComparableText(text)
-        for _, start, end in find_names(comparable, dict.fromkeys(known), words):
-            yield Mention(text=text[start:end], start=start, end=end, source=KNOWN_NAME)
-        for name, start, end in find_names(comparable, self._seeds, words):
-            yield Mention(
-                text=text[start:end],
-                start=start,
-                end=end,
-                subtype=self._seeds[name],
-                confidence=_SURE_OF_A_SEED,
-                source=SEED_NAME,
-            )
+        for name in dict.fromkeys(known):
+            for start, end in comparable.find(name):
+                yield Mention(text=text[start:end], start=start, end=end, source=KNOWN_NAME)
+        for name, subtype in self._seeds.items():
+            for start, end in comparable.find(name):
+                yield Mention(
+                    text=text[start:end],
+                    start=start,
+                    end=end,
+                    subtype=subtype,
+                    confidence=_SURE_OF_A_SEED,
+                    source=SEED_NAME,
+                )
+
+
+def _overlap(mention: Mention, other: Mention) -> bool:
+    return mention.start < other.end and other.start < mention.end
+
+
+def _is_part(mention: Mention, name: Mention) -> bool:
+    """Whether it lies inside a longer name that is sure."""
+    is_inside = name.start <= mention.start and mention.end <= name.end
+    return is_inside and len(name.text) > len(mention.text) and name.confidence >= _SURE_OF_A_LONGER_NAME
 
 
 def _read_names(text: str, reading: Reading | None) -> Iterator[Mention]:

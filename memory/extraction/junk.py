@@ -4,9 +4,7 @@ import re
 from enum import StrEnum
 from functools import lru_cache
 
-from ..language.han_tokens import Word, cut
-from ..language.han_words import EVENTS, ORGANISATIONS, PLACES, PRODUCTS, WORKS
-from ..language.keywords import STOP_WORDS_ENGLISH
+from ..language.keywords import STOP_WORDS_CHINESE, STOP_WORDS_ENGLISH
 from ..values.text import has_han, normalise
 from .deixis import DEIXIS
 
@@ -73,17 +71,12 @@ _GREETING = re.compile(
     r"|wow+|oh+|ah+|aww*|hm+|uh+|um+|o+h? my (?:god|gosh)|omg|lol+|lmao|haha+|hehe+|ha+|xd+|qaq|qq+|tt+|orz|oops"
     r"|ouch|yay+|hurray|damn|gosh|geez|btw|imo|fyi|rip|happy birthday|merry christmas",
 )
-_KNOWN = PLACES | ORGANISATIONS | PRODUCTS | WORKS | EVENTS
-_FUNCTION_TAGS = frozenset("cdefhkmopqruyt")
-"""jieba's parts of speech that are no names: conjunctions, adverbs, numerals, particles, prepositions, times …"""
 
 
 @lru_cache(maxsize=16_384)
 def junk_kind(name: str) -> Junk | None:
     """The reason why a text of any width, case and script is no name; None where it may be one."""
     text = normalise(name)
-    if text in _KNOWN:
-        return None
     text = text.strip(" .,!?;:。，！？；：、…~-_'\"()（）[]「」")
     if not any(character.isalnum() for character in text):
         return Junk.EMPTY
@@ -112,11 +105,4 @@ def _is_title(name: str) -> bool:
 
 
 def _is_function_word(text: str) -> bool:
-    if not has_han(text):
-        return all(word in STOP_WORDS_ENGLISH for word in text.split())
-    return all(_is_function_word_of_chinese(word) for word in cut(text))
-
-
-def _is_function_word_of_chinese(word: Word) -> bool:
-    festival = word.text in EVENTS or word.text.endswith("节")  # jieba tags it as a time
-    return word.listed and word.tag[:1] in _FUNCTION_TAGS and word.tag != "eng" and not festival
+    return text in STOP_WORDS_CHINESE if has_han(text) else all(word in STOP_WORDS_ENGLISH for word in text.split())

@@ -20,7 +20,7 @@ from ..values.vectors import SparseVector
 from .word_lists import words
 
 STOP_WORDS_ENGLISH = words("stop_words_english")
-_STOP_WORDS_CHINESE = words("stop_words_chinese")
+STOP_WORDS_CHINESE = words("stop_words_chinese")
 _QUESTION_WORDS_CHINESE = words("question_words_chinese")
 
 VERSION = 2
@@ -91,7 +91,7 @@ class KeywordAnalyzer:
 
     def _han_terms(self, run: str) -> Iterator[str]:
         for word in _segmenter().cut(run):
-            if word not in _STOP_WORDS_CHINESE:
+            if word not in STOP_WORDS_CHINESE:
                 yield word
         if len(run) > 1:
             yield from _bigrams(run)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
-from ..extraction.given_names import ComparableText
+from ..extraction.comparable_text import ComparableText
 from ..values.dialogue import Role
 from ..values.hits import Hit, HitKind
 from ..values.records import Memory

@@ -3,7 +3,7 @@
 import pytest
 
 from memory.extraction.alias_patterns import AliasClaim, find_aliases
-from memory.extraction.given_names import ComparableText
+from memory.extraction.comparable_text import ComparableText
 from memory.values.mentions import EntitySubtype, Mention
 
 NAMES = {

@@ -196,7 +196,7 @@ async def test_known_names_are_found_whatever_their_script_width_case_and_spacin
     [
         ("AI-Box 很好", "AI"),
         ("Anan called", "Ana"),
-        ("她是小明星", "小明"),
+        ("他是大明星", "大明"),
         ("v2.3.10", "v2.3.1"),
         ("mm-agent2", "mm-agent"),
     ],
@@ -210,6 +210,22 @@ async def test_a_known_name_wins_over_the_reader_and_learns_its_subtype_from_it(
     assert (mention.source, mention.subtype) == ("known", WORK)
     [mention] = await read("王小明來了", ("王小", PERSON), known=("王小明",))
     assert (mention.text, mention.subtype) == ("王小明", None)
+
+
+async def test_a_longer_name_of_the_reader_wins_over_a_known_one_inside_it() -> None:
+    text = "iPhone 15 Pro 到貨"
+    name = TaggedSpan(start=0, end=13, label="product", subtype=PRODUCT, score=0.9)
+    for score, found in ((0.9, "iPhone 15 Pro"), (0.6, "iPhone 15")):
+        names = (name.model_copy(update={"score": score}),)
+        reader = FakeReader(scripted={text: Reading(names=names, rewrite=Rewrite(text=text))})
+        [mention] = (await extract(ReadingExtractor(reader), text, "iPhone 15")).mentions
+        assert mention.text == found
+
+
+async def test_a_known_name_inside_a_chinese_word_counts_where_the_reader_finds_a_name() -> None:
+    text = "小明星星都認得"
+    assert [mention.text for mention in await read(text, known=("小明",))] == []
+    assert [mention.text for mention in await read(text, ("小明", PERSON), known=("小明",))] == ["小明"]
 
 
 async def test_of_two_given_names_the_longer_wins(extractor: ReadingExtractor) -> None:

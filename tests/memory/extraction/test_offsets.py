@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memory.extraction.comparable_text import ComparableText
 from memory.extraction.extractor import ReadingExtractor
-from memory.extraction.given_names import ComparableText
 from memory.language.han_tokens import Words
 from memory.values.extractions import Extraction
 from memory.values.text import fold, normalise

@@ -1,11 +1,10 @@
-"""Finds given names (known ones and seeds) in any width, case, script and spacing."""
+"""Finds names in any width, case, script and spacing."""
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from ..language.han_tokens import Words
 from ..values.text import fold_compatible, is_han, normalise
 
 _normalise = lru_cache(maxsize=65_536)(normalise)
@@ -85,14 +84,3 @@ class ComparableText:
 
 def _is_word_character(character: str) -> bool:
     return character.isalnum() and not _is_han(character)
-
-
-def find_names(comparable: ComparableText, names: Iterable[str], words: Words) -> Iterator[tuple[str, int, int]]:
-    """Finds whole-word occurrences of names (not 小明 in 小明星): (name, start, end) in the original text.
-
-    Cost: one substring search for each name.
-    """
-    for name in names:
-        for start, end in comparable.find(name):
-            if not words.cuts_word(start, end):
-                yield name, start, end
