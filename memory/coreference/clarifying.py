@@ -48,7 +48,8 @@ def clarification(
     """
     original = texts[0][replacement.start : replacement.end]
     names = [option.text for option in options]
-    before, found, after = replacement.written.strip().partition(replacement.antecedents[0].text)
+    first = replacement.antecedents[0].text if replacement.antecedents else ""
+    before, found, after = replacement.written.strip().partition(first) if first else ("", "", "")
     return Clarification(
         question=_question(original, names, texts, spaces=spaces),
         original_text=original,

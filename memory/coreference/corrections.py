@@ -94,7 +94,6 @@ _ENGLISH = (
         False,
     ),
 )
-_FORMS = sorted((*_CHINESE, *_ENGLISH), key=lambda form: not form[1])  # firm ones first: the others take nearly all
 _NUMBERS = {"一": 0, "二": 1, "两": 1, "三": 2, "四": 3, "1": 0, "2": 1, "3": 2, "4": 3}
 _WORDS = {"first": 0, "one": 0, "second": 1, "two": 1, "third": 2, "three": 2, "fourth": 3, "four": 3}
 _PLACE = re.compile(
@@ -118,7 +117,7 @@ def find_choice(message: str) -> Choice | None:
     """The choice that a message makes; None where it has not the form of a correction or an answer."""
     folded = fold_lower(message)
     lead = len(folded) - len(folded.lstrip())
-    for pattern, firm in _FORMS:
+    for pattern, firm in _CHINESE if has_han(message) else _ENGLISH:  # the last one takes nearly every short text
         if match := pattern.match(folded.strip()):
             return _choice(message, match, lead, firm=firm)
     return None

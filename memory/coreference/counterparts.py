@@ -83,7 +83,7 @@ def _with_same_head(folded: str, thing: str) -> Span | None:
 
 def _with_same_head_in_chinese(folded: str, thing: str) -> Span | None:
     phrase = cut(thing)
-    if len(phrase) < 2 or not _is_noun(phrase[-1]) or not all(map(_modifies, phrase)):
+    if len(phrase) < 2 or not _is_noun(phrase[-1]) or not all(map(_modifies, phrase[:-1])):
         return None
     words = cut(folded)
     heads = [at for at, word in enumerate(words) if word.text == phrase[-1].text]
@@ -98,7 +98,7 @@ def _with_same_head_in_chinese(folded: str, thing: str) -> Span | None:
 
 
 def _is_noun(word: Word) -> bool:
-    return word.tag.startswith("n")
+    return word.tag.startswith(("n", "z"))  # jieba gives short nouns (車) the tag of states
 
 
 def _modifies(word: Word) -> bool:

@@ -1,12 +1,14 @@
 """The resolver: makes resolutions of what the trained reader understood (DESIGN §3, 000 §4.4)."""
 
+from collections.abc import Sequence
+
 from typing_extensions import override
 
 from ..ports.language import Resolver
 from ..values.dialogue import Role
 from ..values.errors import InvalidField
 from ..values.extractions import Extraction
-from ..values.readings import Action, Replacement, Rewrite
+from ..values.readings import Action, ContextSpan, Replacement, Rewrite
 from ..values.resolutions import (
     Alternative,
     Clarification,
@@ -19,10 +21,9 @@ from .antecedents import Antecedents
 from .clarifying import clarification, options_of
 from .reasons import reason
 from .revising import revise
-from .writing import Edit, apply_edits, fit_edit, writes_spaces
+from .writing import Edit, apply_edits, fit_edit, name_in, writes_spaces
 
 _MIN_OPTIONS = 2  # for a question that the reader did not want to ask
-_OWNERS = ("'s", "’s", "'", "’", "的")
 
 
 class ReadingResolver(Resolver):
@@ -98,44 +99,33 @@ class _Query:
 
     def resolution(self, replacement: Replacement, edit: Edit, confidence: float) -> CoreferenceResolution:
         """The resolution of an edit."""
-        ids = self.antecedents.ids(replacement.antecedents)
-        others = self._alternatives(replacement)
-        left_out = edit.start == edit.end
-        first = replacement.antecedents[:1]
+        spans = replacement.antecedents
+        ids = self.antecedents.ids(spans)
         return CoreferenceResolution(
             original_text=self._text[edit.start : edit.end],
-            resolved_text=_antecedent_text(replacement),
+            resolved_text=name_in(replacement.written, spans[0].text) if len(spans) == 1 else edit.text.strip(),
             entity_id=ids[0] if len(ids) == 1 else None,
-            source=_source(replacement, left_out=left_out),
+            source=_source(replacement),
             confidence=confidence,
             start=edit.start,
             end=edit.end,
             written=edit.text,
-            reason=reason(
-                self._text,
-                exchanges_back=self.antecedents.exchanges_back(first[0]),
-                subtype=self.antecedents.subtype(first[0]) if len(replacement.antecedents) == 1 else None,
-                left_out=left_out,
-                others=others,
-            )
-            if first
-            else "",
-            alternatives=others,
+            reason=self._reason(replacement) if spans else "",
+            alternatives=self._alternatives(replacement.alternatives),
         )
 
     def unresolved(self, replacement: Replacement, confidence: float) -> CoreferenceResolution:
         """A reference that stays as it is, with the antecedents that it may have."""
         original = self._text[replacement.start : replacement.end]
-        options = (*replacement.antecedents[:1], *replacement.alternatives)
         return CoreferenceResolution(
             original_text=original,
             resolved_text=original,
-            source=_source(replacement, left_out=replacement.start == replacement.end),
+            source=_source(replacement),
             confidence=confidence,
             start=replacement.start,
             end=replacement.end,
             written=original,
-            alternatives=tuple(self.antecedents.alternative(option) for option in options),
+            alternatives=self._alternatives((*replacement.antecedents[:1], *replacement.alternatives)),
         )
 
     def questions(self, replacement: Replacement, *, asked: bool) -> list[Clarification]:
@@ -150,21 +140,21 @@ class _Query:
             return []
         return [clarification(replacement, options, self.antecedents, texts=self._user_texts, spaces=self._spaces)]
 
-    def _alternatives(self, replacement: Replacement) -> tuple[Alternative, ...]:
-        return tuple(self.antecedents.alternative(span) for span in replacement.alternatives)
+    def _alternatives(self, spans: Sequence[ContextSpan]) -> tuple[Alternative, ...]:
+        return tuple(map(self.antecedents.alternative, spans))
+
+    def _reason(self, replacement: Replacement) -> str:
+        first, *more = replacement.antecedents
+        return reason(
+            self._text,
+            exchanges_back=self.antecedents.exchanges_back(first),
+            subtype=None if more else self.antecedents.subtype(first),
+            left_out=replacement.start == replacement.end,
+            others=self._alternatives(replacement.alternatives),
+        )
 
 
-def _antecedent_text(replacement: Replacement) -> str:
-    """The antecedent as a name: what is written, without the ending of an owner (AI-Box for "AI-Box's")."""
-    written = replacement.written.strip()
-    if len(replacement.antecedents) == 1:
-        name = replacement.antecedents[0].text
-        if written.startswith(name) and written[len(name) :].strip() in _OWNERS:
-            return name
-    return written
-
-
-def _source(replacement: Replacement, *, left_out: bool) -> ReferenceSource:
+def _source(replacement: Replacement) -> ReferenceSource:
     if replacement.antecedents and all(span.turn is None for span in replacement.antecedents):
         return ReferenceSource.LONG_TERM
-    return ReferenceSource.INFERENCE if left_out else ReferenceSource.SESSION
+    return ReferenceSource.INFERENCE if replacement.start == replacement.end else ReferenceSource.SESSION

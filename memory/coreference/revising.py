@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..language.phrases import phrases_for
+from ..language.questions import is_question
 from ..values.dialogue import HistoryEntry, Role, Turn
 from ..values.extractions import Extraction
 from ..values.mentions import EntitySubtype, MentionLevel
@@ -91,17 +92,32 @@ class _Earlier:
 
 
 def revise(request: ResolutionRequest, extraction: Extraction) -> CoreferenceResult | None:
-    """The earlier query with what the user says was meant; None where the message neither corrects nor answers.
+    """An earlier query with what the user says was meant; None where the message neither corrects nor answers.
+
+    A message concerns the user's last one. A correction after a question may concern a statement before it instead: one
+    that the reply repeated, or that contains the rejected words.
 
     Args:
         request: The message, its session and long-term memory.
         extraction: Of the message.
     """
     choice = find_choice(request.query)
-    earlier = _earlier(request) if choice else None
-    if choice is None or earlier is None or not _is_meant_so(choice, earlier, extraction):
+    earlier = _earlier_messages(request) if choice else []
+    if choice is None or not earlier or not _is_meant_so(choice, earlier[0], extraction):
         return None
-    return _Reviser(request, extraction, choice, earlier).result()
+    last, *before = earlier
+    revised = _Reviser(request, extraction, choice, last).result()
+    if revised is not None or not choice.denies:
+        return revised
+    replied = normalise(request.turns[-1].content) if request.turns[-1].role is Role.ASSISTANT else ""
+    for statement in before:
+        revised = None if is_question(statement.query) else _Reviser(request, extraction, choice, statement).result()
+        taken_back = normalise(revised.revision.resolution.original_text) if revised and revised.revision else ""
+        if taken_back and (
+            taken_back == normalise(choice.wrong) or (is_question(last.query) and taken_back in replied)
+        ):
+            return revised
+    return None
 
 
 def _is_meant_so(choice: Choice, earlier: _Earlier, extraction: Extraction) -> bool:
@@ -112,18 +128,18 @@ def _is_meant_so(choice: Choice, earlier: _Earlier, extraction: Extraction) -> b
     return not intents or bool(intents & _DISAGREES) or (choice.firm and choice.denies) or earlier.asked is not None
 
 
-def _earlier(request: ResolutionRequest) -> _Earlier | None:
-    """The last message of the user that is more than a correction or an answer itself."""
-    messages = [turn for turn in reversed(request.turns) if turn.role is Role.USER][:_LOOK_BACK]
-    for turn in messages:
+def _earlier_messages(request: ResolutionRequest) -> list[_Earlier]:
+    """The last messages of the user that are more than corrections or answers themselves, latest first."""
+    messages = []
+    for turn in [turn for turn in reversed(request.turns) if turn.role is Role.USER][:_LOOK_BACK]:
         latest: dict[tuple[object, object], HistoryEntry] = {}
         for entry in request.history:
             if entry.get("query") == turn.content:
                 latest[entry.get("start"), entry.get("end")] = entry
         if latest or not _only_chooses(turn.content):
             edits = sorted(map(_Edited.of, latest.values()), key=lambda edit: (edit.start, edit.end))
-            return _Earlier(turn, tuple(edits))
-    return None
+            messages.append(_Earlier(turn, tuple(edits)))
+    return messages
 
 
 def _only_chooses(message: str) -> bool:

@@ -9,6 +9,8 @@ from ..values.text import is_han
 _WORD = re.compile(r"[A-Za-z0-9\u00c0-\u024f]")
 _SPACED = re.compile(r"[\u3400-\u9fff] +[A-Za-z0-9]|[A-Za-z0-9] +[\u3400-\u9fff]")
 _UNSPACED = re.compile(r"[\u3400-\u9fff][A-Za-z0-9]|[A-Za-z0-9][\u3400-\u9fff]")
+_OWNERS = frozenset({"", "'s", "’s", "'", "’", "的"})
+_PREPOSITIONS = frozenset({"", "of", "for", "in", "at", "on", "from", "to", "with", "about", "by", "在", "從", "从"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,13 @@ def fit_edit(query: str, start: int, end: int, text: str, *, spaces: bool) -> Ed
     if after and _needs_space(text[-1], after, spaces=spaces):
         text = f"{text} "
     return Edit(start, end, text)
+
+
+def name_in(written: str, antecedent: str) -> str:
+    """The antecedent as a name, where no more than its owner's ending or a preposition is written around it."""
+    before, found, after = written.strip().partition(antecedent)
+    around = before.strip().lower(), after.strip()
+    return antecedent if found and around[0] in _PREPOSITIONS and around[1] in _OWNERS else written.strip()
 
 
 def concatenate(pieces: Iterable[str], *, spaces: bool) -> str:

@@ -40,10 +40,11 @@ def history_entries(
 
 
 def _resolved_entry(resolution: CoreferenceResolution) -> HistoryEntry:
-    before, found, after = resolution.written.partition(resolution.resolved_text)
+    name = resolution.resolved_text
+    before, found, after = resolution.written.partition(name) if name else ("", "", "")
     return {
         "original_text": resolution.original_text,
-        "resolved_text": resolution.resolved_text,
+        "resolved_text": name,
         "entity_id": resolution.entity_id,
         "source": resolution.source.value,
         "confidence": resolution.confidence,

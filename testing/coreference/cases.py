@@ -4,13 +4,15 @@ A case is a line of `cases.jsonl`. `turns` is the conversation before the query 
 first), `expected` what the query becomes; it equals the query where nothing may be resolved. `known` is what long-term
 memory holds: names with their type, how many days ago each mention was, and what was said then. `options` are what a
 clarification must offer, `source` where every antecedent must come from. Cases of the set `tuned` are those that the
-rules were made on; those of `held_out` and, later, of `held_out_2` were written before the system had answered any of
-them.
+rules of earlier versions were made on; those of `held_out` and, later, of `held_out_2` were written before the system
+had answered any of them. The lines of the dialogues beside it are cases too, of the sets `dialogues` and
+`dialogues_held_out`. They measure; no test asks for all of them.
 """
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -22,14 +24,19 @@ from memory.values.entities import Entity
 from memory.values.ids import entity_id, memory_id
 from memory.values.mentions import EntitySubtype
 from memory.values.records import Memory
-from memory.values.resolutions import CoreferenceResult, ReferenceSource, ResolutionRequest
+from memory.values.resolutions import CoreferenceResult, ReferenceSource
 from memory.values.text import has_han, normalise
 
 NOW = datetime(2026, 2, 4, 12, tzinfo=UTC)
 """A Wednesday."""
 USER = "user-1"
-_CASES = Path(__file__).with_name("cases.jsonl")
-_STOCK = {text for phrases in (ENGLISH, SIMPLIFIED, TRADITIONAL) for text in (phrases.noted, phrases.nothing_found)}
+DIALOGUES = ("dialogues", "dialogues_held_out")
+"""Sets of whole dialogues: files of this name in this folder."""
+_FOLDER = Path(__file__).parent
+_STOCK = {text for phrases in (ENGLISH, SIMPLIFIED, TRADITIONAL) for text in astuple(phrases)} | {
+    "了解。",
+    "Understood.",
+}
 
 
 class KnownName(Value):
@@ -54,9 +61,9 @@ class Case(Value):
     options: tuple[str, ...] = ()
     source: ReferenceSource | None = None
 
-    def request(self) -> ResolutionRequest:
-        """As a resolver gets it; stock phrases of the assistant are known to mention nothing."""
-        turns = tuple(
+    def conversation(self) -> tuple[Turn, ...]:
+        """The turns before the query; stock phrases of the assistant are known to mention nothing."""
+        return tuple(
             Turn(
                 role=Role.ASSISTANT if at % 2 else Role.USER,
                 content=text,
@@ -65,7 +72,6 @@ class Case(Value):
             )
             for at, text in enumerate(self.turns)
         )
-        return ResolutionRequest(query=self.query, user_id=USER, turns=turns, now=NOW)
 
     async def remember(self, record: SystemOfRecord) -> None:
         """Fills a record with what long-term memory is to hold."""
@@ -95,9 +101,29 @@ class Verdict(Value):
 
 
 def read_cases(*sets: str) -> list[Case]:
-    """All cases, or those of some sets, in the order of the file."""
-    cases = [Case.model_validate(json.loads(line)) for line in _CASES.read_text(encoding="utf-8").splitlines()]
+    """All cases, or those of some sets, in the order of the files."""
+    lines = (_FOLDER / "cases.jsonl").read_text(encoding="utf-8").splitlines()
+    cases = [Case.model_validate(json.loads(line)) for line in lines]
+    cases += [case for name in DIALOGUES for case in _read_dialogues(name)]
     return [case for case in cases if not sets or case.set in sets]
+
+
+def _read_dialogues(name: str) -> Iterator[Case]:
+    """Every line of the user in a file of dialogues: what it becomes stands behind `=>`, the reply behind `>`."""
+    for block in (_FOLDER / f"{name}.txt").read_text(encoding="utf-8").split("## ")[1:]:
+        title, *lines = block.strip().splitlines()
+        turns: list[str] = []
+        for line, reply in zip(lines[::2], lines[1::2], strict=True):
+            query, _, expected = line.partition(" => ")
+            yield Case(
+                set=name,
+                type="dialogue",
+                language=title.split()[0],
+                turns=tuple(turns),
+                query=query,
+                expected=expected or query,
+            )
+            turns += [query, reply.removeprefix("> ")]
 
 
 def judge(case: Case, result: CoreferenceResult) -> Verdict:

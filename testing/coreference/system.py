@@ -1,41 +1,50 @@
-"""A resolver with the extractor before it and long-term memory behind it, as the service joins them."""
+"""An extractor and a resolver with the stores around them, as the service joins them."""
 
-from memory.coreference.long_term import LongTermResolver
-
+from memory.chat.reader import MessageReader
 from memory.ports.language import Extractor, Resolver
-from memory.values.dialogue import Role
-from memory.values.resolutions import ResolutionRequest
+from memory.values.dialogue import Role, Turn
 from storage.inmemory.record import InMemoryRecord
+from storage.inmemory.sessions import InMemorySessions
 
-from .cases import Case, Verdict, judge
+from .cases import NOW, USER, Case, Verdict, judge
+
+_SESSION = "s"
 
 
 class System:
-    """A resolver and the extractor that has read the turns before it sees them.
+    """Reads the query of a case in its session, whose turns were extracted from one by one.
 
     Args:
-        resolver: Without long-term memory, which every case brings along.
-        reader: Reads the user's turns; None leaves that to the resolver.
+        extractor: Reads messages.
+        resolver: Makes resolutions of what was read.
     """
 
-    def __init__(self, resolver: Resolver, reader: Extractor | None = None) -> None:
+    def __init__(self, extractor: Extractor, resolver: Resolver) -> None:
+        self._extractor = extractor
         self._resolver = resolver
-        self._reader = reader
 
     async def verdict(self, case: Case) -> Verdict:
-        """Runs the system on a case, with an empty memory."""
-        record = InMemoryRecord()
+        """Runs the system on a case, with an empty memory but for what the case remembers."""
+        record, sessions = InMemoryRecord(), InMemorySessions(now=lambda: NOW)
         await case.remember(record)
-        request = await self._read(case.request())
-        return judge(case, await LongTermResolver(self._resolver, record=record).resolve(request))
+        reader = MessageReader(sessions=sessions, record=record, extractor=self._extractor, resolver=self._resolver)
+        for turn in case.conversation():
+            await self._append(turn, reader, sessions)
+        return judge(case, await reader.resolve(case.query, session_id=_SESSION, user_id=USER, now=NOW))
 
-    async def _read(self, request: ResolutionRequest) -> ResolutionRequest:
-        if self._reader is None:
-            return request
-        turns = []
-        for turn in request.turns:
-            if turn.role is Role.USER:
-                [extraction] = await self._reader.extract([turn.content])
-                turn = turn.model_copy(update={"mentions": extraction.mentions})
-            turns.append(turn)
-        return request.model_copy(update={"turns": tuple(turns)})
+    async def _append(self, turn: Turn, reader: MessageReader, sessions: InMemorySessions) -> None:
+        """Appends a turn to the session; a message of the user with what it was understood to mean."""
+        if turn.role is not Role.USER:
+            await sessions.append(_SESSION, user_id=USER, turns=[turn])
+            return
+        understood = await reader.read(turn.content, session_id=_SESSION, user_id=USER, now=turn.created_at)
+        resolution, revision = understood.resolution, understood.resolution.revision
+        await sessions.append(
+            _SESSION,
+            user_id=USER,
+            turns=[turn.model_copy(update={"mentions": understood.extraction.mentions})],
+            resolutions=[*resolution.resolutions, *((revision.resolution,) if revision else ())],
+            revision=revision,
+            asked=resolution.clarification,
+            query=revision.query if revision else turn.content,
+        )

@@ -1,108 +1,155 @@
-"""A conversation in one line, and an extractor that knows exactly the names listed here."""
+"""A conversation in one line, and readings in the notation of the chat corpus: `{它|AI-Box}多少錢？`."""
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 
-import pytest
-
-from memory.coreference.resolver import RuleResolver
-from memory.ports.language import Extractor
-from memory.values.dialogue import Role, Turn
+from memory.coreference.context import context_turns, reading_context
+from memory.coreference.resolver import ReadingResolver
+from memory.values.dialogue import HistoryEntry, Role, Turn
 from memory.values.entities import Entity
 from memory.values.extractions import Extraction
 from memory.values.ids import entity_id
 from memory.values.mentions import EntitySubtype, Mention
+from memory.values.readings import Action, ContextSpan, Intent, Replacement, Rewrite
 from memory.values.resolutions import CoreferenceResult, ResolutionRequest
 from memory.values.text import normalise
+from storage.shared.session_state import history_entries
+from testing.fakes.reader import names_in
 
 NOW = datetime(2026, 2, 4, 12, tzinfo=UTC)
+"""A Wednesday."""
 USER = "user-1"
-
-NAMES = {
-    EntitySubtype.PERSON: (
-        "張小姐、王先生、李老師、陳大文、林俊傑、王菲、李小姐、张小姐、陈先生、李小龙、Alice、Bob、Mr. Smith、Mrs. "
-        "Jones、Tom"
-    ),
-    EntitySubtype.ORGANISATION: (
-        "宏康、台積電、鴻海、腾讯、小米、清华大学、鼎泰豐、IBM、OpenAI、Acme、Golden Wok、Stanford University"
-    ),
-    EntitySubtype.PLACE: ("台北、高雄、京都、杭州、Kyoto、Paris"),
-    EntitySubtype.PRODUCT: (
-        "AI-Box、HCI-500、Redis、Qdrant、ArangoDB、微信、Postgres、iPhone 15、Pixel 8、Model Y、ThinkPad、小米手机"
-    ),
-    EntitySubtype.WORK: ("三體、紅樓夢、三体、红楼梦、流浪地球、Inception、Dune"),
-}
-TYPES = {name: subtype for subtype, names in NAMES.items() for name in names.split("、")}
-_LISTED = re.compile(
-    "|".join(
-        (rf"\b{re.escape(name)}\b" if name.isascii() else re.escape(name))
-        for name in sorted(TYPES, key=len, reverse=True)
-    ),
-    re.ASCII,
-)
-
-
-class ListedNames(Extractor):
-    """Finds the names of the table and the known ones, nothing else."""
-
-    async def extract(self, texts: Sequence[str], *, known: Sequence[Sequence[str]] | None = None) -> list[Extraction]:
-        extractions = []
-        for at, text in enumerate(texts):
-            spans: dict[tuple[int, int], EntitySubtype | None] = {
-                match.span(): TYPES[match[0]] for match in _LISTED.finditer(text)
-            }
-            for name in known[at] if known else ():
-                spans |= {
-                    match.span(): None for match in re.finditer(re.escape(name), text) if match.span() not in spans
-                }
-            mentions: list[Mention] = []
-            for (start, end), subtype in sorted(spans.items(), key=lambda item: (item[0][0], -item[0][1])):
-                if not mentions or start >= mentions[-1].end:
-                    mentions.append(Mention(text=text[start:end], start=start, end=end, subtype=subtype))
-            extractions.append(Extraction(mentions=tuple(mentions)))
-        return extractions
-
-
-Resolve = Callable[..., Awaitable[CoreferenceResult]]
+SURE = 0.95
+_EDIT = re.compile(r"\{([^|{}]*)\|([^|{}]*)(?:\|([^{}]*))?\}")
+_ASKED = re.compile(r"\{([^|{}]*)\|\?([^{}|]*)(?:\|([^{}]*))?\}")
 
 
 def entity(value: str, subtype: EntitySubtype | None = None, **fields: object) -> Entity:
-    return Entity(
-        entity_id=entity_id(USER, value), user_id=USER, entity_value=value, normalised_value=normalise(value),
-        subtype=subtype, first_mentioned=NOW, last_mentioned=NOW, mention_count=1, **fields,  # type: ignore[arg-type]
-    )  # fmt: skip
+    """An entity that was mentioned once."""
+    given = {"first_mentioned": NOW, "last_mentioned": NOW, "mention_count": 1} | fields
+    return Entity.model_validate(
+        {
+            "entity_id": entity_id(USER, value),
+            "user_id": USER,
+            "entity_value": value,
+            "normalised_value": normalise(value),
+            "subtype": subtype,
+        }
+        | given
+    )
+
+
+def mentions_in(text: str) -> tuple[Mention, ...]:
+    """The names that the fake reader knows, with the ids of their entities."""
+    return tuple(
+        Mention(
+            text=text[name.start : name.end],
+            start=name.start,
+            end=name.end,
+            subtype=name.subtype,
+            entity_id=entity_id(USER, text[name.start : name.end]),
+        )
+        for name in names_in(text)
+    )
 
 
 def request(query: str, turns: Sequence[str] = (), **fields: object) -> ResolutionRequest:
     """The user speaks first, then the assistant, in turn."""
     conversation = tuple(
-        Turn(role=Role.ASSISTANT if at % 2 else Role.USER, content=text, created_at=NOW)
+        Turn(
+            role=Role.ASSISTANT if at % 2 else Role.USER,
+            content=text,
+            created_at=NOW - timedelta(minutes=len(turns) - at),
+            mentions=None if at % 2 else mentions_in(text),
+        )
         for at, text in enumerate(turns)
     )
-    return ResolutionRequest(query=query, user_id=USER, turns=conversation, now=NOW, **fields)  # type: ignore[arg-type]
+    return ResolutionRequest.model_validate(
+        {"query": query, "user_id": USER, "turns": conversation, "now": NOW} | fields
+    )
 
 
-@pytest.fixture
-def extractor() -> Extractor:
-    return ListedNames()
+def read(
+    marked: str,
+    turns: Sequence[str] = (),
+    *,
+    names: Sequence[str] = (),
+    confidence: float = SURE,
+    intents: Sequence[Intent] = (),
+) -> tuple[str, Extraction]:
+    """A query and what the reader makes of it.
+
+    Args:
+        marked: `{它|AI-Box}`, `{her|Alice|Alice's}` with what is written, `{他們|小王+小李|小王和小李}` with several
+            antecedents, `{|HCI-500}` for a gap, `{它|?A?B}` for a question with its options.
+        turns: The conversation; an antecedent stands where it occurs last.
+        names: What long-term memory offered.
+        confidence: Of every edit, and of all together.
+        intents: Of the query.
+    """
+    query, rewritten, replacements, position = "", "", [], 0
+    asks = _ASKED.search(marked) is not None
+    for match in (_ASKED if asks else _EDIT).finditer(marked):
+        query += marked[position : match.start()]
+        rewritten += marked[position : match.start()]
+        spans = [_span(text, turns, names) for text in re.split(r"[?]" if asks else r"[+]", match[2])]
+        written = match[3] if match[3] is not None else match[2] if len(spans) == 1 else spans[0].text
+        replacements.append(
+            Replacement(
+                start=len(query),
+                end=len(query) + len(match[1]),
+                written=written,
+                antecedents=tuple(spans[:1] if asks else spans),
+                confidence=confidence,
+                alternatives=tuple(spans[1:] if asks else ()),
+            )
+        )
+        query += match[1]
+        rewritten += written
+        position = match.end()
+    query += marked[position:]
+    rewritten += marked[position:]
+    action = Action.ASK if asks else Action.REWRITE if replacements else Action.KEEP
+    rewrite = Rewrite(
+        action=action,
+        text=rewritten if action is Action.REWRITE else query,
+        replacements=tuple(replacements),
+        confidence=confidence,
+    )
+    return query, Extraction(mentions=mentions_in(query), rewrite=rewrite, intents=tuple(intents))
 
 
-@pytest.fixture
-def make_entity() -> Callable[..., Entity]:
-    return entity
+def _span(text: str, turns: Sequence[str], names: Sequence[str]) -> ContextSpan:
+    for turn in reversed(range(len(turns))):
+        if (start := turns[turn].rfind(text)) >= 0:
+            return ContextSpan(text=text, turn=turn, start=start, end=start + len(text), probability=SURE)
+    start = "、".join(names).find(text)
+    assert start >= 0, f"{text!r} stands nowhere"
+    return ContextSpan(text=text, turn=None, start=start, end=start + len(text), probability=SURE)
 
 
-@pytest.fixture
-def make_request() -> Callable[..., ResolutionRequest]:
-    return request
+async def resolve(
+    marked: str,
+    *turns: str,
+    long_term: Sequence[Entity] = (),
+    confidence: float = SURE,
+    floor: float = 0.5,
+    history: Sequence[HistoryEntry] = (),
+    intents: Sequence[Intent] = (),
+) -> CoreferenceResult:
+    """Resolves a marked query after at most `memory.coreference.context.TURNS` turns."""
+    conversation = request("", turns).turns
+    context = reading_context(conversation, long_term)
+    assert len(context_turns(conversation)) == len(turns)
+    query, extraction = read(marked, turns, names=context.names, confidence=confidence, intents=intents)
+    asked = request(query, turns, long_term=tuple(long_term), history=tuple(history))
+    return await ReadingResolver(floor=floor).resolve(asked, extraction)
 
 
-@pytest.fixture
-def resolve(extractor: Extractor) -> Resolve:
-    resolver = RuleResolver(extractor=extractor)
-
-    async def run(query: str, *turns: str, **fields: object) -> CoreferenceResult:
-        return await resolver.resolve(request(query, turns, **fields))
-
-    return run
+def remembered(result: CoreferenceResult) -> list[HistoryEntry]:
+    """What the session's history keeps of a result."""
+    revision = result.revision
+    resolutions = [*result.resolutions, *((revision.resolution,) if revision else ())]
+    query = revision.query if revision else result.original_query
+    return history_entries(resolutions, asked=result.clarification, query=query)
