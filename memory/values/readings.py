@@ -10,6 +10,10 @@ from .base import Value
 from .mentions import TaggedSpan
 
 
+NAMES_TURN = -1
+"""The number that stands for the names of long-term memory among the turns."""
+
+
 class Intent(StrEnum):
     """What a message is for; a message may have several."""
 
@@ -110,7 +114,10 @@ class Rewrite(Value):
 
 
 class FactSpan(Value):
-    """The words of a subject, an object or a time: in the message where `turn` is None, else in that turn."""
+    """The words of a subject, an object or a time.
+
+    They are in the message where `turn` is None, else in that turn, or in the joined names where it is `NAMES_TURN`.
+    """
 
     text: str
     start: int

@@ -34,7 +34,7 @@ class Mix(ABC, Generic[DrawT, ExampleT]):
     """
 
     def __init__(
-        self, *, seed: int, batch_tokens: int, batch_rows: int | None = None, sorted_together: int = 1536
+        self, *, seed: int, batch_tokens: int = 1400, batch_rows: int | None = 32, sorted_together: int = 1536
     ) -> None:
         self._seed = seed
         self._batch_tokens = batch_tokens

@@ -1,0 +1,127 @@
+"""What the reader decides with its scores: thresholds and calibration, kept in the weight file.
+
+The probabilities are logistic functions of the network's log-odds, fitted on tuning rows (Platt scaling), so that a
+probability of 0.8 is right four times out of five.
+"""
+
+import math
+from collections.abc import Mapping
+
+from pydantic import Field, field_validator
+
+from memory.values.base import Value
+from memory.values.mentions import EntitySubtype
+from memory.values.predicates import PREDICATES
+from memory.values.readings import Action, Intent, Qualifier
+
+from ..assets.weight_files import WeightSettings
+from .edit_search import EditChain
+from .labels import LABELS
+from .network import ReaderShape
+
+_LEAST = 1e-6
+
+
+class Calibration(Value):
+    """A logistic function of log-odds; the default leaves a probability as it is."""
+
+    weight: float = Field(default=1.0, gt=0)
+    offset: float = 0.0
+
+    def __call__(self, probability: float) -> float:
+        """The calibrated probability."""
+        return sigmoid(self.weight * logit(probability) + self.offset)
+
+    def inverse(self, probability: float) -> float:
+        """The network's own probability of a calibrated one."""
+        return sigmoid((logit(probability) - self.offset) / self.weight)
+
+
+class Thresholds(Value):
+    """From which probabilities on the reader says something.
+
+    Attributes:
+        keep: A message is left as it is from this calibrated probability on that it needs no edit.
+        ask: The user is asked from this probability on that a reference is ambiguous.
+        option: Least probability of an option to ask about.
+        names: Least probability of a name of each subtype.
+        intents: Least probability of each intent beside the most probable one.
+        objects: Least probability that a span is an object.
+        predicates: Least probability of a predicate of an object.
+        facts: Least probability of object and predicate together.
+        qualifiers: Least probability of each qualifier.
+    """
+
+    keep: float = 0.5
+    ask: float = 0.5
+    option: float = 0.05
+    names: Mapping[EntitySubtype, float] = dict.fromkeys(EntitySubtype, 0.5)
+    intents: float = 0.5
+    objects: float = 0.5
+    predicates: float = 0.5
+    facts: float = 0.3
+    qualifiers: float = 0.5
+
+
+class ReaderSettings(WeightSettings):
+    """Settings in the reader's weight file.
+
+    Attributes:
+        shape: Of the network.
+        words: Function words, in the order in which the network knows them.
+        sources: Names of the data sets whose annotation guidelines can be followed, from number 1.
+        thresholds: See `Thresholds`.
+        keep: Calibration of the probability that a message needs no edit.
+        ask: Calibration of the probability that a reference is ambiguous.
+        edit: Calibration of the probability that an edit is right.
+        labels: Those of names, in order.
+        intents: In order.
+        predicates: In order.
+        qualifiers: In order.
+    """
+
+    component = "reader"
+
+    format: int = 1
+    shape: ReaderShape
+    words: tuple[str, ...]
+    sources: tuple[str, ...]
+    thresholds: Thresholds = Thresholds()
+    keep: Calibration = Calibration()
+    ask: Calibration = Calibration()
+    edit: Calibration = Calibration()
+    labels: tuple[str, ...] = LABELS
+    intents: tuple[str, ...] = tuple(Intent)
+    predicates: tuple[str, ...] = PREDICATES
+    qualifiers: tuple[str, ...] = tuple(Qualifier)
+
+    @field_validator("labels", "intents", "predicates", "qualifiers")
+    @classmethod
+    def _are_known(cls, values: tuple[str, ...]) -> tuple[str, ...]:
+        if values not in (LABELS, tuple(Intent), PREDICATES, tuple(Qualifier)):
+            raise ValueError("the file was trained for other labels")
+        return values
+
+    def action(self, chain: EditChain, ask_probability: float) -> Action:
+        """What becomes of a message with these edits."""
+        if not chain.edits:
+            return Action.KEEP
+        if self.ask(ask_probability) >= self.thresholds.ask:
+            return Action.ASK
+        return Action.KEEP if self.keep(chain.keep_probability) >= self.thresholds.keep else Action.REWRITE
+
+    @property
+    def keep_from(self) -> float:
+        """The network's own probability from which on a message is kept."""
+        return self.keep.inverse(self.thresholds.keep)
+
+
+def logit(probability: float) -> float:
+    """Log-odds of a probability, bounded."""
+    probability = min(max(probability, _LEAST), 1.0 - _LEAST)
+    return math.log(probability / (1.0 - probability))
+
+
+def sigmoid(value: float) -> float:
+    """The probability of log-odds."""
+    return 1.0 / (1.0 + math.exp(-value)) if value >= 0 else math.exp(value) / (1.0 + math.exp(value))

@@ -1,0 +1,99 @@
+"""The reader's network: the e5 body over conversation and message, and one head for each thing that it finds.
+
+Data sets mark the same names by different guidelines. A vector for the data set ("source"), added to the input,
+selects its guidelines; without one the network follows what they have in common, which is how it reads a chat.
+
+This module imports torch: it is imported where a network is built, never with its package.
+"""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from memory.values.base import Value
+
+from ..body.network_parts import WordEmbedding
+from .edits_head import EditsHead, EditsShape
+from .facts_head import FactsHead, FactsShape
+from .names_head import NamesHead, NamesShape
+
+NO_SOURCE = 0
+
+
+class ReaderShape(Value):
+    """Sizes of the heads.
+
+    Attributes:
+        names: Of the head for names.
+        edits: Of the head for references and gaps.
+        facts: Of the head for facts.
+        intents: Number of intents.
+        sources: Number of data sets, with one more for none.
+        layers: Layers of the body that are kept, from the first.
+        hidden: Width of the body.
+    """
+
+    names: NamesShape
+    edits: EditsShape
+    facts: FactsShape
+    intents: int
+    sources: int
+    layers: int = 12
+    hidden: int = 384
+
+
+class ReaderNetwork(nn.Module):
+    """The body and the heads.
+
+    Args:
+        body: A `BertModel` without a pooler; it loses the layers after `shape.layers`.
+        shape: Sizes of the heads.
+    """
+
+    def __init__(self, body: nn.Module, shape: ReaderShape) -> None:
+        super().__init__()
+        self.body = body
+        self.shape = shape
+        layers = body.get_submodule("encoder.layer")
+        del layers[shape.layers :]  # type: ignore[operator]
+        self.words = WordEmbedding(shape.hidden)
+        self.sources = nn.Embedding(shape.sources, shape.hidden)
+        self.names = NamesHead(shape.names)
+        self.edits = EditsHead(shape.edits)
+        self.facts = FactsHead(shape.facts)
+        self.intent_hidden = nn.Linear(2 * shape.hidden, shape.hidden)
+        self.intent_score = nn.Linear(shape.hidden, shape.intents)
+        self.ask_hidden = nn.Linear(2 * shape.hidden, shape.hidden)
+        self.ask_score = nn.Linear(shape.hidden, 1)
+        nn.init.normal_(self.sources.weight, std=0.02)
+
+    def states(self, batch: Mapping[str, Tensor]) -> Tensor:
+        """Runs the body.
+
+        Args:
+            batch: `input_ids`, `attention_mask` and `token_type_ids`, each (batch, tokens): type 1 is the message;
+                `covers` (batch, tokens, 2); `sources` (batch,): the data set whose guidelines to follow.
+
+        Returns:
+            Shape (batch, tokens, hidden), float32.
+        """
+        sources = batch["sources"]
+        embedded = self.words(self.body, batch["input_ids"], batch["covers"])  # (batch, tokens, hidden)
+        source_vectors = self.sources(sources) * (sources != NO_SOURCE)[:, None]  # (batch, hidden)
+        output: Tensor = self.body(
+            inputs_embeds=embedded + source_vectors.to(embedded.dtype)[:, None],
+            attention_mask=batch["attention_mask"],
+            token_type_ids=batch["token_type_ids"],
+        ).last_hidden_state
+        return output.float()
+
+    def message_scores(self, states: Tensor, batch: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """Log-odds of each intent, shape (batch, intents), and of asking back, shape (batch,)."""
+        of_message = (batch["token_type_ids"] * batch["attention_mask"])[..., None].float()
+        mean = (states * of_message).sum(1) / of_message.sum(1).clamp(min=1.0)
+        summary = torch.cat([states[:, 0], mean], dim=-1)
+        intents: Tensor = self.intent_score(functional.gelu(self.intent_hidden(summary)))
+        ask: Tensor = self.ask_score(functional.gelu(self.ask_hidden(summary)))
+        return intents, ask[:, 0]

@@ -1,0 +1,1 @@
+"""Trains the reader: names, intents, references and facts in one network."""

@@ -1,0 +1,214 @@
+"""Reads the chat corpus: marked queries, and messages with names, intents and facts; splits it by file.
+
+The format is described in the corpus' README. Files of `REPORTED` are reported on and never chosen on, those of `TUNED`
+are chosen on; a file that is named in neither is trained on.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from memory.values.predicates import OTHER, PREDICATES
+from memory.values.readings import Action, Intent, Qualifier
+
+from ..names.ner_files import NamedSpan
+from ..shared.data_sets import Part
+
+LANGUAGES = ("zh-Hant", "zh-Hans", "en")
+REPORTED = {"references": ("a3", "b2", "c2", "f"), "messages": ("m3", "n3", "n6", "f")}
+TUNED = {"references": ("a6", "c3"), "messages": ("m5", "n5")}
+"""Ends of file names behind the language; a single letter stands for all files of that writer."""
+
+_REFERENCE = re.compile(r"\{([^{}|]*)\|([^{}|]*)(?:\|([^{}|]*))?\}")
+_NAME = re.compile(r"\[([^\[\]|]+)\|(\w+)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedReference:
+    """A reference or a gap of a query: `query[start:end]`, its antecedents, or the options to ask about."""
+
+    start: int
+    end: int
+    antecedents: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedQuery:
+    """A query after its history.
+
+    Attributes:
+        id: File and line.
+        language: Of `LANGUAGES`.
+        category: Of its block.
+        turns: History, oldest first.
+        query: As it was asked.
+        target: What it means; the query itself where it is left alone or asked back.
+        action: Keep, rewrite or ask.
+        references: Those that are marked.
+    """
+
+    id: str
+    language: str
+    category: str
+    turns: tuple[str, ...]
+    query: str
+    target: str
+    action: Action
+    references: tuple[MarkedReference, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedFact:
+    """A stated fact; `subject` is empty for the speaker, and `time` where none is marked."""
+
+    subject: str
+    predicate: str
+    object: str
+    qualifiers: tuple[Qualifier, ...] = ()
+    time: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedMessage:
+    """A message after its history, with what it names, what it is for, and the facts that it states."""
+
+    id: str
+    language: str
+    turns: tuple[str, ...]
+    text: str
+    names: tuple[NamedSpan, ...]
+    intents: tuple[Intent, ...]
+    facts: tuple[MarkedFact, ...]
+
+
+def read_queries(folders: Sequence[Path], part: Part) -> list[MarkedQuery]:
+    """The marked queries of a part, from the `references` folders of corpora, in the order of their files."""
+    return [query for path in _files(folders, "references", part) for query in _queries(path)]
+
+
+def read_messages(folders: Sequence[Path], part: Part) -> list[MarkedMessage]:
+    """The marked messages of a part, from the `messages` folders of corpora, in the order of their files."""
+    return [message for path in _files(folders, "messages", part) for message in _messages(path)]
+
+
+def part_of(path: Path) -> Part:
+    """The part of a file; all its rows are in it."""
+    kind, name = path.parent.name, path.stem.split("-")[-1]
+    for part, ends in ((Part.REPORT, REPORTED), (Part.TUNE, TUNED)):
+        if name in ends[kind] or name[0] in ends[kind]:
+            return part
+    return Part.TRAIN
+
+
+def _files(folders: Sequence[Path], kind: str, part: Part) -> list[Path]:
+    return [path for folder in folders for path in sorted((folder / kind).glob("*.txt")) if part_of(path) is part]
+
+
+def _language(path: Path) -> str:
+    return next(language for language in LANGUAGES if path.name.startswith(language))
+
+
+def _blocks(path: Path) -> Iterator[list[tuple[int, str]]]:
+    """Blocks of numbered lines; a line of three dashes ends one."""
+    block: list[tuple[int, str]] = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if line.strip() == "---":
+            yield block
+            block = []
+        elif line.strip():
+            block.append((number, line.strip()))
+    yield block
+
+
+def _queries(path: Path) -> Iterator[MarkedQuery]:
+    language = _language(path)
+    category = "thing"
+    for block in _blocks(path):
+        turns = tuple(line[2:].strip() for _, line in block if line.startswith(("U:", "A:")))
+        for number, line in block:
+            if line.startswith("# "):
+                category = line[2:].strip()
+            elif line.startswith("Q:"):
+                query, target, references = _unmarked(line[2:].strip(), language)
+                asks = any(reference.options for reference in references)
+                yield MarkedQuery(
+                    id=f"{path.stem}-{number}",
+                    language=language,
+                    category=category,
+                    turns=turns,
+                    query=query,
+                    target=query if asks else target,
+                    action=Action.ASK if asks else Action.REWRITE if references else Action.KEEP,
+                    references=references,
+                )
+
+
+def _unmarked(marked: str, language: str) -> tuple[str, str, tuple[MarkedReference, ...]]:
+    joint = " and " if language == "en" else "和"
+    query = target = ""
+    references = []
+    at = 0
+    for found in _REFERENCE.finditer(marked):
+        plain = marked[at : found.start()]
+        query, target = query + plain, target + plain
+        start = len(query)
+        query += found[1]
+        if found[2].startswith("?"):
+            options = tuple(option for option in found[2].split("?") if option)
+            references.append(MarkedReference(start, len(query), options=options))
+            target += found[1]
+        else:
+            meant = tuple(antecedent.strip() for antecedent in found[2].split("+") if antecedent.strip())
+            references.append(MarkedReference(start, len(query), antecedents=meant))
+            target += found[3] if found[3] is not None else joint.join(meant)
+        at = found.end()
+    return query + marked[at:], target + marked[at:], tuple(references)
+
+
+def _messages(path: Path) -> Iterator[MarkedMessage]:
+    language = _language(path)
+    for block in _blocks(path):
+        turns: list[str] = []
+        text, names = "", []
+        intents: tuple[Intent, ...] = ()
+        facts: list[MarkedFact] = []
+        place = 0
+        for number, line in block:
+            key, value = line[:2], line[2:].strip()
+            if key in ("U:", "A:"):
+                turns.append(value)
+            elif key == "M:":
+                text, names = _named(value)
+                place = number
+            elif key == "I:":
+                intents = tuple(Intent(intent.strip()) for intent in value.split(","))
+            elif key == "F:":
+                facts.append(_fact(value))
+        if text:
+            yield MarkedMessage(
+                f"{path.stem}-{place}", language, tuple(turns), text, tuple(names), intents, tuple(facts)
+            )
+
+
+def _named(marked: str) -> tuple[str, list[NamedSpan]]:
+    text, names, at = "", [], 0
+    for found in _NAME.finditer(marked):
+        text += marked[at : found.start()]
+        names.append(NamedSpan(len(text), len(text) + len(found[1]), found[2]))
+        text += found[1]
+        at = found.end()
+    return text + marked[at:], names
+
+
+def _fact(line: str) -> MarkedFact:
+    subject, predicate, object_, *rest = (part.strip() for part in line.split("|"))
+    marks = [mark.strip() for part in rest for mark in part.split(",") if mark.strip()]
+    return MarkedFact(
+        subject="" if subject == "user" else subject,
+        predicate=predicate if predicate in PREDICATES else OTHER,
+        object=object_,
+        qualifiers=tuple(Qualifier(mark) for mark in marks if not mark.startswith("time=")),
+        time=next((mark.removeprefix("time=") for mark in marks if mark.startswith("time=")), ""),
+    )

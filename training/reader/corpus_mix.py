@@ -1,0 +1,135 @@
+"""What one epoch reads of the chat corpus beside its queries, and the mix of everything that the reader learns from."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from typing_extensions import override
+
+from memory.values.mentions import EntitySubtype
+from models.reader.features import FeatureReader
+from models.reader.network import NO_SOURCE, ReaderShape
+
+from ..names.examples import Evidence
+from ..names.ner_files import NamedSpan
+from ..shared.mix import Mix, repeats
+from .corpus import MarkedMessage, MarkedQuery
+from .examples import ReaderExample, ambiguous_example, message_example
+
+
+class AmbiguousMix(Mix[int, ReaderExample]):
+    """Draws the queries to ask back.
+
+    Args:
+        queries: Those of the corpus.
+        weight: How often an epoch reads each, on average.
+        reader: Builds features.
+        seed: Seed of all draws.
+    """
+
+    def __init__(self, queries: Sequence[MarkedQuery], weight: float, reader: FeatureReader, *, seed: int) -> None:
+        super().__init__(seed=seed)
+        self._examples = [ambiguous_example(query, reader) for query in queries]
+        self._weight = weight
+
+    @override
+    def draws(self, rng: random.Random) -> list[int]:
+        return [number for number in range(len(self._examples)) for _ in repeats(self._weight, rng)]
+
+    @override
+    def examples(self, draw: int) -> list[ReaderExample]:
+        return [self._examples[draw]]
+
+
+class MessageMix(Mix[tuple[int, str], ReaderExample]):
+    """Draws the messages of the corpus with their names, intents and facts; English ones sometimes without capitals.
+
+    Args:
+        messages: Those of the corpus.
+        weight: How often an epoch reads each, on average.
+        lower: Probability that an English message loses its capitals.
+        reader: Builds features.
+        shape: Shape of the network.
+        seed: Seed of all draws.
+    """
+
+    def __init__(
+        self,
+        messages: Sequence[MarkedMessage],
+        weight: float,
+        lower: float,
+        reader: FeatureReader,
+        shape: ReaderShape,
+        *,
+        seed: int,
+    ) -> None:
+        super().__init__(seed=seed)
+        self._messages = messages
+        self._weight = weight
+        self._lower = lower
+        self._reader = reader
+        self._shape = shape
+        self._evidence = Evidence.of(NO_SOURCE, dict.fromkeys(EntitySubtype, 1.0), ())
+        self._made: dict[tuple[int, str], ReaderExample] = {}
+
+    @override
+    def draws(self, rng: random.Random) -> list[tuple[int, str]]:
+        return [
+            (number, "lower" if message.language == "en" and rng.random() < self._lower else "")
+            for number, message in enumerate(self._messages)
+            for _ in repeats(self._weight, rng)
+        ]
+
+    @override
+    def examples(self, draw: tuple[int, str]) -> list[ReaderExample]:
+        if draw not in self._made:
+            message = self._messages[draw[0]]
+            varied = in_lower_case(message) if draw[1] else message
+            self._made[draw] = message_example(varied, self._reader, self._evidence, self._shape)
+        return [self._made[draw]]
+
+
+def in_lower_case(message: MarkedMessage) -> MarkedMessage:
+    """The message as people type it in a hurry; as it is where lower case has another length."""
+    text = message.text.lower()
+    if len(text) != len(message.text):
+        return message
+    return replace(message, text=text, names=tuple(NamedSpan(*_span(name)) for name in message.names))
+
+
+def _span(name: NamedSpan) -> tuple[int, int, str]:
+    return name.start, name.end, name.label
+
+
+@dataclass(frozen=True, slots=True)
+class JointDraw:
+    """A draw of one of the joined mixes."""
+
+    mix: int
+    draw: Any
+
+
+class JointMix(Mix[JointDraw, ReaderExample]):
+    """Everything that the reader learns from, in common batches.
+
+    Args:
+        mixes: Each draws its own rows.
+        seed: Seed of the order.
+        batch_tokens: See `Mix`.
+        batch_rows: Likewise.
+    """
+
+    def __init__(
+        self, mixes: Sequence[Mix[Any, ReaderExample]], *, seed: int, batch_tokens: int, batch_rows: int
+    ) -> None:
+        super().__init__(seed=seed, batch_tokens=batch_tokens, batch_rows=batch_rows)
+        self._mixes = mixes
+
+    @override
+    def draws(self, rng: random.Random) -> list[JointDraw]:
+        return [JointDraw(number, draw) for number, mix in enumerate(self._mixes) for draw in mix.draws(rng)]
+
+    @override
+    def examples(self, draw: JointDraw) -> Sequence[ReaderExample]:
+        return self._mixes[draw.mix].examples(draw.draw)

@@ -1,0 +1,111 @@
+"""Networks of the reader: untrained, from a checkpoint of training, or from the file that ships."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from memory.values.predicates import PREDICATES
+from memory.values.readings import Intent, Qualifier, Reading, ReadRequest
+from models.assets.catalog import DEFAULT_MODEL
+from models.assets.compact_vocabulary import open_vocabulary
+from models.body.edit_units import EditUnitTokenizer
+from models.reader.decisions import ReaderSettings
+from models.reader.edits_head import EditsShape
+from models.reader.facts_head import FactsShape
+from models.reader.features import FeatureReader
+from models.reader.inference import Found, find_all
+from models.reader.labels import LABELS
+from models.reader.names_head import NamesShape
+from models.reader.network import NO_SOURCE, ReaderNetwork, ReaderShape
+from models.reader.reader import TrainedReader, reading_of
+
+from ..shared.body import trainable_body
+from ..shared.checkpoints import load_average, read_checkpoint
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedReader:
+    """A network with its tokenizer and settings.
+
+    Attributes:
+        network: The network.
+        reader: Builds features.
+        pad_id: Token id of padding.
+        settings: Those of the file; for other networks the defaults, with which nothing is calibrated.
+    """
+
+    network: ReaderNetwork
+    reader: FeatureReader
+    pad_id: int
+    settings: ReaderSettings
+
+    def find(
+        self, requests: Sequence[ReadRequest], *, source: str | None = None, settings: ReaderSettings | None = None
+    ) -> list[list[Found]]:
+        """What the network finds in each window of each message."""
+        windows = [self.reader.read(request) for request in requests]
+        number = self.settings.sources.index(source) + 1 if source in self.settings.sources else NO_SOURCE
+        features = [window for of_message in windows for window in of_message]
+        found = iter(find_all(self.network, features, settings or self.settings, pad_id=self.pad_id, source=number))
+        return [[next(found) for _ in of_message] for of_message in windows]
+
+    def read(self, requests: Sequence[ReadRequest]) -> list[Reading]:
+        """Reads messages as the service does."""
+        return [reading_of(found, self.settings) for found in self.find(requests)]
+
+
+def reader_shape(words: int, sources: int) -> ReaderShape:
+    """The shape of the network that ships, for a number of function words and of data sets of names."""
+    return ReaderShape(
+        names=NamesShape(labels=len(LABELS)),
+        edits=EditsShape(words=words),
+        facts=FactsShape(predicates=len(PREDICATES), qualifiers=len(Qualifier)),
+        intents=len(Intent),
+        sources=sources + 1,
+    )
+
+
+def build(
+    cache: Path,
+    words: Sequence[str],
+    sources: Sequence[str],
+    *,
+    shape: ReaderShape | None = None,
+    attention: str = "sdpa",
+) -> LoadedReader:
+    """An untrained network on the prepared body; Traditional characters are read as Simplified ones, as in service.
+
+    Args:
+        cache: The folder of prepared models.
+        words: Function words.
+        sources: Names of the data sets of names, numbered from 1.
+        shape: Sizes of the heads; by default those that ship.
+        attention: Attention implementation, see `load_body`.
+
+    Raises:
+        ModelUnavailable: The body cannot be prepared.
+    """
+    body, folder = trainable_body(cache, attention=attention)
+    tokenizer = EditUnitTokenizer(open_vocabulary(folder, cache), simplified=True)
+    shape = shape or reader_shape(len(words), len(sources))
+    settings = ReaderSettings(shape=shape, words=tuple(words), sources=tuple(sources), body=DEFAULT_MODEL)
+    return LoadedReader(ReaderNetwork(body, shape), FeatureReader(tokenizer, words), tokenizer.pad_id, settings)
+
+
+def load_checkpoint(path: Path, cache: Path, *, attention: str = "sdpa") -> LoadedReader:
+    """The averaged weights of a checkpoint, with `words.json` and `sources.json` beside it."""
+    words, sources = (
+        json.loads((path.parent / name).read_text(encoding="utf-8")) for name in ("words.json", "sources.json")
+    )
+    state = read_checkpoint(path)
+    reader = build(cache, words, sources, shape=ReaderShape.model_validate(state["shape"]), attention=attention)
+    load_average(reader.network, state)
+    reader.network.eval()
+    return reader
+
+
+def load_shipped(path: Path, cache: Path, device: str = "cpu") -> LoadedReader:
+    """The weights that ship, in the precision in which they are served."""
+    parts = TrainedReader(path, cache, device=device).parts()
+    return LoadedReader(parts.network, parts.reader, parts.pad_id, parts.settings)

@@ -1,1 +1,0 @@
-"""Training, evaluating and exporting the rewriter."""
