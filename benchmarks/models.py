@@ -25,6 +25,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from models.rewriter.rewriter import TrainedRewriter
+from models.tagger.tagger import TrainedTagger
 
 from benchmarks.common.workload import SENTENCES, seconds
 from memory.values.rewrites import RewriteRequest
@@ -35,8 +37,6 @@ from models.batching.batched_model import ModelFacts
 from models.encoder.sentence_transformer_engine import SentenceTransformerEngine
 from models.encoder.text_tokenizer import TokenizedText
 from models.reranker.late_interaction import LateInteraction
-from models.rewriter.rewriter import TrainedRewriter
-from models.tagger.tagger import TrainedTagger
 
 _TURNS = ("我們公司上個月跟宏康訂了一台 AI-Box。", "好的，已經記下來了。", "她昨天去台中看了新的倉庫。", "了解。")
 _ASKED = ("它什麼時候會到？", "他说付款条件可以再谈吗？", "What did we agree on with them?", "那個倉庫有多大？")

@@ -31,13 +31,14 @@ from testing.coreference.system import System
 @asynccontextmanager
 async def joined_system(cache: Path, *, floor: float) -> AsyncIterator[System]:
     """What the service runs, in this process: tagger, rewriter and encoder from prepared weights."""
+    from models.rewriter.rewriter import BatchedRewriter, TrainedRewriter
+    from models.tagger.tagger import BatchedTagger, TrainedTagger
+
     from models.assets.catalog import DEFAULT_MODEL, get_model
     from models.assets.prepare import prepare_model
     from models.assets.weight_files import shipped_weight_file
     from models.encoder.batched_encoder import BatchedEncoder
     from models.encoder.sentence_transformer_engine import SentenceTransformerEngine
-    from models.rewriter.rewriter import BatchedRewriter, TrainedRewriter
-    from models.tagger.tagger import BatchedTagger, TrainedTagger
 
     tagger = BatchedTagger(TrainedTagger(shipped_weight_file("tagger"), cache, threads=1))
     rewriter = BatchedRewriter(TrainedRewriter(shipped_weight_file("rewriter"), cache, threads=1))

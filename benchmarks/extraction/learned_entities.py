@@ -77,9 +77,8 @@ def conversations(data: Path, name: str, *, skip: int = 0, take: int = 20) -> It
 @asynccontextmanager
 async def open_extractor(cache: Path) -> AsyncIterator[Extractor]:
     """The extractor of the service with prepared weights."""
-    from models.reader.reader import BatchedReader, TrainedReader
-
     from models.assets.weight_files import shipped_weight_file
+    from models.reader.reader import BatchedReader, TrainedReader
 
     reader = BatchedReader(TrainedReader(shipped_weight_file("reader"), cache, threads=1))
     yield ReadingExtractor(reader)

@@ -19,7 +19,6 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from models.reader.reader import BatchedReader, TrainedReader
 from rich.console import Console
 from rich.table import Column, Table
 
@@ -27,6 +26,7 @@ from memory.extraction.extractor import ReadingExtractor
 from memory.ports.language import Extractor
 from memory.values.mentions import EntitySubtype, MentionLevel
 from models.assets.weight_files import shipped_weight_file
+from models.reader.reader import BatchedReader, TrainedReader
 
 SETS = ("uner_zh_gsd_traditional", "uner_zh_gsdsimp", "uner_en_ewt")
 TYPES = {"PER": EntitySubtype.PERSON, "ORG": EntitySubtype.ORGANISATION, "LOC": EntitySubtype.PLACE}

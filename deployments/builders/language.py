@@ -7,6 +7,8 @@ from typing import Any
 from memory.coreference.long_term import LongTermResolver
 from memory.coreference.rewriting_resolver import RewritingResolver
 from memory.extraction.trained_extractor import TrainedExtractor
+from models.rewriter.rewriter import BatchedRewriter, TrainedRewriter
+from models.tagger.tagger import BatchedTagger, TrainedTagger
 
 from memory.coreference.resolver import RuleResolver
 from memory.extraction.extractor import RuleExtractor
@@ -19,8 +21,6 @@ from models.batching.queue import GPU_LIMITS, BatchLimits
 from models.reranker.hub import HubCrossEncoder
 from models.reranker.late_interaction import LateInteraction
 from models.reranker.scorer import BatchedReranker, PairScorer
-from models.rewriter.rewriter import BatchedRewriter, TrainedRewriter
-from models.tagger.tagger import BatchedTagger, TrainedTagger
 
 from ..config.settings import AppArgs
 from ..remote.handles import Handle

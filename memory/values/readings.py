@@ -9,7 +9,6 @@ from enum import StrEnum
 from .base import Value
 from .mentions import TaggedSpan
 
-
 NAMES_TURN = -1
 """The number that stands for the names of long-term memory among the turns."""
 

@@ -2,9 +2,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from models.rewriter.features import FeatureReader
 
 from models.body.edit_units import EditUnitTokenizer
-from models.rewriter.features import FeatureReader
 
 
 class ToyIds:
@@ -60,7 +60,6 @@ def toy_body(positions: int) -> Any:
 def toy_network() -> Iterator[Any]:
     """A network small enough to learn a few rows in a second."""
     import torch
-
     from models.rewriter.network import RewriterNetwork, RewriterShape
 
     torch.manual_seed(0)

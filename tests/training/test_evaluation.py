@@ -2,12 +2,12 @@ import json
 from pathlib import Path
 
 import pytest
-
 from training.rewriter.ceiling import ceiling
 from training.rewriter.data import RewritingRow
 from training.rewriter.evaluate import measure
 from training.rewriter.labels import Limits
 from training.rewriter.resolvers import resolve_rows, rules
+
 from training.shared.learning_curve import Curve, by_step, draw_curve
 from training.shared.loop import keep_best
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-
 from models.rewriter.decisions import KeepRule, sigmoid
 from models.rewriter.decoding import Rewrite
 from models.rewriter.edits import Edit, Segment

@@ -4,9 +4,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from memory.values.mentions import EntitySubtype
-from memory.values.text import normalise
 from models.tagger.labels import FINE_LABELS, LABELS, subtype_of
 from training.tagger.ner_chat import ChatWriter, invent_code, invent_latin_name
 from training.tagger.ner_data import find_ner_sets, in_full_width, in_lower_case, in_traditional
@@ -23,6 +20,9 @@ from training.tagger.ner_files import (
 )
 from training.tagger.ner_metrics import SpanScores
 from training.tagger.ner_sets import NER_SETS
+
+from memory.values.mentions import EntitySubtype
+from memory.values.text import normalise
 
 CHAT = Path(__file__).parents[2] / "benchmarks" / "extraction" / "data" / "chat_names.txt"
 ROWS = [

@@ -1,5 +1,4 @@
 import pytest
-
 from training.rewriter.data import DATA_SETS
 from training.rewriter.recipe import SHIPPED, STAGES
 

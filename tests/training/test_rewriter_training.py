@@ -3,8 +3,6 @@ from pathlib import Path
 
 import pytest
 import torch
-
-from models.body.edit_units import EditUnitTokenizer
 from models.rewriter.decisions import KeepRule
 from models.rewriter.decoding import DecodingLimits
 from models.rewriter.edits import Segment
@@ -25,6 +23,8 @@ from training.rewriter.mix import (
     offered_names,
 )
 from training.rewriter.train import rewriting_task
+
+from models.body.edit_units import EditUnitTokenizer
 from training.shared.body import PooledDropout
 from training.shared.learning_curve import Curve
 from training.shared.loop import start, train_all, training_parser

@@ -1,4 +1,3 @@
-from memory.values.mentions import EntitySubtype, TaggedSpan
 from training.tagger.evaluate import Report, script_of, tag_by_rules
 from training.tagger.export import choose_thresholds
 from training.tagger.ner_files import MarkedText, NamedSpan
@@ -12,6 +11,8 @@ from training.tagger.ner_metrics import (
     score_names,
 )
 from training.tagger.ner_sets import NER_SETS
+
+from memory.values.mentions import EntitySubtype, TaggedSpan
 
 SETS = {ner_set.name: ner_set for ner_set in NER_SETS}
 WEIBO = [MarkedText("小明他妈在北京", (

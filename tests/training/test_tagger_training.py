@@ -6,15 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-
-from memory.values.mentions import EntitySubtype
-from models.body.edit_units import EditUnitTokenizer
 from models.tagger.decoding import decode_names
 from models.tagger.features import WindowReader
 from models.tagger.inference import collate
 from models.tagger.labels import LABELS, SUBTYPES
 from models.tagger.network import TaggerNetwork, TaggerShape
-from training.shared.run import RunOptions, TrainingRun
 from training.tagger.examples import Evidence, TaggerExample, collate_tagging, make_examples, span_loss
 from training.tagger.mix import TaggingMix, TaggingOptions, TaggingShare
 from training.tagger.ner_chat import ChatWriter
@@ -22,6 +18,10 @@ from training.tagger.ner_files import MarkedText, NamedSpan
 from training.tagger.ner_sets import RARE
 from training.tagger.networks import HALVES, decode_labels, tag_all
 from training.tagger.train import tagging_task
+
+from memory.values.mentions import EntitySubtype
+from models.body.edit_units import EditUnitTokenizer
+from training.shared.run import RunOptions, TrainingRun
 
 ROWS = [
     MarkedText("小明在北京", (NamedSpan(0, 2, "person"), NamedSpan(3, 5, "scene"))),

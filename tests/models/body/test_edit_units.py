@@ -3,9 +3,9 @@ from dataclasses import dataclass
 
 from hypothesis import given
 from hypothesis import strategies as st
+from models.rewriter.edits import Edit, Segment, Source, apply_edits, joined, written
 
 from models.body.edit_units import ALONE, Cover, EditUnitTokenizer, Place, split_edit_units
-from models.rewriter.edits import Edit, Segment, Source, apply_edits, joined, written
 
 TEXTS = st.text(alphabet="他喜欢蘋果 abcXYZ12.,'’s？!　é\t〒", max_size=30)
 

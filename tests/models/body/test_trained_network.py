@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from models.rewriter.rewriter import TrainedRewriter
+from models.tagger.tagger import TrainedTagger
 
 from memory.values.errors import ModelUnavailable
 from models.body.trained_network import TrainedNetwork
 from models.reranker.late_interaction import LateInteraction
-from models.rewriter.rewriter import TrainedRewriter
-from models.tagger.tagger import TrainedTagger
 
 MODELS: list[type[TrainedNetwork[Any]]] = [TrainedTagger, TrainedRewriter, LateInteraction]
 

@@ -39,7 +39,6 @@ def test_nothing_packs_to_nothing(bits: Bits) -> None:
 def weights(e5_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A weight file of an untrained network."""
     import torch
-
     from models.rewriter.decisions import KeepRule, RewriterSettings
     from models.rewriter.network import RewriterNetwork, RewriterShape
 
@@ -104,14 +103,15 @@ def test_the_rewriter_says_what_it_copied_and_from_where(weights: Path, e5_folde
 
 
 def test_copied_spans_have_offsets_into_their_turns(e5_folder: Path, tmp_path: Path) -> None:
-    from models.assets.compact_vocabulary import open_vocabulary
-    from models.body.edit_units import EditUnitTokenizer
     from models.rewriter.decisions import KeepRule
     from models.rewriter.decoding import Filling, Rewrite
     from models.rewriter.edits import Edit, Segment
     from models.rewriter.features import FeatureReader
     from models.rewriter.inference import Rewritten
     from models.rewriter.rewriter import replacements_of, result_of
+
+    from models.assets.compact_vocabulary import open_vocabulary
+    from models.body.edit_units import EditUnitTokenizer
 
     request = RewriteRequest(query="它多少錢？", turns=("我想買 AI-Box", "", "好的"), names=("宏康",))
     reader = FeatureReader(EditUnitTokenizer(open_vocabulary(e5_folder, tmp_path)), ["的"])

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 from memory.extraction.trained_extractor import TrainedExtractor
+from models.tagger.tagger import BatchedTagger, TrainedTagger
 
 from memory.extraction.extractor import RuleExtractor
 from memory.values.extractions import Extraction
 from memory.values.mentions import EntitySubtype, MentionLevel
 from memory.values.text import to_simplified
 from models.assets.weight_files import shipped_weight_file
-from models.tagger.tagger import BatchedTagger, TrainedTagger
 from tests.memory.extraction.test_extractor import ENGLISH, NOTHING, SIMPLIFIED, TRADITIONAL
 
 Names = Sequence[tuple[str, EntitySubtype | None]]

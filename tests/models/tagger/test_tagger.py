@@ -23,7 +23,6 @@ _TEXTS = [
 @pytest.fixture(scope="module")
 def network(e5_folder: Path) -> Any:
     import torch
-
     from models.tagger.labels import LABELS
     from models.tagger.network import TaggerNetwork, TaggerShape
 
@@ -38,6 +37,7 @@ def network(e5_folder: Path) -> Any:
 def weights(network: Any, e5_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A weight file of an untrained network."""
     from models.tagger.network import TaggerSettings
+
     from training.shared.weight_files import save_weights
 
     path = tmp_path_factory.mktemp("weights") / "tagger.safetensors"
