@@ -9,7 +9,7 @@ from ..ports.services import LearningService, LearnReport
 from ..ports.sessions import SessionStore
 from ..values.base import SessionId, UserId
 from ..values.dialogue import Role
-from ..values.errors import Unavailable
+from ..values.errors import Overloaded, Unavailable
 from ..values.ids import memory_id, new_id, resource_id
 from ..values.mentions import MentionLevel
 from ..values.records import Resource, ResourceKind
@@ -84,7 +84,7 @@ class MemoryAdditions:
 
         Returns:
             The ids of the texts, in order; and the report of learning, None without `wait` or where learning is
-            postponed because a component is down.
+            postponed because a component is down or its queue full.
 
         Raises:
             StoreUnavailable: Nothing was stored.
@@ -110,8 +110,8 @@ class MemoryAdditions:
             return None
         try:
             return await self._learning.learn(user_id=user_id)
-        except Unavailable as error:  # the texts stay on the backlog
-            _log.warning("learning_postponed", component=error.component, error=error.message)
+        except (Unavailable, Overloaded) as error:  # the texts stay on the backlog
+            _log.warning("learning_postponed", error=error.message)
             return None
 
 

@@ -37,8 +37,9 @@ class LearnedTurn:
 
     @property
     def forgets(self) -> bool:
-        """Whether the user asks to forget something: nothing is learned from it, and it is never quoted."""
-        return self.resource.role is Role.USER and Intent.FORGET in self.extraction.intents
+        """Whether a message asks to forget something: nothing is learned from it, and it is never quoted."""
+        is_message = self.resource.role is Role.USER and self.resource.kind is ResourceKind.TURN
+        return is_message and Intent.FORGET in self.extraction.intents
 
     @property
     def remembers(self) -> bool:

@@ -9,13 +9,17 @@ from memory.extraction.extractor import ReadingExtractor
 from memory.indexing.generations import OneSpace
 from memory.indexing.indexer import Indexer
 from memory.language.keywords import KeywordAnalyzer
+from memory.learning.learned_turns import LearnedTurn
 from memory.learning.learner import Learner
 from memory.ports.vectors import Collection
 from memory.values.dialogue import Role
 from memory.values.entities import EntitySource
 from memory.values.errors import StoreUnavailable
+from memory.values.extractions import Extraction
 from memory.values.ids import entity_id, memory_id
-from memory.values.records import MemoryKind, Resource
+from memory.values.mentions import Mention
+from memory.values.readings import Intent
+from memory.values.records import MemoryKind, Resource, ResourceKind
 from testing.fakes.reader import FakeReader
 from tests.memory.conftest import NOW, World
 
@@ -166,3 +170,60 @@ async def test_users_learn_apart(world: World) -> None:
     assert await _entity(world, "RM05-008", user="bob") is None
     await world.learn("bob")
     assert entity_id("ann", "RM05-008") != (await _entity(world, "RM05-008", user="bob")).entity_id
+
+
+@pytest.mark.parametrize(
+    ("intents", "teaches"),
+    [
+        ((Intent.STATEMENT,), True),
+        ((Intent.REMEMBER,), True),
+        ((Intent.DENY, Intent.CORRECTION), True),
+        ((Intent.CONFIRM,), True),
+        ((Intent.THANKS, Intent.STATEMENT), True),
+        ((), True),
+        ((Intent.QUESTION,), False),
+        ((Intent.REQUEST,), False),
+        ((Intent.CHITCHAT,), False),
+    ],
+)
+def test_new_names_are_learned_where_a_message_tells_something(intents: tuple[Intent, ...], teaches: bool) -> None:
+    turn = _turn("阿土伯和 Redis", intents=intents)
+    assert [mention.text for _, mention in turn.mentions()] == (["阿土伯", "Redis"] if teaches else ["Redis"])
+    assert turn.tells is teaches
+    assert _turn("阿土伯和 Redis", intents=intents, kind=ResourceKind.NOTE).tells
+
+
+@pytest.mark.parametrize(
+    ("text", "intents", "teaches"),
+    [
+        ("我搬家了。你認識阿土伯嗎？", (Intent.STATEMENT, Intent.QUESTION), False),
+        ("阿土伯來了。你要來嗎？", (Intent.STATEMENT, Intent.QUESTION), True),
+        ("可以幫我記住阿土伯的電話嗎？", (Intent.REMEMBER, Intent.QUESTION), True),
+        ("我在想誰是阿土伯", (Intent.STATEMENT,), True),
+        ("他說：「阿土伯來了」", (Intent.STATEMENT,), False),
+    ],
+)
+def test_a_message_that_tells_and_asks_teaches_what_it_tells(
+    text: str, intents: tuple[Intent, ...], teaches: bool
+) -> None:
+    assert ("阿土伯" in [mention.text for _, mention in _turn(text, intents=intents).mentions()]) is teaches
+
+
+def test_a_single_character_is_never_learned() -> None:
+    assert _turn("今天京很冷", name="京").mentions() == []
+
+
+def _turn(
+    text: str,
+    *,
+    name: str = "阿土伯",
+    intents: tuple[Intent, ...] = (Intent.STATEMENT,),
+    kind: ResourceKind = ResourceKind.TURN,
+) -> LearnedTurn:
+    mentions = [
+        Mention(text=word, start=text.index(word), end=text.index(word) + len(word), source=source, entity_id=word)
+        for word, source in ((name, "reader.person"), ("Redis", "seed"))
+        if word in text
+    ]
+    resource = Resource(resource_id="r", user_id="ann", session_id="s", content=text, created_at=NOW, kind=kind)
+    return LearnedTurn(resource, Extraction(mentions=tuple(mentions), intents=intents), None)

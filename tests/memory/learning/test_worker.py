@@ -13,7 +13,7 @@ from memory.extraction.extractor import ReadingExtractor
 from memory.learning.learner import LEARN_BATCH
 from memory.learning.worker import LearningWorker
 from memory.ports.vectors import Collection
-from memory.values.errors import StoreUnavailable, Unavailable
+from memory.values.errors import JiyiError, Overloaded, StoreUnavailable, Unavailable
 from memory.values.extractions import Extraction
 from memory.values.readings import Context
 from memory.values.records import Resource
@@ -27,7 +27,7 @@ class GatedExtractor(ReadingExtractor):
     def __init__(self) -> None:
         super().__init__(FakeReader())
         self.gates: dict[str, asyncio.Event] = {}
-        self.failing: set[str] = set()
+        self.failing: dict[str, JiyiError] = {}
         self.running: Counter[str] = Counter()
         self.most_at_once = 0
 
@@ -48,7 +48,7 @@ class GatedExtractor(ReadingExtractor):
     ) -> list[Extraction]:
         user = texts[0].partition(":")[0]
         if user in self.failing:
-            raise Unavailable("gone", component="extractor")
+            raise self.failing[user]
         self.running[user] += 1
         assert self.running[user] == 1
         self.most_at_once = max(self.most_at_once, self.running.total())
@@ -150,10 +150,11 @@ async def test_a_user_s_turns_are_learned_in_order_and_once(world: World, extrac
     assert worker.learned.resources == 6 * LEARN_BATCH
 
 
+@pytest.mark.parametrize("error", [Unavailable("gone", component="extractor"), Overloaded("gone")], ids=repr)
 async def test_a_user_who_cannot_be_learned_now_does_not_keep_the_others_from_it(
-    world: World, extractor: GatedExtractor
+    world: World, extractor: GatedExtractor, error: JiyiError
 ) -> None:
-    extractor.failing.add("ill")
+    extractor.failing["ill"] = error
     for user in ("ill", "ann", "bob"):
         await _log(world, user)
     async with working(world, users_at_once=1) as worker:
