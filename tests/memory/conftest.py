@@ -50,6 +50,7 @@ class World:
     reader: MessageReader
     chat_turn: ChatTurn
     additions: MemoryAdditions
+    language: FakeReader
     now: datetime = NOW
 
     async def say(
@@ -90,7 +91,8 @@ class World:
 async def world() -> AsyncIterator[World]:
     record, index, sessions = InMemoryRecord(), InMemoryVectors(dimension=_DIMENSION), InMemorySessions()
     encoder, analyzer = BatchedEncoder(FakeEncoderEngine(dimension=_DIMENSION)), KeywordAnalyzer()
-    extractor = ReadingExtractor(FakeReader())
+    language = FakeReader()
+    extractor = ReadingExtractor(language, version="fake")
     learner = Learner(
         record=record,
         extractor=extractor,
@@ -106,7 +108,7 @@ async def world() -> AsyncIterator[World]:
         answerer=ExtractiveAnswerer(analyzer=analyzer, min_cosine=CosineBounds(chinese=0.99, other=0.99)),
         additions=additions,
     )
-    yield World(record, index, sessions, encoder, learner, worker, retriever, reader, chat_turn, additions)
+    yield World(record, index, sessions, encoder, learner, worker, retriever, reader, chat_turn, additions, language)
     await encoder.close()
 
 

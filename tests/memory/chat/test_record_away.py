@@ -5,7 +5,6 @@ from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 
 import pytest
-from memory.coreference.long_term import LongTermResolver
 from typing_extensions import override
 
 from memory.chat.additions import MemoryAdditions
@@ -13,11 +12,12 @@ from memory.chat.entity_memory import EntityMemoryService
 from memory.chat.messages import Acknowledged, ChatMessage
 from memory.chat.reader import MessageReader
 from memory.chat.turn import ChatTurn
-from memory.coreference.resolver import RuleResolver
-from memory.extraction.extractor import RuleExtractor
+from memory.coreference.resolver import ReadingResolver
+from memory.extraction.extractor import ReadingExtractor
 from memory.ports.record import UnitOfWork
 from storage.inmemory.record import InMemoryRecord
 from storage.resilience.journaled_record import JournaledRecord
+from testing.fakes.reader import FakeReader
 from tests.memory.conftest import NOW, World
 from tests.storage.resilience.breakable import Breakable
 
@@ -40,8 +40,7 @@ class AwayWorld:
         self.world = world
         self.journal = InMemoryRecord()
         self.record = JournaledRecord(inner, self.journal, probe_interval_s=60)
-        extractor = RuleExtractor()
-        resolver = LongTermResolver(RuleResolver(extractor=extractor), record=self.record)
+        extractor, resolver = ReadingExtractor(FakeReader()), ReadingResolver()
         self.additions = MemoryAdditions(record=self.record, sessions=world.sessions, learning=world.worker)
         self.reader = MessageReader(sessions=world.sessions, record=self.record, extractor=extractor, resolver=resolver)
         self.turn = ChatTurn(

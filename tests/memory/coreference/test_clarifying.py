@@ -4,8 +4,7 @@ import pytest
 
 from memory.coreference.resolver import ReadingResolver
 from memory.values.readings import Action
-
-from .conftest import read, request, resolve
+from tests.memory.coreference.notation import read, request, resolve
 
 
 @pytest.mark.parametrize(

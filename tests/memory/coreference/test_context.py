@@ -6,8 +6,7 @@ from memory.coreference.context import NAMES, TURNS, offered_entities, reading_c
 from memory.coreference.time_windows import TimeWindow
 from memory.values.dialogue import Role
 from memory.values.entities import EntityStatus
-
-from .conftest import NOW, entity, request
+from tests.memory.coreference.notation import NOW, entity, request
 
 LAST_WEEK = TimeWindow(NOW - timedelta(days=9), NOW - timedelta(days=2))
 

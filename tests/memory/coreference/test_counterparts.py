@@ -12,9 +12,8 @@ from memory.coreference.resolver import ReadingResolver
 from memory.values.dialogue import HistoryEntry
 from memory.values.extractions import Extraction
 from memory.values.resolutions import CoreferenceResult
-
-from .conftest import mentions_in, remembered, request
-from .conftest import resolve as resolve_marked
+from tests.memory.coreference.notation import mentions_in, remembered, request
+from tests.memory.coreference.notation import resolve as resolve_marked
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 

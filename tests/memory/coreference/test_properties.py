@@ -12,8 +12,7 @@ from memory.values.mentions import EntitySubtype
 from memory.values.readings import Action, ContextSpan, Intent, Replacement, Rewrite
 from memory.values.resolutions import CoreferenceResult
 from memory.values.text import fold_lower
-
-from .conftest import NOW, entity, mentions_in, remembered, request
+from tests.memory.coreference.notation import NOW, entity, mentions_in, remembered, request
 
 _WORDS = (
     "它 她 他們 這個 那台機器 其 前者 後者 都是 第二個 上次說的 那裡 AI-Box Redis Qdrant 台積電 張小姐 王先生 三體 杭州"

@@ -10,8 +10,7 @@ from memory.values.extractions import Extraction
 from memory.values.mentions import EntitySubtype
 from memory.values.readings import Action, Replacement, Rewrite
 from memory.values.resolutions import ReferenceSource
-
-from .conftest import entity, read, request, resolve
+from tests.memory.coreference.notation import entity, read, request, resolve
 
 
 @pytest.mark.parametrize(

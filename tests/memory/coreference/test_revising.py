@@ -11,8 +11,7 @@ from memory.values.extractions import Extraction
 from memory.values.mentions import EntitySubtype
 from memory.values.readings import Intent
 from memory.values.resolutions import CoreferenceResult
-
-from .conftest import entity, mentions_in, remembered, request, resolve
+from tests.memory.coreference.notation import entity, mentions_in, remembered, request, resolve
 
 _SAID = "我們買了 HCI-500。我在看 AI-Box"
 
