@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from memory.coreference.rewriting_resolver import RewritingResolver
 from models.rewriter.rewriter import TrainedRewriter
+from tests.memory.coreference.conftest import ListedNames, entity, request
 from training.rewriter.resolvers import KnownRewrites
 
 from memory.coreference.resolver import RuleResolver
@@ -18,7 +19,6 @@ from memory.values.mentions import EntitySubtype, MentionLevel
 from memory.values.resolutions import CoreferenceResult, ReferenceSource
 from models.assets.weight_files import shipped_weight_file
 from testing.coreference.cases import read_cases
-from tests.memory.coreference.conftest import ListedNames, entity, request
 
 _DIALOGUES = Path(__file__).parents[2] / "memory" / "coreference"
 _MOST_BYTES = 15_000_000
