@@ -46,9 +46,7 @@ class Thresholds(Value):
         option: Least probability of an option to ask about.
         names: Least probability of a name of each subtype.
         intents: Least probability of each intent beside the most probable one.
-        objects: Least probability that a span is an object.
-        predicates: Least probability of a predicate of an object.
-        facts: Least probability of object and predicate together.
+        facts: Least probability of a fact: of its object, predicate and subject together.
         qualifiers: Least probability of each qualifier.
     """
 
@@ -57,9 +55,7 @@ class Thresholds(Value):
     option: float = 0.05
     names: Mapping[EntitySubtype, float] = dict.fromkeys(EntitySubtype, 0.5)
     intents: float = 0.5
-    objects: float = 0.5
-    predicates: float = 0.5
-    facts: float = 0.3
+    facts: float = 0.2
     qualifiers: float = 0.5
 
 

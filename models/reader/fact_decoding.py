@@ -17,6 +17,8 @@ from .facts_head import FactsHead, FactStates
 from .features import Features
 
 _MOST_OBJECTS = 24
+_LEAST = 0.2
+"""Least probability of an object, and of a predicate of one, to be looked at."""
 _MOST_SUBJECTS = 3
 _QUALIFIERS = tuple(Qualifier)
 UnitSpan = tuple[int, int]
@@ -61,7 +63,7 @@ def decode_facts(
     places = [
         (row, first, first + width, float(scores[row, first, width]))
         for row, of_row in enumerate(rows)
-        for first, width in _objects(scores[row, : len(of_row.units)], thresholds.objects)
+        for first, width in _objects(scores[row, : len(of_row.units)])
     ]
     if not places:
         return found
@@ -76,7 +78,7 @@ def decode_facts(
         (at, predicate, places[at][3] * value)
         for at, values in enumerate(predicates.tolist())
         for predicate, value in enumerate(values)
-        if value >= thresholds.predicates and places[at][3] * value >= thresholds.facts
+        if value >= _LEAST
     ]
     if not chosen:
         return found
@@ -91,6 +93,8 @@ def decode_facts(
         row = places[place][0]
         time = times[number]
         for subject, share in subjects[number]:
+            if probability * share < thresholds.facts:
+                continue
             found[row].append(
                 DecodedFact(
                     subject=subject,
@@ -108,9 +112,9 @@ def decode_facts(
     return found
 
 
-def _objects(scores: Tensor, least: float) -> list[UnitSpan]:
+def _objects(scores: Tensor) -> list[UnitSpan]:
     """The most probable objects of a row, by first unit and width, in text order."""
-    places = (scores >= least).nonzero().tolist()
+    places = (scores >= _LEAST).nonzero().tolist()
     best = sorted(places, key=lambda place: -float(scores[place[0], place[1]]))[:_MOST_OBJECTS]
     return sorted((first, width) for first, width in best)
 

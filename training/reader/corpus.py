@@ -17,8 +17,8 @@ from ..shared.data_sets import Part
 
 LANGUAGES = ("zh-Hant", "zh-Hans", "en")
 REPORTED = {"references": ("a3", "b2", "c2", "f"), "messages": ("m3", "n3", "n6", "f")}
-TUNED = {"references": ("a6", "c3"), "messages": ("m5", "n5")}
-"""Ends of file names behind the language; a single letter stands for all files of that writer."""
+TUNED = {"references": ("a6", "c3", "en-e9", "zh-Hant-e9", "zh-Hans-e14"), "messages": ("m5", "n5")}
+"""Names of files, or their ends behind the language; a single letter stands for all files of that writer."""
 
 _REFERENCE = re.compile(r"\{([^{}|]*)\|([^{}|]*)(?:\|([^{}|]*))?\}")
 _NAME = re.compile(r"\[([^\[\]|]+)\|(\w+)\]")
@@ -97,7 +97,7 @@ def part_of(path: Path) -> Part:
     """The part of a file; all its rows are in it."""
     kind, name = path.parent.name, path.stem.split("-")[-1]
     for part, ends in ((Part.REPORT, REPORTED), (Part.TUNE, TUNED)):
-        if name in ends[kind] or name[0] in ends[kind]:
+        if not {path.stem, name, name[0]}.isdisjoint(ends[kind]):
             return part
     return Part.TRAIN
 
@@ -171,7 +171,8 @@ def _messages(path: Path) -> Iterator[MarkedMessage]:
     language = _language(path)
     for block in _blocks(path):
         turns: list[str] = []
-        text, names = "", []
+        text = ""
+        names: list[NamedSpan] = []
         intents: tuple[Intent, ...] = ()
         facts: list[MarkedFact] = []
         place = 0
@@ -193,7 +194,8 @@ def _messages(path: Path) -> Iterator[MarkedMessage]:
 
 
 def _named(marked: str) -> tuple[str, list[NamedSpan]]:
-    text, names, at = "", [], 0
+    names: list[NamedSpan] = []
+    text, at = "", 0
     for found in _NAME.finditer(marked):
         text += marked[at : found.start()]
         names.append(NamedSpan(len(text), len(text) + len(found[1]), found[2]))

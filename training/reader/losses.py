@@ -35,7 +35,13 @@ def collate_examples(examples: Sequence[ReaderExample], *, pad_id: int, shape: R
     asked = [(row, example.asks) for row, example in enumerate(examples) if example.asks is not None]
     meant = [(row, example.intents) for row, example in enumerate(examples) if example.intents is not None]
     stated = [(row, example.facts) for row, example in enumerate(examples) if example.facts is not None]
-    rows = {"names": named, "edits": edited, "asks": asked, "intents": meant, "facts": stated}
+    rows: dict[str, list[tuple[int, Any]]] = {
+        "names": named,
+        "edits": edited,
+        "asks": asked,
+        "intents": meant,
+        "facts": stated,
+    }
     labels: dict[str, Tensor] = {
         f"{name}_rows": torch.tensor([row for row, _ in known], dtype=torch.int64) for name, known in rows.items()
     }

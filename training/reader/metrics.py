@@ -1,9 +1,10 @@
 """What the reader gets right on the chat corpus: references by kind, names, intents and facts."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
+from typing import Any
 
-from memory.values.readings import Action, Reading, Rewrite
+from memory.values.readings import Action, Reading, Rewrite, StatedFact
 
 from ..names.ner_metrics import SpanScores
 from ..rewriting.metrics import units_of
@@ -72,14 +73,14 @@ def score_messages(messages: Sequence[MarkedMessage], readings: Sequence[Reading
     )
     first = sum(reading.intents[0][0] in message.intents for message, reading in zip(messages, readings, strict=True))
     facts = _compare(
-        (fact_keys(message), read_keys(reading)) for message, reading in zip(messages, readings, strict=True)
+        (fact_keys(message), read_keys(reading.facts)) for message, reading in zip(messages, readings, strict=True)
     )
     pairs = _compare(
-        ({key[1:] for key in fact_keys(message)}, {key[1:] for key in read_keys(reading)})
+        ({key[1:] for key in fact_keys(message)}, {key[1:] for key in read_keys(reading.facts)})
         for message, reading in zip(messages, readings, strict=True)
     )
     objects = _compare(
-        ({key[2] for key in fact_keys(message)}, {key[2] for key in read_keys(reading)})
+        ({key[2] for key in fact_keys(message)}, {key[2] for key in read_keys(reading.facts)})
         for message, reading in zip(messages, readings, strict=True)
     )
     return {
@@ -101,15 +102,20 @@ def fact_keys(message: MarkedMessage) -> set[tuple[object, ...]]:
     return {(units_of(fact.subject), fact.predicate, units_of(fact.object)) for fact in message.facts}
 
 
-def read_keys(reading: Reading) -> set[tuple[object, ...]]:
-    """The facts of a reading in the form of `fact_keys`."""
+def read_keys(facts: Sequence[StatedFact]) -> set[tuple[object, ...]]:
+    """Facts that were read in the form of `fact_keys`."""
     return {
         (units_of(fact.subject.text) if fact.subject else (), fact.predicate, units_of(fact.object.text))
-        for fact in reading.facts
+        for fact in facts
     }
 
 
-def _compare(pairs: Iterable[tuple[set[object], set[object]]]) -> tuple[float, float, float]:
+def share_of_f1(pairs: Iterable[tuple[Set[Any], Set[Any]]]) -> float:
+    """F1 of what was found (second) against what is marked (first), in percent."""
+    return _compare(pairs)[2]
+
+
+def _compare(pairs: Iterable[tuple[Set[Any], Set[Any]]]) -> tuple[float, float, float]:
     """Precision, recall and F1 over sets, in percent."""
     agree = marked = found = 0
     for right, predicted in pairs:

@@ -5,23 +5,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
+from torch import Tensor
+
+from memory.values.mentions import TaggedSpan
 from memory.values.predicates import PREDICATES
 from memory.values.readings import Intent, Qualifier, Reading, ReadRequest
 from models.assets.catalog import DEFAULT_MODEL
 from models.assets.compact_vocabulary import open_vocabulary
+from models.batching.engine import padded_batches
 from models.body.edit_units import EditUnitTokenizer
+from models.body.network_parts import evaluating
 from models.reader.decisions import ReaderSettings
 from models.reader.edits_head import EditsShape
 from models.reader.facts_head import FactsShape
-from models.reader.features import FeatureReader
-from models.reader.inference import Found, find_all
-from models.reader.labels import LABELS
+from models.reader.features import FeatureReader, Features
+from models.reader.inference import Found, collate, find_all
+from models.reader.labels import LABELS, subtype_of
+from models.reader.name_decoding import best_candidates
 from models.reader.names_head import NamesShape
 from models.reader.network import NO_SOURCE, ReaderNetwork, ReaderShape
 from models.reader.reader import TrainedReader, reading_of
 
 from ..shared.body import trainable_body
 from ..shared.checkpoints import load_average, read_checkpoint
+
+_BATCH_TOKENS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,3 +118,31 @@ def load_shipped(path: Path, cache: Path, device: str = "cpu") -> LoadedReader:
     """The weights that ship, in the precision in which they are served."""
     parts = TrainedReader(path, cache, device=device).parts()
     return LoadedReader(parts.network, parts.reader, parts.pad_id, parts.settings)
+
+
+def name_labels(
+    loaded: LoadedReader, texts: Sequence[str], labels: Sequence[str], *, source: str
+) -> list[list[TaggedSpan]]:
+    """The spans of texts under the labels of a source's own task, by its guidelines."""
+    numbers = [LABELS.index(label) for label in labels]
+    windows = [(at, window) for at, text in enumerate(texts) for window in loaded.reader.read(ReadRequest(text=text))]
+    spans: list[list[TaggedSpan]] = [[] for _ in texts]
+    told = loaded.settings.sources.index(source) + 1
+    span = loaded.network.shape.edits.span
+    with evaluating(loaded.network):
+        for batch in padded_batches(windows, lambda item: item[1].token_count, max_tokens=_BATCH_TOKENS):
+            rows = [window for _, window in batch]
+            tensors = collate(rows, [told] * len(rows), pad_id=loaded.pad_id, span=span)
+            states = loaded.network.states(tensors)
+            scores = loaded.network.names(states, tensors["unit_tokens"], tensors["unit_counts"])
+            for number, (at, window) in enumerate(batch):
+                spans[at] += _decoded(scores[number, : len(window.units)], window, labels, numbers)
+    return [sorted(found, key=lambda name: name.start) for found in spans]
+
+
+def _decoded(scores: Tensor, window: Features, labels: Sequence[str], numbers: Sequence[int]) -> list[TaggedSpan]:
+    least = torch.full((len(numbers),), 0.5)
+    candidates = best_candidates(scores[..., list(numbers)].sigmoid(), least)
+    return [
+        candidate.span(window, labels[candidate.label], subtype_of(labels[candidate.label])) for candidate in candidates
+    ]
