@@ -37,9 +37,7 @@ def main() -> None:
             given += ["--start", start, "--words", start.parent / "words.json"]
         run_module("reader.train", arguments.data, *corpora, *given)
         start = folder / "checkpoint.pt"
-    run_module(
-        "reader.export", *corpora, "--checkpoint", start, "--cache", arguments.cache, "--out", arguments.weights
-    )
+    run_module("reader.export", *corpora, "--checkpoint", start, "--cache", arguments.cache, "--out", arguments.weights)
 
 
 if __name__ == "__main__":
