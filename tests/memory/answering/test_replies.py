@@ -1,0 +1,144 @@
+"""What each intent is answered with, in the user's language and script: short, honest, and never 了解 to a request."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from memory.answering.answers import Answer, AnswerRequest, CosineBounds
+from memory.answering.extractive import ExtractiveAnswerer
+from memory.language.keywords import KeywordAnalyzer
+from memory.language.phrases import ENGLISH, SIMPLIFIED, TRADITIONAL, Phrases
+from memory.values.dialogue import Role, Turn
+from memory.values.extractions import Extraction, RememberIntent
+from memory.values.hits import Hit, HitKind
+from memory.values.readings import FactSpan, Intent, StatedFact
+from memory.values.resolutions import Alternative, Clarification, ReferenceSource
+
+AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+ANSWERER = ExtractiveAnswerer(analyzer=KeywordAnalyzer(), min_cosine=CosineBounds(chinese=0.9, other=0.9))
+FACT = StatedFact(predicate="likes", object=FactSpan(text="茶", start=0, end=1))
+_LANGUAGES = [("幫個忙，謝謝你們", TRADITIONAL), ("帮个忙，谢谢你们", SIMPLIFIED), ("Give me a hand", ENGLISH)]
+_BY_INTENT = [
+    (Intent.GREETING, "greeting"),
+    (Intent.THANKS, "thanks"),
+    (Intent.CHITCHAT, "chitchat"),
+    (Intent.STATEMENT, "noted"),
+    (Intent.CONFIRM, "confirmed"),
+    (Intent.DENY, "denied"),
+    (Intent.CORRECTION, "correction"),
+    (Intent.REQUEST, "request"),
+    (Intent.FORGET, "forget"),
+    (Intent.QUESTION, "nothing_found"),
+]
+
+
+async def reply(message: str, *intents: Intent, hits: tuple[Hit, ...] = (), **fields: object) -> Answer:
+    extraction = fields.pop("extraction", Extraction(intents=intents))
+    given = {"message": message, "resolved": message, "extraction": extraction, "hits": hits, "now": AT} | fields
+    return await ANSWERER.answer(AnswerRequest.model_validate(given))
+
+
+def memory(text: str, *, cosine: float = 0.99) -> Hit:
+    return Hit(id=text, kind=HitKind.MEMORY, text=text, score=1.0, parts={"cosine": cosine}, created_at=AT)
+
+
+@pytest.mark.parametrize(("message", "phrases"), _LANGUAGES)
+@pytest.mark.parametrize(("intent", "name"), _BY_INTENT)
+async def test_every_intent_has_its_own_reply(message: str, phrases: Phrases, intent: Intent, name: str) -> None:
+    answer = await reply(message, intent)
+    assert answer.text == getattr(phrases, name)
+    assert answer.sources == ()
+
+
+def test_the_replies_differ_in_every_language() -> None:
+    names = [name for _, name in _BY_INTENT]
+    for phrases in (TRADITIONAL, SIMPLIFIED, ENGLISH):
+        assert len({getattr(phrases, name) for name in names}) == len(names)
+
+
+@pytest.mark.parametrize(("message", "phrases"), _LANGUAGES)
+async def test_a_request_that_tells_something_is_told_that_it_is_kept(message: str, phrases: Phrases) -> None:
+    stated = await reply(message, Intent.REQUEST, Intent.STATEMENT)
+    with_a_fact = await reply(message, extraction=Extraction(intents=(Intent.REQUEST,), facts=(FACT,)))
+    assert stated.text == with_a_fact.text == phrases.request_with_facts
+
+
+async def test_a_request_that_memory_can_help_with_gets_what_it_knows() -> None:
+    note = memory("我的車牌是 BKX-5207。")
+    answer = await reply("告訴我我的車牌", Intent.REQUEST, hits=(note,))
+    assert answer.text.startswith(TRADITIONAL.request_with_memories)
+    assert "BKX-5207" in answer.text
+    assert answer.sources == (note,)
+    assert (
+        await reply("幫我訂披薩", Intent.REQUEST, hits=(memory("我住台北", cosine=0.1),))
+    ).text == TRADITIONAL.request
+
+
+@pytest.mark.parametrize(
+    ("intents", "name"),
+    [
+        ((Intent.STATEMENT, Intent.GREETING), "noted"),
+        ((Intent.THANKS, Intent.STATEMENT), "noted"),
+        ((Intent.DENY, Intent.CORRECTION), "correction"),
+        ((Intent.CONFIRM, Intent.REQUEST), "request"),
+        ((Intent.STATEMENT, Intent.FORGET), "forget"),
+        ((Intent.QUESTION, Intent.FORGET), "forget"),
+        ((Intent.GREETING, Intent.QUESTION), "nothing_found"),
+        ((Intent.GREETING, Intent.CHITCHAT), "greeting"),
+    ],
+)
+async def test_of_several_intents_the_weightier_is_answered(intents: tuple[Intent, ...], name: str) -> None:
+    assert (await reply("幫個忙，謝謝你們", *intents)).text == getattr(TRADITIONAL, name)
+
+
+@pytest.mark.parametrize(
+    ("message", "content", "said"),
+    [
+        ("幫我記住，我的車位是 B2-17", "我的車位是 B2-17", "好的，我會記住：我的車位是 B2-17"),
+        ("帮我记住，我的车位是 B2-17", "我的车位是 B2-17", "好的，我会记住：我的车位是 B2-17"),
+        ("Remember that I park at B2-17", "I park at B2-17", "I will remember: I park at B2-17"),
+    ],
+)
+async def test_what_is_to_be_remembered_is_quoted(message: str, content: str, said: str) -> None:
+    found = RememberIntent(trigger="", content=content, content_start=0, content_end=1)
+    assert (await reply(message, extraction=Extraction(remember=(found,)))).text == said
+    both = Extraction(remember=(found,), intents=(Intent.REMEMBER, Intent.QUESTION))
+    assert (await reply(message, extraction=both)).text == said
+
+
+async def test_without_words_for_it_the_whole_message_or_the_one_before_is_quoted() -> None:
+    message = "車位 B2-17，別搞丟"
+    assert (await reply(message, Intent.REMEMBER)).text == f"好的，我會記住：{message}"
+    points_back = RememberIntent(trigger="記住這個", content="", content_start=4, content_end=4)
+    turn = Turn(role=Role.USER, content="車位是 B2-17", created_at=AT)
+    answer = await reply("記住這個", extraction=Extraction(remember=(points_back,)), turns=(turn,))
+    assert answer.text == "好的，我會記住：車位是 B2-17"
+    long = await reply("長" * 1000, Intent.REMEMBER)
+    assert len(long.text) < 250
+
+
+async def test_a_wish_to_forget_quotes_nothing_of_what_is_to_be_forgotten() -> None:
+    answer = await reply("忘掉我的車牌 BKX-5207", Intent.FORGET, hits=(memory("我的車牌是 BKX-5207。"),))
+    assert "BKX" not in answer.text
+    assert answer.sources == ()
+
+
+async def test_a_corrected_statement_is_confirmed_and_a_corrected_question_answered() -> None:
+    stated = await reply("鑰匙放在一樓。", Intent.CORRECTION, resolved="鑰匙放在一樓。", revised=True)
+    assert stated.text == "好的，更正為：鑰匙放在一樓。"
+    note = memory("HCI-500 的報價是 30 萬。")
+    asked = await reply("HCI-500 的報價多少？", Intent.CORRECTION, revised=True, hits=(note,))
+    assert asked.sources == (note,)
+
+
+async def test_only_a_question_is_answered_with_a_question() -> None:
+    options = tuple(Alternative(text=name, source=ReferenceSource.SESSION, score=0.5) for name in ("Redis", "Qdrant"))
+    asked = Clarification(question="哪一個？", original_text="它", start=0, end=1, options=options)
+    assert (await reply("它多少錢？", Intent.QUESTION, clarification=asked)).text == "哪一個？"
+    assert (await reply("它很貴。", Intent.STATEMENT, clarification=asked)).text == TRADITIONAL.noted
+    assert (await reply("把它刪掉", Intent.REQUEST, clarification=asked)).text == TRADITIONAL.request
+
+
+@pytest.mark.parametrize(("message", "name"), [("我的護照號碼？", "nothing_found"), ("我換工作了", "noted")])
+async def test_while_nobody_reads_intents_the_form_decides(message: str, name: str) -> None:
+    assert (await reply(message)).text == getattr(TRADITIONAL, name)
