@@ -30,6 +30,7 @@ from memory.retrieval.retriever import HybridRetriever
 from memory.values.extractions import Extraction
 from memory.values.hits import HitKind, SearchRequest
 from memory.values.ids import memory_id
+from memory.values.readings import Context
 from models.assets.catalog import DEFAULT_MODEL, get_model
 from models.assets.prepare import prepare_model
 from models.encoder.engine import EncoderEngine
@@ -45,7 +46,13 @@ _ENCODED_AT_ONCE = 128
 class NothingExtractor(Extractor):
     """Finds nothing: only memories are asked for."""
 
-    async def extract(self, texts: Sequence[str], *, known: Sequence[Sequence[str]] | None = None) -> list[Extraction]:
+    async def extract(
+        self,
+        texts: Sequence[str],
+        *,
+        known: Sequence[Sequence[str]] | None = None,
+        contexts: Sequence[Context] | None = None,
+    ) -> list[Extraction]:
         """One empty extraction a text."""
         return [Extraction() for _ in texts]
 
