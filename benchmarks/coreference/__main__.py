@@ -1,123 +1,173 @@
-"""Measures the resolver on the coreference suite: accuracy by type and language, and what it surely answers wrongly.
+"""Measures how the service understands references: what is rewritten, left alone and asked back, as served.
 
-    python -m benchmarks.coreference [--cache FOLDER] [--show] [--floor 0.5]
+    python -m benchmarks.coreference --cache FOLDER [--corpus FOLDER …] [--data DATA] [--part tune] [--show]
 
-Two systems: `rules` is the rules alone, with the extractor that knows no names; `joined`, where the folder of prepared
-weights is given, is what the service runs: the tagger reads the turns, rules and trained rewriter are joined, the
-encoder is asked where candidates are close. The sets are told apart: the rules were made on `tuned`, and on `held_out`
-and `held_out_2` once their first figures had been taken (`first_figures.json`: `first_run` and, of the second,
-`second_first_run`): only those are held out. The last line is JSON.
+Extractor and resolver run in this process as the service joins them, over one reader with its weights. Three kinds of
+cases: the suites of `testing/coreference` (sessions that are read line by line), with `--corpus` the marked queries of
+chat corpora by action, language and category, with `--data` the public data sets of query rewriting. The reader alone
+is measured by `training.reader.evaluate`. The last line is JSON.
 """
 
 import argparse
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
-from memory.coreference.rewriting_resolver import RewritingResolver
-from memory.extraction.trained_extractor import TrainedExtractor
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from memory.coreference.resolver import RuleResolver
-from memory.extraction.extractor import RuleExtractor
-from testing.coreference.cases import Case, Verdict, read_cases, share
+from memory.coreference.context import reading_context
+from memory.coreference.resolver import ReadingResolver
+from memory.extraction.extractor import ReadingExtractor
+from memory.values.dialogue import Role, Turn
+from memory.values.readings import Action, ContextSpan, Replacement, Rewrite
+from memory.values.resolutions import CoreferenceResult, ResolutionRequest
+from models.assets.weight_files import shipped_weight_file
+from models.reader.reader import BatchedReader, TrainedReader
+from testing.coreference.cases import read_cases, share
 from testing.coreference.system import System
+from training.reader.corpus import MarkedQuery, read_queries
+from training.reader.metrics import is_right, score_references
+from training.reader.metrics import share as share_of
+from training.rewriting.data import DATA_SETS, RewritingRow, load_rows
+from training.rewriting.metrics import units_of
+from training.shared.data_sets import Part
+
+_NOW = datetime(2026, 1, 1, tzinfo=UTC)
+Figures = dict[str, float]
 
 
-@asynccontextmanager
-async def joined_system(cache: Path, *, floor: float) -> AsyncIterator[System]:
-    """What the service runs, in this process: tagger, rewriter and encoder from prepared weights."""
-    from models.rewriter.rewriter import BatchedRewriter, TrainedRewriter
-    from models.tagger.tagger import BatchedTagger, TrainedTagger
+class ServedReader:
+    """Extractor and resolver over one reader, asked for one query at a time.
 
-    from models.assets.catalog import DEFAULT_MODEL, get_model
-    from models.assets.prepare import prepare_model
-    from models.assets.weight_files import shipped_weight_file
-    from models.encoder.batched_encoder import BatchedEncoder
-    from models.encoder.sentence_transformer_engine import SentenceTransformerEngine
+    Args:
+        reader: With its weights.
+        floor: Confidence below which a reference stays unresolved.
+    """
 
-    tagger = BatchedTagger(TrainedTagger(shipped_weight_file("tagger"), cache, threads=1))
-    rewriter = BatchedRewriter(TrainedRewriter(shipped_weight_file("rewriter"), cache, threads=1))
-    folder = prepare_model(DEFAULT_MODEL, cache)
-    encoder = BatchedEncoder(SentenceTransformerEngine(get_model(DEFAULT_MODEL), folder, threads=1))
-    rules = RuleResolver(extractor=RuleExtractor(), encoder=encoder, floor=floor)
-    yield System(
-        RewritingResolver(rules, rewriter=rewriter, floor=floor),
-        TrainedExtractor(tagger=tagger, rules=RuleExtractor()),
-    )
-    for model in (tagger.model, rewriter.model, encoder):
-        await model.close()
+    def __init__(self, reader: BatchedReader, *, floor: float) -> None:
+        self.extractor = ReadingExtractor(reader)
+        self.resolver = ReadingResolver(floor=floor)
 
-
-def figures(verdicts: Sequence[Verdict]) -> dict[str, float | int]:
-    """How many cases, the share answered right, and the share answered wrongly with confidence above the floor."""
-    return {
-        "cases": len(verdicts),
-        "accuracy": round(share(verdict.right for verdict in verdicts), 1),
-        "wrong_above_floor": round(share(verdict.guessed for verdict in verdicts), 1),
-    }
+    async def resolve(self, turns: Sequence[str], query: str) -> CoreferenceResult:
+        """Resolves a query after turns of which the user spoke every other one, the last but one among them."""
+        roles = [Role.ASSISTANT if (len(turns) - at) % 2 else Role.USER for at in range(len(turns))]
+        said = tuple(
+            Turn(role=role, content=text, created_at=_NOW, mentions=None)
+            for role, text in zip(roles, turns, strict=True)
+        )
+        request = ResolutionRequest(query=query, user_id="user", turns=said, now=_NOW)
+        [extraction] = await self.extractor.extract([query], contexts=[reading_context(said, ())])
+        return await self.resolver.resolve(request, extraction)
 
 
-def report(verdicts: Sequence[Verdict]) -> dict[str, object]:
-    """The figures of a system on one set: of all cases, by type and by language."""
-
-    def by(key: Callable[[Case], str]) -> dict[str, object]:
-        names = dict.fromkeys(key(verdict.case) for verdict in verdicts)
-        return {name: figures([verdict for verdict in verdicts if key(verdict.case) == name]) for name in names}
-
-    return {"all": figures(verdicts), "types": by(lambda case: case.type), "languages": by(lambda case: case.language)}
-
-
-async def measure(system: System, name: str) -> list[Verdict]:
-    """All cases, each on its own."""
-    shown = track(read_cases(), description=name, console=Console(stderr=True), transient=True)
-    return [await system.verdict(case) for case in shown]
-
-
-def show(name: str, verdicts: Sequence[Verdict]) -> None:
-    """What went wrong, for the person who improves the rules."""
+async def measure_suites(served: ServedReader, *, show: bool) -> Figures:
+    """Right cases of each suite, in percent."""
+    system = System(served.extractor, served.resolver)
+    cases = track(read_cases(), description="suites", console=Console(stderr=True), transient=True)
+    verdicts = [await system.verdict(case) for case in cases]
     for verdict in verdicts:
-        if not verdict.right:
+        if show and not verdict.right:
             case = verdict.case
-            print(f"{name} {case.set} {case.type} {case.language}: {' ¦ '.join((*case.turns, case.query))}")
-            print(f"   want {case.expected} {list(case.options) or ''}")
-            print(f"   got  {verdict.became}  ({verdict.confidence:.2f})")
+            print(f"{case.set} {case.type} {case.language}: {' ¦ '.join((*case.turns, case.query))}")
+            print(f"   want {case.expected} {list(case.options) or ''}\n   got  {verdict.became}")
+    figures = {}
+    for name in dict.fromkeys(verdict.case.set for verdict in verdicts):
+        of_set = [verdict for verdict in verdicts if verdict.case.set == name]
+        figures[f"{name} ({len(of_set)})"] = round(share(verdict.right for verdict in of_set), 1)
+        figures[f"{name}: wrong above the floor"] = round(share(verdict.guessed for verdict in of_set), 1)
+    return figures
+
+
+async def measure_corpus(served: ServedReader, queries: Sequence[MarkedQuery], *, show: bool) -> Figures:
+    """Right shares by action, language and category."""
+    shown = track(queries, description="corpus", console=Console(stderr=True), transient=True)
+    rewrites = [as_rewrite(await served.resolve(query.turns, query.query)) for query in shown]
+    for query, rewrite in zip(queries, rewrites, strict=True):
+        if show and not is_right(query, rewrite):
+            options = [option for reference in query.references for option in reference.options]
+            offered = [
+                span.text for change in rewrite.replacements for span in (*change.antecedents, *change.alternatives)
+            ]
+            print(f"{query.id} {query.category}: {' ¦ '.join((*query.turns, query.query))}")
+            print(f"   want {query.action.value} {query.target} {options or ''}")
+            print(f"   got  {rewrite.action.value} {rewrite.text} {offered or ''} ({rewrite.confidence:.2f})")
+    counts = score_references(queries, rewrites)
+    return {f"{kind} ({counts[kind]['rows']})": share_of(counts, kind) for kind in sorted(counts)}
+
+
+async def measure_sets(served: ServedReader, data: Path, part: Part, limit: int | None) -> Figures:
+    """Exact match on the public data sets, in all and by their kinds of queries."""
+    figures = {}
+    for data_set in DATA_SETS:
+        rows = load_rows(data / "rewriting", data_set)[part][:limit]
+        shown = track(rows, description=data_set.name, console=Console(stderr=True), transient=True)
+        outputs = [(row, (await served.resolve(row.turns, row.query)).resolved_query) for row in shown]
+        for kind in ("", *sorted({row.kind for row in rows if row.kind})):
+            chosen = [_is_exact(row, text) for row, text in outputs if kind in ("", row.kind)]
+            figures[f"{data_set.name} {kind}".strip() + f" ({len(chosen)})"] = round(share(chosen), 1)
+    return figures
+
+
+def as_rewrite(result: CoreferenceResult) -> Rewrite:
+    """What the service made of a query, in the form in which the reader is judged."""
+    question = result.clarification
+    if question is not None:
+        spans = [
+            ContextSpan(text=option.text, turn=None, start=0, end=0, probability=option.score)
+            for option in question.options
+        ]
+        asked = Replacement(
+            start=question.start,
+            end=question.end,
+            written="",
+            antecedents=tuple(spans[:1]),
+            confidence=result.confidence,
+            alternatives=tuple(spans[1:]),
+        )
+        return Rewrite(
+            action=Action.ASK, text=result.resolved_query, replacements=(asked,), confidence=result.confidence
+        )
+    action = Action.REWRITE if result.resolutions else Action.KEEP
+    return Rewrite(action=action, text=result.resolved_query, confidence=result.confidence)
+
+
+def _is_exact(row: RewritingRow, text: str) -> bool:
+    return units_of(row.target) == units_of(text)
 
 
 async def main() -> None:
-    """Measures both systems on both sets; prints a table and, last, one JSON line."""
+    """Prints a table and, last, one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--cache", type=Path, help="folder of prepared weights; without it only the rules are measured")
+    parser.add_argument("--cache", type=Path, required=True, help="folder of prepared models")
+    parser.add_argument("--weights", type=Path, default=shipped_weight_file("reader"))
+    parser.add_argument("--corpus", type=Path, nargs="*", default=[], help="folders of chat corpora")
+    parser.add_argument("--data", type=Path, help="folder of the public data sets")
+    parser.add_argument("--part", choices=[part.value for part in Part], default=Part.REPORT.value)
+    parser.add_argument("--limit", type=int, default=None, help="rows of a public data set, at most")
     parser.add_argument("--floor", type=float, default=0.5)
-    parser.add_argument("--show", action="store_true", help="print every miss")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--show", action="store_true", help="print every miss of suites and corpus")
     arguments = parser.parse_args()
-    found = {"rules": await measure(System(RuleResolver(extractor=RuleExtractor(), floor=arguments.floor)), "rules")}
-    if arguments.cache:
-        async with joined_system(arguments.cache, floor=arguments.floor) as system:
-            found["joined"] = await measure(system, "joined")
-    table = Table("system", "set", "of", "cases", "accuracy", "wrong above the floor")
-    result: dict[str, object] = {"floor": arguments.floor}
-    for name, verdicts in found.items():
-        if arguments.show:
-            show(name, verdicts)
-        sets = {}
-        for chosen in dict.fromkeys(verdict.case.set for verdict in verdicts):
-            sets[chosen] = report([verdict for verdict in verdicts if verdict.case.set == chosen])
-            _rows(table, name, chosen, sets[chosen])
-        result[name] = sets
-    Console(width=100).print(table)
-    print(json.dumps(result, ensure_ascii=False))
-
-
-def _rows(table: Table, system: str, chosen: str, reported: dict[str, object]) -> None:
-    groups: dict[str, dict[str, float | int]] = {"all": reported["all"]}  # type: ignore[dict-item]
-    groups |= reported["types"] | reported["languages"]  # type: ignore[operator]
-    for name, values in groups.items():
-        table.add_row(system, chosen, name, *(str(value) for value in values.values()))
+    part = Part(arguments.part)
+    reader = BatchedReader(TrainedReader(arguments.weights, arguments.cache, threads=arguments.threads))
+    served = ServedReader(reader, floor=arguments.floor)
+    figures = {"suites": await measure_suites(served, show=arguments.show)}
+    if arguments.corpus:
+        queries = read_queries(arguments.corpus, part)
+        figures["corpus"] = await measure_corpus(served, queries, show=arguments.show)
+    if arguments.data:
+        figures["sets"] = await measure_sets(served, arguments.data, part, arguments.limit)
+    await reader.model.close()
+    table = Table("kind", "what", "%", title=f"as served, floor {arguments.floor}, {part.value}")
+    for kind, values in figures.items():
+        for name, value in values.items():
+            table.add_row(kind, name, f"{value:.1f}")
+    Console(width=110).print(table)
+    print(json.dumps({"floor": arguments.floor, "part": part.value, **figures}, ensure_ascii=False))
 
 
 if __name__ == "__main__":

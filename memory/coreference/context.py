@@ -8,8 +8,8 @@ from ..values.readings import Context
 from ..values.text import normalise
 from .time_windows import TimeWindow
 
-TURNS = 6
-"""Turns that the reader is given: three exchanges, as in its training."""
+TURNS = 12
+"""Turns that the reader is given, at most; it reads the first and the latest ones that fit (`models.reader.features`)."""
 NAMES = 5
 """Names of long-term memory that it is given, as in its training."""
 
