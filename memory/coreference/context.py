@@ -9,7 +9,7 @@ from ..values.text import normalise
 from .time_windows import TimeWindow
 
 TURNS = 12
-"""Turns that the reader is given, at most; it reads the first and the latest ones that fit (`models.reader.features`)."""
+"""Turns that the reader is given; it reads the first and the latest ones that fit (`models.reader.features`)."""
 NAMES = 5
 """Names of long-term memory that it is given, as in its training."""
 
