@@ -61,17 +61,19 @@ class LearnedTurn:
     def tells(self) -> bool:
         """Whether it tells something, so that new names, aliases and relations are learned from it.
 
-        A note does; a message where the reader finds so, and not where it only asks, requests or chats. A message that
-        was extracted without the reader does.
+        A note does; a message where the reader finds so, or finds facts in a question or request, and not where it only
+        chats. A message that was extracted without the reader does.
         """
         intents = self.extraction.intents
-        is_telling = not intents or self.resource.kind is ResourceKind.NOTE or not _TELLING.isdisjoint(intents)
-        return self.teaches_entities and is_telling
+        is_free = not intents or self.resource.kind is ResourceKind.NOTE
+        states_facts = bool(self.extraction.facts) and Intent.CHITCHAT not in intents
+        return self.teaches_entities and (is_free or states_facts or not _TELLING.isdisjoint(intents))
 
     def mentions(self) -> list[tuple[str, Mention]]:
         """The mentions to learn, by entity id: names of the user's own messages from `MIN_CONFIDENCE`, without junk.
 
-        A new name is learned only where the message tells something, and not from a quotation or a question in it.
+        A new name is learned only where the message tells something: not from a quotation in it, nor from a question in
+        it unless a stated fact names it.
         """
         if not self.teaches_entities:
             return []
@@ -92,9 +94,13 @@ class LearnedTurn:
     def _is_told(self, assertions: Assertions, mention: Mention) -> bool:
         intents = self.extraction.intents
         may_ask = not intents or (Intent.QUESTION in intents and Intent.REMEMBER not in intents)
-        is_asked = may_ask and assertions.asks(mention.start)
+        is_asked = may_ask and assertions.asks(mention.start) and not self._states_fact_of(mention)
         is_character = len(mention.text) == 1 and is_han(mention.text)  # as a known name it would be found everywhere
         return not (is_asked or is_character or assertions.quotes(mention.start, mention.end))
+
+    def _states_fact_of(self, mention: Mention) -> bool:
+        spans = [span for fact in self.extraction.facts for span in (fact.subject, fact.object) if span]
+        return any(span.turn is None and span.start < mention.end and mention.start < span.end for span in spans)
 
 
 @dataclass(frozen=True)

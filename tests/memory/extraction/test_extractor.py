@@ -25,6 +25,7 @@ NOTHING_LASTING = [
     "3.14",
     "電話 0912-345-678",
     "192.168.1.1",
+    "請升級到 v2.3.1，Q4 之前",
     "It costs 20kg at 3pm, the 2nd 5G",
     "Mail me at some1.else2@example.com or see https://example.com/some/path2",
     "😀😀",
@@ -33,7 +34,6 @@ NOTHING_LASTING = [
 CODES = [
     ("料號 RM05-008 缺貨", "RM05-008"),
     ("位子是 B2-17", "B2-17"),
-    ("請升級到 v2.3.1 版", "v2.3.1"),
     ("會議室改到 Room 101", "Room 101"),
     ("我們通過了 ISO 9001 認證", "ISO 9001"),
     ("订单号 SO-2024A-17 已发货", "SO-2024A-17"),

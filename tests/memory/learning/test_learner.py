@@ -18,7 +18,7 @@ from memory.values.errors import StoreUnavailable
 from memory.values.extractions import Extraction
 from memory.values.ids import entity_id, memory_id
 from memory.values.mentions import Mention
-from memory.values.readings import Intent
+from memory.values.readings import FactSpan, Intent, StatedFact
 from memory.values.records import MemoryKind, Resource, ResourceKind
 from testing.fakes.reader import FakeReader
 from tests.memory.conftest import NOW, World
@@ -207,6 +207,25 @@ def test_a_message_that_tells_and_asks_teaches_what_it_tells(
     text: str, intents: tuple[Intent, ...], teaches: bool
 ) -> None:
     assert ("阿土伯" in [mention.text for _, mention in _turn(text, intents=intents).mentions()]) is teaches
+
+
+def test_what_a_question_states_is_learned_and_what_it_asks_is_not() -> None:
+    text = "阿土伯養的旺財可以搭高鐵嗎？"
+    names = ("阿土伯", "旺財", "高鐵")
+    mentions = tuple(
+        Mention(text=name, start=text.index(name), end=text.index(name) + len(name), entity_id=name) for name in names
+    )
+    facts = (
+        StatedFact(
+            subject=FactSpan(text="阿土伯", start=0, end=3),
+            predicate="pet",
+            object=FactSpan(text="旺財", start=5, end=7),
+        ),
+    )
+    for intent, learned in ((Intent.QUESTION, ["阿土伯", "旺財"]), (Intent.CHITCHAT, [])):
+        extraction = Extraction(mentions=mentions, intents=(intent,), facts=facts)
+        turn = LearnedTurn(_turn(text).resource, extraction, None)
+        assert [mention.text for _, mention in turn.mentions()] == learned
 
 
 def test_a_single_character_is_never_learned() -> None:
