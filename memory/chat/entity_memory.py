@@ -1,6 +1,6 @@
 """000 §7.1's `EntityMemoryService`, method by method, with its hooks for a chat backend (§8)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 import structlog
@@ -13,12 +13,13 @@ from ..ports.record import SystemOfRecord, UnitOfWork
 from ..ports.services import Retriever
 from ..ports.sessions import SessionStore
 from ..values.base import Scalar, Value, utc_now
+from ..values.dialogue import Turn
 from ..values.entities import Entity, EntitySource
 from ..values.errors import InvalidField, Unavailable
 from ..values.extractions import Extraction
 from ..values.ids import derive_id, entity_id
 from ..values.mentions import EntitySubtype
-from ..values.resolutions import CoreferenceResult
+from ..values.resolutions import CoreferenceResult, ResolutionRequest
 from ..values.text import has_han, is_traditional, normalise, to_traditional
 from .additions import MemoryAdditions
 from .messages import Acknowledged, ChatMessage, Reply, Understood
@@ -76,11 +77,23 @@ class EntityMemoryService:
 
     async def resolve_coreference(self, query: str, session_id: str, user_id: str) -> CoreferenceResult:
         """Resolves the references of a query in its session (000 §7.1); if that fails, returns it unchanged (§9.1)."""
-        result = await self._reader.resolve(query, session_id=session_id, user_id=user_id, now=self._now())
+        understood = await self._reader.read(query, session_id=session_id, user_id=user_id, now=self._now())
+        return self._logged(understood.resolution)
+
+    async def resolve_after(self, query: str, turns: Sequence[Turn], user_id: str) -> CoreferenceResult:
+        """Resolves the references of a query after turns that the caller has, oldest first; see `resolve_coreference`.
+
+        Without the history of a session, an earlier resolution cannot be corrected.
+        """
+        request = ResolutionRequest(query=query, user_id=user_id, turns=tuple(turns), now=self._now())
+        return self._logged((await self._reader.understand(request)).resolution)
+
+    def _logged(self, result: CoreferenceResult) -> CoreferenceResult:
+        """The result, after its resolutions went to the log (000 §9.3)."""
         for resolution in result.resolutions:
             _log.info(
                 "entity_resolved",
-                query=query[:200],
+                query=result.original_query[:200],
                 resolved=result.resolved_query[:200],
                 source=resolution.source.value,
             )

@@ -37,7 +37,7 @@ class Understood(Value):
     @property
     def degraded(self) -> tuple[str, ...]:
         """The components that failed."""
-        return (*self.extraction.degraded, *self.resolution.degraded)
+        return tuple(dict.fromkeys((*self.extraction.degraded, *self.resolution.degraded)))
 
 
 class Found(Value):

@@ -12,7 +12,6 @@ from ..extraction.recognition import link_mentions, recognise
 from ..ports.language import Extractor, Resolver
 from ..ports.record import SystemOfRecord, UnitOfWork
 from ..ports.sessions import SessionStore
-from ..values.dialogue import Session
 from ..values.entities import Entity
 from ..values.errors import StoreUnavailable, Unavailable
 from ..values.extractions import Extraction
@@ -34,6 +33,11 @@ class _Known:
     named: tuple[Entity, ...] = ()
     offered: tuple[Entity, ...] = ()
     degraded: tuple[str, ...] = ()
+
+    def added_to(self, request: ResolutionRequest) -> ResolutionRequest:
+        """The request with these entities as its long-term memory."""
+        entities = {entity.entity_id: entity for entity in (*self.named, *self.offered)}
+        return request.model_copy(update={"long_term": tuple(entities.values())})
 
 
 class MessageReader:
@@ -65,16 +69,32 @@ class MessageReader:
             Overloaded: The reader's queue is full.
         """
         session = await self._sessions.load(session_id, user_id=user_id)
-        return await self._read(message, session, now=now)
+        return await self.understand(ResolutionRequest.in_session(session, message, now=now))
 
-    async def resolve(self, query: str, *, session_id: str, user_id: str, now: datetime) -> CoreferenceResult:
-        """Resolves the references of a query in its session.
+    async def understand(self, request: ResolutionRequest) -> Understood:
+        """Extracts from the query of a request and resolves it, in the turns of the request.
+
+        Args:
+            request: Without long-term memory, which is added here.
 
         Raises:
-            StoreUnavailable: The session cannot be read.
             Overloaded: The reader's queue is full.
         """
-        return (await self.read(query, session_id=session_id, user_id=user_id, now=now)).resolution
+        known = await self._known(request)
+        request = known.added_to(request)
+        try:
+            extraction = await self._extract(request, known)
+        except Unavailable as error:
+            extraction = _not_extracted(error)
+        try:
+            resolution = await self._resolver.resolve(request, extraction)
+        except Unavailable as error:
+            _log.warning("chat_degraded", part="resolver", component=error.component, error=error.message)
+            degraded = (*extraction.degraded, "resolver")
+            resolution = CoreferenceResult(
+                original_query=request.query, resolved_query=request.query, degraded=degraded
+            )
+        return Understood(resolution=resolution, extraction=extraction, turns=request.turns)
 
     async def possible_referents(self, word: str, *, session_id: str, user_id: str, now: datetime) -> list[Alternative]:
         """The distinct antecedents that a referring expression may have, best first; empty where it does not refer.
@@ -92,9 +112,10 @@ class MessageReader:
         expression = word.strip()
         query = f"{expression}怎麼樣？" if has_han(expression) else f"What about {expression}?"
         session = await self._sessions.load(session_id, user_id=user_id)
-        known = await self._known(query, user_id=user_id, now=now)
-        extraction = await self._extract(query, session, known)
-        result = await self._resolver.resolve(_request(query, session, known, now=now), extraction)
+        request = ResolutionRequest.in_session(session, query, now=now)
+        known = await self._known(request)
+        request = known.added_to(request)
+        result = await self._resolver.resolve(request, await self._extract(request, known))
         options: dict[str, Alternative] = {}
         for resolution in (*result.resolutions, *result.unresolved):
             for option in (*_resolved(resolution), *resolution.alternatives):
@@ -118,27 +139,12 @@ class MessageReader:
             return _not_extracted(error)
         return extraction
 
-    async def _read(self, message: str, session: Session, *, now: datetime) -> Understood:
-        known = await self._known(message, user_id=session.context.user_id, now=now)
-        try:
-            extraction = await self._extract(message, session, known)
-        except Unavailable as error:
-            extraction = _not_extracted(error)
-        request = _request(message, session, known, now=now)
-        try:
-            resolution = await self._resolver.resolve(request, extraction)
-        except Unavailable as error:
-            _log.warning("chat_degraded", part="resolver", component=error.component, error=error.message)
-            degraded = (*extraction.degraded, "resolver")
-            resolution = CoreferenceResult(original_query=message, resolved_query=message, degraded=degraded)
-        return Understood(resolution=resolution, extraction=extraction, turns=session.turns)
-
-    async def _known(self, message: str, *, user_id: str, now: datetime) -> _Known:
+    async def _known(self, request: ResolutionRequest) -> _Known:
         """Reads the record, once for each message."""
-        window = find_window(fold_lower(message), now)
+        window = find_window(fold_lower(request.query), request.now)
         try:
-            async with self._record.reading(user_id=user_id) as unit:
-                named = await unit.entities.found_in(message)
+            async with self._record.reading(user_id=request.user_id) as unit:
+                named = await unit.entities.found_in(request.query)
                 recent = await unit.entities.recent(limit=RECALLED if window else RECENT)
                 spoken_of = await _spoken_of(unit, window) if window else set()
         except StoreUnavailable as error:
@@ -147,11 +153,11 @@ class MessageReader:
         offered = offered_entities(recent, window=window, spoken_of=spoken_of)
         return _Known(tuple(named), offered[:RECENT])
 
-    async def _extract(self, message: str, session: Session, known: _Known) -> Extraction:
+    async def _extract(self, request: ResolutionRequest, known: _Known) -> Extraction:
         names = [name for entity in known.named for name in entity.names]
-        context = reading_context(session.turns, known.offered)
-        [extraction] = await self._extractor.extract([message], known=[names], contexts=[context])
-        linked = link_mentions(extraction, known.named, user_id=session.context.user_id)
+        context = reading_context(request.turns, known.offered)
+        [extraction] = await self._extractor.extract([request.query], known=[names], contexts=[context])
+        linked = link_mentions(extraction, known.named, user_id=request.user_id)
         return linked.model_copy(update={"degraded": (*linked.degraded, *known.degraded)})
 
 
@@ -159,12 +165,6 @@ async def _spoken_of(unit: UnitOfWork, window: TimeWindow) -> set[str]:
     """Ids of the entities that memories of this time mention."""
     memories = await unit.memories.recent(limit=RECALLED)
     return {entity_id for memory in memories if window.holds(memory.created_at) for entity_id in memory.entity_ids}
-
-
-def _request(query: str, session: Session, known: _Known, *, now: datetime) -> ResolutionRequest:
-    entities = {entity.entity_id: entity for entity in (*known.named, *known.offered)}
-    request = ResolutionRequest.in_session(session, query, now=now)
-    return request.model_copy(update={"long_term": tuple(entities.values())})
 
 
 def _not_extracted(error: Unavailable) -> Extraction:

@@ -30,7 +30,8 @@ class System:
         reader = MessageReader(sessions=sessions, record=record, extractor=self._extractor, resolver=self._resolver)
         for turn in case.conversation():
             await self._append(turn, reader, sessions)
-        return judge(case, await reader.resolve(case.query, session_id=_SESSION, user_id=USER, now=NOW))
+        understood = await reader.read(case.query, session_id=_SESSION, user_id=USER, now=NOW)
+        return judge(case, understood.resolution)
 
     async def _append(self, turn: Turn, reader: MessageReader, sessions: InMemorySessions) -> None:
         """Appends a turn to the session; a message of the user with what it was understood to mean."""

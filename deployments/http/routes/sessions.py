@@ -4,7 +4,7 @@ from fastapi import APIRouter
 
 from memory.values.base import utc_now
 from memory.values.dialogue import Turn
-from memory.values.resolutions import CoreferenceResult, ResolutionRequest
+from memory.values.resolutions import CoreferenceResult
 
 from ..schemas.chat import DEFAULT_SESSION, ResolveBody, SessionReply
 from ..schemas.fields import Identifier
@@ -23,17 +23,16 @@ async def resolve(body: ResolveBody, services: ServicesDep) -> CoreferenceResult
     The context is the stored session `session_id`, or `history`: turns given in the request, oldest first.
     """
     await services.admit(body.user_id)
-    now = utc_now()
     if body.history is not None:
+        now = utc_now()
         turns = tuple(
             Turn(role=turn.role, content=turn.content, speaker=turn.speaker, created_at=turn.created_at or now)
             for turn in body.history
         )
-        request = ResolutionRequest(query=body.query, user_id=body.user_id, turns=turns, now=now)
+        result = await services.entities.resolve_after(body.query, turns, body.user_id)
     else:
-        session = await services.sessions.load(body.session_id or DEFAULT_SESSION, user_id=body.user_id)
-        request = ResolutionRequest.in_session(session, body.query, now=now)
-    result = await services.resolver.resolve(request)
+        session_id = body.session_id or DEFAULT_SESSION
+        result = await services.entities.resolve_coreference(body.query, session_id, body.user_id)
     services.count_degraded(result.degraded)
     return result
 

@@ -18,7 +18,7 @@ from memory.ports.sessions import (
 from memory.values.dialogue import Role, SessionContext
 from memory.values.errors import InvalidField
 from memory.values.mentions import Mention
-from memory.values.resolutions import Alternative, CoreferenceResolution, ReferenceSource, Revision
+from memory.values.resolutions import Alternative, Clarification, CoreferenceResolution, ReferenceSource, Revision
 from storage.inmemory.sessions import InMemorySessions
 from storage.redis.client import RedisClient
 from storage.redis.sessions import RedisSessions
@@ -97,6 +97,20 @@ async def test_what_was_appended_is_loaded(
         "confidence": 0.9,
     }
     assert len(session.context.coreference_history) == 2
+
+
+async def test_the_history_keeps_what_a_later_correction_or_answer_needs(sessions: SessionStore) -> None:
+    query = "Is her battery better than its?"
+    resolved = resolution("Alice", "e1").model_copy(update={"start": 3, "end": 6, "written": "Alice's"})
+    options = tuple(Alternative(text=name, source=ReferenceSource.SESSION, score=0.4) for name in ("A", "B"))
+    asked = Clarification(question="?", original_text="its", start=27, end=30, options=options, after="'s")
+    await sessions.append("s", user_id="ann", turns=[], resolutions=[resolved], asked=asked, query=query)
+    first, second = (await sessions.load("s", user_id="ann")).context.coreference_history
+    assert (first["query"], first["start"], first["end"], first["before"], first["after"]) == (query, 3, 6, "", "'s")
+    assert (second["query"], second["start"], second["end"], second["after"]) == (query, 27, 30, "'s")
+    assert (second["original_text"], second["resolved_text"], second["options"]) == ("its", "", ("A", "B"))
+    await sessions.append("s", user_id="ann", turns=[], resolutions=[resolved], query=query * 100)
+    assert "query" not in (await sessions.load("s", user_id="ann")).context.coreference_history[-1]
 
 
 async def test_a_turn_that_is_there_is_not_added_again(sessions: SessionStore, make: SimpleNamespace) -> None:
