@@ -12,14 +12,13 @@ LAST_WEEK = TimeWindow(NOW - timedelta(days=9), NOW - timedelta(days=2))
 
 
 def test_the_last_turns_are_read_but_for_stock_phrases_of_the_assistant() -> None:
-    said = [f"{number}" for number in range(10)]
+    said = [f"{number}" for number in range(2 * TURNS)]
     turns = [
-        turn.model_copy(update={"mentions": ()}) if turn.content == "9" else turn for turn in request("", said).turns
+        turn.model_copy(update={"mentions": ()}) if turn.content == said[-1] else turn
+        for turn in request("", said).turns
     ]
-    context = reading_context(turns, ())
-    assert context.turns == ("3", "4", "5", "6", "7", "8")
-    assert len(context.turns) == TURNS
     assert turns[-1].role is Role.ASSISTANT
+    assert reading_context(turns, ()).turns == tuple(said[-1 - TURNS : -1])
 
 
 def test_a_message_of_the_user_that_names_nothing_is_read() -> None:
