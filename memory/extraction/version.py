@@ -1,4 +1,4 @@
-"""The version of the rules and weights that made an extraction, stored with it."""
+"""The version of the code and weights that made an extraction, stored with it."""
 
 from functools import cache
 from hashlib import blake2s
@@ -10,16 +10,16 @@ _DIGEST_BYTES = 6
 
 
 def extraction_version(weights: Path | None = None) -> str:
-    """The version: a digest of the rules and of the tagger's weight file, if any; empty where it cannot be read."""
+    """A digest of code, word lists and the reader's weight file, if any; empty where it cannot be read."""
     try:
-        return _rules_digest() if weights is None else f"{_rules_digest()}+{_digest(weights)}"
+        return _code_digest() if weights is None else f"{_code_digest()}+{_digest(weights)}"
     except OSError:
         return ""
 
 
 @cache
-def _rules_digest() -> str:
-    """The digest of all files in the folders but READMEs, so that any changed rule changes the version."""
+def _code_digest() -> str:
+    """The digest of all files in the folders but READMEs, so that any change changes the version."""
     root = Path(__file__).parents[1]
     files = sorted(path for folder in _READ_BY for path in (root / folder).rglob("*") if path.is_file())
     files = [path for path in files if path.suffix not in (".pyc", ".md")]

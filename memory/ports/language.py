@@ -1,4 +1,4 @@
-"""Roles that read language: encoder, extractor, resolver, rewriter, tagger, reranker. They hold no user's data."""
+"""Roles that read language: encoder, extractor, resolver, reader, reranker. They hold no user's data."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
