@@ -144,11 +144,11 @@ def rewrite_of(found: "Found", settings: "ReaderSettings") -> Rewrite:
         return Rewrite(action=action, text=text, confidence=keep)
     replacements = _replacements(found, settings)
     if action is Action.ASK:
-        asked = next((replacement for replacement in replacements if len(options_of(replacement, settings)) > 1), None)
-        if asked is None:
-            action = Action.REWRITE
-        else:
-            return Rewrite(action=action, text=text, replacements=(asked,), confidence=settings.ask(found.ask))
+        for replacement in replacements:
+            if others := options_of(replacement, settings)[1:]:
+                asked = replacement.model_copy(update={"alternatives": tuple(others)})
+                return Rewrite(action=action, text=text, replacements=(asked,), confidence=settings.ask(found.ask))
+        action = Action.REWRITE
     unread = text[features.units[-1].end :]
     written = apply_edits(text, features.units, features.source, chain.edits) + unread
     confidence = (1.0 - keep) * min(replacement.confidence for replacement in replacements)
