@@ -57,13 +57,10 @@ def build_app(args: AppArgs) -> Application:
     if args.stores == "embedded":
         parts["vectors"] = _bind(args, VectorShard, generations=partial(make_shards, args, **shared))
         indexed = shared | {"vectors": parts["vectors"]}
-    extractor = _bind(args, ExtractorDeployment, _computing(args, "tagger"), parts=partial(make_extractor, args))
-    resolver = _bind(
-        args,
-        ResolverDeployment,
-        _computing(args, "rewriter"),
-        parts=partial(make_resolver, args, embedder=embedder, **indexed),
-    )
+    # The reader's own queue decides how long a message may wait, so Serve's must not be shorter.
+    reading = _computing(args, "reader") | {"max_ongoing_requests": 4096}
+    extractor = _bind(args, ExtractorDeployment, reading, parts=partial(make_extractor, args))
+    resolver = _bind(args, ResolverDeployment, _SURGE, resolver=partial(make_resolver, args))
     parts |= {"embedder": embedder, "extractor": extractor, "resolver": resolver}
     reranking = {}
     if is_on(args, "reranker"):

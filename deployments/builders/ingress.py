@@ -55,7 +55,12 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
         model: The live one where nothing is recorded.
     """
     remotes = {
-        name: Remote(handle, component=name, deadline_s=getattr(args.deadlines, name, _PROBE_DEADLINE_S))
+        name: Remote(
+            handle,
+            component=name,
+            deadline_s=getattr(args.deadlines, name, _PROBE_DEADLINE_S),
+            away_s=args.deadlines.extractor_away if name == "extractor" else None,
+        )
         for name, handle in parts.items()
         if name != "vectors"  # the vector index has a `Remote` of its own, as a store
     }
@@ -85,10 +90,11 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
     )
 
     additions = MemoryAdditions(record=record, sessions=sessions, learning=learning)
+    reader = MessageReader(sessions=sessions, record=record, extractor=extractor, resolver=resolver)
 
     yield Services(
         chat=ChatTurn(
-            reader=MessageReader(sessions=sessions, record=record, extractor=extractor, resolver=resolver),
+            reader=reader,
             retriever=retriever,
             answerer=LiveAnswerer(
                 PerSpace(spaces, lambda space: make_answerer(args, model_id=space.encoder.model_id)),
@@ -100,6 +106,7 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
         record=record,
         sessions=sessions,
         limiter=short_lived.limiter,
+        reader=reader,
         extractor=extractor,
         resolver=resolver,
         retriever=retriever,

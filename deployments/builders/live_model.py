@@ -6,11 +6,9 @@ from typing_extensions import override
 from memory.answering.answers import Answer, Answerer, AnswerRequest
 from memory.indexing.generations import PerSpace
 from memory.ports.generations import VectorSpace
-from memory.ports.language import Resolver
 from memory.ports.services import Retriever
 from memory.values.errors import StoreUnavailable
 from memory.values.hits import SearchRequest, SearchResult
-from memory.values.resolutions import CoreferenceResult, ResolutionRequest
 
 _log = structlog.get_logger(__name__)
 
@@ -50,20 +48,3 @@ class LiveAnswerer(Answerer):
     @override
     async def answer(self, request: AnswerRequest) -> Answer:
         return await (await self._answerers.current_or(self._otherwise)).answer(request)
-
-
-class LiveResolver(Resolver):
-    """Resolves with the model that is live, so that no other has to be held in memory.
-
-    Args:
-        resolvers: One per space.
-        otherwise: Any of them, for the time when the record cannot say which is live: it compares no stored vectors.
-    """
-
-    def __init__(self, resolvers: PerSpace[Resolver], *, otherwise: VectorSpace) -> None:
-        self._resolvers = resolvers
-        self._otherwise = otherwise
-
-    @override
-    async def resolve(self, request: ResolutionRequest) -> CoreferenceResult:
-        return await (await self._resolvers.current_or(self._otherwise)).resolve(request)

@@ -15,7 +15,8 @@ from memory.values.errors import InvalidField
 from .deployment_options import check_options
 
 _OFF = BeforeValidator(lambda value: "off" if value is False else value)
-"""YAML reads a bare `off` as false."""
+_ON = BeforeValidator(lambda value: "on" if value is True else value)
+"""YAML reads a bare `off` as false, and `on` as true."""
 
 
 class _Section(BaseModel):
@@ -78,15 +79,14 @@ class EmbedderArgs(_Section):
 class ModelArgs(_Section):
     """The trained models; each runs in the deployment that needs it (DESIGN §2, §5).
 
-    Where a model's weights are missing, corrupt or switched off, rules answer in its place.
+    Without the reader only known names, identifiers and words for times are found in a message, and every reply says
+    `degraded: reader`.
     """
 
-    tagger: Annotated[Literal["auto", "off"], _OFF] = Field(
-        default="auto", description="Names, in the Extractor. `auto` runs it where its weights are."
-    )
-    rewriter: Annotated[Literal["auto", "off"], _OFF] = Field(
+    reader: Annotated[Literal["auto", "on", "off"], _ON, _OFF] = Field(
         default="auto",
-        description="References and what was left out, in the Resolver. `auto` runs it where its weights are.",
+        description="Names, intents, references and facts of a message, in the Extractor. `auto` runs it where its "
+        "weights are; with `on` missing weights show in `/health/detailed`.",
     )
     reranker: Annotated[str, _OFF] = Field(
         default="off",
@@ -104,10 +104,16 @@ class ModelArgs(_Section):
     threads: int | None = Field(
         default=None,
         ge=1,
-        description="Torch threads of one replica. By default half of the machine's cores, since a turn is tagged and "
-        "rewritten at the same time.",
+        description="Torch threads of one replica. By default half of the machine's cores, since the Embedder computes "
+        "beside it.",
     )
     replicas: int = Field(default=1, ge=1, description="Replicas of each of these deployments.")
+    max_wait_s: float = Field(
+        default=5.0,
+        gt=0,
+        description="Seconds that a message may have to wait for the reader; where it would be longer, it is refused "
+        "(429) and told when to come back.",
+    )
 
 
 class LearnerArgs(_Section):
@@ -159,11 +165,24 @@ class DeadlineArgs(_Section):
     )
     record: float = Field(default=5.0, gt=0, description="Seconds for a call of the embedded system of record.")
     vectors: float = Field(default=4.0, gt=0, description="Seconds for a call of the vector index.")
-    extractor: float = Field(default=3.0, gt=0, description="Seconds for the names of a message.")
+    extractor: float = Field(
+        default=15.0,
+        gt=0,
+        description="Seconds for the reading of a message, with the time that it waits (`models.max_wait_s`); a long "
+        "text has a second more for every 500 characters.",
+    )
+    extractor_away: float = Field(
+        default=3.0,
+        gt=0,
+        description="Seconds that a message waits for the Extractor while it is being restarted; then the turn goes on "
+        "without it.",
+    )
     extractor_batch: float = Field(
         default=60.0, gt=0, description="Seconds for the learner, which has many texts read in one call."
     )
-    resolver: float = Field(default=3.0, gt=0, description="Seconds for the references of a message.")
+    resolver: float = Field(
+        default=3.0, gt=0, description="Seconds until what was read of a message is made into resolutions."
+    )
     retriever: float = Field(default=8.0, gt=0, description="Seconds for a search.")
     reranker: float = Field(default=4.0, gt=0, description="Seconds for the scores of a list of passages.")
     learner: float = Field(default=60.0, gt=0, description="Seconds for callers that wait until a message is learned.")
@@ -189,7 +208,7 @@ class ArangoArgs(_Section):
     deadline_s: float = Field(
         default=2.0,
         gt=1.0,
-        description="Seconds that a call may take; less than the resolver's deadline, which reads known names first.",
+        description="Seconds that a call may take.",
     )
 
 
@@ -323,6 +342,15 @@ class AppArgs(BaseSettings):
         "ray_actor_options, max_ongoing_requests, autoscaling_config, health_check_period_s, … They go before what the "
         "other settings say; nested options are merged key by key.",
     )
+
+    @model_validator(mode="after")
+    def _waiting_ends_before_the_deadline(self) -> "AppArgs":
+        if self.models.max_wait_s >= self.deadlines.extractor:
+            raise ValueError(
+                f"models.max_wait_s: must be less than deadlines.extractor, {self.deadlines.extractor:g}; "
+                f"given: {self.models.max_wait_s:g}"
+            )
+        return self
 
     @field_validator("deployments")
     @classmethod

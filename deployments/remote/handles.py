@@ -21,6 +21,7 @@ from memory.ports.services import LearningService, LearnReport, Retriever
 from memory.values.errors import JiyiError, Overloaded, Unavailable
 from memory.values.extractions import Extraction
 from memory.values.hits import SearchRequest, SearchResult
+from memory.values.readings import Context
 from memory.values.resolutions import CoreferenceResult, ResolutionRequest
 
 T = TypeVar("T")
@@ -30,6 +31,8 @@ Handle = DeploymentHandle[Any]
 _log = structlog.get_logger(__name__)
 _RETRY_PAUSE_S = 0.1
 _GONE = (RayActorError, ReplicaUnavailableError)
+_READ_CHARACTERS_PER_S = 500
+"""Characters of a long text that the reader reads in a second at least; its deadline is so much later."""
 
 
 class Remote:
@@ -39,12 +42,16 @@ class Remote:
         handle: The deployment's handle.
         component: Its name in errors and in `/health/detailed`.
         deadline_s: Seconds for a call, retries included.
+        away_s: Seconds that a call waits once a replica was lost and until one answers again; None for as long as the
+            deadline allows. With it a deadline can leave room for a queue, and callers still soon learn of an outage.
     """
 
-    def __init__(self, handle: Handle, *, component: str, deadline_s: float) -> None:
+    def __init__(self, handle: Handle, *, component: str, deadline_s: float, away_s: float | None = None) -> None:
         self._handle = handle
         self.component = component
         self.deadline_s = deadline_s
+        self._away_s = away_s
+        self._is_away = False
 
     async def call(self, method: str, *args: Any, deadline_s: float | None = None) -> Any:
         """Calls a method of one replica.
@@ -81,20 +88,31 @@ class Remote:
             ) from error
 
     async def _until_answered(self, method: str, args: tuple[Any, ...]) -> Any:
+        away_until: float | None = None
         while True:
+            if self._is_away and self._away_s is not None and away_until is None:
+                away_until = asyncio.get_running_loop().time() + self._away_s
             response = getattr(self._handle, method).remote(*args)
             try:
-                return await response
-            except asyncio.CancelledError:
-                response.cancel()
-                raise
+                async with asyncio.timeout_at(away_until):
+                    try:
+                        answer = await response
+                    except asyncio.CancelledError:
+                        response.cancel()
+                        raise
+                self._is_away = False
+                return answer
             except BackPressureError as error:
                 raise Overloaded(f"{self.component} is overloaded", retry_after_s=error.retry_after_s or 1.0) from error
             except RayTaskError as error:
+                self._is_away = False
                 raise _cause(error) from None
+            except TimeoutError as error:
+                raise Unavailable(f"{self.component} is away", component=self.component) from error
             except DeploymentUnavailableError as error:
                 raise Unavailable(f"{self.component} could not be started", component=self.component) from error
             except _GONE:
+                self._is_away = True
                 await asyncio.sleep(_RETRY_PAUSE_S)
 
     async def _until_each_answered(self, method: str, args: tuple[Any, ...]) -> list[Any]:
@@ -135,8 +153,17 @@ class RemoteExtractor(Extractor):
         return self._version
 
     @override
-    async def extract(self, texts: Sequence[str], *, known: Sequence[Sequence[str]] | None = None) -> list[Extraction]:
-        extractions: list[Extraction] = await self._remote.call("extract", list(texts), known)
+    async def extract(
+        self,
+        texts: Sequence[str],
+        *,
+        known: Sequence[Sequence[str]] | None = None,
+        contexts: Sequence[Context] | None = None,
+    ) -> list[Extraction]:
+        deadline_s = self._remote.deadline_s + sum(map(len, texts)) / _READ_CHARACTERS_PER_S
+        extractions: list[Extraction] = await self._remote.call(
+            "extract", list(texts), known, contexts, deadline_s=deadline_s
+        )
         return extractions
 
 
@@ -161,8 +188,8 @@ class RemoteResolver(Resolver):
         self._remote = remote
 
     @override
-    async def resolve(self, request: ResolutionRequest) -> CoreferenceResult:
-        result: CoreferenceResult = await self._remote.call("resolve", request)
+    async def resolve(self, request: ResolutionRequest, extraction: Extraction) -> CoreferenceResult:
+        result: CoreferenceResult = await self._remote.call("resolve", request, extraction)
         return result
 
 

@@ -10,6 +10,7 @@ from memory.ports.language import Extractor, Priority, Reranker, Resolver
 from memory.ports.services import Retriever
 from memory.values.extractions import Extraction
 from memory.values.hits import SearchRequest, SearchResult
+from memory.values.readings import Context
 from memory.values.resolutions import CoreferenceResult, ResolutionRequest
 from models.batching.batched_model import BatchedModel
 
@@ -50,7 +51,7 @@ class RunningModels:
 
 @dataclass(frozen=True)
 class LanguageParts(Generic[RoleT]):
-    """An extractor, resolver or reranker with its models."""
+    """An extractor or a reranker with its models."""
 
     role: RoleT
     models: RunningModels
@@ -76,19 +77,28 @@ class _LanguageDeployment(Reporting, Generic[RoleT]):
 
 
 class ExtractorDeployment(_LanguageDeployment[Extractor]):
-    """Named entities, and requests to remember."""
+    """Runs the trained reader: names, intents, references and facts of messages in their conversations."""
 
-    async def extract(self, texts: list[str], known: list[list[str]] | None) -> list[Extraction]:
+    async def extract(
+        self, texts: list[str], known: list[list[str]] | None, contexts: list[Context] | None
+    ) -> list[Extraction]:
         """`Extractor.extract`."""
-        return await self._role.extract(texts, known=known)
+        return await self._role.extract(texts, known=known, contexts=contexts)
 
 
-class ResolverDeployment(_LanguageDeployment[Resolver]):
-    """Coreference over the session and the user's long-term entities."""
+class ResolverDeployment(Reporting):
+    """Makes resolutions of what the reader understood; a function of its arguments, without a model or a store."""
 
-    async def resolve(self, request: ResolutionRequest) -> CoreferenceResult:
+    def __init__(self, *, resolver: Callable[[], Resolver]) -> None:
+        self._resolver = resolver()
+
+    async def resolve(self, request: ResolutionRequest, extraction: Extraction) -> CoreferenceResult:
         """`Resolver.resolve`."""
-        return await self._role.resolve(request)
+        return await self._resolver.resolve(request, extraction)
+
+    @override
+    async def stats(self) -> Figures:
+        return {}
 
 
 class RerankerDeployment(_LanguageDeployment[Reranker]):

@@ -11,6 +11,7 @@ from memory.ports.language import Extractor, Resolver
 from memory.ports.services import Retriever
 from memory.values.extractions import Extraction
 from memory.values.hits import SearchRequest, SearchResult
+from memory.values.readings import Context
 from memory.values.resolutions import CoreferenceResult, ResolutionRequest
 
 from .replicas import Figures, IngressReport, ReplicaReport
@@ -114,9 +115,9 @@ class MeteredResolver(Resolver):
         self._metrics = metrics
 
     @override
-    async def resolve(self, request: ResolutionRequest) -> CoreferenceResult:
+    async def resolve(self, request: ResolutionRequest, extraction: Extraction) -> CoreferenceResult:
         start = perf_counter()
-        result = await self._resolver.resolve(request)
+        result = await self._resolver.resolve(request, extraction)
         self._metrics.resolve_ms.observe((perf_counter() - start) * 1000)
         self._metrics.resolved.inc(len(result.resolutions))
         self._metrics.unresolved.inc(len(result.unresolved))
@@ -131,9 +132,15 @@ class MeteredExtractor(Extractor):
         self._metrics = metrics
 
     @override
-    async def extract(self, texts: Sequence[str], *, known: Sequence[Sequence[str]] | None = None) -> list[Extraction]:
+    async def extract(
+        self,
+        texts: Sequence[str],
+        *,
+        known: Sequence[Sequence[str]] | None = None,
+        contexts: Sequence[Context] | None = None,
+    ) -> list[Extraction]:
         start = perf_counter()
-        extractions = await self._extractor.extract(texts, known=known)
+        extractions = await self._extractor.extract(texts, known=known, contexts=contexts)
         self._metrics.extract_ms.observe((perf_counter() - start) * 1000)
         return extractions
 

@@ -44,12 +44,12 @@ class ReadingExtractor(Extractor):
     found, and the extraction is marked degraded.
 
     Args:
-        reader: The trained reader.
+        reader: The trained reader; None where it is switched off or has no weights.
         version: Version of the code, the word lists and the reader's weights (`extraction_version`).
         seeds: Names known for every user (000 §10.1).
     """
 
-    def __init__(self, reader: Reader, *, version: str = "", seeds: Sequence[Seed] = SEEDS) -> None:
+    def __init__(self, reader: Reader | None, *, version: str = "", seeds: Sequence[Seed] = SEEDS) -> None:
         self._reader = reader
         self._version = version
         self._seeds = {seed.name: seed.subtype for seed in seeds}
@@ -80,14 +80,14 @@ class ReadingExtractor(Extractor):
             if len(values) != len(texts):
                 raise ValueError(f"`{argument}` has {len(values)} items for {len(texts)} texts; give one a text.")
         requests = [ReadRequest(text=text, context=context) for text, context in zip(texts, read_in, strict=True)]
-        readings: Sequence[Reading | None]
-        try:
+        readings: Sequence[Reading | None] = [None] * len(texts)
+        if self._reader is not None:
             priority = Priority.INTERACTIVE if len(texts) == 1 else Priority.BATCH
-            readings = await self._reader.read(requests, priority=priority)
-        except Unavailable as error:
-            self.failures += 1
-            _log.warning("extraction_degraded", component=READER, error=error.message)
-            readings = [None] * len(texts)
+            try:
+                readings = await self._reader.read(requests, priority=priority)
+            except Unavailable as error:
+                self.failures += 1
+                _log.warning("extraction_degraded", component=READER, error=error.message)
         inputs = list(zip(texts, names, readings, strict=True))
         found = await asyncio.to_thread(lambda: [self._extract_one(*parts) for parts in inputs])
         if contexts is None:
