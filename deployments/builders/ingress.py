@@ -90,11 +90,10 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
     )
 
     additions = MemoryAdditions(record=record, sessions=sessions, learning=learning)
-    reader = MessageReader(sessions=sessions, record=record, extractor=extractor, resolver=resolver)
 
     yield Services(
         chat=ChatTurn(
-            reader=reader,
+            reader=MessageReader(sessions=sessions, record=record, extractor=extractor, resolver=resolver),
             retriever=retriever,
             answerer=LiveAnswerer(
                 PerSpace(spaces, lambda space: make_answerer(args, model_id=space.encoder.model_id)),
@@ -106,7 +105,6 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
         record=record,
         sessions=sessions,
         limiter=short_lived.limiter,
-        reader=reader,
         extractor=extractor,
         resolver=resolver,
         retriever=retriever,

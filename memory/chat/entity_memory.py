@@ -36,6 +36,7 @@ class ChatContext(Value):
     """For a chat backend before it answers: the resolved query, and lines for its prompt (000 §8.1, §8.4)."""
 
     resolution: CoreferenceResult
+    extraction: Extraction
     resolved_query: str
     entities: tuple[Entity, ...]
     context: str
@@ -77,27 +78,30 @@ class EntityMemoryService:
 
     async def resolve_coreference(self, query: str, session_id: str, user_id: str) -> CoreferenceResult:
         """Resolves the references of a query in its session (000 §7.1); if that fails, returns it unchanged (§9.1)."""
-        understood = await self._reader.read(query, session_id=session_id, user_id=user_id, now=self._now())
-        return self._logged(understood.resolution)
+        return (await self.understand(query, user_id, session=session_id)).resolution
 
-    async def resolve_after(self, query: str, turns: Sequence[Turn], user_id: str) -> CoreferenceResult:
-        """Resolves the references of a query after turns that the caller has, oldest first; see `resolve_coreference`.
+    async def understand(self, query: str, user_id: str, *, session: str | Sequence[Turn]) -> Understood:
+        """Reads a query and resolves it, and logs its resolutions (000 §9.3).
 
-        Without the history of a session, an earlier resolution cannot be corrected.
+        Args:
+            query: The query.
+            user_id: The user.
+            session: The id of the session, or turns that the caller has, oldest first. Without the history of a
+                session, an earlier resolution cannot be corrected.
         """
-        request = ResolutionRequest(query=query, user_id=user_id, turns=tuple(turns), now=self._now())
-        return self._logged((await self._reader.understand(request)).resolution)
-
-    def _logged(self, result: CoreferenceResult) -> CoreferenceResult:
-        """The result, after its resolutions went to the log (000 §9.3)."""
-        for resolution in result.resolutions:
+        if isinstance(session, str):
+            understood = await self._reader.read(query, session_id=session, user_id=user_id, now=self._now())
+        else:
+            request = ResolutionRequest(query=query, user_id=user_id, turns=tuple(session), now=self._now())
+            understood = await self._reader.understand(request)
+        for resolution in understood.resolution.resolutions:
             _log.info(
                 "entity_resolved",
-                query=result.original_query[:200],
-                resolved=result.resolved_query[:200],
+                query=query[:200],
+                resolved=understood.resolution.resolved_query[:200],
                 source=resolution.source.value,
             )
-        return result
+        return understood
 
     async def extract_and_store(
         self, text: str, session_id: str, user_id: str, auto_learn: bool = True
@@ -227,8 +231,8 @@ class EntityMemoryService:
 
     async def before_reply(self, message: str, session_id: str, user_id: str) -> ChatContext:
         """Hook for a chat backend that has received a message: resolves it and finds related entities (000 §8.1)."""
-        resolution = await self.resolve_coreference(message, session_id, user_id)
-        degraded = resolution.degraded
+        understood = await self.understand(message, user_id, session=session_id)
+        resolution, degraded = understood.resolution, understood.degraded
         try:
             entities = await self.search_entities(resolution.resolved_query, user_id, _IN_PROMPT)
         except Unavailable as error:
@@ -236,6 +240,7 @@ class EntityMemoryService:
             entities, degraded = [], tuple(dict.fromkeys((*degraded, error.component)))
         return ChatContext(
             resolution=resolution,
+            extraction=understood.extraction,
             resolved_query=resolution.resolved_query,
             entities=tuple(entities),
             context=context_lines(entities, message),

@@ -5,7 +5,6 @@ from contextlib import asynccontextmanager
 
 import httpx
 import pytest
-from memory.coreference.long_term import LongTermResolver
 
 from deployments.builders.live_model import LiveRetriever
 from deployments.http.app import build_http
@@ -17,8 +16,8 @@ from memory.answering.extractive import ExtractiveAnswerer
 from memory.chat.additions import MemoryAdditions
 from memory.chat.reader import MessageReader
 from memory.chat.turn import ChatTurn
-from memory.coreference.resolver import RuleResolver
-from memory.extraction.extractor import RuleExtractor
+from memory.coreference.resolver import ReadingResolver
+from memory.extraction.extractor import ReadingExtractor
 from memory.governance.accesses import AccessTally
 from memory.governance.review import ReviewRules
 from memory.governance.review_job import ReviewJob
@@ -40,6 +39,7 @@ from storage.inmemory.record import InMemoryRecord
 from storage.inmemory.sessions import InMemorySessions
 from storage.inmemory.vectors import InMemoryGenerations
 from testing.fakes.encoder import FakeEncoder, FakeEncoderEngine
+from testing.fakes.reader import FakeReader
 from tests.memory.indexing.bulk import WalkingEmbedder
 
 DIMENSION = 32
@@ -62,8 +62,8 @@ async def services() -> AsyncIterator[Services]:
     record, sessions, store = InMemoryRecord(), InMemorySessions(), InMemoryGenerations()
     analyzer, metrics = KeywordAnalyzer(), ServiceMetrics()
     encoder = BatchedEncoder(FakeEncoderEngine(dimension=DIMENSION))
-    extractor = MeteredExtractor(RuleExtractor(), metrics)
-    resolver = MeteredResolver(LongTermResolver(RuleResolver(extractor=RuleExtractor()), record=record), metrics)
+    extractor = MeteredExtractor(ReadingExtractor(FakeReader()), metrics)
+    resolver = MeteredResolver(ReadingResolver(), metrics)
     model = VectorModel(model_id=encoder.model_id, dimension=DIMENSION)
 
     def space(of: VectorModel) -> VectorSpace:

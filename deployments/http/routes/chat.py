@@ -18,6 +18,7 @@ from memory.values.errors import JiyiError
 
 from ..schemas.chat import ChatBody, ChatReply
 from ..schemas.entities import AfterBody, AfterReply, BeforeBody, BeforeReply
+from ..schemas.understanding import FactReply, ResolveReply, action_of
 from ..support.problems import problem
 from ..support.services import Services, ServicesDep
 
@@ -34,9 +35,12 @@ _DELTA_CHARACTERS = 24
 async def chat(body: ChatBody, request: Request, services: ServicesDep) -> Any:
     """Answers a message with memory.
 
-    With `stream: true` (or `Accept: text/event-stream`) the reply comes as events: `resolution` and `sources` as soon
-    as they are known, `clarification` where a reference is open, `delta` with pieces of the reply, `done` with the
-    whole reply once the turn is safely stored.
+    With `stream: true` (or `Accept: text/event-stream`) the reply comes as events: `resolution` (as `/resolve` replies)
+    and `sources` as soon as they are known, `clarification` where a reference is open, `delta` with pieces of the
+    reply, `done` with the whole reply once the turn is safely stored.
+
+    Where more messages wait than can be read in time the reply is 429, and `Retry-After` says when to come back;
+    nothing has been stored then.
     """
     await services.admit(body.user_id)
     message = ChatMessage(
@@ -60,7 +64,8 @@ async def chat(body: ChatBody, request: Request, services: ServicesDep) -> Any:
 
 @router.post("/chat/before")
 async def before_reply(body: BeforeBody, services: ServicesDep) -> BeforeReply:
-    """On receiving a message: what it refers to, rewritten to stand alone, and what the prompt should know.
+    """On receiving a message: what it is for and what it refers to, rewritten to stand alone, and what the prompt
+    should know.
 
     Stores nothing. Where resolving fails the query comes back as it was.
     """
@@ -69,6 +74,9 @@ async def before_reply(body: BeforeBody, services: ServicesDep) -> BeforeReply:
     services.count_degraded(found.degraded)
     return BeforeReply(
         resolved_query=found.resolved_query,
+        action=action_of(found.resolution),
+        intents=found.extraction.intents,
+        facts=FactReply.of(found.extraction.facts),
         resolution=found.resolution,
         clarification=found.resolution.clarification,
         context=found.context,
@@ -105,10 +113,15 @@ class ReplyInProgress:
         """Adds what an event says."""
         match event:
             case Understood():
-                self._fields["resolution"] = event.resolution
-                self._fields["clarification"] = event.resolution.clarification
-                self._fields["resolved_query"] = event.resolution.resolved_query
-                self._fields["mentions"] = event.extraction.mentions
+                self._fields |= {
+                    "resolution": event.resolution,
+                    "clarification": event.resolution.clarification,
+                    "resolved_query": event.resolution.resolved_query,
+                    "action": action_of(event.resolution),
+                    "mentions": event.extraction.mentions,
+                    "intents": event.extraction.intents,
+                    "facts": FactReply.of(event.extraction.facts),
+                }
             case Replied():
                 self._fields["reply"] = event.answer.text
                 self._fields["answered_by"] = event.answer.answered_by
@@ -149,7 +162,7 @@ async def _stream(events: AsyncIterator[ChatEvent]) -> AsyncIterator[ServerSentE
             reply.take(event)
             match event:
                 case Understood():
-                    yield _sse("resolution", event.resolution.model_dump_json())
+                    yield _sse("resolution", ResolveReply.of(event).model_dump_json())
                     if event.resolution.clarification:
                         yield _sse("clarification", event.resolution.clarification.model_dump_json())
                 case Found():

@@ -38,6 +38,7 @@ from ..schemas.entities import (
     SplitBody,
 )
 from ..schemas.fields import Identifier
+from ..schemas.understanding import FactReply
 from ..support.services import Services, ServicesDep
 
 router = APIRouter(tags=["entities"])
@@ -56,7 +57,7 @@ async def list_recent(
 
 @router.post("/entities/extract")
 async def extract(body: ExtractBody, services: ServicesDep) -> ExtractReply:
-    """Finds entities and requests to remember in a text; learns them only where `store` is true."""
+    """Finds entities, intents, facts and requests to remember in a text; learns it only where `store` is true."""
     await services.admit(body.user_id)
     [extraction] = await recognise(
         [body.text], user_id=body.user_id, record=services.record, extractor=services.extractor
@@ -64,7 +65,12 @@ async def extract(body: ExtractBody, services: ServicesDep) -> ExtractReply:
     services.count_degraded(extraction.degraded)
     stored = await _learn_text(body, extraction, services) if body.store else ()
     return ExtractReply(
-        mentions=extraction.mentions, remember=extraction.remember, stored=stored, degraded=extraction.degraded
+        mentions=extraction.mentions,
+        remember=extraction.remember,
+        intents=extraction.intents,
+        facts=FactReply.of(extraction.facts),
+        stored=stored,
+        degraded=extraction.degraded,
     )
 
 

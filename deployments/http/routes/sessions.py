@@ -4,18 +4,20 @@ from fastapi import APIRouter
 
 from memory.values.base import utc_now
 from memory.values.dialogue import Turn
-from memory.values.resolutions import CoreferenceResult
 
 from ..schemas.chat import DEFAULT_SESSION, ResolveBody, SessionReply
 from ..schemas.fields import Identifier
+from ..schemas.understanding import ResolveReply
 from ..support.services import ServicesDep
 
 router = APIRouter()
 
 
 @router.post("/resolve", tags=["language"])
-async def resolve(body: ResolveBody, services: ServicesDep) -> CoreferenceResult:
+async def resolve(body: ResolveBody, services: ServicesDep) -> ResolveReply:
     """Resolves the references of a query and rewrites it so that it is self-contained; stores nothing.
+
+    The reply also says what the query is for (`intents`) and what it states (`facts`).
 
     An ambiguous reference is left as it is, and `clarification` holds the question to ask. A query that answers such a
     question, or corrects an earlier resolution, resolves the earlier query again (`revision`).
@@ -23,18 +25,16 @@ async def resolve(body: ResolveBody, services: ServicesDep) -> CoreferenceResult
     The context is the stored session `session_id`, or `history`: turns given in the request, oldest first.
     """
     await services.admit(body.user_id)
+    session: str | tuple[Turn, ...] = body.session_id or DEFAULT_SESSION
     if body.history is not None:
         now = utc_now()
-        turns = tuple(
+        session = tuple(
             Turn(role=turn.role, content=turn.content, speaker=turn.speaker, created_at=turn.created_at or now)
             for turn in body.history
         )
-        result = await services.entities.resolve_after(body.query, turns, body.user_id)
-    else:
-        session_id = body.session_id or DEFAULT_SESSION
-        result = await services.entities.resolve_coreference(body.query, session_id, body.user_id)
-    services.count_degraded(result.degraded)
-    return result
+    understood = await services.entities.understand(body.query, body.user_id, session=session)
+    services.count_degraded(understood.degraded)
+    return ResolveReply.of(understood)
 
 
 @router.get("/sessions/{session_id}", tags=["chat"])

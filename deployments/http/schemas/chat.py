@@ -9,10 +9,12 @@ from memory.ports.services import LearnReport
 from memory.values.dialogue import Role, SessionContext, Turn
 from memory.values.hits import Hit, HitKind
 from memory.values.mentions import Mention
+from memory.values.readings import Action, Intent
 from memory.values.records import ResourceKind
 from memory.values.resolutions import Clarification, CoreferenceResult
 
 from .fields import Count, Flag, Identifier, Metadata, MetadataValue, RequestModel, Text, examples
+from .understanding import ACTION, FACTS, INTENTS, FactReply
 
 TopK = Annotated[Count, Field(ge=1, le=100)]
 DEFAULT_SESSION = "default"
@@ -43,6 +45,9 @@ class ChatReply(RequestModel):
     reply: str
     answered_by: AnsweredBy
     resolved_query: str
+    action: Action = ACTION
+    intents: tuple[Intent, ...] = INTENTS
+    facts: tuple[FactReply, ...] = FACTS
     resolution: CoreferenceResult
     clarification: Clarification | None
     mentions: tuple[Mention, ...]

@@ -10,10 +10,12 @@ from memory.entities.lookup import MAX_NAME
 from memory.values.entities import Entity, EntityRelation
 from memory.values.extractions import RememberIntent
 from memory.values.mentions import EntitySubtype, Mention
+from memory.values.readings import Action, Intent
 from memory.values.resolutions import Clarification, CoreferenceResult
 
 from .chat import DEFAULT_SESSION
 from .fields import Count, Flag, Identifier, Metadata, RequestModel, Text, examples
+from .understanding import ACTION, FACTS, INTENTS, FactReply
 
 Name = Annotated[Text, StringConstraints(max_length=MAX_NAME)]
 Reference = Annotated[Name, Field(description="An entity: its id, its name or an alias.")]
@@ -177,6 +179,8 @@ class ExtractReply(RequestModel):
 
     mentions: tuple[Mention, ...]
     remember: tuple[RememberIntent, ...]
+    intents: tuple[Intent, ...] = INTENTS
+    facts: tuple[FactReply, ...] = FACTS
     stored: tuple[Entity, ...]
     degraded: tuple[str, ...] = ()
 
@@ -231,6 +235,9 @@ class BeforeReply(RequestModel):
     """
 
     resolved_query: str
+    action: Action = ACTION
+    intents: tuple[Intent, ...] = INTENTS
+    facts: tuple[FactReply, ...] = FACTS
     resolution: CoreferenceResult
     clarification: Clarification | None
     context: str
