@@ -199,7 +199,7 @@ async def test_a_reference_leads_to_the_entities_that_it_may_mean(http: httpx.As
     await send(http, "POST", "/chat", message="我在比較 Redis 和 Qdrant。", session_id="s1", wait=True)
     reply = await send(http, "POST", "/entities/by-reference", word="它", session_id="s1")
     assert {entity["entity_value"] for entity in reply["results"]} == {"Redis", "Qdrant"}
-    reply = await send(http, "POST", "/entities/by-reference", word="後者", session_id="s1", limit=1)
+    reply = await send(http, "POST", "/entities/by-reference", word="那個", session_id="s1", limit=1)
     assert [entity["entity_value"] for entity in reply["results"]] == ["Qdrant"]
     reply = await send(http, "POST", "/entities/by-reference", word="它", session_id="s1", user_id="bob")
     assert reply["results"] == []
@@ -208,10 +208,10 @@ async def test_a_reference_leads_to_the_entities_that_it_may_mean(http: httpx.As
 
 
 async def test_before_a_reply_the_backend_is_told_what_to_ask(http: httpx.AsyncClient) -> None:
-    await send(http, "POST", "/chat/after", message="我們買了 AI-Box 和 HCI-500。", session_id="s1")
+    await send(http, "POST", "/chat/after", message="我們買了 AI-Box 和 Grafana。", session_id="s1")
     before = await send(http, "POST", "/chat/before", message="它多少錢？", session_id="s1")
     assert before["resolved_query"] == "它多少錢？"
-    assert before["clarification"]["question"] == "「它」是指 AI-Box 還是 HCI-500？"
+    assert before["clarification"]["question"] == "「它」是指 AI-Box 還是 Grafana？"
     await send(http, "POST", "/chat/after", message="它多少錢？", reply="您問的是哪一個？", session_id="s1")
     before = await send(http, "POST", "/chat/before", message="第二個", session_id="s1")
-    assert (before["resolved_query"], before["clarification"]) == ("HCI-500 多少錢？", None)
+    assert (before["resolved_query"], before["clarification"]) == ("Grafana 多少錢？", None)
