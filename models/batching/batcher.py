@@ -5,6 +5,7 @@ enqueues; tokenising and computing run in threads.
 """
 
 import asyncio
+import math
 import os
 import sys
 import threading
@@ -70,6 +71,7 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
         self._running_tokens = self._batches = self._items = self._tokens = self._padded_tokens = 0
         self._rejected = self._poisoned = self._failures_in_a_row = 0
         self._tokens_per_s = 0.0
+        self._loaded_tokens_per_s = 0.0  # of interactive batches behind which more waited: the others are not full
         self._busy = BusyClock()
         self._is_closing = False
         self._end: ModelUnavailable | None = None
@@ -184,7 +186,8 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
                     allowed=f"at most {self._limits.max_waiting_items} texts",
                 )
             too_many = self._admitted_items[priority] + items > self._limits.max_waiting_items
-            if too_many or self._queue.tokens(priority) >= self._limits.max_waiting_tokens:
+            too_long = self._waits_too_long(priority)
+            if too_many or too_long or self._queue.tokens(priority) >= self._limits.max_waiting_tokens:
                 raise self._overloaded(priority)
             self._admitted_items[priority] += items
 
@@ -211,16 +214,24 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
             if self._end is not None:
                 raise self._end
             waiting = self._queue.tokens(request.priority)
-            if waiting and waiting + request.waiting_tokens > self._limits.max_waiting_tokens:
+            too_many = waiting and waiting + request.waiting_tokens > self._limits.max_waiting_tokens
+            if too_many or self._waits_too_long(request.priority):
                 raise self._overloaded(request.priority)
             self._queue.add(request)
             self._unsettled.add(request)
             self._state.notify_all()
 
+    def _waits_too_long(self, priority: Priority) -> bool:
+        ahead = self._queue.tokens(Priority.INTERACTIVE)
+        return priority is Priority.INTERACTIVE and ahead > self._limits.max_wait_s * (
+            self._loaded_tokens_per_s or math.inf
+        )
+
     def _overloaded(self, priority: Priority) -> Overloaded:
         self._rejected += 1
         ahead = self._queue.tokens(*(lane for lane in Priority if lane <= priority)) + self._running_tokens
-        expected_s = ahead / self._tokens_per_s if self._tokens_per_s else 1.0
+        tokens_per_s = self._loaded_tokens_per_s or self._tokens_per_s
+        expected_s = ahead / tokens_per_s if tokens_per_s else 1.0
         return Overloaded(
             f"The {self._component}'s queue is full.",
             retry_after_s=min(max(expected_s, _RETRY_AFTER_S[0]), _RETRY_AFTER_S[1]),
@@ -233,9 +244,11 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
             if Priority.INTERACTIVE not in lanes:
                 _lower_thread_priority()
             while batch := self._next_batch(lanes):
+                with self._state:
+                    is_loaded = Priority.INTERACTIVE in lanes and self._queue.has(Priority.INTERACTIVE)
                 started = time.perf_counter()
                 self._compute(batch)
-                self._finish_batch(batch, time.perf_counter() - started)
+                self._finish_batch(batch, time.perf_counter() - started, is_loaded=is_loaded)
         except BaseException as error:  # noqa: BLE001 - a thread that died in silence would leave callers waiting for ever
             _log.exception("model_worker_died", component=self._component)
             self._stop(ModelUnavailable(f"The {self._component}'s worker died: {error!r}.", component=self._component))
@@ -302,13 +315,15 @@ class TokenBatcher(Generic[PreparedT, OutputT]):
             self._budget.record_out_of_memory(too_many_tokens)
             _log.warning("model_out_of_memory", component=self._component, batch_tokens=self._budget.tokens)
 
-    def _finish_batch(self, batch: list[BatchItem[PreparedT, OutputT]], elapsed_s: float) -> None:
+    def _finish_batch(self, batch: list[BatchItem[PreparedT, OutputT]], elapsed_s: float, *, is_loaded: bool) -> None:
         tokens = _token_count(batch)
         rate = tokens / max(elapsed_s, 1e-9)
         with self._state:
             self._running_tokens -= tokens
             self._busy.stop()
-            self._tokens_per_s += (rate - self._tokens_per_s) * (_RATE_WEIGHT if self._tokens_per_s else 1.0)
+            self._tokens_per_s = _moved(self._tokens_per_s, rate)
+            if is_loaded:
+                self._loaded_tokens_per_s = _moved(self._loaded_tokens_per_s, rate)
 
     def _settle(self, request: BatchRequest[PreparedT, OutputT]) -> None:
         request.is_settled = True
@@ -353,6 +368,11 @@ def _lower_thread_priority() -> None:
         thread = threading.get_native_id()
         niceness = min(os.getpriority(os.PRIO_PROCESS, thread) + _NICENESS_STEPS, _HIGHEST_NICENESS)
         os.setpriority(os.PRIO_PROCESS, thread, niceness)
+
+
+def _moved(average: float, value: float) -> float:
+    """A moving average with one more value."""
+    return average + (value - average) * (_RATE_WEIGHT if average else 1.0)
 
 
 def _token_count(batch: Sequence[BatchItem[PreparedT, OutputT]]) -> int:

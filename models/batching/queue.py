@@ -1,6 +1,7 @@
 """The queue of a model's inputs, and the choice of the next batch. Not thread-safe: the batcher holds a lock."""
 
 import asyncio
+import math
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ class BatchLimits:
             both share batches.
         max_waiting_items: Waiting inputs of each priority, so that batch work never blocks interactive work.
         max_waiting_tokens: Waiting tokens of each priority.
+        max_wait_s: Seconds that interactive work may have to wait, as far as the measured speed tells: what would wait
+            longer is refused at once, so that no caller's deadline passes in a long queue.
     """
 
     batch_tokens: int = 1024
@@ -37,6 +40,7 @@ class BatchLimits:
     own_lanes: bool = True
     max_waiting_items: int = 4096
     max_waiting_tokens: int = 262_144
+    max_wait_s: float = math.inf
 
 
 GPU_LIMITS = BatchLimits(

@@ -13,6 +13,7 @@ from memory.values.readings import Action, Context, ContextSpan, Reading, ReadRe
 from ..batching.batched_model import BatchedModel
 from ..batching.queue import BatchLimits
 from ..body.trained_network import TrainedNetwork
+from .long_texts import cut, is_long, join
 
 if TYPE_CHECKING:
     from .decisions import ReaderSettings
@@ -22,8 +23,14 @@ if TYPE_CHECKING:
     from .network import ReaderNetwork
 
 
+_PIECES_AT_ONCE = 4
+"""Pieces of a long text that wait at the same time: about one batch, so that little of it lies in the queue."""
+
+
 class BatchedReader(Reader):
     """A trained reader with a batcher in front: concurrent callers share batches.
+
+    A long text is read in pieces, at the priority of batch work: other messages are read between them.
 
     Args:
         reader: Its weights are read here; see `BatchedModel` for weights that cannot be read.
@@ -38,7 +45,18 @@ class BatchedReader(Reader):
     async def read(
         self, requests: Sequence[ReadRequest], *, priority: Priority = Priority.INTERACTIVE
     ) -> list[Reading]:
-        return await self.model.submit(requests, priority)
+        if not any(is_long(request.text) for request in requests):
+            return await self.model.submit(requests, priority)
+        short = [request for request in requests if not is_long(request.text)]
+        readings = iter(await self.model.submit(short, priority))
+        return [await self._read_long(request) if is_long(request.text) else next(readings) for request in requests]
+
+    async def _read_long(self, request: ReadRequest) -> Reading:
+        pieces = cut(request)
+        readings: list[Reading] = []
+        for start in range(0, len(pieces), _PIECES_AT_ONCE):
+            readings += await self.model.submit(pieces[start : start + _PIECES_AT_ONCE], Priority.BATCH)
+        return join(pieces, readings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +80,7 @@ class _Parts:
 
 
 class TrainedReader(TrainedNetwork[_Parts]):
-    """Reads batches of messages; safe to call from several threads, which take turns.
+    """Reads batches of messages; safe to call from several threads at once: no message waits for a long text's pass.
 
     The weights are read at the first call. The arguments are those of `TrainedNetwork`.
     """
@@ -88,8 +106,7 @@ class TrainedReader(TrainedNetwork[_Parts]):
 
         parts = self.parts()
         windows = [window for message in prepared for window in message.windows]
-        with self._lock:
-            found = iter(find_all(parts.network, windows, parts.settings, pad_id=parts.pad_id))
+        found = iter(find_all(parts.network, windows, parts.settings, pad_id=parts.pad_id))
         return [reading_of([next(found) for _ in message.windows], parts.settings) for message in prepared]
 
     def read(self, requests: Sequence[ReadRequest]) -> list[Reading]:

@@ -313,6 +313,22 @@ async def test_the_queue_is_bounded_in_tokens_too(engine: Any, start: Any) -> No
     await asyncio.gather(*tasks)
 
 
+async def test_a_query_that_would_wait_too_long_is_refused_at_once(engine: Any, start: Any) -> None:
+    encoder = start(blocked=True, max_wait_s=0.0, batch_tokens=1)
+    tasks = await queue_behind_batch(engine, encoder, ["a"], ["b"], ["c"])  # nobody knows yet how fast it is
+    engine.permits.release(2)
+    await asyncio.gather(*tasks[:2])
+    for _ in "ab":
+        await wait_for_batch(engine)
+    with pytest.raises(Overloaded) as refusal:
+        await ask(encoder, "d")
+    assert refusal.value.retry_after_s > 0
+    bulk = ask(encoder, "bulk", priority=BATCH)  # has no such deadline
+    engine.permits.release(100)
+    await asyncio.gather(*tasks, bulk)
+    assert (await ask(encoder, "d")).shape == (1, 8)
+
+
 async def test_batch_work_never_keeps_interactive_work_out(engine: Any, start: Any) -> None:
     encoder = start(blocked=True, own_lanes=False, max_waiting_items=4)
     tasks = await queue_behind_batch(engine, encoder, ["a", "b", "c", "d"], priority=BATCH)
