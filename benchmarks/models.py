@@ -1,10 +1,9 @@
 """The trained models against one raw encode of the same tokens, and the memory that their replicas share.
 
-Theory: a rewrite or a tagging is one pass of the same body over the same tokens, plus a head: products that are small
-beside the body's for the tagger and the reranker, and a beam over choices for the rewriter, a dozen small steps that
-cost by their number. In fp32 that is 1.1 times the raw encode for the tagger and 1.3 to 1.5 for the rewriter; where
-the CPU multiplies bf16, whose products are three to four times as fast, it is well under one. The aim is at most 1.5
-(issue 4). Memory: the matrices are mapped, so a second replica adds what is not: torch, the tokenizer, activations.
+Theory: a reading is one pass of the same body over the same tokens, plus heads: products that are small beside the
+body's for names and facts, and a beam over choices where something is rewritten, a dozen small steps that cost by their
+number. In fp32 that is 1.3 to 1.5 times the raw encode; where the CPU multiplies bf16, whose products are three to four
+times as fast, it is under one. The aim is at most 1.2 (issue 15). Memory: the matrices are mapped, so a second replica adds what is not: torch, the tokenizer, activations.
 
     python -m benchmarks.models --cache FOLDER [--weights FOLDER] [--threads 1] [--rounds 15] [--memory]
 
@@ -25,17 +24,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from models.rewriter.rewriter import TrainedRewriter
-from models.tagger.tagger import TrainedTagger
 
 from benchmarks.common.workload import SENTENCES, seconds
-from memory.values.rewrites import RewriteRequest
+from memory.values.readings import Context, ReadRequest
 from models.assets.catalog import DEFAULT_MODEL, get_model
 from models.assets.prepare import prepare_model
 from models.assets.weight_files import shipped_weight_file
 from models.batching.batched_model import ModelFacts
 from models.encoder.sentence_transformer_engine import SentenceTransformerEngine
 from models.encoder.text_tokenizer import TokenizedText
+from models.reader.reader import TrainedReader
 from models.reranker.late_interaction import LateInteraction
 
 _TURNS = ("我們公司上個月跟宏康訂了一台 AI-Box。", "好的，已經記下來了。", "她昨天去台中看了新的倉庫。", "了解。")
@@ -76,16 +74,14 @@ class Contestant:
 
 def contestants(weights: Path | None, cache: Path, threads: int) -> dict[str, Contestant]:
     """The models whose weights are there."""
-    rewrites = [RewriteRequest(query=query, turns=_TURNS[:turns]) for query in _ASKED for turns in (2, 4)]
+    queries = [ReadRequest(text=query, context=Context(turns=_TURNS[:turns])) for query in _ASKED for turns in (2, 4)]
+    messages = [ReadRequest(text=sentence) for sentence in SENTENCES]
     pairs = [(query, sentence) for query, sentence in zip(_ASKED, SENTENCES, strict=False)]
     makers: dict[str, Callable[[Path], Contestant]] = {
-        "tagger": lambda file: Contestant(
-            TrainedTagger(file, cache, threads=threads),
-            SENTENCES,
+        "reader": lambda file: Contestant(
+            TrainedReader(file, cache, threads=threads),
+            [*queries, *messages],
             lambda prepared: [window.input_ids for window in prepared.windows],
-        ),
-        "rewriter": lambda file: Contestant(
-            TrainedRewriter(file, cache, threads=threads), rewrites, lambda prepared: [prepared.features.input_ids]
         ),
         "reranker": lambda file: Contestant(
             LateInteraction(file, cache, threads=threads), pairs, lambda prepared: [prepared.query, prepared.passage]
@@ -144,9 +140,7 @@ def _latency(arguments: argparse.Namespace) -> dict[str, Any]:
 def _memory(arguments: argparse.Namespace) -> dict[str, Any]:
     """Starts replica after replica, all models twice; all of them live while the shares are read."""
     context = multiprocessing.get_context("spawn")
-    names = [
-        name for name in ("tagger", "rewriter", "reranker") if shipped_weight_file(name, arguments.weights).exists()
-    ]
+    names = [name for name in ("reader", "reranker") if shipped_weight_file(name, arguments.weights).exists()]
     started = []
     for name in (*names, *names):
         ours, theirs = context.Pipe()

@@ -58,7 +58,7 @@ SETTINGS = {
     "throughput mode": Setting({"RAY_SERVE_ENABLE_HA_PROXY": "0"} | _GRPC),
     "HAProxy": Setting({"RAY_SERVE_THROUGHPUT_OPTIMIZED": "0"}),
     "two ingress replicas": Setting(arguments={"ingress_replicas": 2}),
-    "without models": Setting(arguments={"models": {"tagger": "off", "rewriter": "off"}}),
+    "without models": Setting(arguments={"models": {"reader": "off"}}),
 }
 _HISTORY = [{"content": "我們公司上個月買了 AI-Box。"}, {"role": "assistant", "content": "了解。"}]
 _WARM_UP = 8

@@ -55,8 +55,8 @@ class Features:
 class FeatureReader:
     """Builds features.
 
-    The first window of a message is read after its context: the names of long-term memory, the first turn, which names
-    the topic, and the latest turns that fit. Further windows are read alone.
+    The first window of a message is read after its context: the names of long-term memory or else the first turn, which
+    names the topic, and the latest turns that fit. Further windows are read alone.
 
     Args:
         tokenizer: Of the body.

@@ -25,6 +25,7 @@ def main() -> None:
     """Trains every stage and exports the last one."""
     parser = recipe_parser("Trains the reader that ships.", "public data sets")
     parser.add_argument("--corpus", type=Path, nargs="+", required=True, help="folders of chat corpora")
+    parser.add_argument("--chat-names", type=Path, help="a hand-labelled set whose names the chat templates leave out")
     parser.add_argument("--start", type=Path, help="a checkpoint with the words of its run beside it")
     arguments = parser.parse_args()
     start: Path | None = arguments.start
@@ -32,6 +33,8 @@ def main() -> None:
     for name, options in STAGES:
         folder: Path = arguments.out / name
         given: list[Any] = ["--out", folder, "--cache", arguments.cache, "--sets", arguments.sets, *options, "--resume"]
+        if arguments.chat_names is not None:
+            given += ["--chat-names", arguments.chat_names]
         given += device_options(arguments.device, batch_rows=128)
         if start is not None:
             given += ["--start", start, "--words", start.parent / "words.json"]
