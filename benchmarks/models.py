@@ -3,7 +3,9 @@
 Theory: a reading is one pass of the same body over the same tokens, plus heads: products that are small beside the
 body's for names and facts, and a beam over choices where something is rewritten, a dozen small steps that cost by their
 number. In fp32 that is 1.3 to 1.5 times the raw encode; where the CPU multiplies bf16, whose products are three to four
-times as fast, it is under one. The aim is at most 1.2 (issue 15). Memory: the matrices are mapped, so a second replica adds what is not: torch, the tokenizer, activations.
+times as fast, it is under one. The aim is at most 1.2 (issue 15).
+
+Memory: the matrices are mapped, so a second replica adds what is not: torch, the tokenizer, activations.
 
     python -m benchmarks.models --cache FOLDER [--weights FOLDER] [--threads 1] [--rounds 15] [--memory]
 
