@@ -15,7 +15,7 @@ from models.assets.weight_files import SHIPPED
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("memory", "models", "storage", "deployments", "jiyi")
 HEAVY = ("torch", "ray", "transformers", "sentence_transformers", "qdrant_edge", "qdrant_client", "redis", "opencc")
-NETWORKS = ("models.rewriter", "models.tagger", "models.reranker", "models.body")
+NETWORKS = ("models.reader", "models.reranker", "models.body")
 """A network is a class of torch's: these are imported by whoever builds one."""
 
 

@@ -10,11 +10,27 @@ import yaml
 from pydantic import ValidationError
 
 from deployments.app import build_app
-from deployments.builders.language import is_on, make_extractor, make_reranker, running_extraction_version
+from deployments.builders.language import (
+    is_on,
+    make_extractor,
+    make_reranker,
+    make_resolver,
+    running_extraction_version,
+)
 from deployments.config.settings import AppArgs, ModelArgs
-from deployments.serve.turn import ExtractorDeployment, LanguageParts
-from memory.extraction.extractor import RuleExtractor
+from deployments.serve.turn import ExtractorDeployment, LanguageParts, ResolverDeployment
+from memory.coreference.context import reading_context
+from memory.values.base import utc_now
+from memory.values.dialogue import Role, Turn
+from memory.values.extractions import Extraction
+from memory.values.readings import Context, ReadRequest
+from memory.values.resolutions import CoreferenceResult, ResolutionRequest
+from models.assets.weight_files import shipped_weight_file
+from testing.fakes.reader import read_one
 from tests.deployments.builders.graph import bound_factory
+
+
+TEXT = "我們在三樓機房用 RM05-008 測試。"
 
 
 def settings(tmp_path: Path, **models: Any) -> AppArgs:
@@ -24,7 +40,7 @@ def settings(tmp_path: Path, **models: Any) -> AppArgs:
 @pytest.fixture
 def corrupt(tmp_path: Path) -> Path:
     """A weight file of which a byte has changed since its checksum was taken."""
-    file = tmp_path / "tagger.safetensors"
+    file = tmp_path / "reader.safetensors"
     file.write_bytes(b"what was trained")
     file.with_suffix(".json").write_text(json.dumps({"sha256": hashlib.sha256(file.read_bytes()).hexdigest()}))
     file.write_bytes(b"what was tra1ned")
@@ -43,12 +59,13 @@ class Deployment(ExtractorDeployment):
 
 
 @pytest.mark.parametrize(
-    ("setting", "there", "expected"), [("auto", True, True), ("auto", False, False), ("off", True, False)]
+    ("setting", "there", "expected"),
+    [("auto", True, True), ("auto", False, False), ("off", True, False), ("on", False, True)],
 )
 def test_a_model_runs_where_it_is_on_and_has_weights(tmp_path: Path, setting: str, there: bool, expected: bool) -> None:
     if there:
-        (tmp_path / "tagger.safetensors").touch()
-    assert is_on(settings(tmp_path, tagger=setting), "tagger") is expected
+        (tmp_path / "reader.safetensors").touch()
+    assert is_on(settings(tmp_path, reader=setting), "reader") is expected
 
 
 @pytest.mark.parametrize(
@@ -58,52 +75,85 @@ def test_the_reranker_runs_where_somebody_asks_for_it(tmp_path: Path, reranker: 
     assert is_on(settings(tmp_path, reranker=reranker), "reranker") is expected
 
 
-@pytest.mark.parametrize("wrong", [{"tagger": "on"}, {"reranker": "bge"}, {"threads": 0}, {"taggre": "off"}], ids=str)
+@pytest.mark.parametrize("wrong", [{"reader": "yes"}, {"reranker": "bge"}, {"threads": 0}, {"raeder": "off"}], ids=str)
 def test_wrong_settings_are_refused(tmp_path: Path, wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         settings(tmp_path, **wrong)
 
 
 def test_settings_come_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("JIYI_MODELS__TAGGER", "off")
+    monkeypatch.setenv("JIYI_MODELS__READER", "off")
     monkeypatch.setenv("JIYI_MODELS__THREADS", "2")
-    assert (AppArgs().models.tagger, AppArgs().models.threads, AppArgs().models.rewriter) == ("off", 2, "auto")
+    assert (AppArgs().models.reader, AppArgs().models.threads, AppArgs().models.reranker) == ("off", 2, "off")
 
 
-def test_a_bare_off_in_yaml_is_off(tmp_path: Path) -> None:
-    models = settings(tmp_path, **yaml.safe_load("{tagger: off, rewriter: off, reranker: off}")).models
-    assert (models.tagger, models.rewriter, models.reranker) == ("off", "off", "off")
+@pytest.mark.parametrize("setting", ["off", "on"])
+def test_a_bare_off_or_on_in_yaml_is_what_it_says(tmp_path: Path, setting: str) -> None:
+    models = settings(tmp_path, **yaml.safe_load(f"{{reader: {setting}, reranker: off}}")).models
+    assert (models.reader, models.reranker) == (setting, "off")
 
 
-async def test_without_weights_the_rules_answer_and_nothing_is_wrong(tmp_path: Path) -> None:
+def test_a_message_may_not_wait_longer_than_its_caller(tmp_path: Path) -> None:
+    with pytest.raises(ValidationError, match="models.max_wait_s: must be less than deadlines.extractor, 15; given: 20"):
+        settings(tmp_path, max_wait_s=20)
+
+
+async def test_without_weights_known_names_and_codes_are_found_and_the_extraction_says_so(tmp_path: Path) -> None:
     deployment = Deployment(parts=lambda: extractor_parts(settings(tmp_path)))
-    assert await deployment.stats() == {"tagger_loaded": 0.0}
-    [extraction] = await deployment.extract(["我們用 RM05-008 測試。"], None)
-    assert [mention.text for mention in extraction.mentions] == ["RM05-008"]
-    assert extraction.degraded == ()
+    assert await deployment.stats() == {"reader_loaded": 0.0}
+    [extraction] = await deployment.extract([TEXT], [["三樓機房"]], [Context()])
+    assert [mention.text for mention in extraction.mentions] == ["三樓機房", "RM05-008"]
+    assert (extraction.intents, extraction.facts, extraction.rewrite) == ((), (), None)
+    assert extraction.degraded == ("reader",)
 
 
-@pytest.mark.parametrize("shipped", [False, pytest.param(True, marks=pytest.mark.slow)])
-async def test_an_extraction_carries_the_version_that_the_learner_expects(tmp_path: Path, shipped: bool) -> None:
-    args = AppArgs(home=tmp_path / "home") if shipped else settings(tmp_path)
+@pytest.mark.slow
+@pytest.mark.skipif(not shipped_weight_file("reader").exists(), reason="no reader is shipped")
+async def test_an_extraction_carries_the_version_that_the_learner_expects(tmp_path: Path) -> None:
+    args = AppArgs(home=tmp_path / "home")
     deployment = Deployment(parts=lambda: extractor_parts(args))
-    [extraction] = await deployment.extract(["我們用 RM05-008 測試。"], None)
+    [extraction] = await deployment.extract([TEXT], None, None)
     assert extraction.is_by(running_extraction_version(args))
-    assert ("+" in extraction.version) is shipped
+    assert "+" in extraction.version
     await deployment._models.close()
 
 
-async def test_a_corrupt_weight_file_degrades_to_rules_and_is_told(tmp_path: Path, corrupt: Path) -> None:
+async def test_what_was_read_without_the_reader_is_read_again(tmp_path: Path) -> None:
+    args = settings(tmp_path)
+    deployment = Deployment(parts=lambda: extractor_parts(args))
+    [extraction] = await deployment.extract([TEXT], None, None)
+    assert extraction.version == running_extraction_version(args)
+    assert not extraction.is_by(running_extraction_version(args))
+
+
+async def test_a_corrupt_weight_file_degrades_the_service_and_is_told(tmp_path: Path, corrupt: Path) -> None:
     deployment = Deployment(parts=lambda: extractor_parts(settings(tmp_path)))
-    text = "Alice 在台北上班。"
-    [extraction] = await deployment.extract([text], None)
-    [ruled] = await RuleExtractor().extract([text])
-    assert extraction.mentions == ruled.mentions
-    assert extraction.degraded == ("tagger",)
+    [extraction] = await deployment.extract([TEXT], None, None)
+    assert [mention.text for mention in extraction.mentions] == ["RM05-008"]
+    assert extraction.degraded == ("reader",)
     stats = await deployment.stats()
-    assert (stats["status"], stats["tagger_loaded"], stats["tagger_failures"]) == ("degraded", 0.0, 1)
+    assert (stats["status"], stats["reader_loaded"], stats["reader_failures"]) == ("degraded", 0.0, 1)
     assert f"{corrupt} is corrupt" in str(stats["error"])
     deployment.check_health()
+
+
+async def test_a_reader_that_is_asked_for_and_has_no_weights_is_told(tmp_path: Path) -> None:
+    figures = extractor_parts(settings(tmp_path, reader="on")).models.figures()
+    assert figures["status"] == "degraded"
+    assert "reader.safetensors" in str(figures["error"])
+
+
+async def test_the_resolver_is_a_function_of_the_request_and_the_extraction(tmp_path: Path) -> None:
+    deployment = ResolverDeployment(resolver=lambda: make_resolver(settings(tmp_path)))
+    turns = (Turn(role=Role.USER, content="我們買了 AI-Box。", created_at=utc_now()),)
+    request = ResolutionRequest(query="它多少錢？", user_id="ann", turns=turns, now=utc_now())
+    reading = read_one(ReadRequest(text=request.query, context=reading_context(turns, ())))
+    result = await deployment.resolve(request, Extraction(rewrite=reading.rewrite))
+    assert result.resolved_query == "AI-Box 多少錢？"
+    assert await deployment.resolve(request, Extraction(degraded=("reader",))) == CoreferenceResult(
+        original_query="它多少錢？", resolved_query="它多少錢？", degraded=("reader",)
+    )
+    assert await deployment.stats() == {}
 
 
 @pytest.mark.parametrize(("reranker", "bound"), [("off", False), ("builtin", True)])

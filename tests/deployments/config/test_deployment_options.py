@@ -93,7 +93,7 @@ def test_the_example_in_serve_config_yaml_is_valid(tmp_path: Path) -> None:
     serve_file = read_serve_file(file)
     assert (serve_file.host, serve_file.port) == ("127.0.0.1", 8000)
     graph = bound(tmp_path, **(serve_file.args | {"home": tmp_path}))
-    assert graph["Resolver"].num_replicas == 2
+    assert graph["Retriever"].num_replicas == 2
     assert graph["Embedder"].ray_actor_options["resources"] == {"fast_node": 1}
 
 

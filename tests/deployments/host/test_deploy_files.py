@@ -38,10 +38,10 @@ def test_each_serve_config_binds_the_graph(name: str, tmp_path: Path) -> None:
     build_app(settings_of(name, tmp_path))
 
 
-def test_the_four_models_and_the_pool_share_one_gpu(tmp_path: Path) -> None:
+def test_the_three_models_and_the_pool_share_one_gpu(tmp_path: Path) -> None:
     settings = settings_of("deploy/serve_config.gpu.yaml", tmp_path)
     assert settings.embedder.device == settings.models.device == "cuda"
-    models = [settings.models.tagger, settings.models.rewriter, settings.models.reranker]
+    models = [settings.models.reader, settings.models.reranker]
     assert "off" not in models
     assert settings.reembedding.actors is not None
     assert settings.embedder.max_replicas is not None

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from deployments.serve.learner import LearnerDeployment, LearnerParts
-from memory.extraction.extractor import RuleExtractor
+from memory.extraction.extractor import ReadingExtractor
 from memory.governance.review import ReviewRules
 from memory.governance.review_job import ReviewJob
 from memory.indexing.bulk import BulkIndexing
@@ -27,6 +27,7 @@ from storage.inmemory.coordination import InMemoryLocks
 from storage.inmemory.record import InMemoryRecord
 from storage.inmemory.vectors import InMemoryGenerations
 from testing.fakes.encoder import FakeEncoderEngine
+from testing.fakes.reader import FakeReader
 from tests.memory.indexing.bulk import WalkingEmbedder
 
 
@@ -57,7 +58,7 @@ async def test_it_learns_verifies_tells_how_it_is_and_ends() -> None:
         )
         learner = Learner(
             record=record,
-            extractor=RuleExtractor(),
+            extractor=ReadingExtractor(FakeReader()),
             indexer=Indexer(record=record, spaces=spaces, analyzer=KeywordAnalyzer()),
         )
         verifiers = PerSpace(spaces, lambda space: IndexVerifier(record=record, space=space, indexer=learner.indexer))
