@@ -29,7 +29,6 @@ from models.assets.weight_files import shipped_weight_file
 from testing.fakes.reader import read_one
 from tests.deployments.builders.graph import bound_factory
 
-
 TEXT = "我們在三樓機房用 RM05-008 測試。"
 
 
@@ -94,7 +93,9 @@ def test_a_bare_off_or_on_in_yaml_is_what_it_says(tmp_path: Path, setting: str) 
 
 
 def test_a_message_may_not_wait_longer_than_its_caller(tmp_path: Path) -> None:
-    with pytest.raises(ValidationError, match="models.max_wait_s: must be less than deadlines.extractor, 15; given: 20"):
+    with pytest.raises(
+        ValidationError, match=r"models\.max_wait_s: must be less than deadlines\.extractor, 15; given: 20"
+    ):
         settings(tmp_path, max_wait_s=20)
 
 
