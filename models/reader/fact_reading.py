@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from memory.values.readings import FactSpan, StatedFact
+from memory.values.readings import NAMES_TURN, FactSpan, StatedFact
 
 if TYPE_CHECKING:
     from .fact_decoding import DecodedFact, UnitSpan
@@ -39,5 +39,7 @@ def _span(span: "UnitSpan", features: "Features") -> FactSpan:
         start, end = features.units[first - context].start, features.units[last - context].end
         return FactSpan(text=features.text[start:end], start=start, end=end)
     start, end = features.source.units[first].start, features.source.units[last].end
-    turn = features.source.turn_of[first]
-    return FactSpan(text=features.source.turns[turn][start:end], start=start, end=end, turn=features.turn_numbers[turn])
+    number = features.source.turn_of[first]
+    turn = features.turn_numbers[number]
+    text = features.source.turns[number][start:end]
+    return FactSpan(text=text, start=start, end=end, turn=NAMES_TURN if turn is None else turn)

@@ -3,7 +3,8 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from training.rewriter.metrics import MEASURES, RewritingScores, score_rewrites
+
+from training.rewriting.metrics import MEASURES, RewritingScores, score_rewrites
 
 TEXTS = st.text(alphabet="甲乙丙丁", min_size=1, max_size=8)
 

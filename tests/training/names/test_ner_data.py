@@ -4,10 +4,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from models.tagger.labels import FINE_LABELS, LABELS, subtype_of
-from training.tagger.ner_chat import ChatWriter, invent_code, invent_latin_name
-from training.tagger.ner_data import find_ner_sets, in_full_width, in_lower_case, in_traditional
-from training.tagger.ner_files import (
+
+from memory.values.mentions import EntitySubtype
+from memory.values.text import normalise
+from models.reader.labels import LABELS
+from training.names.ner_chat import ChatWriter, invent_code, invent_latin_name
+from training.names.ner_data import find_ner_sets, in_full_width, in_lower_case, in_traditional
+from training.names.ner_files import (
     MarkedText,
     NamedSpan,
     read_chat_names,
@@ -18,13 +21,10 @@ from training.tagger.ner_files import (
     read_weibo,
     read_wikiann,
 )
-from training.tagger.ner_metrics import SpanScores
-from training.tagger.ner_sets import NER_SETS
+from training.names.ner_metrics import SpanScores
+from training.names.ner_sets import NER_SETS
 
-from memory.values.mentions import EntitySubtype
-from memory.values.text import normalise
-
-CHAT = Path(__file__).parents[2] / "benchmarks" / "extraction" / "data" / "chat_names.txt"
+CHAT = Path(__file__).parents[3] / "benchmarks" / "extraction" / "data" / "chat_names.txt"
 ROWS = [
     MarkedText("宏康在台北", (NamedSpan(0, 2, "brand"), NamedSpan(3, 5, "place"))),
     MarkedText("小明看《三体》", (NamedSpan(0, 2, "person"), NamedSpan(3, 7, "book"))),
@@ -78,9 +78,6 @@ def test_every_type_is_mapped_to_a_label_and_every_scored_label_is_marked() -> N
         assert set(ner_set.types.values()) <= set(LABELS)
         assert set(ner_set.scored) <= set(ner_set.types.values())
         assert all(0.0 <= weight <= 1.0 for weight in ner_set.coverage.values())
-    assert {subtype_of(label) for label in LABELS} == {*EntitySubtype, None}
-    assert subtype_of("goods") is None
-    assert len(LABELS) == len(EntitySubtype) + len(FINE_LABELS)
 
 
 def test_sets_are_chosen_by_name_weight_and_licence() -> None:
@@ -127,7 +124,7 @@ def test_the_chat_set_is_marked_and_apart_from_the_templates() -> None:
     assert len(rows) >= 150
     assert sum(span.label == "product" for row in rows for span in row.spans) > 100
     assert all("[" not in row.text and "|" not in row.text for row in rows)
-    templates = (Path(__file__).parents[2] / "training/data/chat_templates.json").read_text(encoding="utf-8")
+    templates = (Path(__file__).parents[3] / "training/data/chat_templates.json").read_text(encoding="utf-8")
     for row in rows:
         for span in row.spans:
             assert f'"{row.text[span.start : span.end]}"' not in templates

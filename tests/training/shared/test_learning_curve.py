@@ -2,38 +2,9 @@ import json
 from pathlib import Path
 
 import pytest
-from training.rewriter.ceiling import ceiling
-from training.rewriter.data import RewritingRow
-from training.rewriter.evaluate import measure
-from training.rewriter.labels import Limits
-from training.rewriter.resolvers import resolve_rows, rules
 
 from training.shared.learning_curve import Curve, by_step, draw_curve
 from training.shared.loop import keep_best
-
-ROWS = [
-    RewritingRow(("我在西安", "好"), "它好吗", "西安好吗", "toy"),
-    RewritingRow(("你好", "好"), "在吗", "你在吗", "toy"),
-    RewritingRow(("你好", "好"), "在吗", "龙在吗", "toy"),
-]
-
-
-def test_the_rules_answer_every_row_in_order() -> None:
-    outputs = resolve_rows(rules(), [*ROWS, RewritingRow((), "你好", "你好", "toy")], "rules")
-    assert len(outputs) == 4
-    assert outputs[3] == "你好"
-
-
-def test_every_measure_has_a_value_and_some_an_interval() -> None:
-    figures = measure(ROWS, [row.target for row in ROWS])
-    assert figures["EM"] == {"value": 100, "low": 100, "high": 100}
-    assert set(figures["ROUGE-L"]) == {"value"}
-
-
-def test_the_ceiling_is_what_an_oracle_reaches() -> None:
-    assert ceiling(ROWS, (), Limits()) == pytest.approx(200 / 3)
-    assert ceiling(ROWS, ("龙",), Limits()) == 100
-    assert ceiling(ROWS, (), Limits(segments=0)) == 0
 
 
 def test_a_log_becomes_a_picture(tmp_path: Path) -> None:

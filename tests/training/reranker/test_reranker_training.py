@@ -8,7 +8,7 @@ import torch
 from models.reranker.network import RerankerNetwork, RerankerShape
 from models.reranker.pairs import PairReader
 from models.reranker.scoring import score_all
-from tests.training.conftest import ToyIds, toy_body
+from tests.models.reader.toys import ToyIds, toy_body
 from training.reranker.export import choose_temperature
 from training.reranker.mix import RerankingMix, RerankingOptions, RerankingShare, choice_loss, collate_choices
 from training.reranker.networks import LoadedReranker

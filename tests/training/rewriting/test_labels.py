@@ -1,11 +1,11 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from models.rewriter.edits import Segment, Source, apply_edits
-from training.rewriter.labels import Limits, derive
-from training.rewriter.metrics import units_of
 
 from models.body.edit_units import split_edit_units
+from models.reader.edits import Segment, Source, apply_edits
+from training.rewriting.labels import Limits, derive
+from training.rewriting.metrics import units_of
 
 WORDS = ("的", "of")
 

@@ -2,8 +2,8 @@ import json
 from pathlib import Path
 
 import pytest
-from training.rewriter.data import DATA_SETS, DataSet, RewritingRow, as_complete, as_traditional, find_sets, load_rows
 
+from training.rewriting.data import DATA_SETS, DataSet, RewritingRow, as_complete, as_traditional, find_sets, load_rows
 from training.shared.data_sets import Part
 
 
