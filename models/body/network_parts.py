@@ -1,4 +1,4 @@
-"""Parts of networks on the body: the input embedding of the tagger and the rewriter, and helpers of their heads.
+"""Parts of networks on the body: the input embedding of the reader, and helpers of their heads.
 
 This module imports torch: it is imported where a network is built, never with its package.
 """

@@ -1,4 +1,4 @@
-"""Token rows of the tagger and the rewriter (texts with separators), and padded batches of them."""
+"""Token rows of the reader (texts with separators), and padded batches of them."""
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol

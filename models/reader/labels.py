@@ -1,4 +1,4 @@
-"""The label set of the tagger, and the entity subtype of each label.
+"""The labels of names, and the entity subtype of each label.
 
 The subtypes themselves are labels, to which every data set is mapped; the finer labels are those that some data set
 distinguishes. Labels of what is no entity (positions, nominals such as 他妈妈, goods such as 帽子, employers such as

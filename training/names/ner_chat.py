@@ -1,7 +1,7 @@
 """Generates chat sentences with names in them, which the data sets lack; every epoch gets new ones.
 
 The slots of a template are filled with names that the data sets mark (training rows only). Products and codes are
-partly invented from syllables, brand characters, head nouns and numbers, so that the tagger learns the position and
+partly invented from syllables, brand characters, head nouns and numbers, so that the reader learns the position and
 the form of a name rather than a list. A fifth of the sentences hold no name. Names of the hand-labelled chat set
 (`benchmarks/extraction/data/chat_names.txt`) are never used.
 """

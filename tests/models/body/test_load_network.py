@@ -54,7 +54,7 @@ def cache(e5_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def served(weights: Path, cache: Path) -> Network:
-    return load_network(weights, Network, body=DEFAULT_MODEL, cache=cache, device="cpu", component="tagger")[0]
+    return load_network(weights, Network, body=DEFAULT_MODEL, cache=cache, device="cpu", component="reader")[0]
 
 
 def padded_batch() -> tuple[Tensor, Tensor]:
@@ -77,7 +77,7 @@ def test_it_computes_what_the_trained_network_computes(
 ) -> None:
     monkeypatch.setattr(loading, "has_fast_bf16", lambda: fast)
     trained = Network(load_body(e5_folder)).eval()
-    add_weights(weights, trained.named_parameters(), component="tagger")
+    add_weights(weights, trained.named_parameters(), component="reader")
     network = served(weights, cache)
     assert network_dtype(network) == dtype
     ids, mask = padded_batch()
@@ -142,5 +142,5 @@ def test_weights_of_another_network_are_refused(weights: Path, cache: Path) -> N
         network.head = nn.Linear(384, 5)
         return network
 
-    with pytest.raises(ModelUnavailable, match="The tagger cannot be loaded"):
-        load_network(weights, build, body=DEFAULT_MODEL, cache=cache, device="cpu", component="tagger")
+    with pytest.raises(ModelUnavailable, match="The reader cannot be loaded"):
+        load_network(weights, build, body=DEFAULT_MODEL, cache=cache, device="cpu", component="reader")

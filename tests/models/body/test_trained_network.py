@@ -4,14 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from models.rewriter.rewriter import TrainedRewriter
-from models.tagger.tagger import TrainedTagger
 
 from memory.values.errors import ModelUnavailable
 from models.body.trained_network import TrainedNetwork
+from models.reader.reader import TrainedReader
 from models.reranker.late_interaction import LateInteraction
 
-MODELS: list[type[TrainedNetwork[Any]]] = [TrainedTagger, TrainedRewriter, LateInteraction]
+MODELS: list[type[TrainedNetwork[Any]]] = [TrainedReader, LateInteraction]
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -112,16 +112,27 @@ def test_a_fact_is_read_from_its_object() -> None:
 
 
 def test_an_object_has_every_predicate_that_is_probable_enough() -> None:
-    head = ScriptedHead({(2, 3): 2.0}, predicates={"lives_in": 2.0, "likes": 0.5, "owns": -0.5})
-    assert {fact.predicate for fact in decode(head)} == {"lives_in", "likes"}
-    assert {fact.predicate for fact in decode(head, predicates=0.3)} == {"lives_in", "likes", "owns"}
-    assert {fact.predicate for fact in decode(head, facts=0.7)} == {"lives_in"}  # object and predicate together
+    head = ScriptedHead({(2, 3): 2.0}, predicates={"lives_in": 2.0, "likes": 0.5, "owns": -1.0, "uses": -2.0})
+    assert {fact.predicate for fact in decode(head)} == {"lives_in", "likes", "owns"}
+    assert {fact.predicate for fact in decode(head, facts=0.5)} == {"lives_in", "likes"}
+    assert {fact.predicate for fact in decode(head, facts=0.0)} == {
+        "lives_in",
+        "likes",
+        "owns",
+    }  # the last is not looked at
 
 
-def test_objects_below_their_threshold_state_nothing() -> None:
-    assert decode(ScriptedHead({(2, 3): -0.1})) == []
-    assert decode(ScriptedHead({(2, 3): -0.1}), objects=0.4) != []
-    assert decode(FactsHead(SHAPE.facts), read("", "你住哪"), objects=0.0, facts=0.0) == []
+def test_a_fact_is_as_probable_as_its_object_its_predicate_and_its_subject_together() -> None:
+    head = ScriptedHead({(2, 3): 2.0}, subjects={None: 0.5})
+    together = sigmoid(2.0) * sigmoid(3.0) * sigmoid(0.5)
+    assert decode(head, facts=together - 0.01) != []
+    assert decode(head, facts=together + 0.01) == []
+
+
+def test_an_improbable_object_states_nothing() -> None:
+    assert decode(ScriptedHead({(2, 3): -1.5}), facts=0.0) == []
+    assert decode(ScriptedHead({(2, 3): -1.0}), facts=0.0) != []
+    assert decode(FactsHead(SHAPE.facts), read("", "你住哪"), facts=0.0) == []
 
 
 def test_facts_are_in_the_order_of_their_objects() -> None:
@@ -169,7 +180,9 @@ def test_at_most_so_many_objects_are_read() -> None:
 def test_what_a_random_head_decodes_lies_in_one_text_each(seed: int) -> None:
     row = read("他住板橋 near the sea", "小美 and 老王", "嗯", names=("宏康", "AI-Box"))
     torch.manual_seed(seed)
-    facts = decode(FactsHead(SHAPE.facts), row, objects=0.0, predicates=0.5, facts=0.0)
+    head = FactsHead(SHAPE.facts)
+    torch.nn.init.zeros_(head.object_score.start_score.bias)  # else no span is an object
+    facts = decode(head, row, facts=0.0)
     context = len(row.source.units)
     text_of = [*row.source.turn_of, *[-1] * len(row.units)]
     assert facts

@@ -55,8 +55,8 @@ def test_every_position_of_a_batch_lies_in_its_row(rows: list[tuple[list[str], s
         for name in ("context_tokens", "unit_tokens", "all_tokens", "gap_tokens"):
             assert batch[name][number].max() < length
         assert batch["gaps"][number] == len(row.units) + 1
-        first, last = batch["gap_tokens"][number, 0, 0], batch["gap_tokens"][number, len(row.units), 1]
-        assert (first, last) == (row.message_start - 1, length - 1)
+        assert batch["gap_tokens"][number, 0, 0] == row.message_start - 1
+        assert batch["gap_tokens"][number, len(row.units), 1] == length - 1
 
 
 def test_rows_of_a_batch_are_chosen() -> None:
@@ -96,7 +96,7 @@ def test_edits_are_looked_for_only_behind_a_context(network: ReaderNetwork) -> N
     assert with_context.chain.keep_probability < 1.0
     assert without.chain.keep_probability == blank.chain.keep_probability == 1.0
     assert without.chain.edits == blank.chain.edits == ()
-    assert blank.names == blank.facts == ()
+    assert (blank.names, blank.facts) == ((), ())
 
 
 def test_every_intent_has_a_probability(network: ReaderNetwork) -> None:

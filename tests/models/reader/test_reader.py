@@ -87,10 +87,19 @@ def test_what_is_behind_the_last_unit_is_kept() -> None:
 
 def test_an_ambiguous_reference_is_asked_about_with_its_options() -> None:
     rewrite = rewrite_of(found(ask=0.9), toy_settings())
-    assert (rewrite.action, rewrite.text, rewrite.confidence) == (Action.ASK, "它多少錢？", pytest.approx(0.9))
+    assert (rewrite.action, rewrite.text) == (Action.ASK, "它多少錢？")
+    assert rewrite.confidence == pytest.approx(0.9)
     (asked,) = rewrite.replacements
     assert (asked.start, asked.end) == (0, 1)
-    assert [option.text for option in options_of(asked, toy_settings())] == ["宏康", "AI-Box"]
+    assert [option.text for option in (*asked.antecedents[:1], *asked.alternatives)] == ["宏康", "AI-Box"]
+
+
+def test_only_what_is_likely_enough_is_an_option_to_ask_about() -> None:
+    alternatives = ((Segment(5, 8), 0.1), (Segment(8, 10), 0.01))
+    chain = EditChain(EDITS[:1], -0.5, (-0.2,), 0.1, (Filling((0.9, 0.8), alternatives),))
+    (asked,) = rewrite_of(found(ask=0.9, chain=chain), toy_settings()).replacements
+    assert [option.text for option in asked.alternatives] == ["AI-Box"]
+    assert len(rewrite_of(found(chain=chain), toy_settings()).replacements[0].alternatives) == 2
 
 
 def test_nobody_is_asked_without_two_options() -> None:

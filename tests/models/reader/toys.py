@@ -81,9 +81,8 @@ def toy_network(seed: int = 0) -> ReaderNetwork:
 
 
 def toy_settings(**values: Any) -> ReaderSettings:
-    return ReaderSettings(
-        **{"shape": SHAPE, "words": WORDS, "sources": ("weibo", "msra"), "body": DEFAULT_MODEL} | values
-    )
+    given: dict[str, Any] = {"shape": SHAPE, "words": WORDS, "sources": ("weibo", "msra"), "body": DEFAULT_MODEL}
+    return ReaderSettings(**given | values)
 
 
 def read(text: str, *turns: str, names: tuple[str, ...] = ()) -> Features:

@@ -66,7 +66,7 @@ def rewriting_mix(reader: FeatureReader, *, seed: int = 1, is_corpus: bool = Fal
     return RewritingMix(shares, reader, LIMITS, RewritingOptions(**PLAIN | options), seed=seed)
 
 
-def name_mix(reader: FeatureReader, *, copies: int = 1, is_english: bool = False, **options: float) -> NameMix:
+def name_mix(reader: FeatureReader, *, copies: int = 1, is_english: bool = False, **options: Any) -> NameMix:
     evidence = Evidence.of(1, {EntitySubtype.PERSON: 1.0}, ["person"])
     share = NameShare(TEXTS * copies, 1.0, not is_english, is_english, evidence)
     return NameMix([share], ChatWriter(TEXTS, []), reader, SHAPE, NameOptions(**options), seed=1)
@@ -77,7 +77,7 @@ def message_mix(reader: FeatureReader, *, weight: float = 1.0, lower: float = 0.
 
 
 def joint_mix(reader: FeatureReader, *, seed: int = 1) -> JointMix:
-    mixes = [
+    mixes: list[Mix[Any, ReaderExample]] = [
         rewriting_mix(reader, foreign=0.5, offered=0.5),
         AmbiguousMix(AMBIGUOUS, 2.5, reader, seed=1),
         message_mix(reader, weight=2.0, lower=0.5),
@@ -197,7 +197,7 @@ def test_an_english_message_may_lose_its_capitals_and_keeps_its_names(reader: Fe
     ("is_english", "options", "text"), [(True, {"lower": 1.0}, "ann at acme in rome"), (False, {"wide": 1.0}, "Ａ１")]
 )
 def test_texts_with_names_are_varied(
-    is_english: bool, options: dict[str, float], text: str, reader: FeatureReader
+    is_english: bool, options: dict[str, Any], text: str, reader: FeatureReader
 ) -> None:
     mix = name_mix(reader, is_english=is_english, chat=0.0, **options)
     assert any(example.features.text.startswith(text) for example in examples_of(mix))

@@ -1,6 +1,7 @@
 """Training on a toy body: a few rows are learned, and a run goes on where it stopped."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -23,6 +24,7 @@ from training.rewriting.data import RewritingRow
 from training.rewriting.labels import Limits
 from training.shared.learning_curve import Curve
 from training.shared.loop import start, train_all, training_parser
+from training.shared.mix import Mix
 from training.shared.run import RunOptions, Task, TrainingRun
 
 QUERIES = [
@@ -36,7 +38,8 @@ AMBIGUOUS = MarkedQuery(
 )
 MESSAGES = [
     MarkedMessage(
-        "6", "zh-Hans", (), "我住板桥", (NamedSpan(2, 4, "place"),), (Intent.STATEMENT,), (MarkedFact("", "lives_in", "板桥"),),
+        "6", "zh-Hans", (), "我住板桥", (NamedSpan(2, 4, "place"),), (Intent.STATEMENT,),
+        (MarkedFact("", "lives_in", "板桥"),),
     ),
     MarkedMessage(
         "7", "zh-Hans", ("小美呢",), "她爱茶", (), (Intent.STATEMENT,), (MarkedFact("小美", "likes", "茶"),),
@@ -49,7 +52,7 @@ PLAIN = RewritingOptions(complete=0.0, foreign=0.0, lost=0.0, renamed=0.0, offer
 def mix_of(reader: FeatureReader, weight: float = 1.0, *, batch_rows: int = 4) -> JointMix:
     rows = [rewriting_row(query) for query in QUERIES]
     limits = Limits(span=SHAPE.edits.span, deleted=SHAPE.edits.deleted)
-    mixes = [
+    mixes: list[Mix[Any, ReaderExample]] = [
         RewritingMix([RewritingShare(rows, weight, True, is_corpus=True)], reader, limits, PLAIN, seed=1),
         AmbiguousMix([AMBIGUOUS], 3 * weight, reader, seed=1),
         MessageMix(MESSAGES, weight, 0.0, reader, SHAPE, seed=1),

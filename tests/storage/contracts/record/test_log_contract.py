@@ -38,7 +38,7 @@ class TestRawLog:
         mention = Mention(text="小明", start=1, end=3, subtype=EntitySubtype.PERSON, confidence=0.25, entity_id="e")
         intent = RememberIntent(trigger="記住", content="他說", content_start=0, content_end=2)
         whole = Extraction(mentions=(mention,), remember=(intent,), version="1")
-        partly = whole.model_copy(update={"degraded": ("tagger",)})
+        partly = whole.model_copy(update={"degraded": ("reader",)})
         written = [
             make.resource("whole", understanding=whole),
             make.resource("partly", understanding=partly),
