@@ -20,6 +20,7 @@ from .metrics import fact_keys, is_right, read_keys, share_of_f1
 Floats = npt.NDArray[np.float64]
 _RIDGE = 1e-3  # keeps the fit finite where rows can be told apart perfectly
 _STEPS = 30
+_LEAST_STEP = 1e-6
 _CHOICES = tuple(round(0.05 * number, 2) for number in range(2, 19))
 SURE = 0.8
 """The confidence from which on at most one rewrite in twenty may be wrong (issue 15)."""
@@ -88,12 +89,20 @@ def fit(probabilities: Sequence[float], came_true: Sequence[bool]) -> Calibratio
     if not len(labels) or labels.min() == labels.max():
         return Calibration()
     inputs = np.array([(logit(probability), 1.0) for probability in probabilities])
+
+    def loss(weights: Floats) -> float:
+        scores = inputs @ weights
+        return float((np.logaddexp(0.0, scores) - labels * scores).sum() + 0.5 * _RIDGE * (weights**2).sum())
+
     weights: Floats = np.array([1.0, 0.0])
-    for _ in range(_STEPS):  # Newton's method
+    for _ in range(_STEPS):  # Newton's method; a step that leads too far is halved
         predicted = 1.0 / (1.0 + np.exp(-np.clip(inputs @ weights, -30, 30)))
         slope = inputs.T @ (predicted - labels) + _RIDGE * weights
         curvature = (inputs * (predicted * (1 - predicted))[:, None]).T @ inputs + _RIDGE * np.eye(2)
-        weights = weights - np.linalg.solve(curvature, slope)
+        step: Floats = np.linalg.solve(curvature, slope)
+        while loss(weights - step) > loss(weights) and np.abs(step).max() > _LEAST_STEP:
+            step = step / 2
+        weights = weights - step
     return Calibration(weight=max(1e-3, round(float(weights[0]), 4)), offset=round(float(weights[1]), 4))
 
 

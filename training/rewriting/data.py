@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from memory.values.text import to_traditional
-
 from ..shared.data_sets import Part, choose_sets
 
 _SEED = 20_260_101
@@ -50,7 +48,7 @@ class DataSet:
         tuned: Share of the other groups that is tuned on.
         licence: As the publisher states it.
         is_open: Whether that licence allows any use.
-        chinese: Whether rows can be converted to Traditional characters.
+        chinese: Whether its rows are in Chinese.
     """
 
     name: str
@@ -180,16 +178,6 @@ def load_rows(folder: Path, data_set: DataSet) -> dict[Part, list[RewritingRow]]
     for part in (Part.TRAIN, Part.TUNE):
         parts[part] = [row for row in parts[part] if (row.turns, row.query) not in reported_queries]
     return dict(parts)
-
-
-def as_traditional(row: RewritingRow) -> RewritingRow:
-    """The row in Traditional characters."""
-    return replace(
-        row,
-        turns=tuple(to_traditional(turn) for turn in row.turns),
-        query=to_traditional(row.query),
-        target=to_traditional(row.target),
-    )
 
 
 def as_complete(row: RewritingRow) -> RewritingRow:

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from training.rewriting.data import DATA_SETS, DataSet, RewritingRow, as_complete, as_traditional, find_sets, load_rows
+from training.rewriting.data import DATA_SETS, DataSet, RewritingRow, as_complete, find_sets, load_rows
 from training.shared.data_sets import Part
 
 
@@ -87,7 +87,6 @@ def test_sets_are_found_by_name_or_licence() -> None:
         find_sets("nonsense")
 
 
-def test_rows_are_varied() -> None:
+def test_a_rewrite_is_a_query_that_needs_none() -> None:
     row = RewritingRow(("苹果好吃吗",), "它贵吗", "苹果贵吗", "rewrite")
-    assert as_traditional(row).turns == ("蘋果好吃嗎",)
     assert (as_complete(row).query, as_complete(row).target) == ("苹果贵吗", "苹果贵吗")

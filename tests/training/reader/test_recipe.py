@@ -1,0 +1,56 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from training.reader import recipe
+from training.reader.recipe import STAGES
+from training.reader.train import ReaderOptions
+from training.shared.loop import training_parser
+
+
+def commands(monkeypatch: pytest.MonkeyPatch, *given: str) -> list[tuple[str, list[str]]]:
+    """The modules that a recipe runs, with their arguments."""
+    ran: list[tuple[str, list[str]]] = []
+
+    def record(module: str, *arguments: Any) -> None:
+        ran.append((module, [str(argument) for argument in arguments]))
+
+    monkeypatch.setattr(recipe, "run_module", record)
+    arguments = ["DATA", "--corpus", "A", "B", "--out", "OUT", "--cache", "MODELS", "--weights", "W.safetensors"]
+    monkeypatch.setattr("sys.argv", ["recipe", *arguments, *given])
+    recipe.main()
+    return ran
+
+
+def value(arguments: list[str], option: str) -> str:
+    return arguments[arguments.index(option) + 1]
+
+
+def test_each_stage_starts_from_the_one_before_and_the_last_is_exported(monkeypatch: pytest.MonkeyPatch) -> None:
+    *stages, (module, export) = commands(monkeypatch, "--start", "before/start.pt")
+    assert [name for name, _ in stages] == ["reader.train"] * len(STAGES)
+    checkpoints = [str(Path(value(arguments, "--out")) / "checkpoint.pt") for _, arguments in stages]
+    assert [value(arguments, "--start") for _, arguments in stages] == ["before/start.pt", *checkpoints[:-1]]
+    assert value(stages[0][1], "--words") == "before/words.json"
+    assert module == "reader.export"
+    assert value(export, "--checkpoint") == checkpoints[-1]
+    assert value(export, "--out") == "W.safetensors"
+
+
+def test_stages_are_trainings_that_go_on_where_they_were_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    parser = training_parser("Trains.", "rows", ReaderOptions)
+    parser.add_argument("--corpus", type=Path, nargs="+")
+    parser.add_argument("--words", type=Path)
+    parser.add_argument("--chat-names", type=Path)
+    for _, arguments in commands(monkeypatch, "--device", "cuda", "--chat-names", "NAMES")[:-1]:
+        parsed = parser.parse_args(arguments)
+        assert parsed.resume
+        assert parsed.epochs > 0
+        assert (parsed.corpus, parsed.chat_names) == ([Path("A"), Path("B")], Path("NAMES"))
+        assert (parsed.device, parsed.workers, parsed.batch_rows) == ("cuda", 1, 128)
+
+
+def test_a_recipe_may_start_from_the_prepared_body(monkeypatch: pytest.MonkeyPatch) -> None:
+    (_, first), *_ = commands(monkeypatch)
+    assert "--start" not in first
