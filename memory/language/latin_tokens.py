@@ -18,16 +18,6 @@ class LatinToken:
     start: int
     end: int
 
-    @property
-    def has_digit(self) -> bool:
-        """Whether it holds a digit."""
-        return any(character.isdigit() for character in self.text)
-
-    @property
-    def has_letter(self) -> bool:
-        """Whether it holds a letter."""
-        return any(character.isalpha() for character in self.text)
-
 
 def latin_tokens(folded: str) -> list[LatinToken]:
     """Splits the Latin part of a folded text; one pass, so its time is linear whatever the text.

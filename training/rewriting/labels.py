@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from models.body.edit_units import split_edit_units
-from models.reader.edits import Edit, Segment, Source
+from models.reader.edits import Segment, Source
 
 _OPEN_COST, _DELETE_COST, _COPY_COST, _WORD_COST, _LOST_COST = 1.0, 0.1, 1.0, 1.3, 6.0
 _POSITION_COST = 1e-4  # breaks ties in favour of the leftmost edit
@@ -59,13 +59,6 @@ class Derivation:
 
     edits: tuple[LabelledEdit, ...]
     exact: bool
-
-    def first_choice(self) -> list[Edit]:
-        """Chooses the last place of each segment, without the lost segments."""
-        return [
-            Edit(edit.start, edit.stop, tuple(segment.places[-1] for segment in edit.segments if segment.places))
-            for edit in self.edits
-        ]
 
 
 class _Mode(IntEnum):

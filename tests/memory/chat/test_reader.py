@@ -45,9 +45,10 @@ async def test_a_name_that_only_the_user_knows_is_found_and_its_entity_is_the_an
     )
     entity = await service.remember_entity("AI-Box", "ann")
     turn = Turn(role=Role.USER, content="我們在看 AI-Box。", created_at=NOW)
-    result = await service.resolve_after("它多少錢？", [turn], "ann")
+    result = (await service.understand("它多少錢？", "ann", session=[turn])).resolution
     assert (result.resolved_query, result.entities_found) == ("AI-Box 多少錢？", (entity.entity_id,))
     assert result.resolutions[0].source is ReferenceSource.SESSION
-    offered = await service.resolve_after("它多少錢？", [], "ann")
+    offered = (await service.understand("它多少錢？", "ann", session=[])).resolution
     assert offered.resolutions[0].source is ReferenceSource.LONG_TERM
-    assert (await service.resolve_after("它多少錢？", [], "bob")).resolved_query == "它多少錢？"
+    another = (await service.understand("它多少錢？", "bob", session=[])).resolution
+    assert another.resolved_query == "它多少錢？"
