@@ -3,7 +3,7 @@
     python -m benchmarks.coreference --cache FOLDER [--corpus FOLDER …] [--data DATA] [--part tune] [--show]
 
 Extractor and resolver run in this process as the service joins them, over one reader with its weights. Three kinds of
-cases: the suites of `testing/coreference` (sessions that are read line by line), with `--corpus` the marked queries of
+cases: the suites beside this file (sessions that are read line by line), with `--corpus` the marked queries of
 chat corpora by action, language and category, with `--data` the public data sets of query rewriting. The reader alone
 is measured by `training.reader.evaluate`. The last line is JSON.
 """
@@ -19,6 +19,8 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from benchmarks.coreference.cases import read_cases, share
+from benchmarks.coreference.system import System
 from memory.coreference.context import reading_context
 from memory.coreference.resolver import ReadingResolver
 from memory.extraction.extractor import ReadingExtractor
@@ -27,8 +29,6 @@ from memory.values.readings import Action, ContextSpan, Replacement, Rewrite
 from memory.values.resolutions import CoreferenceResult, ResolutionRequest
 from models.assets.weight_files import shipped_weight_file
 from models.reader.reader import BatchedReader, TrainedReader
-from testing.coreference.cases import read_cases, share
-from testing.coreference.system import System
 from training.reader.corpus import MarkedQuery, read_queries
 from training.reader.metrics import is_right, score_references
 from training.reader.metrics import share as share_of

@@ -63,7 +63,7 @@ class Extractor(ABC):
 
     @property
     def version(self) -> str:
-        """Which rules and weights it extracts with, as it writes into `Extraction.version`; empty where unknown."""
+        """Which code and weights it extracts with, as it writes into `Extraction.version`; empty where unknown."""
         return ""
 
     @abstractmethod

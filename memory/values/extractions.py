@@ -22,7 +22,7 @@ class Extraction(Value):
 
     `intents` are those that hold, most probable first; `facts` those that it states. `rewrite` says what the text means
     in the conversation in which it was read, None where it was read alone. `degraded` names the parts without which it
-    was made (DESIGN §7). `version` says which rules and weights made it (`Extractor.version`); it is empty where that
+    was made (DESIGN §7). `version` says which code and weights made it (`Extractor.version`); it is empty where that
     is not known.
     """
 

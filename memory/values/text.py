@@ -1,6 +1,6 @@
 """How text is folded before it is compared or matched: width, case and script.
 
-`normalise` is the key under which two spellings are equal; `fold` and `fold_lower` keep every offset, for rules that
+`normalise` is the key under which two spellings are equal; `fold` and `fold_lower` keep every offset, for patterns that
 match on folded text and report spans of the original.
 """
 

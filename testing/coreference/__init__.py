@@ -1,1 +1,0 @@
-"""The coreference suite: cases of what a query becomes, and a system that answers them."""
