@@ -20,6 +20,7 @@ _UNIT = re.compile(
 )
 _HAN_CHARACTER = re.compile(rf"[{_HAN}]")
 _HAN_RUN = re.compile(rf"[{_HAN}]{{2,}}")
+_LONE_SURROGATES = re.compile(r"[\ud800-\udfff]")
 _MAX_PIECES = 8
 """Tokens read of one unit: longer words are codes or links, which their beginning identifies."""
 
@@ -142,6 +143,7 @@ class EditUnitTokenizer:
         return [covering.get(unit.start, ALONE) for unit in units]
 
     def _read(self, text: str) -> str:
+        text = _LONE_SURROGATES.sub("\ufffd", text)
         return to_simplified(text) if self._simplified else text
 
     def _of(self, surface: str) -> tuple[int, ...]:

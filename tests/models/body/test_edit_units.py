@@ -84,6 +84,10 @@ def test_traditional_characters_can_be_read_as_simplified_ones() -> None:
     )  # the vocabulary has 天氣預報 only
 
 
+def test_a_lone_surrogate_is_read_as_the_mark_of_what_is_not_readable() -> None:
+    assert ids("a\ud800") == ids("a\ufffd")
+
+
 def test_a_han_character_is_covered_by_the_piece_that_it_is_part_of() -> None:
     text = "西安天氣預報 a天"
     covers = EditUnitTokenizer(LetterVocabulary()).covers(text, split_edit_units(text))
