@@ -31,9 +31,6 @@ class Words:
         self._words = list(_words(folded))
         self._starts = [word.start for word in self._words]
 
-    def __iter__(self) -> Iterator[Word]:
-        return iter(self._words)
-
     def cuts_word(self, start: int, end: int) -> bool:
         """Whether the span begins or ends inside a word, so that it is none itself: 小明 in 小明星.
 

@@ -45,12 +45,6 @@ class Sentences:
                 start = end
         self._starts = [sentence.start for sentence in self._all]
 
-    def __len__(self) -> int:
-        return len(self._all)
-
-    def __getitem__(self, place: int) -> Sentence:
-        return self._all[place]
-
     def at(self, offset: int) -> Sentence:
         """The sentence that covers `offset` of a text that is not empty."""
         return self._all[max(0, bisect_right(self._starts, offset) - 1)]

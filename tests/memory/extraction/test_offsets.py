@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memory.extraction.comparable_text import ComparableText
 from memory.extraction.extractor import ReadingExtractor
-from memory.language.han_tokens import Words
+from memory.language.han_tokens import cut
 from memory.values.extractions import Extraction
 from memory.values.text import fold, normalise
 from testing.fakes.reader import FakeReader
@@ -117,7 +117,7 @@ def test_no_text_at_all_makes_it_raise_and_folding_keeps_the_length(text: str) -
 @settings(max_examples=150)
 @given(TEXTS)
 def test_words_cover_a_text_without_gaps(text: str) -> None:
-    words = list(Words(fold(text)))
+    words = cut(fold(text))
     assert "".join(word.text for word in words) in ("", fold(text))
 
 
