@@ -10,6 +10,8 @@ from httpx_sse import aconnect_sse
 
 from deployments.http.support.services import Services
 from memory.values.errors import Overloaded, StoreUnavailable, Unavailable
+from memory.values.readings import FactSpan, Qualifier, ReadRequest, StatedFact
+from testing.fakes.reader import read_one
 
 
 async def _post(http: httpx.AsyncClient, path: str, **body: Any) -> dict[str, Any]:
@@ -56,6 +58,48 @@ async def test_resolve_with_a_history_stores_nothing(http: httpx.AsyncClient, se
     assert reply["resolved_query"] == "Is the AI-Box expensive?" or "AI-Box" in reply["resolved_query"]
     assert (await services.record.backlog.counts())["resources"] == 0
     assert (await services.sessions.load("default", user_id="ann")).turns == ()
+
+
+async def test_replies_say_what_was_understood(http: httpx.AsyncClient, services: Services) -> None:
+    text = "咖啡機下週要搬到三樓"
+    fact = StatedFact(
+        subject=FactSpan(text="咖啡機", start=0, end=3),
+        predicate="stored_in",
+        object=FactSpan(text="三樓", start=8, end=10),
+        qualifiers=(Qualifier.PLANNED,),
+        time=FactSpan(text="下週", start=3, end=5),
+        confidence=0.9,
+    )
+    reading = read_one(ReadRequest(text=text)).model_copy(update={"facts": (fact,)})
+    services.extractor._extractor._reader.scripted[text] = reading  # type: ignore[attr-defined]
+    shown = {
+        "subject": "咖啡機",
+        "predicate": "stored_in",
+        "object": "三樓",
+        "qualifiers": ["planned"],
+        "time": "下週",
+        "confidence": 0.9,
+    }
+    for path, field in (("/chat", "message"), ("/chat/before", "message"), ("/resolve", "query")):
+        reply = await _post(http, path, user_id="ann", **{field: text})
+        assert (reply["action"], reply["intents"], reply["facts"]) == ("keep", ["statement"], [shown])
+    reply = await _post(http, "/entities/extract", user_id="ann", text=text)
+    assert (reply["intents"], reply["facts"]) == (["statement"], [shown])
+    await _post(http, "/chat", user_id="ann", message="我們買了 AI-Box。")
+    reply = await _post(http, "/resolve", user_id="ann", query="它多少錢？")
+    assert (reply["action"], reply["intents"], reply["resolved_query"]) == ("rewrite", ["question"], "AI-Box 多少錢？")
+    events = await _events(http, user_id="ann", message="它多少錢？")
+    assert (events[0][1]["action"], events[-1][1]["action"]) == ("rewrite", "rewrite")
+
+
+@pytest.mark.parametrize(("path", "field"), [("/chat", "message"), ("/chat/before", "message"), ("/resolve", "query")])
+async def test_a_busy_reader_refuses_and_nothing_is_stored(
+    http: httpx.AsyncClient, services: Services, path: str, field: str
+) -> None:
+    services.extractor._extractor._reader.error = Overloaded("The reader's queue is full.", retry_after_s=3)  # type: ignore[attr-defined]
+    reply = await http.post(path, json={"user_id": "ann", field: "它多少錢？"})
+    assert (reply.status_code, reply.headers["retry-after"]) == (429, "3")
+    assert (await services.record.backlog.counts())["resources"] == 0
 
 
 async def test_resolve_in_a_session_reads_that_session(http: httpx.AsyncClient) -> None:

@@ -2,14 +2,16 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from ray.exceptions import RayActorError, RayTaskError
 from ray.serve.exceptions import BackPressureError
 
-from deployments.remote.handles import Remote
+from deployments.remote.handles import Remote, RemoteExtractor
 from memory.values.errors import InvalidField, Overloaded, Unavailable
+from memory.values.extractions import Extraction
 from tests.deployments.remote.handles import Broadcast, Response
 
 
@@ -41,8 +43,8 @@ class BroadcastHandle:
         return Broadcast(next(self._rounds))
 
 
-def _remote(handle: Handle | BroadcastHandle, *, deadline_s: float = 5.0) -> Remote:
-    return Remote(handle, component="part", deadline_s=deadline_s)  # type: ignore[arg-type]
+def _remote(handle: Handle | BroadcastHandle, *, deadline_s: float = 5.0, away_s: float | None = None) -> Remote:
+    return Remote(handle, component="part", deadline_s=deadline_s, away_s=away_s)  # type: ignore[arg-type]
 
 
 async def test_an_answer_is_passed_on() -> None:
@@ -113,6 +115,37 @@ async def test_a_caller_that_leaves_takes_its_work_with_it() -> None:
     with pytest.raises(asyncio.CancelledError):
         await calling
     assert handle.work.responses[0].cancelled
+
+
+async def test_a_lost_part_is_given_up_before_the_deadline_of_a_busy_one_until_it_answers_again() -> None:
+    answers: dict[int, Any] = {}
+
+    async def behave(number: int) -> str:
+        if number == 0:
+            raise RayActorError
+        await asyncio.sleep(answers.get(number, 60))
+        return "fresh"
+
+    remote = _remote(Handle(behave), deadline_s=30, away_s=0.1)
+    for _ in range(2):
+        with pytest.raises(Unavailable, match="part is away"):
+            await asyncio.wait_for(remote.call("work"), 10)
+    answers |= {3: 0.0, 4: 0.3}
+    assert await remote.call("work") == "fresh"
+    assert await remote.call("work") == "fresh"  # takes longer than a lost part may
+
+
+async def test_a_long_text_has_more_time_to_be_read() -> None:
+    async def read(_: int) -> list[Extraction]:
+        await asyncio.sleep(0.2)
+        return [Extraction()]
+
+    def extractor() -> RemoteExtractor:
+        return RemoteExtractor(Remote(SimpleNamespace(extract=Method(read)), component="extractor", deadline_s=0.05))  # type: ignore[arg-type]
+
+    with pytest.raises(Unavailable):
+        await extractor().extract(["short"])
+    assert await extractor().extract(["long" * 2000]) == [Extraction()]
 
 
 async def test_every_replica_is_asked_and_one_that_ends_meanwhile_is_left_out() -> None:
