@@ -18,8 +18,13 @@ from ..batching.engine import length_buckets
 _GROUP_OVERHEAD = 5_000
 """Fixed cost of a group in attention, in squared tokens: about 80 µs on one core of a server CPU."""
 
-_LENGTH_STEP = 8
-"""Padded lengths are multiples of this, so that the matrix library compiles code for few shapes."""
+_ROW_STEPS = 8
+_LENGTH_STEPS = 4
+_TEXT_STEPS = 2
+"""How many numbers of rows, padded lengths and numbers of texts there are in each power of two. The matrix library
+compiles code for each shape, half a MiB of it, and keeps that."""
+_LEAST_STEP = 8
+"""For rows and lengths: the code for fewer is no faster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +50,9 @@ class Group:
 
     Attributes:
         rows: Their rows.
-        texts: Number of texts.
+        texts: Number of texts, with those that are only there to make up a number.
         length: Their padded length.
-        padding: None if all texts have that length.
+        padding: None if there are as many texts, and all have that length.
     """
 
     rows: slice
@@ -108,9 +113,8 @@ class Unpadded(Layout):
     @property
     @override
     def rows(self) -> int:
-        """Rows computed: the tokens, rounded up so that there are at most 16 row counts in each power of two."""
-        step = 1 << max(self.tokens.bit_length() - 5, 0)
-        return -(-self.tokens // step) * step
+        """Rows computed: the tokens, rounded up."""
+        return _rounded(self.tokens, _ROW_STEPS, least=_LEAST_STEP)
 
     @cached_property
     @override
@@ -118,13 +122,12 @@ class Unpadded(Layout):
         groups: list[Group] = []
         first = 0
         for bucket in length_buckets([length * length for length in self.lengths], _GROUP_OVERHEAD):
-            lengths = np.array([self.lengths[index] for index in bucket])
+            lengths = np.zeros(_rounded(len(bucket), _TEXT_STEPS), np.int64)
+            lengths[: len(bucket)] = [self.lengths[index] for index in bucket]
             rows = slice(first, first + int(lengths.sum()))
-            has_equal_lengths = bool((lengths == lengths[0]).all())
-            length = int(lengths[0]) if has_equal_lengths else -(-int(lengths[0]) // _LENGTH_STEP) * _LENGTH_STEP
-            groups.append(
-                Group(rows, len(bucket), length, None if has_equal_lengths else self._padding(lengths, length))
-            )
+            length = _rounded(int(lengths[0]), _LENGTH_STEPS, least=_LEAST_STEP)
+            padding = None if (lengths == length).all() else self._padding(lengths, length)
+            groups.append(Group(rows, len(lengths), length, padding))
             first = rows.stop
         return groups
 
@@ -140,13 +143,21 @@ class Unpadded(Layout):
     def _padding(self, lengths: np.ndarray[tuple[int], np.dtype[np.int64]], length: int) -> Padding:
         place = np.arange(length)
         is_token = place < lengths[:, None]  # (texts, length)
+        kept = is_token.ravel().nonzero()[0]
         starts = np.cumsum(lengths) - lengths
         places = np.where(is_token, starts[:, None] + place, 0).ravel()
+        is_token[lengths == 0, 0] = True  # a text without tokens attends to something, too
         tokens = torch.from_numpy(is_token).to(self._device)[:, None, None, :]
         bias = torch.zeros(tokens.shape, dtype=torch.bfloat16, device=self._device).masked_fill(~tokens, -torch.inf)
         return Padding(
             places=torch.from_numpy(places).to(self._device),
-            kept=torch.from_numpy(is_token.ravel().nonzero()[0]).to(self._device),
+            kept=torch.from_numpy(kept).to(self._device),
             is_token=tokens,
             bias=bias.expand(-1, -1, length, -1).contiguous(),
         )
+
+
+def _rounded(number: int, steps: int, *, least: int = 1) -> int:
+    """The number rounded up, so that there are `steps` results in each power of two, all multiples of `least`."""
+    step = max((1 << number.bit_length() - 1) // steps, least)
+    return -(-number // step) * step

@@ -43,18 +43,24 @@ def test_groups_hold_every_row_once_in_order(lengths: list[int]) -> None:
     assert [row for group in layout.groups for row in range(group.rows.start, group.rows.stop)] == list(
         range(layout.tokens)
     )
-    assert sum(group.texts for group in layout.groups) == len(lengths)
+    assert sum(group.texts for group in layout.groups) >= len(lengths)
 
 
 @given(st.integers(1, 100_000))
 def test_few_rows_are_computed_that_hold_no_token(tokens: int) -> None:
     layout = Unpadded([tokens])
-    assert tokens <= layout.rows < tokens * 17 / 16 + 1
+    assert tokens <= layout.rows < tokens * 9 / 8 + 8
+
+
+def test_there_are_few_shapes_for_the_matrix_library_to_compile() -> None:
+    assert len({Unpadded([tokens]).rows for tokens in range(1, 1025)}) <= 41
+    assert len({group.length for length in range(1, 513) for group in Unpadded([length]).groups}) <= 20
+    assert len({group.texts for texts in range(1, 65) for group in Unpadded([7] * texts).groups}) <= 12
 
 
 def test_texts_of_one_length_are_not_padded() -> None:
-    (group,) = Unpadded([7, 7, 7]).groups
-    assert (group.texts, group.length, group.padding) == (3, 7, None)
+    (group,) = Unpadded([8, 8, 8]).groups
+    assert (group.texts, group.length, group.padding) == (3, 8, None)
 
 
 @settings(max_examples=30)
