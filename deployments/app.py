@@ -22,8 +22,8 @@ from .serve.embedder import Embedder
 from .serve.ingress import Ingress
 from .serve.learner import LearnerDeployment
 from .serve.local_stores import SessionServer, VectorShard
+from .serve.process import open_in_replica
 from .serve.turn import ExtractorDeployment, RerankerDeployment, ResolverDeployment, RetrieverDeployment
-from .telemetry.logs import open_in_replica
 
 APP_NAME = "jiyi"
 _DEFAULTS: dict[str, Any] = {

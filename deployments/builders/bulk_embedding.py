@@ -15,6 +15,7 @@ from memory.ports.language import Priority, TextKind
 from memory.values.errors import JiyiError, Unavailable
 
 from ..config.settings import AppArgs
+from ..serve.process import bound_memory
 from ..telemetry.logs import configure_logs
 from .embedder import make_encoder
 from .stores import open_record
@@ -65,6 +66,7 @@ class EmbedActor:
 
     def __init__(self, args: AppArgs, model_id: str) -> None:
         configure_logs(args.log_folder, _PROCESS, args.log_level)
+        bound_memory()
         settings = args.reembedding
         os.nice(settings.niceness)
         threads = settings.threads or max(1, (os.cpu_count() or 1) // 2)

@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import structlog
 
+from . import ray_head
 from .port_blocks import PortBlock
 
 _log = structlog.get_logger(__name__)
@@ -37,6 +38,7 @@ RAY_ENVIRONMENT = {
     # five short queries took seven times the CPU time.
     "OMP_WAIT_POLICY": "PASSIVE",
     "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_preload_python_modules": ray_head.SERVE_WITHOUT_PANDAS,
     "RAY_worker_niceness": "0",  # replicas answer users; Ray's default, 15, is for background work
     "SPT_NOENV": "1",  # else Ray's agents overwrite their environment with their titles, and the home's mark is lost
 }
@@ -44,7 +46,6 @@ RAY_ENVIRONMENT = {
 SYNCHRONOUS_ENVIRONMENT = RAY_ENVIRONMENT | {"RAY_SERVE_RUN_ROUTER_IN_SEPARATE_LOOP": "1"}
 """For a driver without an event loop (`deployments.host.watch`)."""
 _PORTS = (
-    "ray-client-server-port",
     "dashboard-agent-listen-port",
     "dashboard-agent-grpc-port",
     "runtime-env-agent-port",
@@ -115,8 +116,8 @@ class RayHead:
         port, *others = free_ports(1 + len(_PORTS))
         self.address = f"127.0.0.1:{port}"
         command = [
-            str(Path(sys.executable).with_name("ray")),
-            *("start", "--head", "--block", "--disable-usage-stats", "--include-dashboard=false"),
+            *(sys.executable, "-m", ray_head.__name__, "start", "--head", "--block"),
+            *("--disable-usage-stats", "--include-dashboard=false", "--include-log-monitor=false", "--no-monitor"),
             *("--node-ip-address=127.0.0.1", f"--port={port}", f"--temp-dir={temp_dir(self._home)}"),
             f"--object-store-memory={_OBJECT_STORE_BYTES}",
             *(f"--{name}={other}" for name, other in zip(_PORTS, others, strict=True)),
@@ -127,7 +128,10 @@ class RayHead:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env=ray_environment() | self._block.environment() | _haproxy(self._home) | {_MARK: str(self._home)},
+                env=ray_environment()
+                | self._block.environment()
+                | _haproxy(self._home)
+                | {_MARK: str(self._home), "RAY_START_HOOK": ray_head.START_HOOK},
             )
 
     def is_alive(self) -> bool:

@@ -7,19 +7,14 @@ the package `memory` carry that name as `system`.
 """
 
 import logging
-from collections.abc import Callable
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Self
 
 import structlog
 from filelock import FileLock, Timeout
 from structlog.typing import EventDict, Processor
 from typing_extensions import override
-
-from ..config.settings import AppArgs
-
-T = TypeVar("T")
 
 PACKAGES = ("memory", "models", "storage", "deployments", "jiyi", "__main__")
 """Roots of our loggers; `__main__` is what `python -m deployments.host.supervisor` calls its module."""
@@ -83,15 +78,6 @@ def configure_logs(folder: Path, process: str, level: str, *, replica: str | Non
         logger_factory=structlog.stdlib.LoggerFactory(),
     )
     return Path(handler.baseFilename)
-
-
-def open_in_replica(args: AppArgs, process: str, make: Callable[[], T]) -> T:
-    """Configures the logs of a Serve replica, then makes what it runs."""
-    from ray import serve
-
-    replica = serve.get_replica_context().replica_id.unique_id
-    configure_logs(args.log_folder, process, args.log_level, replica=replica)
-    return make()
 
 
 class _OwnFile(RotatingFileHandler):
