@@ -42,9 +42,9 @@ _SETTINGS = {
 
 @pytest.fixture(scope="module")
 def tuned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service of its own, whose folder of weights has no rewriter and a tagger that its checksum does not fit."""
+    """A service of its own, whose folder of weights has a reader that its checksum does not fit."""
     weights = tmp_path_factory.mktemp("weights")
-    file = weights / "tagger.safetensors"
+    file = weights / "reader.safetensors"
     file.write_bytes(b"what was tra1ned")
     file.with_suffix(".json").write_text(json.dumps({"sha256": hashlib.sha256(b"what was trained").hexdigest()}))
     for part in (shipped_weight_file("reranker"), shipped_weight_file("reranker").with_suffix(".json")):
@@ -113,15 +113,16 @@ def test_a_corrupt_weight_file_degrades_the_service_and_it_says_so(tuned: Servic
         assert client.is_ready()
         reply = client.chat("我們用 RM05-008 測試。", user_id="ann")
         assert [mention["text"] for mention in reply["mentions"]] == ["RM05-008"]
-        assert "tagger" in reply["degraded"]
+        assert "reader" in reply["degraded"]
+        assert (reply["intents"], reply["action"]) == ([], "keep")
         health = client.health()
     extractor = health["parts"]["extractor"]
     assert (health["status"], health["not_ok"]) == ("degraded", ["extractor"])
-    assert (extractor["status"], extractor["tagger_loaded"]) == ("degraded", 0)
-    assert "tagger.safetensors is corrupt" in extractor["error"]
+    assert (extractor["status"], extractor["reader_loaded"]) == ("degraded", 0)
+    assert "reader.safetensors is corrupt" in extractor["error"]
     metrics = httpx.get(f"http://127.0.0.1:{tuned.port}/metrics", timeout=30).text
-    assert re.search(r'^jiyi_part\{figure="tagger_loaded",part="extractor",replica="\w+"\} 0.0$', metrics, re.MULTILINE)
-    assert re.search(r'^jiyi_degraded_total\{part="tagger",replica="\w+"\} 1.0$', metrics, re.MULTILINE)
+    assert re.search(r'^jiyi_part\{figure="reader_loaded",part="extractor",replica="\w+"\} 0.0$', metrics, re.MULTILINE)
+    assert re.search(r'^jiyi_degraded_total\{part="reader",replica="\w+"\} 1.0$', metrics, re.MULTILINE)
 
 
 def test_a_reranker_that_is_switched_on_reads_the_best_hits_again(tuned: Service) -> None:
