@@ -148,7 +148,7 @@ async def main() -> None:
     parser.add_argument("--data", type=Path, help="folder of the public data sets")
     parser.add_argument("--part", choices=[part.value for part in Part], default=Part.REPORT.value)
     parser.add_argument("--limit", type=int, default=None, help="rows of a public data set, at most")
-    parser.add_argument("--floor", type=float, default=0.5)
+    parser.add_argument("--floor", type=float, default=0.2)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--show", action="store_true", help="print every miss of suites and corpus")
     arguments = parser.parse_args()

@@ -308,7 +308,7 @@ class AppArgs(BaseSettings):
         "server and `servers` looks on this machine at the usual port.",
     )
     confidence_floor: float = Field(
-        default=0.5,
+        default=0.2,
         ge=0,
         le=1,
         description="Confidence below which a reference stays as the user wrote it (DESIGN §3).",

@@ -33,6 +33,8 @@ _SENTENCES: tuple[tuple[Intent, str], ...] = (
     (Intent.CHITCHAT, "chitchat"),
 )
 """The field of `Phrases` for each intent that asks for nothing; of several, the first."""
+_TOLD = frozenset({Intent.STATEMENT, Intent.CHITCHAT})
+"""Intents that a question may be taken for: where its form says that it asks, it asks."""
 
 
 def kind_of(request: AnswerRequest) -> Kind:
@@ -44,7 +46,7 @@ def kind_of(request: AnswerRequest) -> Kind:
         return Kind.QUESTION if is_question(request.message) else Kind.CORRECTION
     if request.extraction.remember or Intent.REMEMBER in intents:
         return Kind.REMEMBER
-    if Intent.QUESTION in intents or (not intents and is_question(request.message)):
+    if Intent.QUESTION in intents or (_TOLD.issuperset(intents) and is_question(request.message)):
         return Kind.QUESTION
     return Kind.REQUEST if Intent.REQUEST in intents else Kind.OTHER
 

@@ -36,7 +36,7 @@ class ReadingResolver(Resolver):
         floor: Confidence below which a reference stays unresolved, 0–1.
     """
 
-    def __init__(self, *, floor: float = 0.5) -> None:
+    def __init__(self, *, floor: float = 0.2) -> None:
         if not 0.0 <= floor <= 1.0:
             raise InvalidField(f"floor is {floor}, it must lie in 0–1.", field="floor", allowed="0–1")
         self._floor = floor
@@ -150,7 +150,7 @@ class _Query:
             exchanges_back=self.antecedents.exchanges_back(first),
             subtype=None if more else self.antecedents.subtype(first),
             left_out=replacement.start == replacement.end,
-            others=self._alternatives(replacement.alternatives),
+            others=self._alternatives([span for span in replacement.alternatives if not _is_part(span, first)]),
         )
 
 
@@ -158,3 +158,8 @@ def _source(replacement: Replacement) -> ReferenceSource:
     if replacement.antecedents and all(span.turn is None for span in replacement.antecedents):
         return ReferenceSource.LONG_TERM
     return ReferenceSource.INFERENCE if replacement.start == replacement.end else ReferenceSource.SESSION
+
+
+def _is_part(span: ContextSpan, other: ContextSpan) -> bool:
+    """Whether one text is a part of the other, so that they are no rivals."""
+    return span.text in other.text or other.text in span.text

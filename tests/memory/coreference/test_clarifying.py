@@ -54,7 +54,9 @@ async def test_an_unsure_edit_is_asked_about_where_two_are_nearly_as_likely(prob
     other = replacement.alternatives[0].model_copy(update={"probability": probability})
     replacement = replacement.model_copy(update={"antecedents": (best,), "alternatives": (other,)})
     rewrite = extraction.rewrite.model_copy(update={"action": Action.REWRITE, "replacements": (replacement,)})
-    result = await ReadingResolver().resolve(request(query, turns), extraction.model_copy(update={"rewrite": rewrite}))
+    result = await ReadingResolver(floor=0.5).resolve(
+        request(query, turns), extraction.model_copy(update={"rewrite": rewrite})
+    )
     assert result.resolved_query == query
     assert (result.clarification is not None) is asked
 

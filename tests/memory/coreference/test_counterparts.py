@@ -21,7 +21,7 @@ _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Su
 async def resolve(correction: str, *turns: str, history: Sequence[HistoryEntry] = ()) -> CoreferenceResult:
     """A correction, which the reader leaves as it is."""
     extraction = Extraction(mentions=mentions_in(correction))
-    return await ReadingResolver().resolve(request(correction, turns, history=tuple(history)), extraction)
+    return await ReadingResolver(floor=0.5).resolve(request(correction, turns, history=tuple(history)), extraction)
 
 
 @pytest.mark.parametrize(

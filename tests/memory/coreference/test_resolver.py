@@ -115,7 +115,7 @@ async def test_of_several_edits_those_that_are_sure_are_made() -> None:
     unsure = extraction.rewrite.model_copy(
         update={"replacements": (first, second.model_copy(update={"confidence": 0.3})), "confidence": 0.3}
     )
-    result = await ReadingResolver().resolve(
+    result = await ReadingResolver(floor=0.5).resolve(
         request(query, ["張小姐買了 ThinkPad"]), extraction.model_copy(update={"rewrite": unsure})
     )
     assert result.resolved_query == "張小姐喜歡它嗎？"
@@ -126,7 +126,7 @@ async def test_the_confidence_counts_that_the_message_is_to_be_edited_at_all() -
     query, extraction = read("{它|AI-Box}多少錢？", ["我在看 AI-Box"])
     assert extraction.rewrite
     doubted = extraction.model_copy(update={"rewrite": extraction.rewrite.model_copy(update={"confidence": 0.6})})
-    result = await ReadingResolver().resolve(request(query, ["我在看 AI-Box"]), doubted)
+    result = await ReadingResolver(floor=0.5).resolve(request(query, ["我在看 AI-Box"]), doubted)
     assert result.confidence == result.resolutions[0].confidence == pytest.approx(0.6)
 
 
@@ -137,12 +137,14 @@ async def test_words_that_go_without_an_antecedent_leave_no_gap() -> None:
         replacements=(Replacement(start=4, end=9, written="", confidence=0.9),),
         confidence=0.9,
     )
-    result = await ReadingResolver().resolve(request("and their the price?"), Extraction(rewrite=rewrite))
+    result = await ReadingResolver(floor=0.5).resolve(request("and their the price?"), Extraction(rewrite=rewrite))
     assert result.resolved_query == "and the price?"
 
 
 async def test_without_a_reading_the_query_stays_and_the_result_says_why() -> None:
-    result = await ReadingResolver().resolve(request("它多少錢？", ["我在看 AI-Box"]), Extraction(degraded=("reader",)))
+    result = await ReadingResolver(floor=0.5).resolve(
+        request("它多少錢？", ["我在看 AI-Box"]), Extraction(degraded=("reader",))
+    )
     assert (result.resolved_query, result.confidence, result.degraded) == ("它多少錢？", 1.0, ("reader",))
 
 
@@ -152,7 +154,7 @@ async def test_a_stock_phrase_of_the_assistant_is_not_counted_among_the_turns() 
         turn.model_copy(update={"mentions": ()}) if turn.role is Role.ASSISTANT else turn for turn in asked.turns
     )
     _, extraction = read("{它|AI-Box}多少錢？", ["我在看 AI-Box", "謝謝"])
-    result = await ReadingResolver().resolve(asked.model_copy(update={"turns": turns}), extraction)
+    result = await ReadingResolver(floor=0.5).resolve(asked.model_copy(update={"turns": turns}), extraction)
     assert result.entities_found == (entity("AI-Box").entity_id,)
     assert result.resolutions[0].reason == "2 輪前提到的產品"
 
