@@ -1,13 +1,14 @@
 """What one epoch reads of the chat corpus beside its queries, and the mix of everything that the reader learns from."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from typing_extensions import override
 
 from memory.values.mentions import EntitySubtype
+from memory.values.readings import Intent
 from models.reader.features import FeatureReader
 from models.reader.network import NO_SOURCE, ReaderShape
 
@@ -26,11 +27,20 @@ class AmbiguousMix(Mix[int, ReaderExample]):
         weight: How often an epoch reads each, on average.
         reader: Builds features.
         seed: Seed of all draws.
+        intents: Intents of queries by their text, where they are known.
     """
 
-    def __init__(self, queries: Sequence[MarkedQuery], weight: float, reader: FeatureReader, *, seed: int) -> None:
+    def __init__(
+        self,
+        queries: Sequence[MarkedQuery],
+        weight: float,
+        reader: FeatureReader,
+        *,
+        seed: int,
+        intents: Mapping[str, tuple[Intent, ...]] | None = None,
+    ) -> None:
         super().__init__(seed=seed)
-        self._examples = [ambiguous_example(query, reader) for query in queries]
+        self._examples = [ambiguous_example(query, reader, intents or {}) for query in queries]
         self._weight = weight
 
     @override

@@ -1,6 +1,6 @@
 """Training examples of the reader: a message as the network reads it, with the labels of each head that knows it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from memory.values.predicates import PREDICATES
@@ -76,13 +76,21 @@ def rewriting_example(row: RewritingRow, reader: FeatureReader, limits: Limits) 
     return ReaderExample(features, edits=label_edits(row, features, limits))
 
 
-def query_example(row: RewritingRow, reader: FeatureReader, limits: Limits) -> ReaderExample:
-    """A query of the corpus that is rewritten or kept, or a variation of one: nothing is to be asked."""
+def query_example(
+    row: RewritingRow, reader: FeatureReader, limits: Limits, intents: Mapping[str, tuple[Intent, ...]]
+) -> ReaderExample:
+    """A query of the corpus that is rewritten or kept, or a variation of one: nothing is to be asked.
+
+    `intents` are those of queries by their text, where they are known.
+    """
     features = _read(row.query, row.turns, reader)
-    return ReaderExample(features, edits=label_edits(row, features, limits), asks=False)
+    edits = label_edits(row, features, limits)
+    return ReaderExample(features, edits=edits, asks=False, intents=intents.get(row.query))
 
 
-def ambiguous_example(query: MarkedQuery, reader: FeatureReader) -> ReaderExample:
+def ambiguous_example(
+    query: MarkedQuery, reader: FeatureReader, intents: Mapping[str, tuple[Intent, ...]]
+) -> ReaderExample:
     """A query to ask back: its edit may be filled with any of the options, wherever they stand."""
     features = _read(query.query, query.turns, reader)
     reference = next(reference for reference in query.references if reference.options)
@@ -95,7 +103,7 @@ def ambiguous_example(query: MarkedQuery, reader: FeatureReader) -> ReaderExampl
         for first, last in _places(option, features.source.units, features.source.turn_of)
     )
     if not segments:
-        return ReaderExample(features, asks=True)
+        return ReaderExample(features, asks=True, intents=intents.get(query.query))
     fills = (
         SegmentChoice((start, stop), 0, (), segments),
         SegmentChoice((start, stop), 1, segments[-1:], ()),
@@ -104,7 +112,8 @@ def ambiguous_example(query: MarkedQuery, reader: FeatureReader) -> ReaderExampl
         PlaceChoice(0, None, (), (start, stop - start)),
         PlaceChoice(1, (start, stop), segments[-1:], STOP),
     )
-    return ReaderExample(features, edits=EditLabels(places, fills, is_exact=True), asks=True)
+    edits = EditLabels(places, fills, is_exact=True)
+    return ReaderExample(features, edits=edits, asks=True, intents=intents.get(query.query))
 
 
 def name_examples(

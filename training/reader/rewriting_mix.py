@@ -1,12 +1,13 @@
 """What one epoch reads of queries and their rewrites, in which form and order."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from typing_extensions import override
 
+from memory.values.readings import Intent
 from models.reader.edits import Source
 from models.reader.features import FeatureReader, joined_names
 
@@ -92,8 +93,9 @@ class RewritingMix(Mix[Variation, ReaderExample]):
         shares: The data sets.
         reader: Builds features.
         limits: Limits of the labels.
-        options: Probabilities of variations and sizes of batches.
+        options: Probabilities of variations.
         seed: Seed of all draws.
+        intents: Intents of queries by their text, where they are known.
     """
 
     def __init__(
@@ -104,8 +106,10 @@ class RewritingMix(Mix[Variation, ReaderExample]):
         options: RewritingOptions,
         *,
         seed: int,
+        intents: Mapping[str, tuple[Intent, ...]] | None = None,
     ) -> None:
         super().__init__(seed=seed)
+        self._intents = intents or {}
         self._shares = shares
         self._reader = reader
         self._limits = limits
@@ -142,8 +146,10 @@ class RewritingMix(Mix[Variation, ReaderExample]):
         example = self._made.get(draw)
         if example is None:
             row = self._varied(draw)
-            make = query_example if self._shares[draw.share].is_corpus else rewriting_example
-            example = make(row, self._reader, self._limits)
+            if self._shares[draw.share].is_corpus:
+                example = query_example(row, self._reader, self._limits, self._intents)
+            else:
+                example = rewriting_example(row, self._reader, self._limits)
             if draw.offered is None and draw.foreign is None and draw.renamed is None:  # the others do not come again
                 self._made[draw] = example
         return [example]

@@ -11,13 +11,15 @@ On a GPU: `--device cuda --workers 1 --batch-tokens 16384 --batch-rows 128`.
 
 import argparse
 import json
-from collections.abc import Mapping
+import random
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from memory.values.readings import Action, Context, ReadRequest
+from memory.values.readings import Action, Context, Intent, ReadRequest
+from models.reader.features import joined_names
 from models.reader.network import ReaderNetwork, ReaderShape
 
 from ..names.examples import Evidence
@@ -40,12 +42,21 @@ from .examples import ReaderExample
 from .losses import collate_examples, reader_loss
 from .metrics import score_messages, score_references, share
 from .name_mix import NameMix, NameOptions, NameShare
-from .networks import LoadedReader, build
+from .networks import LoadedReader, build, load_shipped
 from .rewriting_mix import RewritingMix, RewritingOptions, RewritingShare
 
 _WORDS = {True: (3, 24), False: (4, 72)}
 """Function words of a data set, by whether it is Chinese: least uses, most words."""
 _TUNING_ROWS = 160
+_POINTING = ("那", "這", "这")
+_EARLIER = ("上次說的", "上次提到的", "之前說的", "上週說的", "昨天提到的", "我先前講的", "上個月提到的")
+_GREETINGS: tuple[tuple[str, ...], ...] = (
+    (),
+    (),
+    ("早安", "早安！"),
+    ("嗨", "您好！有什麼要我記住的嗎？"),
+    ("在嗎", "在。"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +67,7 @@ class ReaderOptions:
         queries: How often an epoch reads each query of the corpus that is rewritten or kept, on average.
         ambiguous: Likewise each query to ask back.
         messages: Likewise each message.
+        recalled: Likewise each query that refers to an earlier conversation (`recalled_rows`).
         part_of_corpus: Share of the corpus' training rows that is used, for learning curves.
         rewriting: Likewise each row of the data sets of query rewriting, times the weight of its set.
         names: Likewise each text of the data sets of names, times the weight of its set.
@@ -66,6 +78,7 @@ class ReaderOptions:
     queries: float = 1.0
     ambiguous: float = 2.0
     messages: float = 2.0
+    recalled: float = 0.5
     part_of_corpus: float = 1.0
     rewriting: float = 0.1
     names: float = 0.1
@@ -74,7 +87,7 @@ class ReaderOptions:
 
 
 _REWRITING_WEIGHTS = {"rewrite": 0.5, "restoration": 1.0, "canard": 0.5, "camrest": 0.8, "followup": 0.6, "mudoco": 0.6}
-_OF_CORPUS = RewritingOptions(complete=0.15, foreign=0.1, lost=0.03, renamed=0.0, offered=0.12)
+_OF_CORPUS = RewritingOptions(complete=0.15, foreign=0.1, lost=0.03, renamed=0.0, offered=0.2)
 _OF_SETS = RewritingOptions(complete=0.15, foreign=0.1, lost=0.05, renamed=0.2, offered=0.1)
 
 
@@ -83,6 +96,7 @@ def main() -> None:
     parser = training_parser("Trains the reader.", "public data sets", ReaderOptions)
     parser.add_argument("--corpus", type=Path, nargs="+", required=True, help="folders of chat corpora")
     parser.add_argument("--chat-names", type=Path, help="a hand-labelled set whose names the chat templates leave out")
+    parser.add_argument("--teacher", type=Path, help="a weight file that says what queries are for, read alone")
     parser.add_argument("--words", type=Path, help="function words of an earlier run")
     arguments = start(parser)
     options = chosen_options(ReaderOptions, arguments)
@@ -113,6 +127,7 @@ def joint_mix(arguments: argparse.Namespace, options: ReaderOptions, reader: Loa
     limits = Limits(deleted=shape.edits.deleted, span=shape.edits.span)
     queries = _share(read_queries(arguments.corpus, Part.TRAIN), options.part_of_corpus)
     messages = _share(read_messages(arguments.corpus, Part.TRAIN), options.part_of_corpus)
+    intents = _taught_intents(queries, arguments)
     mixes: list[Mix[Any, ReaderExample]] = [
         RewritingMix(
             [
@@ -123,14 +138,20 @@ def joint_mix(arguments: argparse.Namespace, options: ReaderOptions, reader: Loa
                     is_corpus=True,
                 )
                 for chinese in (True, False)
-            ],
+            ]
+            + [RewritingShare(recalled_rows(queries, seed), options.recalled, chinese=True, is_corpus=True)],
             features,
             limits,
             _OF_CORPUS,
             seed=seed,
+            intents=intents,
         ),
         AmbiguousMix(
-            [query for query in queries if query.action is Action.ASK], options.ambiguous, features, seed=seed
+            [query for query in queries if query.action is Action.ASK],
+            options.ambiguous,
+            features,
+            seed=seed,
+            intents=intents,
         ),
         MessageMix(messages, options.messages, 0.15, features, shape, seed=seed),
     ]
@@ -152,6 +173,38 @@ def joint_mix(arguments: argparse.Namespace, options: ReaderOptions, reader: Loa
 def rewriting_row(query: MarkedQuery) -> RewritingRow:
     """A marked query as a row of query rewriting."""
     return RewritingRow(query.turns, query.query, query.target, "corpus", query.category)
+
+
+def recalled_rows(queries: Sequence[MarkedQuery], seed: int) -> list[RewritingRow]:
+    """Chinese queries that refer to an earlier conversation: 上次說的那台… with its name among those offered.
+
+    Made of queries that point at one thing; the turns that name it are gone, a greeting may stand in their place.
+    """
+    rng = random.Random(seed)
+    named = [query for query in queries if query.language != "en" and len(query.references) == 1]
+    names = [query.references[0].antecedents[0] for query in named if len(query.references[0].antecedents) == 1]
+    rows = []
+    for query in named:
+        (reference,) = query.references
+        pointing = query.query[reference.start : reference.end]
+        if len(reference.antecedents) != 1 or pointing[:1] not in _POINTING:
+            continue
+        offered = rng.sample(names, rng.randint(0, 4))
+        offered.insert(rng.randint(0, len(offered)), reference.antecedents[0])
+        greeting = rng.choice(_GREETINGS)
+        asked = f"{query.query[: reference.start]}{rng.choice(_EARLIER)}{query.query[reference.start :]}"
+        turns = (joined_names(list(dict.fromkeys(offered))), *greeting)
+        rows.append(RewritingRow(turns, asked, query.target, "corpus", query.category))
+    return rows
+
+
+def _taught_intents(queries: Sequence[MarkedQuery], arguments: argparse.Namespace) -> dict[str, tuple[Intent, ...]]:
+    """What queries are for, as a trained reader says that reads them alone: the corpus marks only messages."""
+    if arguments.teacher is None:
+        return {}
+    texts = list(dict.fromkeys(query.query for query in queries))
+    readings = load_shipped(arguments.teacher, arguments.cache).read([ReadRequest(text=text) for text in texts])
+    return {text: tuple(intent for intent, _ in reading.intents) for text, reading in zip(texts, readings, strict=True)}
 
 
 def _is_of(query: MarkedQuery, *, chinese: bool) -> bool:
