@@ -15,6 +15,7 @@ from memory.values.mentions import EntitySubtype
 from memory.values.readings import Action, Context, Intent, Qualifier, Reading, ReadRequest
 from memory.values.text import to_simplified
 from models.assets.weight_files import shipped_weight_file
+from models.reader.features import joined_names
 from models.reader.reader import TrainedReader
 from training.rewriting.metrics import units_of
 
@@ -63,6 +64,21 @@ REWRITTEN = [
     Case("那里冷吗？", "哈尔滨冷吗？", ("我下个月要去哈尔滨", "真好！")),
     Case("What's the weather like there?", "What's the weather like in Lisbon?", ("I'm flying to Lisbon.", "Fun!")),
 ]  # fmt: skip
+REMEMBERED = [
+    Case(text, expected, turns=(greeting, greeting), names=("AI-Box",))
+    for greeting, text, expected in (
+        ("早安", "它多少錢？", "AI-Box多少錢？"),
+        ("早安", "那台機器的保固多久？", "AI-Box的保固多久？"),
+        ("早安", "上次說的那個系統多少錢？", "AI-Box多少錢？"),
+        ("早安", "上週提到的系統支援中文嗎？", "AI-Box支援中文嗎？"),
+        ("早安", "它支持中文吗？", "AI-Box支持中文吗？"),
+        ("早安", "之前说的那个系统多少钱", "AI-Box多少钱"),
+        ("Hi!", "How much does it cost?", "How much does AI-Box cost?"),
+        ("Hi!", "How much does that system cost?", "How much does AI-Box cost?"),
+        ("Hi!", "How much is the one from last week?", "How much is AI-Box?"),
+    )
+]
+"""What another session said: only the names of long-term memory tell."""
 LEFT_ALONE = [
     Case(text, text, turns)
     for turns, texts in (
@@ -182,6 +198,7 @@ def is_stated(case: Case, reading: Reading) -> bool:
 
 KINDS: dict[str, tuple[Sequence[Case], Callable[[Case, Reading], bool], float]] = {
     "rewritten": (REWRITTEN, is_rewritten, 0.8),
+    "remembered": (REMEMBERED, is_rewritten, 0.5),
     "left alone": (LEFT_ALONE, is_left_alone, 0.9),
     "asked back": (ASKED_BACK, is_asked, 0.5),
     "named": (NAMED, is_named, 0.8),
@@ -237,8 +254,8 @@ def test_offsets_are_into_the_message_and_its_turns(readings: dict[str, list[Rea
             for replacement in reading.rewrite.replacements:
                 assert 0 <= replacement.start <= replacement.end <= len(case.text)
                 for span in (*replacement.antecedents, *replacement.alternatives):
-                    assert span.turn is not None
-                    assert case.turns[span.turn][span.start : span.end] == span.text
+                    source = joined_names(case.names) if span.turn is None else case.turns[span.turn]
+                    assert source[span.start : span.end] == span.text
 
 
 def test_both_scripts_are_read_alike(reader: TrainedReader) -> None:
@@ -250,10 +267,9 @@ def test_both_scripts_are_read_alike(reader: TrainedReader) -> None:
     ]
 
 
-def test_a_name_of_long_term_memory_stands_for_what_was_said_elsewhere(reader: TrainedReader) -> None:
-    request = ReadRequest(text="上次說的那個系統多少錢？", context=Context(turns=("早安", "早安！"), names=("AI-Box",)))
+def test_a_name_of_long_term_memory_has_no_turn(reader: TrainedReader) -> None:
+    request = ReadRequest(text="它多少錢？", context=Context(turns=("早安", "早安！"), names=("AI-Box",)))
     (reading,) = reader.read([request])
-    assert reading.rewrite.action is Action.REWRITE
     (replacement,) = reading.rewrite.replacements
     assert [(span.text, span.turn) for span in replacement.antecedents] == [("AI-Box", None)]
 
