@@ -51,8 +51,8 @@ class BertEngine(PreparedEngine):
     ) -> None:
         import torch
         from safetensors import SafetensorError
-        from tokenizers import Tokenizer
 
+        from ..assets.piece_tokenizer import open_tokenizer
         from ..body.sentence import load_sentence_network
 
         if threads is not None:
@@ -60,7 +60,7 @@ class BertEngine(PreparedEngine):
         self._torch = torch
         self._threads = torch.get_num_threads()
         self._pass_tokens = _PASS_TOKENS if device == "cpu" else None
-        tokenizer = TextTokenizer(Tokenizer.from_file(str(folder / "tokenizer.json")), entry, layout.max_tokens)
+        tokenizer = TextTokenizer(open_tokenizer(folder), entry, layout.max_tokens)
 
         def read(text: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
             return tokenizer.prepare([text], TextKind.PASSAGE)[0].input_ids

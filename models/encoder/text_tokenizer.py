@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +10,7 @@ import numpy.typing as npt
 from memory.ports.language import TextKind
 
 from ..assets.catalog import ModelEntry
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+from ..assets.piece_tokenizer import BatchTokenizer
 
 LONE_SURROGATES = re.compile(r"[\ud800-\udfff]")
 """Code points that a Python string can hold and no tokenizer can read."""
@@ -50,7 +47,7 @@ class TextTokenizer:
         max_tokens: Limit of the model; None if it has none.
     """
 
-    def __init__(self, tokenizer: "Tokenizer", entry: ModelEntry, max_tokens: int | None) -> None:
+    def __init__(self, tokenizer: BatchTokenizer, entry: ModelEntry, max_tokens: int | None) -> None:
         self._entry = entry
         self._max_tokens = min((limit for limit in (entry.max_tokens, max_tokens) if limit), default=_MAX_TOKENS)
         self._tokenizer = tokenizer
@@ -62,5 +59,5 @@ class TextTokenizer:
         prefix = self._entry.prefix(kind)
         limit = self._max_tokens * _CHARACTERS_PER_TOKEN
         readable = [prefix + LONE_SURROGATES.sub("\ufffd", text[:limit]) for text in texts]
-        encodings = self._tokenizer.encode_batch_fast(readable)  # releases the interpreter lock
+        encodings = self._tokenizer.encode_batch_fast(readable)
         return [TokenizedText(np.array(encoding.ids, np.int64)) for encoding in encodings]

@@ -57,13 +57,12 @@ class LateInteraction(TrainedNetwork[_Parts], PairScorer[PairTokens]):
 
     @override
     def _load(self) -> _Parts:
-        from tokenizers import Tokenizer
-
+        from ..assets.piece_tokenizer import open_tokenizer
         from ..assets.weight_files import read_settings
         from .network import RerankerNetwork, RerankerSettings
         from .scoring import token_vectors
 
         settings = read_settings(self._weights, RerankerSettings)
         network, body = self._load_network(lambda body: RerankerNetwork(body, settings.shape), body=settings.body)
-        tokenizer = Tokenizer.from_file(str(body / "tokenizer.json"))  # CompactVocabulary is too slow for whole texts
+        tokenizer = open_tokenizer(body)
         return _Parts(network, PairReader(tokenizer), pad_id_of(tokenizer), settings.temperature, token_vectors())
