@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from .network import ReaderNetwork
 
 
-_CONTEXT_SHARE = 0.4
-"""Share of the reading in context in the log odds of intents, the rest is that of the message alone: few messages of
-the training have a context, and of those hardly any asks."""
-_LEAST_PROBABILITY = 1e-6
 _PIECES_AT_ONCE = 4
 """Pieces of a long text that wait at the same time: about one batch, so that little of it lies in the queue."""
 
@@ -65,20 +61,14 @@ class BatchedReader(Reader):
 
 @dataclass(frozen=True, slots=True)
 class PreparedMessage:
-    """A message in windows; `alone` is the first one without its context, None where there is none."""
+    """A message in windows."""
 
     windows: tuple["Features", ...]
-    alone: "Features | None" = None
-
-    @property
-    def rows(self) -> tuple["Features", ...]:
-        """What the network reads."""
-        return self.windows if self.alone is None else (*self.windows, self.alone)
 
     @property
     def token_count(self) -> int:
         """The number of tokens that the network reads."""
-        return sum(row.token_count for row in self.rows)
+        return sum(window.token_count for window in self.windows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +94,7 @@ class TrainedReader(TrainedNetwork[_Parts]):
             ModelUnavailable: The weight file or the body is missing or broken.
         """
         reader = self.parts().reader
-
-        def prepare(request: ReadRequest) -> PreparedMessage:
-            windows = tuple(reader.read(request))
-            has_context = bool(len(windows[0].context_tokens))
-            return PreparedMessage(windows, reader.read(ReadRequest(text=request.text))[0] if has_context else None)
-
-        return [prepare(request) for request in requests]
+        return [PreparedMessage(tuple(reader.read(request))) for request in requests]
 
     def forward(self, prepared: Sequence[PreparedMessage]) -> list[Reading]:
         """Reads prepared messages in order.
@@ -121,14 +105,9 @@ class TrainedReader(TrainedNetwork[_Parts]):
         from .inference import find_all
 
         parts = self.parts()
-        rows = [row for message in prepared for row in message.rows]
-        found = iter(find_all(parts.network, rows, parts.settings, pad_id=parts.pad_id))
-        readings = []
-        for message in prepared:
-            windows = [next(found) for _ in message.windows]
-            alone = None if message.alone is None else next(found)
-            readings.append(reading_of(windows, parts.settings, alone=alone))
-        return readings
+        windows = [window for message in prepared for window in message.windows]
+        found = iter(find_all(parts.network, windows, parts.settings, pad_id=parts.pad_id))
+        return [reading_of([next(found) for _ in message.windows], parts.settings) for message in prepared]
 
     def read(self, requests: Sequence[ReadRequest]) -> list[Reading]:
         """`prepare` and `forward` in one call."""
@@ -149,22 +128,16 @@ class TrainedReader(TrainedNetwork[_Parts]):
         return _Parts(network, FeatureReader(tokenizer, settings.words), tokenizer.pad_id, settings)
 
 
-def reading_of(windows: Sequence["Found"], settings: "ReaderSettings", *, alone: "Found | None" = None) -> Reading:
+def reading_of(windows: Sequence["Found"], settings: "ReaderSettings") -> Reading:
     """The reading of a message from its windows: references of the first one, names and facts of all.
 
     An intent holds where it does in any window; of a message the most probable one always holds.
-
-    Args:
-        windows: Of the message; the first was read in the context.
-        settings: Thresholds and calibration.
-        alone: The first window without the context; it has a say in the intents.
     """
     from memory.values.readings import Intent
 
     from .fact_reading import facts_of
 
-    first = windows[0].intents if alone is None else _joined(windows[0].intents, alone.intents)
-    intents = [max(values) for values in zip(first, *(found.intents for found in windows[1:]), strict=True)]
+    intents = [max(values) for values in zip(*(found.intents for found in windows), strict=True)]
     ordered = sorted(zip(Intent, intents, strict=True), key=lambda item: -item[1])
     holding = [item for item in ordered if item[1] >= settings.thresholds.intents] or ordered[:1]
     is_blank = not windows[0].features.units
@@ -174,18 +147,6 @@ def reading_of(windows: Sequence["Found"], settings: "ReaderSettings", *, alone:
         rewrite=rewrite_of(windows[0], settings),
         facts=tuple(fact for found in windows for fact in facts_of(found)),
     )
-
-
-def _joined(in_context: Sequence[float], alone: Sequence[float]) -> list[float]:
-    """Probabilities of intents whose log odds are the weighted means of two readings."""
-
-    def log_odds(probability: float) -> float:
-        bounded = min(max(probability, _LEAST_PROBABILITY), 1.0 - _LEAST_PROBABILITY)
-        return math.log(bounded / (1.0 - bounded))
-
-    pairs = zip(in_context, alone, strict=True)
-    means = (_CONTEXT_SHARE * log_odds(first) + (1.0 - _CONTEXT_SHARE) * log_odds(second) for first, second in pairs)
-    return [1.0 / (1.0 + math.exp(-mean)) for mean in means]
 
 
 def rewrite_of(found: "Found", settings: "ReaderSettings") -> Rewrite:

@@ -148,14 +148,6 @@ def test_an_intent_holds_where_it_does_in_any_window() -> None:
     assert reading_of(windows, toy_settings()).intents == ((Intent.REQUEST, 0.8), (Intent.STATEMENT, 0.6))
 
 
-def test_the_message_alone_has_a_say_in_its_intents() -> None:
-    in_context = found(intents=probabilities(statement=0.9, question=0.1))
-    alone = found(intents=probabilities(statement=0.1, question=0.9))
-    [(intent, probability)] = reading_of([in_context], toy_settings(), alone=alone).intents
-    assert intent is Intent.QUESTION
-    assert 0.5 < probability < 0.9
-
-
 def test_white_space_has_no_intent() -> None:
     reading = reading_of([found(read(" "), (), keep=1.0)], toy_settings())
     assert (reading.intents, reading.names, reading.facts) == ((), (), ())
