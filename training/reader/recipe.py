@@ -9,16 +9,31 @@ which needs about four times the epochs. On a GPU `--device cuda`. With `--sets 
 licence allows any use.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ..shared.checkpoints import average_checkpoints
 from ..shared.recipes import device_options, recipe_parser, run_module
 
+_LATER = ("--messages", "1.5", "--batch-tokens", "1100")
+
 STAGES = (
-    ("first", ("--epochs", "2.2", "--cooldown", "0.2")),
-    ("last", ("--epochs", "2.4", "--cooldown", "0.6", "--body-rate", "1.5e-4", "--head-rate", "8e-4")),
+    ("first", ("--epochs", "1")),
+    ("second", ("--epochs", "1.6")),
+    ("third", ("--epochs", "3.4", "--cooldown", "0.75", *_LATER)),
+    (
+        "last",
+        (
+            *("--epochs", "0.55", "--cooldown", "1", "--warmup", "30", "--body-rate", "1e-4", "--head-rate", "6e-4"),
+            *("--ambiguous", "3", *_LATER),
+        ),
+    ),
 )
-"""Names of the stages with their options."""
+"""Names of the stages with their options. Before the last one a file is written that teaches it what queries are for,
+which the corpora mark of messages only."""
+SHIPPED = (("second", 0.35), ("last", 0.65))
+"""The stages whose weights are averaged in the file: the last one alone asks back less often where it should."""
 
 
 def main() -> None:
@@ -38,9 +53,19 @@ def main() -> None:
         given += device_options(arguments.device, batch_rows=128)
         if start is not None:
             given += ["--start", start, "--words", start.parent / "words.json"]
+        if name == STAGES[-1][0]:
+            teacher = arguments.out / "teacher.safetensors"
+            _export(start, teacher, arguments.cache, corpora)
+            given += ["--teacher", teacher]
         run_module("reader.train", arguments.data, *corpora, *given)
         start = folder / "checkpoint.pt"
-    run_module("reader.export", *corpora, "--checkpoint", start, "--cache", arguments.cache, "--out", arguments.weights)
+    shipped = folder / "shipped.pt"
+    average_checkpoints([(arguments.out / name / "checkpoint.pt", share) for name, share in SHIPPED], shipped)
+    _export(shipped, arguments.weights, arguments.cache, corpora)
+
+
+def _export(checkpoint: Path | None, weights: Path, cache: Path, corpora: Sequence[Any]) -> None:
+    run_module("reader.export", *corpora, "--checkpoint", checkpoint, "--cache", cache, "--out", weights)
 
 
 if __name__ == "__main__":

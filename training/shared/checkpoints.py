@@ -1,5 +1,6 @@
-"""Reads the checkpoints that `TrainingRun` writes, and loads their weights into a network."""
+"""Reads the checkpoints that `TrainingRun` writes, loads their weights into a network, and averages several."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,3 +32,25 @@ def load_average(network: nn.Module, state: dict[str, Any]) -> None:
     heads = [parameter for name, parameter in named if not name.startswith("body.")]
     for parameter, value in zip([*body, *heads], state["average"], strict=True):
         parameter.copy_(value)
+
+
+def average_checkpoints(parts: Sequence[tuple[Path, float]], out: Path) -> Path:
+    """Writes the weighted mean of checkpoints of one network shape as a new checkpoint.
+
+    Args:
+        parts: Checkpoint files with their weights, which need not sum to 1.
+        out: The file to write.
+
+    Returns:
+        `out`.
+    """
+    total = sum(weight for _, weight in parts)
+    mean: dict[str, Any] = {}
+    for path, weight in parts:
+        state = read_checkpoint(path)
+        weighted = [value * (weight / total) for value in state["average"]]
+        mean["average"] = [a + b for a, b in zip(mean["average"], weighted, strict=True)] if mean else weighted
+        mean["shape"] = state["shape"]
+    mean["masters"] = mean["average"]
+    torch.save(mean, out)
+    return out

@@ -274,9 +274,17 @@ def test_a_name_of_long_term_memory_has_no_turn(reader: TrainedReader) -> None:
     assert [(span.text, span.turn) for span in replacement.antecedents] == [("AI-Box", None)]
 
 
-def test_how_a_fact_holds_is_read(reader: TrainedReader) -> None:
-    (reading,) = reader.read([ReadRequest(text="我以前住在台南")])
-    assert [(fact.object.text, fact.qualifiers) for fact in reading.facts] == [("台南", (Qualifier.PAST,))]
+@pytest.mark.parametrize(
+    ("text", "held", "qualifier"),
+    [
+        ("I used to live in Tainan.", "Tainan", Qualifier.PAST),
+        ("我不吃香菜", "香菜", Qualifier.NEGATED),
+        ("我下個月要去東京", "東京", Qualifier.PLANNED),
+    ],
+)
+def test_how_a_fact_holds_is_read(reader: TrainedReader, text: str, held: str, qualifier: Qualifier) -> None:
+    (reading,) = reader.read([ReadRequest(text=text)])
+    assert [(fact.object.text, fact.qualifiers) for fact in reading.facts] == [(held, (qualifier,))]
 
 
 def test_any_text_is_read(reader: TrainedReader) -> None:

@@ -40,16 +40,22 @@ def labels_of(text: str, *facts: MarkedFact, turns: tuple[str, ...] = ()) -> tup
 def test_of_a_rewriting_row_it_is_not_known_whether_to_ask(reader: FeatureReader) -> None:
     row = RewritingRow(("我在北京",), "它好吗", "北京好吗", "toy")
     assert rewriting_example(row, reader, LIMITS).asks is None
-    example = query_example(row, reader, LIMITS)
+    example = query_example(row, reader, LIMITS, {})
     assert example.asks is False
     assert example.edits == rewriting_example(row, reader, LIMITS).edits
     assert (example.names, example.intents, example.facts) == (None, None, None)
     assert example.token_count == example.features.token_count
 
 
+def test_a_query_is_for_what_its_teacher_says(reader: FeatureReader) -> None:
+    row = RewritingRow(("我在北京",), "它好吗", "北京好吗", "toy")
+    example = query_example(row, reader, LIMITS, {"它好吗": (Intent.QUESTION,), "好": (Intent.CONFIRM,)})
+    assert example.intents == (Intent.QUESTION,)
+
+
 def test_any_option_of_an_ambiguous_reference_may_fill_its_place(reader: FeatureReader) -> None:
     query = ambiguous("它多少錢", "買了 AI-Box", "宏康也行，AI-Box", start=0, end=1, options=("AI-Box", "宏康"))
-    example = ambiguous_example(query, reader)
+    example = ambiguous_example(query, reader, {})
     assert example.asks is True
     assert example.edits is not None
     assert [(place.answer, place.before) for place in example.edits.places] == [((0, 1), None), (STOP, (0, 1))]
@@ -62,18 +68,18 @@ def test_any_option_of_an_ambiguous_reference_may_fill_its_place(reader: Feature
 
 def test_a_gap_may_be_ambiguous(reader: FeatureReader) -> None:
     query = ambiguous("多少錢？", "茶和酒", start=3, end=3, options=("茶", "酒"))
-    example = ambiguous_example(query, reader)
+    example = ambiguous_example(query, reader, {})
     assert example.edits is not None
     assert example.edits.places[0].answer == (3, 0)
     assert example.edits.segments[0].answers == (Segment(0, 1), Segment(2, 3))
     at_the_end = ambiguous("多少錢", "茶和酒", start=3, end=3, options=("茶", "酒"))
-    behind = ambiguous_example(at_the_end, reader)
+    behind = ambiguous_example(at_the_end, reader, {})
     assert behind.edits is not None
     assert behind.edits.places[0].answer == (3, 0)
 
 
 def test_options_that_stand_nowhere_teach_only_to_ask(reader: FeatureReader) -> None:
-    example = ambiguous_example(ambiguous("它呢", "你好", start=0, end=1, options=("茶", "酒")), reader)
+    example = ambiguous_example(ambiguous("它呢", "你好", start=0, end=1, options=("茶", "酒")), reader, {})
     assert (example.asks, example.edits) == (True, None)
 
 

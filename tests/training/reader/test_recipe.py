@@ -1,10 +1,11 @@
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from training.reader import recipe
-from training.reader.recipe import STAGES
+from training.reader.recipe import SHIPPED, STAGES
 from training.reader.train import ReaderOptions
 from training.shared.loop import training_parser
 
@@ -16,7 +17,12 @@ def commands(monkeypatch: pytest.MonkeyPatch, *given: str) -> list[tuple[str, li
     def record(module: str, *arguments: Any) -> None:
         ran.append((module, [str(argument) for argument in arguments]))
 
+    def average(parts: Sequence[tuple[Path, float]], out: Path) -> Path:
+        ran.append(("average", [f"{path}:{share}" for path, share in parts]))
+        return out
+
     monkeypatch.setattr(recipe, "run_module", record)
+    monkeypatch.setattr(recipe, "average_checkpoints", average)
     arguments = ["DATA", "--corpus", "A", "B", "--out", "OUT", "--cache", "MODELS", "--weights", "W.safetensors"]
     monkeypatch.setattr("sys.argv", ["recipe", *arguments, *given])
     recipe.main()
@@ -28,14 +34,23 @@ def value(arguments: list[str], option: str) -> str:
 
 
 def test_each_stage_starts_from_the_one_before_and_the_last_is_exported(monkeypatch: pytest.MonkeyPatch) -> None:
-    *stages, (module, export) = commands(monkeypatch, "--start", "before/start.pt")
-    assert [name for name, _ in stages] == ["reader.train"] * len(STAGES)
+    *ran, (_, averaged), (module, export) = commands(monkeypatch, "--start", "before/start.pt")
+    stages = [command for command in ran if command[0] == "reader.train"]
+    assert len(stages) == len(STAGES)
     checkpoints = [str(Path(value(arguments, "--out")) / "checkpoint.pt") for _, arguments in stages]
     assert [value(arguments, "--start") for _, arguments in stages] == ["before/start.pt", *checkpoints[:-1]]
     assert value(stages[0][1], "--words") == "before/words.json"
     assert module == "reader.export"
-    assert value(export, "--checkpoint") == checkpoints[-1]
+    assert averaged == [f"OUT/{name}/checkpoint.pt:{share}" for name, share in SHIPPED]
+    assert value(export, "--checkpoint") == str(Path(checkpoints[-1]).parent / "shipped.pt")
     assert value(export, "--out") == "W.safetensors"
+
+
+def test_the_stage_before_teaches_the_last_one_what_queries_are_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    *_, (module, export), (_, last), _, _ = commands(monkeypatch)
+    assert module == "reader.export"
+    assert value(export, "--checkpoint") == f"OUT/{STAGES[-2][0]}/checkpoint.pt"
+    assert value(last, "--teacher") == value(export, "--out")
 
 
 def test_stages_are_trainings_that_go_on_where_they_were_killed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,7 +58,10 @@ def test_stages_are_trainings_that_go_on_where_they_were_killed(monkeypatch: pyt
     parser.add_argument("--corpus", type=Path, nargs="+")
     parser.add_argument("--words", type=Path)
     parser.add_argument("--chat-names", type=Path)
-    for _, arguments in commands(monkeypatch, "--device", "cuda", "--chat-names", "NAMES")[:-1]:
+    parser.add_argument("--teacher", type=Path)
+    for module, arguments in commands(monkeypatch, "--device", "cuda", "--chat-names", "NAMES"):
+        if module != "reader.train":
+            continue
         parsed = parser.parse_args(arguments)
         assert parsed.resume
         assert parsed.epochs > 0

@@ -1,8 +1,10 @@
+from pathlib import Path
+
 import pytest
 import torch
 from torch import nn
 
-from training.shared.checkpoints import load_average
+from training.shared.checkpoints import average_checkpoints, load_average, read_checkpoint
 
 
 class ToyNetwork(nn.Module):
@@ -12,6 +14,19 @@ class ToyNetwork(nn.Module):
         super().__init__()
         self.head = nn.Linear(2, 1, bias=False)
         self.body = nn.ModuleDict({"word_embeddings": nn.Embedding(3, 2), "layer": nn.Linear(2, 2, bias=False)})
+
+
+def test_a_blend_weighs_the_averaged_weights_of_its_parts(tmp_path: Path) -> None:
+    for name, value in (("a", 0.0), ("b", 4.0)):
+        torch.save({"average": [torch.full((2,), value)], "shape": {"words": 3}}, tmp_path / f"{name}.pt")
+    state = read_checkpoint(
+        average_checkpoints([(tmp_path / "a.pt", 0.25), (tmp_path / "b.pt", 0.75)], tmp_path / "blend.pt")
+    )
+    assert state["average"][0].tolist() == [3.0, 3.0]
+    assert state["shape"] == {"words": 3}
+    assert state["masters"][0].tolist() == [3.0, 3.0]
+    alone = read_checkpoint(average_checkpoints([(tmp_path / "b.pt", 0.75)], tmp_path / "alone.pt"))
+    assert alone["average"][0].tolist() == [4.0, 4.0]
 
 
 def test_averaged_weights_go_to_the_body_first_and_never_to_its_embeddings() -> None:
