@@ -20,7 +20,6 @@ from models.reader.reader import TrainedReader
 from training.rewriting.metrics import units_of
 
 WEIGHTS = shipped_weight_file("reader")
-pytestmark = pytest.mark.skipif(not WEIGHTS.exists(), reason="no reader is shipped yet")
 
 _MOST_BYTES = 18_000_000
 _PERSON, _ORGANISATION, _PLACE = EntitySubtype.PERSON, EntitySubtype.ORGANISATION, EntitySubtype.PLACE

@@ -47,10 +47,13 @@ def test_of_a_rewriting_row_it_is_not_known_whether_to_ask(reader: FeatureReader
     assert example.token_count == example.features.token_count
 
 
-def test_a_query_is_for_what_its_teacher_says(reader: FeatureReader) -> None:
+def test_what_a_query_is_for_is_known_where_a_reader_has_said_it(reader: FeatureReader) -> None:
+    taught = {"它好吗": (Intent.QUESTION,)}
     row = RewritingRow(("我在北京",), "它好吗", "北京好吗", "toy")
-    example = query_example(row, reader, LIMITS, {"它好吗": (Intent.QUESTION,), "好": (Intent.CONFIRM,)})
-    assert example.intents == (Intent.QUESTION,)
+    assert query_example(row, reader, LIMITS, taught).intents == (Intent.QUESTION,)
+    assert query_example(row, reader, LIMITS, {}).intents is None
+    asked = ambiguous("它好吗", "茶和酒", start=0, end=1, options=("茶", "酒"))
+    assert ambiguous_example(asked, reader, taught).intents == (Intent.QUESTION,)
 
 
 def test_any_option_of_an_ambiguous_reference_may_fill_its_place(reader: FeatureReader) -> None:

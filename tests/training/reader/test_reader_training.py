@@ -19,7 +19,7 @@ from training.reader.corpus import MarkedFact, MarkedMessage, MarkedQuery, Marke
 from training.reader.corpus_mix import AmbiguousMix, JointMix, MessageMix
 from training.reader.examples import ReaderExample
 from training.reader.rewriting_mix import RewritingMix, RewritingOptions, RewritingShare
-from training.reader.train import ReaderOptions, reader_task, request_of, rewriting_row
+from training.reader.train import ReaderOptions, reader_task, recalled_rows, request_of, rewriting_row
 from training.rewriting.data import RewritingRow
 from training.rewriting.labels import Limits
 from training.shared.learning_curve import Curve
@@ -140,3 +140,20 @@ def test_a_marked_query_is_a_row_and_a_request() -> None:
     query = QUERIES[0]
     assert rewriting_row(query) == RewritingRow(query.turns, "它好吗", "北京好吗", "corpus", "thing")
     assert request_of(query) == ReadRequest(text="它好吗", context=Context(turns=query.turns))
+
+
+def test_what_an_earlier_conversation_named_is_asked_for_by_pointing_at_it() -> None:
+    def query(text: str, target: str, start: int, end: int, *antecedents: str) -> MarkedQuery:
+        reference = MarkedReference(start, end, antecedents)
+        return MarkedQuery("9", "zh-Hant", "thing", ("我買了茶",), text, target, Action.REWRITE, (reference,))
+
+    pointing = query("請問那台多少錢", "請問AI-Box多少錢", 2, 4, "AI-Box")
+    others = [query("它呢", "茶呢", 0, 1, "茶"), query("那些呢", "茶和酒呢", 0, 2, "茶", "酒")]
+    (row,) = recalled_rows([pointing, *others], seed=1)
+    assert row.query.startswith("請問")
+    assert row.query.endswith("那台多少錢")
+    assert len(row.query) > len(pointing.query)
+    assert row.target == pointing.target
+    assert "AI-Box" in row.turns[0].split("、")
+    assert "我買了茶" not in row.turns
+    assert recalled_rows([pointing], seed=1) == recalled_rows([pointing], seed=1)
