@@ -49,7 +49,7 @@ class ExtractiveAnswerer(Answerer):
         earlier = [turn.content for turn in reversed(request.turns) if turn.role is Role.USER]
         phrases = phrases_for([request.message, *earlier])
         kind = kind_of(request)
-        if kind is Kind.QUESTION or (request.clarification and kind in (Kind.REQUEST, Kind.OTHER)):
+        if kind is Kind.QUESTION:
             return self._answer_question(request, phrases)
         quoted = self._quote(request, phrases) if kind is Kind.REQUEST else None
         if quoted:

@@ -22,6 +22,7 @@ _WORDS = (
 _PIECES = st.lists(st.sampled_from(_WORDS.split(" ")), max_size=8)
 _TEXTS = st.one_of(st.text(max_size=20), _PIECES.map(" ".join), _PIECES.map("".join))
 _PROBABILITIES = st.floats(0, 1)
+_FLOOR = 0.5
 _KNOWN = (entity("AI-Box", EntitySubtype.PRODUCT), entity("張小姐", EntitySubtype.PERSON))
 
 
@@ -91,7 +92,7 @@ def _check(query: str, result: CoreferenceResult) -> None:
         assert query[resolution.start : resolution.end] == resolution.original_text
     for resolution in result.resolutions:
         assert resolution.resolved_text in resolution.written
-        assert 0.5 <= resolution.confidence <= 1.0
+        assert _FLOOR <= resolution.confidence <= 1.0
     if asked := result.clarification:
         assert query[asked.start : asked.end] == asked.original_text
         assert all(option.text in asked.question for option in asked.options)
@@ -103,7 +104,7 @@ async def test_the_resolutions_applied_to_the_query_are_the_resolved_query(
     reading: tuple[str, list[str], Extraction], history: bool
 ) -> None:
     query, turns, extraction = reading
-    resolver = ReadingResolver()
+    resolver = ReadingResolver(floor=_FLOOR)
     result = await resolver.resolve(request(query, turns, long_term=_KNOWN), extraction)
     _check(query, result)
     later: list[HistoryEntry] = remembered(result) if history else []
@@ -117,7 +118,7 @@ async def test_the_resolutions_applied_to_the_query_are_the_resolved_query(
 async def test_no_entity_is_named_but_those_of_the_request(reading: tuple[str, list[str], Extraction]) -> None:
     query, turns, extraction = reading
     asked = request(query, turns, long_term=_KNOWN)
-    result = await ReadingResolver().resolve(asked, extraction)
+    result = await ReadingResolver(floor=_FLOOR).resolve(asked, extraction)
     mentioned = {mention.entity_id for turn in asked.turns for mention in turn.mentions or ()}
     given_ids = {known.entity_id for known in _KNOWN} | mentioned | {found.entity_id for found in extraction.mentions}
     options = [*(result.clarification.options if result.clarification else ())]
@@ -130,7 +131,9 @@ async def test_no_entity_is_named_but_those_of_the_request(reading: tuple[str, l
 @settings(max_examples=100, deadline=None)
 async def test_without_a_reading_nothing_is_resolved(query: str, turns: list[str]) -> None:
     known: tuple[Entity, ...] = _KNOWN
-    result = await ReadingResolver().resolve(request(query, turns, long_term=known), Extraction(degraded=("reader",)))
+    result = await ReadingResolver(floor=_FLOOR).resolve(
+        request(query, turns, long_term=known), Extraction(degraded=("reader",))
+    )
     assert result.resolutions == result.unresolved == ()
     assert result.resolved_query == query or result.revision
 

@@ -102,7 +102,7 @@ async def test_what_an_incompatible_build_understood_is_read_as_nothing(tmp_path
     record = SqliteRecord.open(tmp_path / "record.db")
     await make.save(record, resources=[make.resource("r", understanding=Extraction(version="1"))])
     with raw(tmp_path / "record.db") as connection:
-        connection.execute("""UPDATE resources SET understanding = '{"version": "9", "intents": []}'""")
+        connection.execute("""UPDATE resources SET understanding = '{"version": "9", "opinions": []}'""")
     (read,) = await record.backlog.unlearned(limit=9)
     assert (read.resource_id, read.understanding) == ("r", None)
     await record.close()
