@@ -169,7 +169,7 @@ class DeadlineArgs(_Section):
         default=15.0,
         gt=0,
         description="Seconds for the reading of a message, with the time that it waits (`models.max_wait_s`); a long "
-        "text has a second more for every 500 characters.",
+        "text has a second more for every 200 characters.",
     )
     extractor_away: float = Field(
         default=3.0,

@@ -31,7 +31,7 @@ Handle = DeploymentHandle[Any]
 _log = structlog.get_logger(__name__)
 _RETRY_PAUSE_S = 0.1
 _GONE = (RayActorError, ReplicaUnavailableError)
-_READ_CHARACTERS_PER_S = 500
+_READ_CHARACTERS_PER_S = 200
 """Characters of a long text that the reader reads in a second at least; its deadline is so much later."""
 
 

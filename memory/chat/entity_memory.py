@@ -20,7 +20,7 @@ from ..values.extractions import Extraction
 from ..values.ids import derive_id, entity_id
 from ..values.mentions import EntitySubtype
 from ..values.resolutions import CoreferenceResult, ResolutionRequest
-from ..values.text import has_han, is_traditional, normalise, to_traditional
+from ..values.text import has_han, is_simplified, is_traditional, normalise
 from .additions import MemoryAdditions
 from .messages import Acknowledged, ChatMessage, Reply, Understood
 from .reader import MessageReader
@@ -287,7 +287,7 @@ def context_lines(entities: list[Entity], query: str) -> str:
     if not entities:
         return ""
     if has_han(query):
-        simplified = not is_traditional(query) and to_traditional(query) != query
+        simplified = not is_traditional(query) and is_simplified(query)
         head, last = ("用户提到的相关实体：" if simplified else "用戶提到的相關實體："), "最近提及"
     else:
         head, last = "Entities that the user mentioned:", "last mentioned"

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..values.text import has_han, is_traditional, to_simplified, to_traditional
+from ..values.text import has_han, is_simplified, is_traditional
 
 
 @dataclass(frozen=True)
@@ -140,6 +140,6 @@ def phrases_for(texts: Iterable[str]) -> Phrases:
         chinese = True
         if is_traditional(text):
             return TRADITIONAL
-        if to_traditional(text) != to_simplified(text):
+        if is_simplified(text):
             return SIMPLIFIED
     return TRADITIONAL if chinese else ENGLISH

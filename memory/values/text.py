@@ -60,15 +60,29 @@ def fold_compatible(text: str) -> str:
 
 
 @cache
-def _converter(config: str) -> Any:
+def _to_traditional() -> Any:
     from opencc import OpenCC
 
-    return OpenCC(config)
+    return OpenCC("s2tw").convert
 
 
 def to_traditional(text: str) -> str:
-    """Writes Simplified text in Traditional characters (Taiwan standard); the length may change."""
-    return str(_converter("s2tw").convert(text))
+    """Writes Simplified text in Traditional characters (Taiwan standard); the length may change.
+
+    For training and tests: its dictionaries stay in memory, 40 MiB.
+    """
+    return str(_to_traditional()(text))
+
+
+@cache
+def _simplified_characters() -> frozenset[str]:
+    """The characters that Traditional text writes otherwise, taken one by one; not 台, as everybody writes 臺."""
+    from opencc import OpenCC
+
+    convert = OpenCC("s2tw").convert
+    characters = (chr(code) for first, last in _HAN_RANGES for code in range(first, last + 1))
+    changed = {character for character in characters if convert(character) != character}
+    return frozenset(changed - {"台", *map(chr, _simplified_table())})
 
 
 def is_han(character: str) -> bool:
@@ -89,6 +103,14 @@ def normalise(value: str) -> str:
     Han and other characters: `宏康 HCI`, `宏康HCI` and `宏康　ＨＣＩ` are one name.
     """
     return _CJK_GAP.sub("", _SPACES.sub(" ", fold_compatible(value)).strip())
+
+
+def is_simplified(text: str) -> bool:
+    """Whether a text has a character that is written otherwise in Traditional.
+
+    A text that is right in both scripts has none, nor has one that only its words tell apart (周末, 老板).
+    """
+    return not _simplified_characters().isdisjoint(text)
 
 
 def is_traditional(text: str) -> bool:

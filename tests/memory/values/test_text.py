@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.values.ids import entity_id
-from memory.values.text import fold, fold_lower, normalise, to_simplified
+from memory.values.text import fold, fold_lower, is_simplified, normalise, to_simplified
 
 
 @pytest.mark.parametrize(
@@ -72,3 +72,11 @@ def test_normalising_twice_changes_nothing_more(text: str) -> None:
 @given(st.text(min_size=1), st.text(min_size=1), st.text())
 def test_two_users_never_share_an_id(ann: str, bob: str, value: str) -> None:
     assert ann == bob or entity_id(ann, value) != entity_id(bob, value)
+
+
+@pytest.mark.parametrize(
+    ("text", "simplified"),
+    [("他什么时候来？", True), ("他什麼時候來？", False), ("你好", False), ("公司在台北", False), ("hello", False)],
+)
+def test_simplified_text_has_a_character_that_traditional_text_writes_otherwise(text: str, simplified: bool) -> None:
+    assert is_simplified(text) is simplified
