@@ -1,4 +1,4 @@
-"""A trained network that is loaded at the first call and used by one thread at a time."""
+"""A trained network that is loaded at the first call."""
 
 import threading
 from abc import ABC, abstractmethod
@@ -54,7 +54,7 @@ PartsT = TypeVar("PartsT", bound=HasNetwork)
 class TrainedNetwork(ABC, Generic[PartsT]):
     """The loading half of a `batched_model.TrainedModel`.
 
-    A subclass holds `_lock` while it computes.
+    A subclass that keeps something from one call to the next holds `_lock` while it computes.
 
     Args:
         weights: The weight file.
