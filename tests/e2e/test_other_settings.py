@@ -127,8 +127,12 @@ def test_a_corrupt_weight_file_degrades_the_service_and_it_says_so(tuned: Servic
 
 def test_a_reranker_that_is_switched_on_reads_the_best_hits_again(tuned: Service) -> None:
     with tuned.client as client:
-        for text in ("We keep the coffee machine on the third floor.", "My sister plays the violin in Hamburg."):
-            client.add([{"content": text}], user_id="reader")
+        texts = {
+            "kitchen": "We keep the coffee machine on the third floor.",
+            "family": "My sister plays the violin in Hamburg.",
+        }
+        for session, text in texts.items():  # of one session, the first would be the context of the second
+            client.add([{"content": text}], user_id="reader", session_id=session)
         found = client.search("Where is the coffee machine?", user_id="reader", top_k=2)
         figures = client.health()["parts"]["reranker"]
     assert found["degraded"] == []
