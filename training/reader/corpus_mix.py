@@ -13,7 +13,6 @@ from models.reader.features import FeatureReader
 from models.reader.network import NO_SOURCE, ReaderShape
 
 from ..names.examples import Evidence
-from ..names.ner_files import NamedSpan
 from ..shared.mix import Mix, repeats
 from .corpus import MarkedMessage, MarkedQuery
 from .examples import ReaderExample, ambiguous_example, message_example
@@ -103,13 +102,7 @@ class MessageMix(Mix[tuple[int, str], ReaderExample]):
 def in_lower_case(message: MarkedMessage) -> MarkedMessage:
     """The message as people type it in a hurry; as it is where lower case has another length."""
     text = message.text.lower()
-    if len(text) != len(message.text):
-        return message
-    return replace(message, text=text, names=tuple(NamedSpan(*_span(name)) for name in message.names))
-
-
-def _span(name: NamedSpan) -> tuple[int, int, str]:
-    return name.start, name.end, name.label
+    return replace(message, text=text) if len(text) == len(message.text) else message
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from memory.values.readings import Context, ReadRequest, Rewrite
+from memory.values.readings import Rewrite
 
 from ..names.ner_data import load_sets
 from ..names.ner_metrics import marked_labels, marked_names, score_labels, score_names
@@ -23,9 +23,9 @@ from ..rewriting.data import DATA_SETS, RewritingRow, load_rows
 from ..rewriting.metrics import score_rewrites
 from ..shared.data_sets import Part
 from .corpus import MarkedQuery, read_messages, read_queries
+from .examples import request_of
 from .metrics import is_right, score_messages, score_references, share
 from .networks import LoadedReader, load_checkpoint, load_shipped, name_labels
-from .train import request_of
 
 Figures = dict[str, float]
 
@@ -59,7 +59,7 @@ def main() -> None:
 
 def measure_queries(loaded: LoadedReader, queries: Sequence[MarkedQuery], show: int) -> Figures:
     """Right shares by action, language and category."""
-    rewrites = [reading.rewrite for reading in loaded.read([request_of(query) for query in queries])]
+    rewrites = [reading.rewrite for reading in loaded.read([request_of(query.query, query.turns) for query in queries])]
     _show([pair for pair in zip(queries, rewrites, strict=True) if not is_right(*pair)][:show])
     counts = score_references(queries, rewrites)
     rows = {f"{kind} ({counts[kind]['rows']})": share(counts, kind) for kind in sorted(counts)}
@@ -69,7 +69,7 @@ def measure_queries(loaded: LoadedReader, queries: Sequence[MarkedQuery], show: 
 def measure_messages(loaded: LoadedReader, corpus: Sequence[Path], part: Part) -> Figures:
     """Names, intents and facts, in all and by language."""
     messages = read_messages(corpus, part)
-    readings = loaded.read([ReadRequest(text=row.text, context=Context(turns=row.turns)) for row in messages])
+    readings = loaded.read([request_of(row.text, row.turns) for row in messages])
     figures = score_messages(messages, readings)
     for language in dict.fromkeys(message.language for message in messages):
         of_language = [pair for pair in zip(messages, readings, strict=True) if pair[0].language == language]
@@ -83,10 +83,7 @@ def measure_rewriting(loaded: LoadedReader, data: Path, part: Part, limit: int |
     figures = {}
     for data_set in DATA_SETS:
         rows = load_rows(data / "rewriting", data_set)[part][:limit]
-        texts = [
-            reading.rewrite.text
-            for reading in loaded.read([ReadRequest(text=row.query, context=Context(turns=row.turns)) for row in rows])
-        ]
+        texts = [reading.rewrite.text for reading in loaded.read([request_of(row.query, row.turns) for row in rows])]
         for kind in ("", *sorted({row.kind for row in rows if row.kind})):
             chosen = [(row, text) for row, text in zip(rows, texts, strict=True) if kind in ("", row.kind)]
             name = f"{data_set.name} {kind}".strip() + f" ({len(chosen)})"
@@ -108,7 +105,7 @@ def measure_names(loaded: LoadedReader, data: Path, part: Part, limit: int | Non
         if data_set.scored:
             found = name_labels(loaded, texts, data_set.scored, source=data_set.name)
             figures[f"{data_set.name} own labels"] = round(score_labels(marked_labels(rows, data_set), found).f1, 1)
-        readings = loaded.read([ReadRequest(text=text) for text in texts])
+        readings = loaded.read([request_of(text) for text in texts])
         names = [reading.names for reading in readings]
         figures[f"{data_set.name} subtypes"] = round(score_names(marked_names(rows, data_set), names, data_set).f1, 1)
     return figures

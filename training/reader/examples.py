@@ -122,7 +122,7 @@ def name_examples(
     """The windows of a text that is read alone, with the labels of its names."""
     return [
         ReaderExample(features, names=label_names(row, features, evidence, shape.names, is_told=is_told))
-        for features in reader.read(ReadRequest(text=row.text))
+        for features in reader.read(request_of(row.text))
     ]
 
 
@@ -187,4 +187,9 @@ def _places(text: str, units: Sequence[EditUnit], text_of: Sequence[int]) -> lis
 
 
 def _read(text: str, turns: Sequence[str], reader: FeatureReader) -> Features:
-    return reader.read(ReadRequest(text=text, context=Context(turns=tuple(turns))))[0]
+    return reader.read(request_of(text, turns))[0]
+
+
+def request_of(text: str, turns: Sequence[str] = ()) -> ReadRequest:
+    """A text behind its turns, as the reader reads it."""
+    return ReadRequest(text=text, context=Context(turns=tuple(turns)))

@@ -8,7 +8,6 @@ import copy
 import sys
 from pathlib import Path
 
-from memory.values.readings import Context, ReadRequest
 from models.assets.catalog import DEFAULT_MODEL
 from models.assets.prepare import prepare_model
 
@@ -16,8 +15,8 @@ from ..shared.data_sets import Part
 from ..shared.weight_files import save_weights
 from .calibration import OPEN_THRESHOLDS, TunedMessage, TunedQuery, tuned_settings
 from .corpus import read_messages, read_queries
+from .examples import request_of
 from .networks import LoadedReader, load_checkpoint
-from .train import request_of
 
 
 def main() -> None:
@@ -42,8 +41,8 @@ def main() -> None:
     reader = LoadedReader(served, loaded.reader, loaded.pad_id, opened)
     queries = read_queries(arguments.corpus, Part.TUNE)
     messages = read_messages(arguments.corpus, Part.TUNE)
-    read = reader.find([request_of(query) for query in queries])
-    stated = reader.find([ReadRequest(text=row.text, context=Context(turns=row.turns)) for row in messages])
+    read = reader.find([request_of(query.query, query.turns) for query in queries])
+    stated = reader.find([request_of(row.text, row.turns) for row in messages])
     settings = tuned_settings(
         loaded.settings,
         [TunedQuery(query, windows[0]) for query, windows in zip(queries, read, strict=True)],

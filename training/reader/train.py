@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from memory.values.readings import Action, Context, Intent, ReadRequest
+from memory.values.readings import Action, Intent
 from models.reader.features import joined_names
 from models.reader.network import ReaderNetwork, ReaderShape
 
@@ -38,7 +38,7 @@ from ..shared.mix import Mix
 from ..shared.run import Task
 from .corpus import MarkedQuery, read_messages, read_queries
 from .corpus_mix import AmbiguousMix, JointMix, MessageMix
-from .examples import ReaderExample
+from .examples import ReaderExample, request_of
 from .losses import collate_examples, reader_loss
 from .metrics import score_messages, score_references, share
 from .name_mix import NameMix, NameOptions, NameShare
@@ -203,7 +203,7 @@ def _taught_intents(queries: Sequence[MarkedQuery], arguments: argparse.Namespac
     if arguments.teacher is None:
         return {}
     texts = list(dict.fromkeys(query.query for query in queries))
-    readings = load_shipped(arguments.teacher, arguments.cache).read([ReadRequest(text=text) for text in texts])
+    readings = load_shipped(arguments.teacher, arguments.cache).read([request_of(text) for text in texts])
     return {text: tuple(intent for intent, _ in reading.intents) for text, reading in zip(texts, readings, strict=True)}
 
 
@@ -241,28 +241,23 @@ def _name_mix(arguments: argparse.Namespace, options: ReaderOptions, reader: Loa
 def _tune(reader: LoadedReader, arguments: argparse.Namespace) -> Mapping[str, Mapping[str, float]]:
     """Scores on tuning rows; nothing is calibrated yet."""
     queries = read_queries(arguments.corpus, Part.TUNE)
-    readings = reader.read([request_of(query) for query in queries])
+    readings = reader.read([request_of(query.query, query.turns) for query in queries])
     counts = score_references(queries, [reading.rewrite for reading in readings])
     scores = {kind: {"right": share(counts, kind)} for kind in ("references", "left alone", "asked back")}
     messages = read_messages(arguments.corpus, Part.TUNE)
     found = score_messages(
         messages,
-        reader.read([ReadRequest(text=row.text, context=Context(turns=row.turns)) for row in messages]),
+        reader.read([request_of(row.text, row.turns) for row in messages]),
     )
     scores |= {name: {"right": value} for name, value in found.items()}
     for data_set in find_sets(arguments.sets):
         rows = load_rows(arguments.data / "rewriting", data_set)[Part.TUNE][:_TUNING_ROWS]
-        rewritten = reader.read([ReadRequest(text=row.query, context=Context(turns=row.turns)) for row in rows])
+        rewritten = reader.read([request_of(row.query, row.turns) for row in rows])
         measured = score_rewrites(
             [row.query for row in rows], [row.target for row in rows], [reading.rewrite.text for reading in rewritten]
         )
         scores[data_set.name] = {"right": round(measured.value("EM"), 1)}
     return scores
-
-
-def request_of(query: MarkedQuery) -> ReadRequest:
-    """A marked query as the reader reads it."""
-    return ReadRequest(text=query.query, context=Context(turns=query.turns))
 
 
 def _words(arguments: argparse.Namespace) -> list[str]:

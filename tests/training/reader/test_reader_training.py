@@ -17,9 +17,9 @@ from tests.models.reader.toys import PAD, SHAPE, toy_settings
 from training.names.ner_files import NamedSpan
 from training.reader.corpus import MarkedFact, MarkedMessage, MarkedQuery, MarkedReference
 from training.reader.corpus_mix import AmbiguousMix, JointMix, MessageMix
-from training.reader.examples import ReaderExample
+from training.reader.examples import ReaderExample, request_of
 from training.reader.rewriting_mix import RewritingMix, RewritingOptions, RewritingShare
-from training.reader.train import ReaderOptions, reader_task, recalled_rows, request_of, rewriting_row
+from training.reader.train import ReaderOptions, reader_task, recalled_rows, rewriting_row
 from training.rewriting.data import RewritingRow
 from training.rewriting.labels import Limits
 from training.shared.learning_curve import Curve
@@ -73,7 +73,7 @@ def test_a_network_learns_a_few_rows_of_every_kind_and_reads_them(
     while run.progress < 1:
         losses += [sum(step.values()) - step["norm"] - step["rows"] - step["tokens"] for step in run.train_epoch()]
     assert losses[-1] < losses[0] / 10
-    requests = [request_of(query) for query in (*QUERIES, AMBIGUOUS)]
+    requests = [request_of(query.query, query.turns) for query in (*QUERIES, AMBIGUOUS)]
     requests += [ReadRequest(text=message.text, context=Context(turns=message.turns)) for message in MESSAGES]
     settings = toy_settings(thresholds=Thresholds(option=0.0))  # either option is right, so one may crowd the other out
     with run.averaged():
@@ -139,7 +139,7 @@ def test_a_training_writes_its_checkpoints_and_its_log(
 def test_a_marked_query_is_a_row_and_a_request() -> None:
     query = QUERIES[0]
     assert rewriting_row(query) == RewritingRow(query.turns, "它好吗", "北京好吗", "corpus", "thing")
-    assert request_of(query) == ReadRequest(text="它好吗", context=Context(turns=query.turns))
+    assert request_of(query.query, query.turns) == ReadRequest(text="它好吗", context=Context(turns=query.turns))
 
 
 def test_what_an_earlier_conversation_named_is_asked_for_by_pointing_at_it() -> None:
