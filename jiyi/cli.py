@@ -1,6 +1,7 @@
 """The command line: `jiyi up`, `down`, `status`, `config`, `chat`, `replay`, `review`, `index`, `reembed`."""
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -23,6 +24,7 @@ index = typer.Typer(no_args_is_help=True, help="Checks, repairs and rebuilds the
 app.add_typer(index, name="index")
 _console = Console()
 _PATIENCE_S = 60.0
+_ROOT_WARNING = "Running as root: a fault of the service is a fault of the whole machine. Use an account of its own."
 _DOWNLOAD_S = 900.0
 """Seconds that a service on another machine may take to download a model's weights."""
 
@@ -47,6 +49,8 @@ def up(
     if endpoint := service.find(settings):
         _console.print(f"Already running: {endpoint.url}")
         return
+    if os.geteuid() == 0:
+        _console.print(_ROOT_WARNING, style="yellow", soft_wrap=True)
     service.prepare(settings)
     try:
         with _console.status("Starting …") as status:
@@ -251,6 +255,7 @@ def index_status(home: Home = None, url: Url = None) -> None:
 
 def main() -> None:
     """Runs the command line; what the service refuses, its absence and a bad setting are messages, not tracebacks."""
+    os.umask(0o077)  # logs and exports hold what users said
     try:
         app()
     except (JiyiRefused, httpx.TransportError) as error:

@@ -19,7 +19,7 @@ from benchmarks.embedding.environments import ensure
 from benchmarks.embedding.peers import BASELINE, PEERS, SENTENCE_TRANSFORMERS, Peer
 from benchmarks.embedding.servers import Running, our_service, peer_server, thread_variables
 from benchmarks.embedding.workloads import WORKLOADS
-from deployments.host.cluster import RAY_ENVIRONMENT
+from deployments.host.cluster import ray_environment, running_address
 
 _MODEL_CONFIG = "sentence_bert_config.json"
 _REPOSITORY = Path(__file__).parents[2]
@@ -154,8 +154,8 @@ class Rounds:
     def _transport(self, peer: Peer, running: Running | None) -> Figures:
         if running is None:
             return {"kind": "in_process", "folder": str(self._plan.model), "threads": self._plan.threads}
-        if peer.transport == "handle":
-            return {"kind": "handle", "address": running.ray_address}
+        if running.home is not None and peer.transport == "handle":
+            return {"kind": "handle", "home": str(running.home), "address": running_address(running.home)}
         path = peer.server.path if peer.server else "/v1/embeddings"
         return {"kind": "http", "url": running.url, "path": path, "names_kind": peer.names_kind}
 
@@ -181,7 +181,7 @@ class Rounds:
             python = str(ensure(SENTENCE_TRANSFORMERS, self._plan.envs) / "python")
             variables = os.environ | thread_variables(self._plan.threads)
         elif peer.transport == "handle":
-            variables |= RAY_ENVIRONMENT
+            variables = ray_environment(Path(job["transport"]["home"])) | {"OMP_NUM_THREADS": "1"}
         log = self._plan.logs / "client.log"
         with log.open("ab") as errors:
             process = subprocess.Popen(

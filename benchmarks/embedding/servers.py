@@ -17,7 +17,7 @@ import psutil
 
 from benchmarks.embedding.peers import Server
 from deployments.config.settings import AppArgs, EmbedderArgs
-from deployments.host.cluster import free_ports, members, running_address
+from deployments.host.cluster import free_ports, members
 from jiyi import service
 
 _START_S = 300.0
@@ -35,12 +35,12 @@ class Running:
     Attributes:
         url: Base URL.
         processes: All its processes, as it began to answer.
-        ray_address: Of the cluster, where it has one.
+        home: Of our own service.
     """
 
     url: str
     processes: Sequence[psutil.Process]
-    ray_address: str = ""
+    home: Path | None = None
 
     def cpu_s(self) -> float:
         """CPU seconds that its processes have taken so far."""
@@ -98,7 +98,7 @@ def our_service(home: Path, cache: Path, threads: int) -> Iterator[Running]:
     try:
         endpoint = service.start(settings, host="127.0.0.1", port=port, timeout_s=_START_S, on_wait=lambda _: None)
         processes = [psutil.Process(endpoint.pid), *members(settings.data_home)]
-        yield Running(endpoint.url, processes, running_address(settings.data_home))
+        yield Running(endpoint.url, processes, settings.data_home)
     finally:
         service.stop(settings, timeout_s=_START_S)
 

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import json
-import os
 import sys
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -15,7 +14,7 @@ from benchmarks.load.http import HttpCaller
 from benchmarks.load.loops import poisson_schedule, run_closed_loop, run_open_loop
 from benchmarks.scaling.timeline import TEXTS_A_CALL, Phase, Timeline
 from deployments.config.settings import AppArgs
-from deployments.host.cluster import SYNCHRONOUS_ENVIRONMENT, ray_environment, running_address
+from deployments.host.cluster import ray_environment, running_address
 from deployments.host.watch import Replicas, Snapshot
 
 _TIMEOUT_S = 120.0
@@ -78,7 +77,7 @@ async def _update(settings: AppArgs, port: int) -> None:
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,
-        env=ray_environment(),
+        env=ray_environment(settings.data_home),
     )
     await process.communicate(json.dumps(request).encode())
     assert process.returncode == 0, "the update failed"
@@ -93,7 +92,6 @@ async def _watching(home: Path) -> AsyncIterator[list[Snapshot]]:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
         limit=1 << 20,
-        env=os.environ | SYNCHRONOUS_ENVIRONMENT,
     )
     snapshots: list[Snapshot] = []
     has_begun = asyncio.Event()

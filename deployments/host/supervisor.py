@@ -84,7 +84,7 @@ class Supervisor:
         self._args = args
         self._endpoint = Endpoint(host, port, os.getpid())
         self._logs = args.log_folder
-        self._head = RayHead(args.data_home, self._logs / "ray.log")
+        self._head = RayHead(args.data_home, self._logs / "ray.log", host)
         self._stopping = False
         self._was_up = False
         self._failed_starts = 0
@@ -138,8 +138,9 @@ class Supervisor:
         }
         command = [sys.executable, "-m", "deployments.host.deploy", action]
         with (self._logs / "deploy.log").open("ab") as log:
+            environment = ray_environment(self._args.data_home)
             process = subprocess.Popen(  # noqa: S603 - our own command
-                command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=ray_environment()
+                command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=environment
             )
             assert process.stdin is not None  # noqa: S101 - PIPE above
             process.stdin.write(json.dumps(request).encode())
@@ -176,6 +177,7 @@ class Supervisor:
 
 def main() -> None:
     """`python -m deployments.host.supervisor`, with `{args, host, port}` as JSON on standard input."""
+    os.umask(0o077)  # of every process of the service: its files are nobody else's
     request = json.load(sys.stdin)
     args = AppArgs.model_validate(request["args"])
     args.data_home.mkdir(parents=True, exist_ok=True, mode=0o700)

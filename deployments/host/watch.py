@@ -9,11 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ray.exceptions import RayError
-from ray.serve.exceptions import RayServeException
-
-from ..serve.embedder import Embedder
-from .cluster import running_address
+from .cluster import ray_environment, running_address
 
 _ANSWER_S = 2.0
 
@@ -47,7 +43,7 @@ class Snapshot:
 
 
 def watch(address: str, *, every_s: float) -> Iterator[Snapshot]:
-    """Takes snapshots; this process becomes a driver of the cluster.
+    """Takes snapshots; this process becomes a driver of the cluster, and needs its environment.
 
     Args:
         address: The cluster (`cluster.running_address`).
@@ -58,6 +54,7 @@ def watch(address: str, *, every_s: float) -> Iterator[Snapshot]:
     from ray.serve.context import _get_global_client
 
     from ..app import APP_NAME
+    from ..serve.embedder import Embedder
 
     ray.init(address=address, log_to_driver=False)
     client: Any = _get_global_client()
@@ -69,6 +66,9 @@ def watch(address: str, *, every_s: float) -> Iterator[Snapshot]:
 
 
 def _waiting_tokens(embedder: Any) -> int | None:
+    from ray.exceptions import RayError
+    from ray.serve.exceptions import RayServeException
+
     try:
         stats = embedder.broadcast("stats").results(timeout_s=_ANSWER_S)
     except (TimeoutError, RayError, RayServeException):
@@ -95,6 +95,8 @@ def main() -> None:
     parser.add_argument("--every", type=float, default=1.0, metavar="SECONDS")
     arguments = parser.parse_args()
     home = arguments.home.expanduser().absolute()
+    # Before Ray is imported; a driver without an event loop needs its router on a loop of its own.
+    os.environ |= ray_environment(home) | {"RAY_SERVE_RUN_ROUTER_IN_SEPARATE_LOOP": "1"}
     lines = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # Ray prints messages now and then that must not mix with these lines
     for snapshot in watch(running_address(home), every_s=arguments.every):

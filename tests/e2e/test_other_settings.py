@@ -22,7 +22,7 @@ import httpx
 import pytest
 
 from deployments.config.settings import AppArgs
-from deployments.host.cluster import RAY_ENVIRONMENT, SYNCHRONOUS_ENVIRONMENT, free_ports, running_address
+from deployments.host.cluster import free_ports, ray_environment, running_address
 from models.assets.weight_files import shipped_weight_file
 from tests.e2e.conftest import Service
 
@@ -61,8 +61,9 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 def watched(service: Service) -> Iterator[list[dict[str, Any]]]:
     """What Serve wants and has of each deployment, line by line, as long as this lasts."""
     command = [sys.executable, "-m", "deployments.host.watch", str(service.home), "--every", "0.3"]
-    environment = service.environment | SYNCHRONOUS_ENVIRONMENT
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        command, env=service.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
         assert process.stdout is not None
         seen = [json.loads(process.stdout.readline())["replicas"]]
         reading = threading.Thread(
@@ -190,7 +191,7 @@ def deploy_again(service: Service, **changed: Any) -> None:
     }
     done = subprocess.run(
         [sys.executable, "-m", "deployments.host.deploy", "up"],
-        env=service.environment | RAY_ENVIRONMENT,
+        env=service.environment | ray_environment(service.home),
         input=json.dumps(request),
         capture_output=True,
         text=True,

@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from deployments.host.cluster import RAY_ENVIRONMENT, RayHead, free_ports, members, ray_environment
+from deployments.host.runtime_folder import token_path
 
 _MARK = "JIYI_CLUSTER"
 _SILENT = "signal.signal(signal.SIGTERM, signal.SIG_IGN)"
@@ -79,10 +80,19 @@ def test_every_process_of_a_cluster_is_started_so_that_it_keeps_its_mark() -> No
     assert RAY_ENVIRONMENT["SPT_NOENV"] == "1"
 
 
-def test_what_the_environment_says_about_serve_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_environment_says_about_serve_stands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("RAY_SERVE_CONTROL_LOOP_INTERVAL_S", "0.1")
     monkeypatch.setenv("RAY_worker_niceness", "15")
-    environment = ray_environment()
+    environment = ray_environment(tmp_path)
     assert environment["RAY_SERVE_CONTROL_LOOP_INTERVAL_S"] == "0.1"
     assert environment["RAY_worker_niceness"] == "0"
     assert environment.keys() >= os.environ.keys() | RAY_ENVIRONMENT.keys()
+
+
+def test_a_token_of_another_cluster_is_not_taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "of another cluster")
+    monkeypatch.setenv("RAY_AUTH_TOKEN_PATH", "/of/another/cluster")
+    environment = ray_environment(tmp_path)
+    assert environment["RAY_AUTH_MODE"] == "token"
+    assert environment["RAY_AUTH_TOKEN_PATH"] == str(token_path(tmp_path))
+    assert "RAY_AUTH_TOKEN" not in environment

@@ -11,6 +11,7 @@ from ray.serve.schema import ServeDeploySchema
 from deployments.app import build_app
 from deployments.config.settings import AppArgs
 from deployments.host.cluster import RAY_ENVIRONMENT
+from deployments.host.ray_head import START_HOOK
 
 ROOT = Path(__file__).parents[3]
 DEPLOY = ROOT / "deploy"
@@ -18,7 +19,8 @@ KUBERAY: Any = yaml.safe_load((DEPLOY / "kuberay.yaml").read_text())
 CLUSTER: Any = KUBERAY["spec"]["rayClusterConfig"]
 GROUPS: Any = [CLUSTER["headGroupSpec"], *CLUSTER["workerGroupSpecs"]]
 CONTAINERS: Any = [container for group in GROUPS for container in group["template"]["spec"]["containers"]]
-ONE_MACHINE_ONLY = {"RAY_AUTH_MODE", "SPT_NOENV"}
+ONE_MACHINE_ONLY = {"RAY_AUTH_MODE", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "SPT_NOENV"}
+CLUSTER_ONLY = {"POD_IP", "RAY_START_HOOK"}
 
 
 def serve_config(name: str) -> ServeDeploySchema:
@@ -65,7 +67,7 @@ def test_kubernetes_holds_no_secret_and_every_container_is_given_them() -> None:
     assert settings_secrets_in(KUBERAY["spec"]["serveConfigV2"]) == []
     for container in CONTAINERS:
         by_reference = {variable["name"] for variable in container["env"] if "valueFrom" in variable}
-        assert by_reference == {"JIYI_ARANGO__PASSWORD", "JIYI_QDRANT__API_KEY", "JIYI_REDIS_URL"}
+        assert by_reference == {"JIYI_ARANGO__PASSWORD", "JIYI_QDRANT__API_KEY", "JIYI_REDIS_URL", "POD_IP"}
 
 
 def settings_secrets_in(text: str) -> list[str]:
@@ -76,6 +78,8 @@ def settings_secrets_in(text: str) -> list[str]:
 def test_every_variable_is_one_that_somebody_reads(container: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in container["env"]:
         name = variable["name"]
+        if name in CLUSTER_ONLY:
+            continue
         if not name.startswith("JIYI_"):
             assert RAY_ENVIRONMENT[name] == variable["value"]
             continue
@@ -89,6 +93,27 @@ def test_every_container_has_probes_bounds_and_the_variables_of_jiyi_up(containe
     for probe in ("readinessProbe", "livenessProbe"):
         assert container[probe]["httpGet"].keys() == {"path", "port"}
     assert {variable["name"] for variable in container["env"]} >= RAY_ENVIRONMENT.keys() - ONE_MACHINE_ONLY
+
+
+def test_ray_wants_a_token_on_kubernetes_and_its_dashboard_is_not_on_every_address() -> None:
+    assert CLUSTER["authOptions"] == {"mode": "token"}
+    assert CLUSTER["headGroupSpec"]["rayStartParams"]["dashboard-host"] == "$POD_IP"
+    for container in CONTAINERS:
+        variables = {variable["name"]: variable.get("value") for variable in container["env"]}
+        assert variables["RAY_START_HOOK"] == START_HOOK
+        assert "client" not in {port["name"] for port in container["ports"]}
+
+
+def test_the_network_policy_admits_to_every_pod_what_the_cluster_needs_and_no_more() -> None:
+    policy: Any = yaml.safe_load((DEPLOY / "network-policy.yaml").read_text())["spec"]
+    for group in GROUPS:
+        assert policy["podSelector"]["matchLabels"].items() <= group["template"]["metadata"]["labels"].items()
+    assert policy["policyTypes"] == ["Ingress"]
+    among_themselves, operator, clients = policy["ingress"]
+    assert among_themselves == {"from": [{"podSelector": policy["podSelector"]}]}
+    assert {port["port"] for port in operator["ports"]} == {8000, 8265}
+    assert [port["port"] for port in clients["ports"]] == [8000]
+    assert all(rule["from"] for rule in policy["ingress"])
 
 
 def test_the_ray_of_the_manifest_is_the_one_that_is_installed() -> None:

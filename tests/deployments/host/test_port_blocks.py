@@ -3,9 +3,7 @@
 import socket
 import subprocess
 import sys
-import tempfile
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -14,11 +12,10 @@ from deployments.host.port_blocks import NoPortsLeft, PortBlock
 
 
 @pytest.fixture
-def two_blocks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def two_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two blocks in all, in which nobody listens."""
     monkeypatch.setattr(port_blocks, "_FIRST", 21_000)
     monkeypatch.setattr(port_blocks, "_LAST", 21_000 + 2 * 256)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
 @pytest.mark.usefixtures("two_blocks")
@@ -33,10 +30,9 @@ def test_each_service_has_a_block_of_its_own_until_it_gives_it_back() -> None:
 
 
 @pytest.mark.usefixtures("two_blocks")
-def test_a_block_is_given_back_by_the_end_of_its_process(tmp_path: Path) -> None:
+def test_a_block_is_given_back_by_the_end_of_its_process() -> None:
     code = (
-        "import tempfile; from deployments.host import port_blocks;"
-        f"port_blocks._FIRST, port_blocks._LAST = 21_000, 21_256; tempfile.tempdir = {str(tmp_path)!r};"
+        "from deployments.host import port_blocks; port_blocks._FIRST, port_blocks._LAST = 21_000, 21_256;"
         "block = port_blocks.PortBlock(); print(block.first, flush=True); input()"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:

