@@ -90,14 +90,15 @@ def build_app(args: AppArgs) -> Application:
             "graceful_shutdown_timeout_s": _INGRESS_DRAIN_S,
         },
         services=partial(open_services, args, parts=parts, **shared),
+        limits=args.limits,
     )
     return app
 
 
-def _bind(
-    args: AppArgs, kind: Callable[..., Any], options: dict[str, Any] | None = None, **engine: Callable[[], Any]
-) -> Any:
+def _bind(args: AppArgs, kind: Callable[..., Any], options: dict[str, Any] | None = None, **engine: Any) -> Any:
     """Binds one deployment. Its options are the defaults, then `options`, then the setting `deployments`.
+
+    Of `engine`, what can be called is made in the replica; settings are given as they are.
 
     Returns:
         An `Application`; where it is given to another deployment, Serve puts a handle in its place.
@@ -107,7 +108,10 @@ def _bind(
     decorate: Any = serve.deployment(name=name, **merged)
     process = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
     return decorate(kind).bind(
-        **{keyword: partial(open_in_replica, args, process, make) for keyword, make in engine.items()}
+        **{
+            keyword: partial(open_in_replica, args, process, make) if callable(make) else make
+            for keyword, make in engine.items()
+        }
     )
 
 

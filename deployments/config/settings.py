@@ -213,12 +213,21 @@ class ArangoArgs(_Section):
 
 
 class LimitArgs(_Section):
-    """How much one user may ask for."""
+    """How much one user may ask for, and how much a request may hold."""
 
     requests_per_minute: float | None = Field(
         default=None, gt=0, description="Requests a minute that a user may send. By default there is no limit."
     )
     burst: int = Field(default=30, ge=1, description="Requests of a user that may come at once.")
+    body_bytes: int = Field(default=1_048_576, ge=1024, description="Bytes of a request body; larger ones get 413.")
+    bulk_body_bytes: int = Field(
+        default=16_777_216,
+        ge=1024,
+        description="Bytes of a body for the routes that take many texts at once, `/memories` and `/v1/embeddings`.",
+    )
+    body_timeout_s: float = Field(
+        default=30.0, gt=0, description="Seconds in which all of a request body must have come; slower ones get 408."
+    )
 
 
 class TypedMemoryArgs(_Section):

@@ -7,17 +7,22 @@ from importlib.metadata import version
 from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 
+from ..config.settings import LimitArgs
 from .routes import chat, embeddings, entities, governance, index, memories, operations, sessions
-from .support.problems import BodyLimit, install_error_handlers
+from .support.bodies import BodyLimit
+from .support.problems import install_error_handlers
 from .support.services import Services
 
+_LIMITS = LimitArgs()
 _DESCRIPTION = """\
 Memory for chat agents in Chinese and English. Send each user message to `POST /chat`: references are resolved, memory
 is searched, the reply quotes its sources, and the message is learned. Every example on this page runs as it is.
 """
 
 
-def build_http(open_services: Callable[[], AbstractAsyncContextManager[Services]]) -> FastAPI:
+def build_http(
+    open_services: Callable[[], AbstractAsyncContextManager[Services]], limits: LimitArgs = _LIMITS
+) -> FastAPI:
     """Builds the app; it opens its services when it starts and closes them when it stops."""
 
     @asynccontextmanager
@@ -27,7 +32,7 @@ def build_http(open_services: Callable[[], AbstractAsyncContextManager[Services]
             yield
 
     app = FastAPIOffline(title="Jiyi", description=_DESCRIPTION, version=version("jiyi"), lifespan=lifespan)
-    app.add_middleware(BodyLimit)
+    app.add_middleware(BodyLimit, limits=limits)
     install_error_handlers(app)
     for module in (chat, sessions, entities, memories, governance, embeddings, index, operations):
         app.include_router(module.router)

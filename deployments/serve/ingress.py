@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager
 
 from fastapi import FastAPI
 
+from ..config.settings import LimitArgs
 from ..http.app import build_http
 from ..http.support.services import Services
 from ..telemetry.replicas import IngressReport
@@ -13,12 +14,13 @@ from ..telemetry.replicas import IngressReport
 class Ingress:
     """Serves the FastAPI app; its services are opened on the replica's own event loop."""
 
-    def __init__(self, *, services: Callable[[], AbstractAsyncContextManager[Services]]) -> None:
+    def __init__(self, *, services: Callable[[], AbstractAsyncContextManager[Services]], limits: LimitArgs) -> None:
         self._services = services
+        self._limits = limits
 
     def __serve_build_asgi_app__(self) -> FastAPI:
         """Ray Serve's hook for an app that is built in the replica."""
-        self._app = build_http(self._services)
+        self._app = build_http(self._services, self._limits)
         return self._app
 
     async def report(self) -> IngressReport:

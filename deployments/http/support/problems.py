@@ -1,8 +1,8 @@
-"""Errors as `application/problem+json` (DESIGN §9), and the limit on the size of request bodies."""
+"""Errors as `application/problem+json` (DESIGN §9)."""
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -11,7 +11,6 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memory.values.errors import (
     BadRequest,
@@ -37,8 +36,6 @@ STATUS: dict[type[JiyiError], int] = {
     JiyiError: 500,
 }
 """The status code of an error class; a class without an entry has that of its nearest ancestor with one."""
-
-MAX_BODY_BYTES = 32 * 1024 * 1024
 
 _log = structlog.get_logger(__name__)
 _MAX_SHOWN = 20
@@ -73,36 +70,6 @@ _LIMITS = {
     "max_length": "at most {} {unit}",
     "expected": "{}",
 }
-
-
-class BodyTooLarge(HTTPException):
-    """The body of a request is larger than `max_bytes`: 413."""
-
-    def __init__(self, max_bytes: int) -> None:
-        super().__init__(413, f"body: larger than {max_bytes} bytes")
-        self.max_bytes = max_bytes
-
-
-class BodyLimit:
-    """ASGI middleware that limits the size of request bodies, whether they declare their length or not."""
-
-    def __init__(self, app: ASGIApp, max_bytes: int = MAX_BODY_BYTES) -> None:
-        self._app = app
-        self._max_bytes = max_bytes
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Counts the bytes received; `BodyTooLarge` is raised in the route that reads the body."""
-        received = 0
-
-        async def receive_counted() -> Message:
-            nonlocal received
-            message = await receive()
-            received += len(message.get("body", b""))
-            if received > self._max_bytes:
-                raise BodyTooLarge(self._max_bytes)
-            return message
-
-        await self._app(scope, receive_counted if scope["type"] == "http" else receive, send)
 
 
 def problem(error: JiyiError) -> tuple[int, dict[str, Any], dict[str, str]]:
@@ -145,13 +112,18 @@ def install_error_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def _handle_http_error(_: Request, error: HTTPException) -> JSONResponse:
-        body: dict[str, Any] = {"type": "about:blank", "title": HTTPStatus(error.status_code).phrase}
-        body["status"] = error.status_code
-        body["detail"] = str(error.detail)
-        if isinstance(error, BodyTooLarge):
-            allowed = f"at most {error.max_bytes} bytes"
-            body["errors"] = [{"field": "body", "problem": body["detail"], "allowed": allowed}]
-        return _reply(error.status_code, body, dict(error.headers or {}))
+        return http_problem(error.status_code, str(error.detail), headers=error.headers)
+
+
+def http_problem(
+    status: int, detail: str, *, field: str = "", allowed: str = "", headers: Mapping[str, str] | None = None
+) -> JSONResponse:
+    """The reply to a request that no route gets; `field` and `allowed` say what is wrong with which part of it."""
+    body: dict[str, Any] = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status}
+    body["detail"] = detail
+    if field:
+        body["errors"] = [{"field": field, "problem": detail, "allowed": allowed}]
+    return _reply(status, body, dict(headers or {}))
 
 
 def _reply(status: int, body: dict[str, Any], headers: dict[str, str]) -> JSONResponse:

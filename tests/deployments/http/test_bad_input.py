@@ -5,7 +5,6 @@ from typing import Any
 import httpx
 import pytest
 
-from deployments.http.support.problems import MAX_BODY_BYTES
 from deployments.http.support.services import Services
 
 CHAT = {"user_id": "ann", "message": "hello"}
@@ -97,12 +96,6 @@ async def test_what_is_allowed_is_said_in_words(
 async def test_a_body_that_is_no_request_is_refused(http: httpx.AsyncClient, content: bytes) -> None:
     reply = await http.post("/chat", content=content, headers={"content-type": "application/json"})
     assert 400 <= reply.status_code < 500, reply.text
-
-
-async def test_a_body_larger_than_any_request_is_refused_before_it_is_read(http: httpx.AsyncClient) -> None:
-    reply = await http.post("/chat", content=b" " * (MAX_BODY_BYTES + 1), headers={"content-type": "application/json"})
-    assert reply.status_code == 413
-    assert reply.json()["errors"][0]["field"] == "body"
 
 
 async def test_the_missing_user_of_a_get_is_named_too(http: httpx.AsyncClient) -> None:

@@ -1,0 +1,128 @@
+"""The limits of request bodies, checked before anything parses them."""
+
+import asyncio
+import re
+from collections.abc import Mapping
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ...config.settings import LimitArgs
+from .problems import http_problem
+
+BULK_PATHS = frozenset({"/memories", "/v1/embeddings"})
+"""Paths that take many texts at once, and so `limits.bulk_body_bytes`."""
+MAX_VALUES = 16_384
+"""Values of a JSON body: more than the largest valid request has (256 turns with 32 entries of metadata each)."""
+MAX_MEMBERS = 64
+"""Members of one JSON object: twice as many as metadata may have."""
+MAX_DEPTH = 16
+_STRUCTURE = re.compile(rb'(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[^"\[\]{},])*+([\[\]{},])', re.DOTALL)
+"""A structural character of JSON and all before it; possessive, so that the time is linear in the length."""
+
+
+class BodyLimit:
+    """ASGI middleware that refuses bodies which are too large (413), too slow (408) or no request at all (422).
+
+    It holds the body back until all of it has come, so a route never sees a part of one that is refused. Validation
+    makes an error of each unknown key: the number of values is limited, so that errors are few before they are made.
+
+    Args:
+        app: What takes the bodies.
+        limits: How large they may be, and how long one may take to come.
+        bulk_paths: Paths with `bulk_body_bytes`.
+    """
+
+    def __init__(self, app: ASGIApp, limits: LimitArgs, bulk_paths: frozenset[str] = BULK_PATHS) -> None:
+        self._app = app
+        self._limits = limits
+        self._bulk_paths = bulk_paths
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Reads the body and passes it on in one message, or answers the request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        bulk = scope["path"] in self._bulk_paths
+        max_bytes = self._limits.bulk_body_bytes if bulk else self._limits.body_bytes
+        too_large = http_problem(
+            413, f"body: larger than {max_bytes} bytes", field="body", allowed=f"at most {max_bytes} bytes"
+        )
+        too_large.headers["connection"] = "close"  # the rest of the body is not read
+        if _declared_length(Headers(scope=scope)) > max_bytes:
+            await too_large(scope, receive, send)
+            return
+        body = bytearray()
+        try:
+            async with asyncio.timeout(self._limits.body_timeout_s):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        return
+                    body += message.get("body", b"")
+                    if len(body) > max_bytes:
+                        await too_large(scope, receive, send)
+                        return
+                    if not message.get("more_body", False):
+                        break
+        except TimeoutError:
+            detail = f"body: did not come within {self._limits.body_timeout_s:g} s"
+            await http_problem(408, detail, headers={"connection": "close"})(scope, receive, send)
+            return
+        if problem := excess(body):
+            response = http_problem(
+                422, f"body: {problem}", field="body", allowed=f"at most {problem.split(' ', 2)[2]}"
+            )
+            await response(scope, receive, send)
+            return
+        await self._app(scope, _replayed(bytes(body), receive), send)
+
+
+def excess(body: bytes | bytearray) -> str | None:
+    """What a JSON body has too much of, as in `more than 64 members in one object`; None where it has not.
+
+    Of a body that is no JSON it says something or nothing; that is refused later.
+    """
+    opened = body.count(b"[") + body.count(b"{")
+    if opened <= MAX_DEPTH and body.count(b",") < MAX_MEMBERS:
+        return None  # as nearly all are
+    values = 0
+    members: list[int] = []
+    """Of each open object the members so far; negative for lists, whose number of entries a schema limits."""
+    for match in _STRUCTURE.finditer(body):
+        match match[1]:
+            case b"{":
+                members.append(1)
+            case b"[":
+                members.append(-MAX_VALUES)
+            case b",":
+                values += 1
+                if members:
+                    members[-1] += 1
+            case _:
+                if members:
+                    members.pop()
+        if values > MAX_VALUES:
+            return f"more than {MAX_VALUES} values"
+        if members and members[-1] > MAX_MEMBERS:
+            return f"more than {MAX_MEMBERS} members in one object"
+        if len(members) > MAX_DEPTH:
+            return f"more than {MAX_DEPTH} levels of lists and objects"
+    return None
+
+
+def _declared_length(headers: Mapping[str, str]) -> int:
+    declared = headers.get("content-length", "")
+    return int(declared) if declared.isascii() and declared.isdigit() and len(declared) < 20 else 0
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """A `receive` that gives the body in one message, then what comes after it."""
+    message: Message | None = {"type": "http.request", "body": body, "more_body": False}
+
+    async def receive_replayed() -> Message:
+        nonlocal message
+        first, message = message, None
+        return first or await receive()
+
+    return receive_replayed
