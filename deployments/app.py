@@ -91,6 +91,7 @@ def build_app(args: AppArgs) -> Application:
         },
         services=partial(open_services, args, parts=parts, **shared),
         limits=args.limits,
+        http=args.http,
     )
     return app
 

@@ -230,6 +230,20 @@ class LimitArgs(_Section):
     )
 
 
+class HttpArgs(_Section):
+    """From where the service may be used."""
+
+    hosts: tuple[str, ...] = Field(
+        default=("localhost", "127.0.0.1", "::1"),
+        description="Names and addresses of the service, as clients have them in `Host`; `*.example.org` for all below "
+        "a name, `*` for any.",
+    )
+    sites: tuple[str, ...] = Field(
+        default=(),
+        description="Origins of other sites whose pages may change something, such as `https://chat.example.org`.",
+    )
+
+
 class TypedMemoryArgs(_Section):
     """Typed memories (001)."""
 
@@ -338,6 +352,7 @@ class AppArgs(BaseSettings):
     qdrant: QdrantArgs = QdrantArgs()
     arango: ArangoArgs = ArangoArgs()
     limits: LimitArgs = LimitArgs()
+    http: HttpArgs = HttpArgs()
     aam: TypedMemoryArgs = TypedMemoryArgs()
     review: ReviewArgs = ReviewArgs()
     embedder: EmbedderArgs = EmbedderArgs()

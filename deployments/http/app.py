@@ -7,13 +7,15 @@ from importlib.metadata import version
 from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 
-from ..config.settings import LimitArgs
+from ..config.settings import HttpArgs, LimitArgs
 from .routes import chat, embeddings, entities, governance, index, memories, operations, sessions
 from .support.bodies import BodyLimit
+from .support.methods import Methods
+from .support.origins import Origins
 from .support.problems import install_error_handlers
 from .support.services import Services
 
-_LIMITS = LimitArgs()
+_LIMITS, _HTTP = LimitArgs(), HttpArgs()
 _DESCRIPTION = """\
 Memory for chat agents in Chinese and English. Send each user message to `POST /chat`: references are resolved, memory
 is searched, the reply quotes its sources, and the message is learned. Every example on this page runs as it is.
@@ -21,7 +23,10 @@ is searched, the reply quotes its sources, and the message is learned. Every exa
 
 
 def build_http(
-    open_services: Callable[[], AbstractAsyncContextManager[Services]], limits: LimitArgs = _LIMITS
+    open_services: Callable[[], AbstractAsyncContextManager[Services]],
+    *,
+    limits: LimitArgs = _LIMITS,
+    http: HttpArgs = _HTTP,
 ) -> FastAPI:
     """Builds the app; it opens its services when it starts and closes them when it stops."""
 
@@ -33,6 +38,8 @@ def build_http(
 
     app = FastAPIOffline(title="Jiyi", description=_DESCRIPTION, version=version("jiyi"), lifespan=lifespan)
     app.add_middleware(BodyLimit, limits=limits)
+    app.add_middleware(Methods, document=lambda: app.openapi())
+    app.add_middleware(Origins, http=http)
     install_error_handlers(app)
     for module in (chat, sessions, entities, memories, governance, embeddings, index, operations):
         app.include_router(module.router)

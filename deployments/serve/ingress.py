@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 
 from fastapi import FastAPI
 
-from ..config.settings import LimitArgs
+from ..config.settings import HttpArgs, LimitArgs
 from ..http.app import build_http
 from ..http.support.services import Services
 from ..telemetry.replicas import IngressReport
@@ -14,13 +14,16 @@ from ..telemetry.replicas import IngressReport
 class Ingress:
     """Serves the FastAPI app; its services are opened on the replica's own event loop."""
 
-    def __init__(self, *, services: Callable[[], AbstractAsyncContextManager[Services]], limits: LimitArgs) -> None:
+    def __init__(
+        self, *, services: Callable[[], AbstractAsyncContextManager[Services]], limits: LimitArgs, http: HttpArgs
+    ) -> None:
         self._services = services
         self._limits = limits
+        self._http = http
 
     def __serve_build_asgi_app__(self) -> FastAPI:
         """Ray Serve's hook for an app that is built in the replica."""
-        self._app = build_http(self._services, self._limits)
+        self._app = build_http(self._services, limits=self._limits, http=self._http)
         return self._app
 
     async def report(self) -> IngressReport:

@@ -57,8 +57,9 @@ def ignore_environment_settings(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.fixture
-async def services() -> AsyncIterator[Services]:
+@asynccontextmanager
+async def open_fakes() -> AsyncIterator[Services]:
+    """The real domain over fakes, on the running event loop."""
     record, sessions, store = InMemoryRecord(), InMemorySessions(), InMemoryGenerations()
     analyzer, metrics = KeywordAnalyzer(), ServiceMetrics()
     encoder = BatchedEncoder(FakeEncoderEngine(dimension=DIMENSION))
@@ -138,6 +139,12 @@ async def services() -> AsyncIterator[Services]:
 
 
 @pytest.fixture
+async def services() -> AsyncIterator[Services]:
+    async with open_fakes() as opened:
+        yield opened
+
+
+@pytest.fixture
 async def http(services: Services) -> AsyncIterator[httpx.AsyncClient]:
     @asynccontextmanager
     async def opened() -> AsyncIterator[Services]:
@@ -146,6 +153,6 @@ async def http(services: Services) -> AsyncIterator[httpx.AsyncClient]:
     app = build_http(opened)
     async with (
         app.router.lifespan_context(app),
-        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client,
+        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client,
     ):
         yield client

@@ -167,7 +167,7 @@ async def _client(services: Services, limits: LimitArgs) -> AsyncIterator[httpx.
     async def opened() -> AsyncIterator[Services]:
         yield services
 
-    app = build_http(opened, limits)
+    app = build_http(opened, limits=limits)
     async with (
         app.router.lifespan_context(app),
         httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client,
