@@ -41,6 +41,7 @@ class MemoryAdditions:
             degraded: Components, besides those of `understood`, that failed in this turn.
 
         Raises:
+            Conflict: The session has another message with this `turn_id`; nothing was stored.
             StoreUnavailable: The turn was not stored.
         """
         extraction, resolution = understood.extraction, understood.resolution
@@ -52,7 +53,8 @@ class MemoryAdditions:
             turns.append(reply_entry.as_turn(None if reply.can_be_referred_to else ()))
             resources.append(reply_entry)
         missing = [*understood.degraded, *degraded]
-        if not await self._record.append(resources, user_id=message.user_id):
+        named = [user_entry.resource_id] if message.turn_id else []
+        if not await self._record.append(resources, user_id=message.user_id, named=named):
             missing.append("record")
         revision = resolution.revision
         await self._sessions.append(
@@ -87,10 +89,14 @@ class MemoryAdditions:
             postponed because a component is down or its queue full.
 
         Raises:
+            Conflict: The session has another text with one of these `turn_id`; nothing was stored.
             StoreUnavailable: Nothing was stored.
         """
         resources = [_resource(addition, user_id, session_id) for addition in additions]
-        await self._record.append(resources, user_id=user_id)
+        named = [
+            resource.resource_id for addition, resource in zip(additions, resources, strict=True) if addition.turn_id
+        ]
+        await self._record.append(resources, user_id=user_id, named=named)
         turns = [resource.as_turn() for resource in resources if resource.kind is ResourceKind.TURN]
         if turns:
             await self._sessions.append(session_id, user_id=user_id, turns=turns)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
+from ..values.errors import Conflict
 from ..values.records import Resource
 from .facts import CategoryAccessRepository, CategoryRepository, FactRepository, GraphRepository
 from .jobs import RunLog
@@ -86,6 +87,18 @@ class Backlog(ABC):
         """
 
 
+def check_same_content(resources: Sequence[Resource], kept: Sequence[Resource]) -> None:
+    """Compares entries with those that are kept under the same ids.
+
+    Raises:
+        Conflict: The content of one is another.
+    """
+    contents = {resource.resource_id: resource.content for resource in kept}
+    for resource in resources:
+        if contents.get(resource.resource_id, resource.content) != resource.content:
+            raise Conflict("turn_id: the session has another text with this id; repeat that text, or use another id")
+
+
 class SystemOfRecord(ABC):
     """Opens units of work and shows the backlog and the runs of jobs."""
 
@@ -104,23 +117,31 @@ class SystemOfRecord(ABC):
             StoreUnavailable: The store cannot be opened or is busy for longer than its deadline.
         """
 
-    async def append(self, resources: Sequence[Resource], *, user_id: str) -> bool:
+    async def append(self, resources: Sequence[Resource], *, user_id: str, named: Sequence[str] = ()) -> bool:
         """Appends to the raw log in a transaction of its own: the one write on the chat path (DESIGN §3.5).
+
+        Args:
+            resources: The entries; one whose id exists already is skipped.
+            user_id: Whose they are.
+            named: Ids that the caller chose; an entry that has one of them already must have the same content.
 
         Returns:
             Whether it can be read back now; False where it is as safe, and waits elsewhere for the record to return.
 
         Raises:
+            Conflict: An id of `named` belongs to another content; nothing is written.
             StoreUnavailable: It is not written, or it is not known whether it is; a repetition does no harm.
         """
         async with self.writing(user_id=user_id) as unit:
             await unit.log.append(resources)
+            if named:
+                check_same_content(resources, await unit.log.get(named))
             await unit.commit()
         return True
 
     @abstractmethod
     async def ping(self) -> None:
-        """Returns when the record can be read; where a write has failed since the last that succeeded, tries one.
+        """Returns when the record can be read and, where it is kept by this process, written.
 
         Raises:
             StoreUnavailable: It cannot.

@@ -11,7 +11,7 @@ import structlog
 from pydantic import ValidationError
 from typing_extensions import override
 
-from memory.ports.record import SystemOfRecord, UnitOfWork
+from memory.ports.record import SystemOfRecord, UnitOfWork, check_same_content
 from memory.values.base import utc_now
 from memory.values.errors import BadRequest, StoreUnavailable
 from memory.values.records import Resource
@@ -84,13 +84,14 @@ class JournaledRecord(SystemOfRecord):
         return self._inner.writing(user_id=user_id)
 
     @override
-    async def append(self, resources: Sequence[Resource], *, user_id: str) -> bool:
+    async def append(self, resources: Sequence[Resource], *, user_id: str, named: Sequence[str] = ()) -> bool:
         """Appends to the raw log, or to the journal.
 
         Returns:
             Whether the inner record has them.
 
         Raises:
+            Conflict: An id of `named` belongs to another content where they would be written.
             StoreUnavailable: Neither can be written.
         """
         check_owner(resources, check_user(user_id))
@@ -99,12 +100,12 @@ class JournaledRecord(SystemOfRecord):
         self.start()
         if self._away_since is None and await self._caught_up(user_id):
             try:
-                await self._inner.append(resources, user_id=user_id)
+                await self._inner.append(resources, user_id=user_id, named=named)
             except StoreUnavailable as error:
                 self._inner_failed(error)
             else:
                 return True
-        await self._write_journal(resources, user_id)
+        await self._write_journal(resources, user_id, named)
         return False
 
     @override
@@ -181,8 +182,12 @@ class JournaledRecord(SystemOfRecord):
         except StoreUnavailable:
             return False
 
-    async def _write_journal(self, resources: Sequence[Resource], user_id: str) -> None:
+    async def _write_journal(self, resources: Sequence[Resource], user_id: str, named: Sequence[str]) -> None:
         try:
+            if named:
+                async with self._journal.reading(user_id=user_id) as unit:
+                    waiting = await unit.log.get(named)
+                check_same_content(resources, [content for entry in waiting if (content := self._unwrap(entry))])
             await self._journal.append([_envelope(resource) for resource in resources], user_id=user_id)
         except StoreUnavailable as error:
             message = f"The turn can be stored neither in the system of record nor in its journal: {error.message}"

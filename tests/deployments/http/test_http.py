@@ -143,6 +143,24 @@ async def test_turns_with_ids_are_kept_once(http: httpx.AsyncClient) -> None:
     assert entity["mention_count"] == 1
 
 
+@pytest.mark.parametrize("path", ["/chat", "/chat/after", "/memories", "messages"])
+async def test_an_id_of_a_turn_belongs_to_one_text(http: httpx.AsyncClient, services: Services, path: str) -> None:
+    def body(text: str) -> dict[str, Any]:
+        if path == "messages":
+            first = {"content": f"Before: {text}.", "turn_id": f"before {text}"}
+            return {"user_id": "ann", "messages": [first, {"content": text, "turn_id": "1"}]}
+        return {"user_id": "ann", "text" if path == "/memories" else "message": text, "turn_id": "1"}
+
+    address = "/memories" if path == "messages" else path
+    await _post(http, address, **body("The key is blue."))
+    counts = await services.record.backlog.counts()
+    await _post(http, address, **body("The key is blue."))
+    refused = await http.post(address, json=body("The key is red."))
+    assert (refused.status_code, refused.json()["title"]) == (409, "Conflict")
+    assert "turn_id" in refused.json()["detail"]
+    assert await services.record.backlog.counts() == counts
+
+
 async def test_what_cannot_be_learned_now_is_acknowledged_all_the_same(
     http: httpx.AsyncClient, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -44,12 +44,12 @@ class Breakable(SystemOfRecord):
         async with self.record.writing(user_id=user_id) as unit:
             yield unit
 
-    async def append(self, resources: Sequence[Resource], *, user_id: str) -> bool:
+    async def append(self, resources: Sequence[Resource], *, user_id: str, named: Sequence[str] = ()) -> bool:
         self.appends += 1
         self.check(self.away)
         if any(resource.resource_id in self.refuses for resource in resources):
             raise InvalidField("Too long.", field="content")
-        await self.record.append(resources, user_id=user_id)
+        await self.record.append(resources, user_id=user_id, named=named)
         self.check(self.unsure)
         return True
 

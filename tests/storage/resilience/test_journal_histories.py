@@ -117,10 +117,10 @@ WRITER = """
     folder, session, run = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 
     class Inner(SqliteRecord):
-        async def append(self, resources, *, user_id):
+        async def append(self, resources, *, user_id, named=()):
             if (folder / "down").exists():
                 raise StoreUnavailable("down", component="record")
-            await super().append(resources, user_id=user_id)
+            await super().append(resources, user_id=user_id, named=named)
 
     async def main():
         inner = Inner.open(folder / "inner.db", readers=1)

@@ -10,7 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from memory.ports.record import SystemOfRecord
-from memory.values.errors import InvalidField, StoreUnavailable
+from memory.values.errors import Conflict, InvalidField, StoreUnavailable
 from memory.values.extractions import Extraction
 from memory.values.mentions import Mention
 from storage.inmemory.record import InMemoryRecord
@@ -54,6 +54,22 @@ async def test_while_the_store_answers_the_journal_stays_empty(
         "journal_flushed": 0,
         "journal_refused": 0,
     }
+
+
+async def test_an_id_that_the_caller_chose_keeps_its_text_in_the_journal(
+    record: JournaledRecord, inner: Breakable, make: SimpleNamespace
+) -> None:
+    inner.away = True
+    for _ in range(2):
+        await record.append([make.resource("a", content="blue")], user_id="ann", named=["a"])
+    with pytest.raises(Conflict):
+        await record.append([make.resource("a", content="red")], user_id="ann", named=["a"])
+    inner.away = False
+    await drained(record)
+    with pytest.raises(Conflict):
+        await record.append([make.resource("a", content="red")], user_id="ann", named=["a"])
+    async with record.reading(user_id="ann") as unit:
+        assert [entry.content for entry in await unit.log.get(["a"])] == ["blue"]
 
 
 async def test_what_was_understood_goes_through_the_journal(

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from memory.ports.record import SystemOfRecord
-from memory.values.errors import InvalidField, StoreUnavailable
+from memory.values.errors import Conflict, InvalidField, StoreUnavailable
 from memory.values.facts import FactStatus
 
 
@@ -14,6 +14,21 @@ class TestUnitOfWork:
     async def test_a_record_that_answers_can_be_asked_how_it_is(self, record: SystemOfRecord) -> None:
         await record.ping()
         assert "status" not in record.figures()
+
+    async def test_an_id_that_the_caller_chose_keeps_its_text(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
+        first, again = make.resource("a", content="blue"), make.resource("a", content="blue", created_at=make.at(9))
+        other, new = make.resource("a", content="red"), make.resource("b")
+        for entry in (first, again):
+            assert await record.append([entry], user_id="ann", named=["a"])
+        with pytest.raises(Conflict, match="turn_id"):
+            await record.append([new, other], user_id="ann", named=["a", "b"])
+        with pytest.raises(Conflict):
+            await record.append([new, make.resource("b", content="red")], user_id="ann", named=["b"])
+        await record.append([other], user_id="ann")  # an id of our own is a repetition, whatever the entry says
+        async with record.reading(user_id="ann") as unit:
+            assert [entry.content for entry in await unit.log.get(["a", "b"])] == ["blue"]
 
     async def test_an_append_says_that_it_can_be_read_back(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         assert await record.append([make.resource("a")], user_id="ann")
