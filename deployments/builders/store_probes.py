@@ -16,6 +16,8 @@ from .stores import ShortLived
 
 _PAUSE_FACTOR = 20.0
 _PING_S = 0.5
+_FRESH_S = 5.0
+"""For so long a ping of the record, which writes, says that the next write will succeed."""
 
 
 class _Store(Protocol):
@@ -25,13 +27,12 @@ class _Store(Protocol):
 
 def store_probes(*, record: SystemOfRecord, index: _Store, short_lived: ShortLived) -> dict[str, Probe]:
     """One probe for each store; a store with a substitute is `degraded` while it is unavailable, not down."""
-    ping = PatientPing(record.ping, wait_s=_PING_S)
+    ping = PatientPing(record.ping, wait_s=_PING_S, fresh_s=_FRESH_S)
     counts_of = RateLimitedCounts(record.backlog.counts)
 
     async def of_record() -> Figures:
         try:
-            if "status" in record.figures():  # without writes nothing else would notice that it is back
-                await ping()
+            await ping(again="status" in record.figures())
             counts = await counts_of()
         except StoreUnavailable as error:
             if isinstance(record, JournaledRecord):
@@ -60,24 +61,42 @@ class PatientPing:
     Args:
         ping: Pings the store.
         wait_s: Seconds to wait for it.
+        fresh_s: Seconds for which an answer holds.
+        clock: A monotonic clock, in seconds.
     """
 
-    def __init__(self, ping: Callable[[], Coroutine[Any, Any, None]], *, wait_s: float) -> None:
+    def __init__(
+        self,
+        ping: Callable[[], Coroutine[Any, Any, None]],
+        *,
+        wait_s: float,
+        fresh_s: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._ping = ping
         self._wait_s = wait_s
+        self._fresh_s = fresh_s
+        self._clock = clock
+        self._good_until = -math.inf
         self._running: asyncio.Task[None] | None = None
 
-    async def __call__(self) -> None:
+    async def __call__(self, *, again: bool = True) -> None:
         """Returns when the store has answered, or after `wait_s`.
+
+        Args:
+            again: Ask even if the last answer still holds.
 
         Raises:
             StoreUnavailable: The ping failed.
         """
+        if not again and self._clock() < self._good_until:
+            return
         ping = self._running = self._running or asyncio.create_task(self._ping())
         await asyncio.wait([ping], timeout=self._wait_s)
         if ping.done():
             self._running = None
             ping.result()
+            self._good_until = self._clock() + self._fresh_s
 
 
 class RateLimitedCounts:

@@ -1,5 +1,6 @@
 """The embedded system of record: one SQLite file that several processes may open (STORES, SQLite)."""
 
+import os
 import sqlite3
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -11,7 +12,7 @@ from memory.ports.record import SystemOfRecord, UnitOfWork
 
 from ..shared.checks import check_user
 from .engine.connections import Connection, ConnectionPool, reader_pool, writer_pool
-from .engine.health import figures_of
+from .engine.health import figures_of, unavailable
 from .engine.migrations import migrate
 from .engine.transaction import Transaction
 from .jobs import SqliteBacklog, SqliteRuns
@@ -24,6 +25,9 @@ from .repositories.log import SqliteLog
 from .repositories.memories import SqliteMemories
 from .repositories.relations import SqliteRelations
 from .repositories.typed_memories import SqliteTypedMemories
+
+_MIN_ROOM_BYTES = 8 * 2**20
+"""Less than this is full: the vector index and Redis on the same disk need some too."""
 
 
 class SqliteUnitOfWork(UnitOfWork):
@@ -117,13 +121,13 @@ class SqliteRecord(SystemOfRecord):
 
     @override
     async def ping(self) -> None:
-        """Reads, and writes after a failed write: only that shows that the lock is gone, or the disk has room again."""
+        """Reads and writes: only a write shows that no lock is held, and that the disk takes one."""
         async with self._readers.transaction():
             pass
-        if self._writer.health.degraded:
-            async with self._writer.transaction() as connection:
-                await connection.run(_rewrite)
-                await connection.commit()
+        async with self._writer.transaction() as connection:
+            await connection.run(_require_room)
+            await connection.run(_rewrite)
+            await connection.commit()
 
     @override
     def figures(self) -> Mapping[str, float | str]:
@@ -142,6 +146,13 @@ class SqliteRecord(SystemOfRecord):
                 yield SqliteUnitOfWork(transaction)
             finally:
                 transaction.close()
+
+
+def _require_room(connection: sqlite3.Connection) -> None:
+    """Refuses where the disk is as good as full: so small a write as a ping's still fits into pages that SQLite has."""
+    disk = os.statvfs(connection.execute("PRAGMA database_list").fetchone()[2])
+    if disk.f_bavail * disk.f_frsize < _MIN_ROOM_BYTES:
+        raise unavailable(f"the disk is full (less than {_MIN_ROOM_BYTES // 2**20} MiB are left)")
 
 
 def _rewrite(connection: sqlite3.Connection) -> None:

@@ -1,6 +1,7 @@
 """What `/health/detailed` says of the stores (`deployments.builders.store_probes`)."""
 
 import asyncio
+import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -104,3 +105,31 @@ async def test_what_takes_long_to_count_is_counted_seldom() -> None:
     assert await counts() == {"asked": 1}
     now = 10.5
     assert await counts() == {"asked": 2}
+
+
+async def test_the_record_is_down_as_soon_as_it_refuses_writes(tmp_path: Path, short_lived: Any) -> None:
+    record, now = SqliteRecord.open(tmp_path / "record.db", readers=1, deadline_s=0.1), 0.0
+    pings = 0
+
+    async def count() -> None:
+        nonlocal pings
+        pings += 1
+        await record.ping()
+
+    ping = PatientPing(count, wait_s=5.0, fresh_s=5.0, clock=lambda: now)
+    for _ in range(3):
+        await ping(again=False)
+    assert pings == 1
+    with sqlite3.connect(tmp_path / "record.db", isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        now = 6.0
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable, match="locked"):
+                await ping(again=False)
+        probe = store_probes(record=record, index=Store(), short_lived=short_lived)["record"]
+        with pytest.raises(StoreUnavailable, match="locked"):
+            await probe()
+        other.execute("ROLLBACK")
+    other.close()
+    await probe()
+    await record.close()

@@ -97,6 +97,24 @@ class TestFailures:
         assert "status" not in record.figures()
         await record.close()
 
+    async def test_a_ping_writes_though_nobody_has_written(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        record = SqliteRecord.open(tmp_path / "record.db", deadline_s=0.1)
+        await record.ping()
+        with raw(tmp_path / "record.db") as other:
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(StoreUnavailable, match="locked"):
+                await record.ping()
+        with monkeypatch.context() as full:
+            full.setattr("os.statvfs", lambda _: SimpleNamespace(f_bavail=2047, f_frsize=4096))
+            with pytest.raises(StoreUnavailable, match="the disk is full"):
+                await record.ping()
+            assert "full" in str(record.figures()["error"])
+        await record.ping()
+        assert "status" not in record.figures()
+        await record.close()
+
     async def test_a_writer_that_waits_too_long_is_told_so(self, tmp_path: Path) -> None:
         record = SqliteRecord.open(tmp_path / "record.db", deadline_s=0.1)
         async with record.writing(user_id="ann"):
