@@ -19,6 +19,7 @@ from pathlib import Path
 import structlog
 from filelock import FileLock, Timeout
 
+from ..config.private_files import make_private_home
 from ..config.settings import AppArgs
 from ..telemetry.logs import configure_logs
 from .cluster import RayHead, ray_environment
@@ -180,7 +181,7 @@ def main() -> None:
     os.umask(0o077)  # of every process of the service: its files are nobody else's
     request = json.load(sys.stdin)
     args = AppArgs.model_validate(request["args"])
-    args.data_home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private_home(args.data_home)
     configure_logs(args.log_folder, "supervisor", args.log_level)
     Supervisor(args, host=request["host"], port=request["port"]).run()
 

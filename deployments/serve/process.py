@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from ..config.private_files import keep_private
 from ..config.settings import AppArgs
 from ..telemetry.logs import configure_logs
 
@@ -24,6 +25,7 @@ def open_in_replica(args: AppArgs, process: str, make: Callable[[], T]) -> T:
     """Configures the logs and bounds the memory of a Serve replica, then makes what it runs."""
     from ray import serve
 
+    keep_private()
     replica = serve.get_replica_context().replica_id.unique_id
     configure_logs(args.log_folder, process, args.log_level, replica=replica)
     bound_memory()
