@@ -7,12 +7,14 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3; do \
 WORKERS ?= 2
 # What `make quick` tests: no networks, no stores on disk, no HTTP.
 QUICK := tests/memory tests/jiyi tests/test_citations.py tests/test_documentation.py
+# Requests of each operation that `make contract` makes up.
+EXAMPLES ?= 500
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve stop test quick check lint types format unit e2e docs coverage clean
+.PHONY: help setup serve stop test quick check lint types format unit e2e contract docs coverage clean
 
 help: ## Lists the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +55,9 @@ e2e: $(READY) ## Tests that start the whole service
 
 docs: $(READY) ## Builds the documentation into build/site; a dead link is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+contract: $(READY) ## Compares the HTTP surface with its OpenAPI document for minutes; `make unit` does so for one
+	JIYI_CONTRACT_EXAMPLES=$(EXAMPLES) $(BIN)/pytest tests/deployments/http/test_contract.py
 
 coverage: $(READY) ## Unit tests with coverage of the shipped packages
 	$(BIN)/pytest -m "not e2e" --numprocesses $(WORKERS) --dist loadfile --cov --cov-report=term:skip-covered

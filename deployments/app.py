@@ -17,6 +17,7 @@ from .builders.scaling import TokenBacklogPolicy
 from .builders.spaces import vector_model, with_live_model
 from .builders.stores import local_redis, make_session_server, make_shards
 from .config.deployment_options import merge_options
+from .config.private_files import make_private_home
 from .config.settings import AppArgs
 from .serve.embedder import Embedder
 from .serve.ingress import Ingress
@@ -48,7 +49,7 @@ def build_app(args: AppArgs) -> Application:
     Raises:
         ModelUnavailable: The model is unknown.
     """
-    args.data_home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private_home(args.data_home)
     args = with_live_model(args)
     shared: dict[str, Any] = {"model": vector_model(args, args.model)}
     embedder = _embedder(args)

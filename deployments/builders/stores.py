@@ -158,7 +158,7 @@ def open_short_lived(args: AppArgs, *, record: SystemOfRecord) -> ShortLived:
 
 def _limiter(args: AppArgs, redis: RedisClient) -> ResilientRateLimiter | None:
     rate, burst = args.limits.requests_per_minute, args.limits.burst
-    if rate is None:
+    if not rate:
         return None
     return ResilientRateLimiter(
         RedisRateLimiter(redis, requests_per_minute=rate, burst=burst),

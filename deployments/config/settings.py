@@ -215,10 +215,20 @@ class ArangoArgs(_Section):
 class LimitArgs(_Section):
     """How much one user may ask for, and how much a request may hold."""
 
-    requests_per_minute: float | None = Field(
-        default=None, gt=0, description="Requests a minute that a user may send. By default there is no limit."
+    requests_per_minute: float = Field(
+        default=600.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="Requests a minute that a user may send, and all requests that name no user together; 0: any "
+        "number.",
     )
-    burst: int = Field(default=30, ge=1, description="Requests of a user that may come at once.")
+    burst: int = Field(default=120, ge=1, description="Requests of a user that may come at once.")
+    concurrent_requests: int = Field(
+        default=128,
+        ge=1,
+        description="Requests that one ingress replica answers at a time; more get 429, before the queues behind it "
+        "are longer than the deadlines.",
+    )
     body_bytes: int = Field(default=1_048_576, ge=1024, description="Bytes of a request body; larger ones get 413.")
     bulk_body_bytes: int = Field(
         default=16_777_216,

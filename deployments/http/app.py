@@ -10,9 +10,10 @@ from fastapi_offline import FastAPIOffline
 from ..config.settings import HttpArgs, LimitArgs
 from .routes import chat, embeddings, entities, governance, index, memories, operations, sessions
 from .support.bodies import BodyLimit
+from .support.concurrency import Concurrency
 from .support.methods import Methods
 from .support.origins import Origins
-from .support.problems import install_error_handlers
+from .support.problems import COMMON, describe_problems, install_error_handlers, replies
 from .support.services import Services
 
 _LIMITS, _HTTP = LimitArgs(), HttpArgs()
@@ -37,10 +38,12 @@ def build_http(
             yield
 
     app = FastAPIOffline(title="Jiyi", description=_DESCRIPTION, version=version("jiyi"), lifespan=lifespan)
+    app.add_middleware(Concurrency, limit=limits.concurrent_requests)
     app.add_middleware(BodyLimit, limits=limits)
     app.add_middleware(Methods, document=lambda: app.openapi())
     app.add_middleware(Origins, http=http)
     install_error_handlers(app)
     for module in (chat, sessions, entities, memories, governance, embeddings, index, operations):
-        app.include_router(module.router)
+        app.include_router(module.router, responses=replies(*COMMON))
+    describe_problems(app)
     return app

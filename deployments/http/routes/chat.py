@@ -19,18 +19,27 @@ from memory.values.errors import JiyiError
 from ..schemas.chat import ChatBody, ChatReply
 from ..schemas.entities import AfterBody, AfterReply, BeforeBody, BeforeReply
 from ..schemas.understanding import FactReply, ResolveReply, action_of
-from ..support.problems import problem
+from ..support.problems import problem, replies
 from ..support.services import Services, ServicesDep
 
-router = APIRouter(tags=["chat"])
+router = APIRouter(tags=["chat"], responses=replies(409))
 _log = structlog.get_logger(__name__)
 _DELTA_CHARACTERS = 24
+_EVENT = {
+    "type": "object",
+    "properties": {
+        "event": {"enum": ["resolution", "clarification", "sources", "delta", "done", "error"]},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+    },
+    "required": ["event", "data"],
+}
+"""Each event of the stream, as OpenAPI 3.2 describes them."""
 
 
 @router.post(
     "/chat",
     response_model=ChatReply,
-    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+    responses={200: {"content": {"text/event-stream": {"schema": _EVENT}}}},
 )
 async def chat(body: ChatBody, request: Request, services: ServicesDep) -> Any:
     """Answers a message with memory.

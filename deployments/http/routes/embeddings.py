@@ -8,13 +8,13 @@ import numpy as np
 import orjson
 from fastapi import APIRouter
 from fastapi.responses import Response
-from pydantic import Field
+from pydantic import Field, StrictInt
 
 from memory.ports.language import Priority, TextKind
 from memory.values.errors import InvalidField
 
-from ..schemas.fields import Count, Identifier, RequestModel, Text, examples
-from ..support.services import Embedding, ServicesDep
+from ..schemas.fields import WHOLE, Identifier, RequestModel, Text, examples
+from ..support.services import NO_USER, Embedding, ServicesDep
 
 router = APIRouter(tags=["embeddings"])
 MAX_INPUTS = 512  # a handle call carries at most 4 MiB (DESIGN §10)
@@ -37,7 +37,7 @@ class EmbeddingsBody(RequestModel):
     input: Text | Annotated[tuple[Text, ...], Field(min_length=1, max_length=MAX_INPUTS)]
     model: Identifier | None = None
     encoding_format: EncodingFormat = EncodingFormat.FLOAT
-    dimensions: Count | None = None
+    dimensions: Annotated[StrictInt, WHOLE] | None = None
     user: Identifier | None = None
     input_type: TextKind = TextKind.QUERY
 
@@ -48,6 +48,7 @@ async def embeddings(body: EmbeddingsBody, services: ServicesDep) -> Response:
 
     A list of several texts is encoded at batch priority, after single queries.
     """
+    await services.admit(body.user or NO_USER)
     model = await services.embeddings.current()
     _validate(body, model)
     texts = [body.input] if isinstance(body.input, str) else list(body.input)

@@ -8,6 +8,7 @@ from memory.chat.entity_memory import context_lines
 from memory.chat.messages import NewMemory
 from memory.entities.lookup import get_entity
 from memory.extraction.recognition import recognise
+from memory.ports.facts import MAX_DEPTH
 from memory.values.base import utc_now
 from memory.values.changes import Change
 from memory.values.entities import Entity
@@ -39,9 +40,10 @@ from ..schemas.entities import (
 )
 from ..schemas.fields import Identifier
 from ..schemas.understanding import FactReply
+from ..support.problems import replies
 from ..support.services import Services, ServicesDep
 
-router = APIRouter(tags=["entities"])
+router = APIRouter(tags=["entities"], responses=replies(404, 409))
 
 
 @router.get("/entities")
@@ -198,7 +200,7 @@ async def list_related(
     entity_id: str,
     user_id: Identifier,
     services: ServicesDep,
-    depth: Annotated[int, Query(ge=1, le=5)] = 1,
+    depth: Annotated[int, Query(ge=1, le=MAX_DEPTH)] = 1,
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
     min_confidence: Annotated[float, Query(ge=0, le=1)] = 0.0,
 ) -> RelatedReply:

@@ -28,9 +28,10 @@ from ..schemas.governance import (
     TypedMemoryList,
     UndoBody,
 )
-from ..support.services import Services, ServicesDep
+from ..support.problems import replies
+from ..support.services import NO_USER, Services, ServicesDep
 
-router = APIRouter(tags=["governance"])
+router = APIRouter(tags=["governance"], responses=replies(404, 409))
 Limit = Annotated[int, Query(ge=1, le=100)]
 
 
@@ -178,12 +179,14 @@ async def start_review(body: ReviewRunBody, services: ServicesDep) -> PipelineRu
 
     For operators. 409 while a review is running.
     """
+    await services.admit(body.user_id or NO_USER)
     return await services.reviews.start(user_id=body.user_id, dry_run=body.dry_run)
 
 
 @router.get("/review/status")
 async def get_review(services: ServicesDep) -> PipelineRun | None:
     """The running review, else the last one; null where there was none."""
+    await services.admit()
     return await services.reviews.last_run()
 
 

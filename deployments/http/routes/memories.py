@@ -7,9 +7,10 @@ from memory.values.base import utc_now
 from memory.values.hits import SearchFilter, SearchRequest
 
 from ..schemas.chat import AddBody, AddedMemory, AddReply, SearchBody, SearchReply
+from ..support.problems import replies
 from ..support.services import ServicesDep
 
-router = APIRouter(tags=["memories"])
+router = APIRouter(tags=["memories"], responses=replies(409))
 
 
 @router.post("/memories")

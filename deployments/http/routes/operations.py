@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import Mapping
 from importlib.metadata import version
+from typing import Literal
 
 from fastapi import APIRouter
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST
+from pydantic import BaseModel
 
 from memory.values.errors import Unavailable
 
@@ -19,18 +21,26 @@ _REPORT_TIMEOUT_S = 3.0
 """Timeout for the reports of all ingress replicas, each of which waits two seconds for its stores."""
 
 
+class Readiness(BaseModel):
+    """Whether the service can do its work, and which parts cannot."""
+
+    status: Literal["ready", "unavailable"]
+    down: list[str]
+
+
 @router.get("/health/live")
 async def live() -> dict[str, str]:
     """200 while the process runs; checks no component."""
     return {"status": "alive"}
 
 
-@router.get("/health/ready")
-async def ready(services: ServicesDep) -> JSONResponse:
+@router.get("/health/ready", responses={503: {"model": Readiness}})
+async def ready(services: ServicesDep, response: Response) -> Readiness:
     """200 where all required stores and deployments answer, else 503 with the names of those that do not."""
     answers = await _ask_parts(services, only=services.required)
     down = sorted(name for name, figures in answers.items() if isinstance(figures, Unavailable))
-    return JSONResponse({"status": "unavailable" if down else "ready", "down": down}, 503 if down else 200)
+    response.status_code = 503 if down else 200
+    return Readiness(status="unavailable" if down else "ready", down=down)
 
 
 @router.get("/health/detailed")
@@ -57,7 +67,7 @@ async def detailed(services: ServicesDep) -> JSONResponse:
     return JSONResponse(body)
 
 
-@router.get("/metrics")
+@router.get("/metrics", response_class=PlainTextResponse)
 async def metrics(services: ServicesDep) -> Response:
     """The metrics of all replicas in Prometheus text format; the names of 000 §9.2, with underscores."""
     ingress = await ask(services.ingress, within_s=_REPORT_TIMEOUT_S)

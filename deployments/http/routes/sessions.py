@@ -6,7 +6,7 @@ from memory.values.base import utc_now
 from memory.values.dialogue import Turn
 
 from ..schemas.chat import DEFAULT_SESSION, ResolveBody, SessionReply
-from ..schemas.fields import Identifier
+from ..schemas.fields import Identifier, SessionName
 from ..schemas.understanding import ResolveReply
 from ..support.services import ServicesDep
 
@@ -38,7 +38,7 @@ async def resolve(body: ResolveBody, services: ServicesDep) -> ResolveReply:
 
 
 @router.get("/sessions/{session_id}", tags=["chat"])
-async def get_session(session_id: Identifier, user_id: Identifier, services: ServicesDep) -> SessionReply:
+async def get_session(session_id: SessionName, user_id: Identifier, services: ServicesDep) -> SessionReply:
     """A session: the entities mentioned, the resolved references with their corrections, and the turns.
 
     An unknown session is returned empty.

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import AwareDatetime, Field, model_validator
+from pydantic import AwareDatetime, Field, JsonValue, StrictInt, model_validator
 
 from memory.answering.answers import AnsweredBy
 from memory.ports.services import LearnReport
@@ -13,11 +13,16 @@ from memory.values.readings import Action, Intent
 from memory.values.records import ResourceKind
 from memory.values.resolutions import Clarification, CoreferenceResult
 
-from .fields import Count, Flag, Identifier, Metadata, MetadataValue, RequestModel, Text, examples
+from .fields import KEYS, WHOLE, Flag, Identifier, Metadata, MetadataValue, RequestModel, SessionName, Text, examples
 from .understanding import ACTION, FACTS, INTENTS, FactReply
 
-TopK = Annotated[Count, Field(ge=1, le=100)]
+TopK = Annotated[StrictInt, Field(ge=1, le=100), WHOLE]
 DEFAULT_SESSION = "default"
+
+
+def _given(**types: str) -> dict[str, JsonValue]:
+    """The JSON Schema of a body in which these fields are there and not null."""
+    return {"required": [*types], "properties": {name: {"type": type_} for name, type_ in types.items()}}
 
 
 class ChatBody(RequestModel):
@@ -26,7 +31,7 @@ class ChatBody(RequestModel):
     model_config = examples({"user_id": "ada", "session_id": "s1", "message": "幫我記住，宏康 HCI 的機房在三樓"})
 
     user_id: Identifier
-    session_id: Identifier = DEFAULT_SESSION
+    session_id: SessionName = DEFAULT_SESSION
     message: Text
     top_k: TopK = 8
     stream: Flag = False
@@ -76,12 +81,13 @@ class ResolveBody(RequestModel):
             "user_id": "ada",
             "query": "它支援哪些作業系統？",
             "history": [{"role": "user", "content": "我們剛買了 AI-Box。"}],
-        }
+        },
+        rule={"not": _given(session_id="string", history="array")},
     )
 
     user_id: Identifier
     query: Text
-    session_id: Identifier | None = None
+    session_id: SessionName | None = None
     history: Annotated[tuple[HistoryTurn, ...], Field(max_length=100)] | None = None
 
     @model_validator(mode="after")
@@ -106,11 +112,12 @@ class AddBody(RequestModel):
     """What to store: recorded turns (`messages`) or one `text`."""
 
     model_config = examples(
-        {"user_id": "ada", "text": "The spare key is in the blue drawer.", "metadata": {"room": "kitchen"}}
+        {"user_id": "ada", "text": "The spare key is in the blue drawer.", "metadata": {"room": "kitchen"}},
+        rule={"oneOf": [_given(messages="array"), _given(text="string")]},
     )
 
     user_id: Identifier
-    session_id: Identifier = DEFAULT_SESSION
+    session_id: SessionName = DEFAULT_SESSION
     messages: Annotated[tuple[MessageIn, ...], Field(min_length=1, max_length=256)] | None = None
     text: Text | None = None
     turn_id: Identifier | None = None
@@ -161,7 +168,9 @@ class FilterIn(RequestModel):
     created_from: AwareDatetime | None = None
     created_to: AwareDatetime | None = None
     metadata: Annotated[
-        dict[Identifier, MetadataValue | Annotated[list[MetadataValue], Field(max_length=64)]], Field(max_length=16)
+        dict[Identifier, MetadataValue | Annotated[list[MetadataValue], Field(max_length=64)]],
+        Field(max_length=16),
+        KEYS,
     ] = {}
 
 

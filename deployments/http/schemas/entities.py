@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import ConfigDict, Field, StringConstraints
+from pydantic import ConfigDict, Field, StrictInt, StringConstraints
 
 from memory.chat.entity_memory import DEFAULT_REFERENTS
 from memory.entities.editor import MAX_RELATED, RelatedEntity
@@ -14,12 +14,12 @@ from memory.values.readings import Action, Intent
 from memory.values.resolutions import Clarification, CoreferenceResult
 
 from .chat import DEFAULT_SESSION
-from .fields import Count, Flag, Identifier, Metadata, RequestModel, Text, examples
+from .fields import WHOLE, Flag, Identifier, Metadata, RequestModel, SessionName, Text, examples
 from .understanding import ACTION, FACTS, INTENTS, FactReply
 
 Name = Annotated[Text, StringConstraints(max_length=MAX_NAME)]
 Reference = Annotated[Name, Field(description="An entity: its id, its name or an alias.")]
-Limit = Annotated[Count, Field(ge=1, le=MAX_RELATED)]
+Limit = Annotated[StrictInt, Field(ge=1, le=MAX_RELATED), WHOLE]
 
 
 class RememberBody(RequestModel):
@@ -62,7 +62,7 @@ class ReferenceSearchBody(RequestModel):
     model_config = examples({"user_id": "ada", "session_id": "s1", "word": "它"})
 
     user_id: Identifier
-    session_id: Identifier = DEFAULT_SESSION
+    session_id: SessionName = DEFAULT_SESSION
     word: Annotated[Text, StringConstraints(max_length=MAX_NAME)]
     limit: Limit = DEFAULT_REFERENTS
 
@@ -143,7 +143,7 @@ class BeforeBody(RequestModel):
     model_config = examples({"user_id": "ada", "session_id": "s1", "message": "它放在哪裡？"})
 
     user_id: Identifier
-    session_id: Identifier = DEFAULT_SESSION
+    session_id: SessionName = DEFAULT_SESSION
     message: Text
 
 
@@ -155,7 +155,7 @@ class AfterBody(RequestModel):
     )
 
     user_id: Identifier
-    session_id: Identifier = DEFAULT_SESSION
+    session_id: SessionName = DEFAULT_SESSION
     message: Text
     reply: Text | None = None
     turn_id: Identifier | None = Field(default=None, description="Your own id of the message; makes retries safe.")

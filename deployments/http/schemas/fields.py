@@ -1,9 +1,21 @@
 """Field types of requests: texts, ids, metadata."""
 
 import re
+from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StrictBool, StrictInt, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StrictBool,
+    StrictInt,
+    StringConstraints,
+)
+from pydantic_core import PydanticCustomError
 
 MAX_TEXT_CHARACTERS = 32_768
 MAX_METADATA_ENTRIES = 32
@@ -20,36 +32,78 @@ def _no_control_characters(text: str) -> str:
     return text
 
 
+def _fits_in_path(session_id: str) -> str:
+    if "/" in session_id or session_id in (".", ".."):
+        raise PydanticCustomError("session_name", "the path of a session cannot name it", {})
+    return session_id
+
+
 def _not_blank(text: str) -> str:
     if not text.strip():
         raise ValueError("must not be blank")
     return text
 
 
+def _integral(value: object) -> object:
+    """94.0 as 94: to JSON Schema both are an integer."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _not_blank_without(excluded: str) -> str:
+    """The pattern of text that is not blank and has none of these characters, for the OpenAPI document.
+
+    It says what validators check, whose messages tell more than those of a pattern.
+    """
+    return rf"^[^{excluded}]*[^{excluded}\s\x85][^{excluded}]*$"
+
+
+_CONTROLS = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f"
+_ALL_CONTROLS = r"\x00-\x1f\x7f"
+_IDENTIFIER = _not_blank_without(_ALL_CONTROLS)
+KEYS = Field(json_schema_extra={"propertyNames": {"minLength": 1, "maxLength": 128, "pattern": _IDENTIFIER}})
+"""After an object whose keys are of `Identifier`."""
+
 Text = Annotated[
     str,
     StringConstraints(min_length=1, max_length=MAX_TEXT_CHARACTERS),
     AfterValidator(_no_control_characters),
     AfterValidator(_not_blank),
+    Field(json_schema_extra={"pattern": _not_blank_without(_CONTROLS)}),
 ]
 """Text: 1 to 32,768 characters, not blank, without control characters other than white space."""
 
 Identifier = Annotated[
-    str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]*$"), AfterValidator(_not_blank)
+    str,
+    StringConstraints(min_length=1, max_length=128, pattern=rf"^[^{_ALL_CONTROLS}]*$"),
+    AfterValidator(_not_blank),
+    Field(json_schema_extra={"pattern": _IDENTIFIER}),
 ]
 """An id chosen by the caller: 1 to 128 characters, not blank, without control characters."""
 
+SessionName = Annotated[
+    Identifier,
+    AfterValidator(_fits_in_path),
+    Field(json_schema_extra={"pattern": r"^(?!\.{1,2}$)" + _not_blank_without(rf"{_ALL_CONTROLS}/")[1:]}),
+]
+"""The id of a session, which `GET /sessions/{session_id}` can name: no slash, and neither `.` nor `..`."""
+
 Flag = StrictBool
-Count = StrictInt
+WHOLE = BeforeValidator(_integral)
+"""After the bounds of a `StrictInt`: 94.0 is 94."""
 
 MetadataValue = (
-    Annotated[str, StringConstraints(max_length=MAX_METADATA_CHARACTERS), AfterValidator(_no_control_characters)]
+    Annotated[
+        str,
+        StringConstraints(max_length=MAX_METADATA_CHARACTERS),
+        AfterValidator(_no_control_characters),
+        Field(json_schema_extra={"pattern": f"^[^{_CONTROLS}]*$"}),
+    ]
     | StrictBool
     | StrictInt
-    | Annotated[float, Field(allow_inf_nan=False)]
+    | Annotated[float, Field(allow_inf_nan=False, strict=True)]
     | None
 )
-Metadata = Annotated[dict[Identifier, MetadataValue], Field(max_length=MAX_METADATA_ENTRIES)]
+Metadata = Annotated[dict[Identifier, MetadataValue], Field(max_length=MAX_METADATA_ENTRIES), KEYS]
 """Up to 32 entries; values are strings, numbers, booleans or null, which filters can compare."""
 
 
@@ -59,6 +113,9 @@ class RequestModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-def examples(*bodies: dict[str, JsonValue]) -> ConfigDict:
-    """A model configuration with examples for the OpenAPI page; a test sends each of them."""
-    return ConfigDict(frozen=True, extra="forbid", json_schema_extra={"examples": [*bodies]})
+def examples(*bodies: dict[str, JsonValue], rule: Mapping[str, JsonValue] | None = None) -> ConfigDict:
+    """A model configuration with examples for the OpenAPI page; a test sends each of them.
+
+    `rule` is JSON Schema for what a validator checks across fields.
+    """
+    return ConfigDict(frozen=True, extra="forbid", json_schema_extra={"examples": [*bodies], **(rule or {})})

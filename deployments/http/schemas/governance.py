@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, StrictInt
 
 from memory.entities.statuses import Reviewable, ReviewableKind
 from memory.typed_memories.conflicts import MemoryConflict
@@ -10,13 +10,13 @@ from memory.typed_memories.retrieval import MAX_LIMIT, TYPED_MEMORY_HOTNESS
 from memory.values.changes import Change
 from memory.values.typed_memories import MemoryPriority, MemoryType, TypedMemory
 
-from .fields import Count, Flag, Identifier, Metadata, RequestModel, Text, examples
+from .fields import WHOLE, Flag, Identifier, Metadata, RequestModel, Text, examples
 
 EntityTypeIn = Annotated[Identifier, Field(max_length=64)]
 ValueIn = Annotated[Text, Field(max_length=1_024)]
 ConfidenceIn = Annotated[float, Field(ge=0, le=1, strict=True)]
 ReasonIn = Annotated[str, Field(max_length=1_024)]
-Limit = Annotated[Count, Field(ge=1, le=MAX_LIMIT)]
+Limit = Annotated[StrictInt, Field(ge=1, le=MAX_LIMIT), WHOLE]
 
 
 class StoreEntityBody(RequestModel):

@@ -10,6 +10,7 @@ import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from memory.values.errors import (
@@ -37,6 +38,21 @@ STATUS: dict[type[JiyiError], int] = {
 }
 """The status code of an error class; a class without an entry has that of its nearest ancestor with one."""
 
+PROBLEM_JSON = "application/problem+json"
+_DESCRIBED = {
+    400: "The request is malformed, or `Host` is no name of the service.",
+    403: "A page of another site sent the request.",
+    404: "What was named is not there, for this user.",
+    408: "The body did not come in time.",
+    409: "It cannot be done as things are.",
+    413: "The body is too large.",
+    422: "A field is not as it must be: `errors` names it and says what is allowed.",
+    429: "Too many requests, or too much is waiting.",
+    503: "A part of the service is away.",
+}
+COMMON = (400, 403, 408, 413, 422, 429, 503)
+"""Statuses that any route replies with."""
+
 _log = structlog.get_logger(__name__)
 _MAX_SHOWN = 20
 _UNION_MEMBER = re.compile(r"[\[(]|^constrained-")
@@ -55,6 +71,7 @@ _ALLOWED = {
     "float_type": "a number",
     "finite_number": "a finite number",
     "string_pattern_mismatch": "text without control characters",
+    "session_name": "1 to 128 characters without control characters and slashes, and neither . nor ..",
     "string_unicode": "valid Unicode text",
     "timezone_aware": _TIME,
     "datetime_type": _TIME,
@@ -86,6 +103,56 @@ def problem(error: JiyiError) -> tuple[int, dict[str, Any], dict[str, str]]:
         body["component"] = error.component
         headers["Retry-After"] = "1"
     return status, body, headers
+
+
+def problem_response(error: JiyiError) -> JSONResponse:
+    """The reply to an error."""
+    return _reply(*problem(error))
+
+
+class FieldProblem(BaseModel):
+    """A part of a request that is not as it must be."""
+
+    field: str
+    problem: str
+    allowed: str
+
+
+class Problem(BaseModel):
+    """An error (RFC 9457). `errors` names fields, `component` the part of Jiyi that cannot answer."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: list[FieldProblem] = []
+    component: str = ""
+
+
+def replies(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The `responses` of routes that reply with these statuses, for the OpenAPI document."""
+    schema = {"$ref": f"#/components/schemas/{Problem.__name__}"}
+    described: dict[int | str, dict[str, Any]] = {}
+    for status in statuses:
+        described[status] = {"description": _DESCRIBED[status], "content": {PROBLEM_JSON: {"schema": schema}}}
+        if status in (429, 503):
+            described[status]["headers"] = {"Retry-After": {"schema": {"type": "integer"}, "description": "Seconds."}}
+    return described
+
+
+def describe_problems(app: FastAPI) -> None:
+    """Adds what `replies` refers to to the document that the app serves."""
+    generate = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        document = generate()
+        schemas = document.setdefault("components", {}).setdefault("schemas", {})
+        if Problem.__name__ not in schemas:
+            schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+            schemas |= schema.pop("$defs") | {Problem.__name__: schema}
+        return document
+
+    app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's way to extend the document
 
 
 def install_error_handlers(app: FastAPI) -> None:
@@ -127,7 +194,7 @@ def http_problem(
 
 
 def _reply(status: int, body: dict[str, Any], headers: dict[str, str]) -> JSONResponse:
-    return JSONResponse(body, status_code=status, headers=headers, media_type="application/problem+json")
+    return JSONResponse(body, status_code=status, headers=headers, media_type=PROBLEM_JSON)
 
 
 def _field_errors(errors: Sequence[Any]) -> list[dict[str, str]]:

@@ -25,6 +25,8 @@ from memory.values.errors import Unavailable
 from ...telemetry.metrics import ServiceMetrics
 from ...telemetry.replicas import Figures, IngressReport, ReplicaReport, ask_all, replica_name
 
+NO_USER = "(no user)"
+
 
 class Embed(Protocol):
     """Encodes texts and counts their tokens."""
@@ -102,8 +104,8 @@ class Services:
         """Edits entities and relations; the learner is notified of each change."""
         return EntityEditor(record=self.record, on_change=lambda user_id: self.additions.notify(user_id=user_id))
 
-    async def admit(self, user_id: str) -> None:
-        """Counts a request against the user's rate limit.
+    async def admit(self, user_id: str = NO_USER) -> None:
+        """Counts a request against the rate limit of its user; requests that name none share one.
 
         Raises:
             Overloaded: The user has sent too many requests; `retry_after_s` says when to try again.

@@ -117,9 +117,7 @@ async def test_what_is_not_utf8_is_refused(http: httpx.AsyncClient, path: str) -
         ("HEAD", "/health/live", "GET"),
     ],
 )
-async def test_a_405_names_all_methods_of_the_path(
-    http: httpx.AsyncClient, method: str, path: str, allow: str
-) -> None:
+async def test_a_405_names_all_methods_of_the_path(http: httpx.AsyncClient, method: str, path: str, allow: str) -> None:
     reply = await http.request(method, path, params={"user_id": "ann"})
     assert (reply.status_code, reply.headers["allow"]) == (405, allow)
     assert reply.headers["content-type"] == "application/problem+json"

@@ -1,0 +1,101 @@
+"""Rate limits of every route, and how many requests are answered at a time."""
+
+import asyncio
+import dataclasses
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from deployments.builders.stores import open_short_lived
+from deployments.config.settings import AppArgs, LimitArgs
+from deployments.http.app import build_http
+from deployments.http.support.services import Services
+from memory.ports.coordination import RateLimiter
+from memory.values.errors import Overloaded
+from storage.inmemory.coordination import InMemoryRateLimiter
+
+UNCOUNTED = {"/health/live", "/health/ready", "/health/detailed", "/metrics"}
+
+
+class _Refusing(RateLimiter):
+    async def take(self, *, user_id: str) -> None:
+        raise Overloaded("Too many requests.", retry_after_s=7)
+
+
+@asynccontextmanager
+async def _client(services: Services, limits: LimitArgs | None = None) -> AsyncIterator[httpx.AsyncClient]:
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Services]:
+        yield services
+
+    app = build_http(opened, limits=limits or LimitArgs())
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client,
+    ):
+        yield client
+
+
+async def test_users_are_limited_by_default(tmp_path: Any) -> None:
+    short_lived = open_short_lived(AppArgs(home=tmp_path), record=None)  # type: ignore[arg-type]
+    assert short_lived.limiter is not None
+    await short_lived.close()
+    unlimited = AppArgs(home=tmp_path, limits=LimitArgs(requests_per_minute=0))
+    short_lived = open_short_lived(unlimited, record=None)  # type: ignore[arg-type]
+    assert short_lived.limiter is None
+    await short_lived.close()
+
+
+async def test_every_route_counts(services: Services) -> None:
+    async with _client(dataclasses.replace(services, limiter=_Refusing())) as client:
+        document = (await client.get("/openapi.json")).json()
+        for path, methods in document["paths"].items():
+            if path in UNCOUNTED:
+                continue
+            for method, operation in methods.items():
+                body = None
+                if "requestBody" in operation:
+                    reference = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"]
+                    schema = document["components"]["schemas"][reference.rsplit("/", 1)[-1]]
+                    body = schema.get("examples", [{"user_id": "ann"}])[0]
+                needed = [parameter["name"] for parameter in operation.get("parameters", []) if parameter["required"]]
+                parameters = {name: "ann" for name in (*needed, "user_id") if f"{{{name}}}" not in path}
+                reply = await client.request(method, path, json=body, params=None if body else parameters)
+                assert (reply.status_code, reply.headers["retry-after"]) == (429, "7"), (method, path, reply.text)
+
+
+async def test_one_user_s_requests_are_not_counted_for_another(services: Services) -> None:
+    limiter = InMemoryRateLimiter(requests_per_minute=1, burst=1)
+    async with _client(dataclasses.replace(services, limiter=limiter)) as client:
+        statuses = [(await client.get("/entities", params={"user_id": user})).status_code for user in ("a", "a", "b")]
+        assert statuses == [200, 429, 200]
+        assert [(await client.get("/index/status")).status_code for _ in range(2)] == [200, 429]
+
+
+async def test_more_requests_than_allowed_are_refused_until_one_ends(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running, gate = asyncio.Semaphore(0), asyncio.Event()
+    search = services.retriever.search
+
+    async def wait(*arguments: Any) -> Any:
+        running.release()
+        await gate.wait()
+        return await search(*arguments)
+
+    monkeypatch.setattr(services.retriever, "search", wait)
+    async with _client(services, LimitArgs(concurrent_requests=2)) as client:
+        body = {"user_id": "ann", "query": "x"}
+        first = [asyncio.create_task(client.post("/search", json=body)) for _ in range(2)]
+        for _ in first:
+            await running.acquire()
+        refused = await client.post("/search", json=body)
+        assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
+        assert refused.headers["content-type"] == "application/problem+json"
+        assert (await client.get("/health/ready")).status_code == 200
+        gate.set()
+        assert [reply.status_code for reply in await asyncio.gather(*first)] == [200, 200]
+        assert (await client.post("/search", json=body)).status_code == 200
