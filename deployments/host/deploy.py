@@ -8,6 +8,15 @@ from ..telemetry.logs import configure_logs
 from .cluster import has_haproxy
 from .hooks import LOOPBACK, WORKER_HOOK
 
+_ANY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
+
+
+def with_host(args: AppArgs, host: str) -> AppArgs:
+    """The settings, where the address that the service listens on is one of its names (`http.hosts`)."""
+    if host in _ANY_ADDRESS or host in args.http.hosts:
+        return args
+    return args.model_copy(update={"http": args.http.model_copy(update={"hosts": (*args.http.hosts, host)})})
+
 
 def deploy(args: AppArgs, *, address: str, host: str, port: int) -> None:
     """Starts Serve's HTTP proxy and the application; returns when every replica is healthy."""
@@ -21,7 +30,7 @@ def deploy(args: AppArgs, *, address: str, host: str, port: int) -> None:
     ray.init(address=address, log_to_driver=False, configure_logging=True, runtime_env=hook)
     http_options = HTTPOptions(host=LOOPBACK if has_haproxy() else host, port=port, keep_alive_timeout_s=90)
     serve.start(http_options=http_options)
-    serve.run(build_app(args), name=APP_NAME, route_prefix="/")
+    serve.run(build_app(with_host(args, host)), name=APP_NAME, route_prefix="/")
 
 
 def drain(*, address: str) -> None:

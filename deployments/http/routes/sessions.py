@@ -37,7 +37,7 @@ async def resolve(body: ResolveBody, services: ServicesDep) -> ResolveReply:
     return ResolveReply.of(understood)
 
 
-@router.get("/sessions/{session_id}", tags=["chat"])
+@router.get("/sessions/{session_id:path}", tags=["chat"])  # `:path`, so that a slash is refused by name
 async def get_session(session_id: SessionName, user_id: Identifier, services: ServicesDep) -> SessionReply:
     """A session: the entities mentioned, the resolved references with their corrections, and the turns.
 

@@ -36,6 +36,18 @@ def case(path: str, field: str, **body: Any) -> Any:
         case("/chat", "top_k", top_k=True, **CHAT),
         case("/chat", "stream", stream="yes", **CHAT),
         case("/chat", "metadata.list", metadata={"list": [1]}, **CHAT),
+        *(
+            case(path, "session_id", user_id="ann", session_id=session_id, **body)
+            for path, body in {
+                "/chat": {"message": "hello"},
+                "/chat/before": {"message": "hello"},
+                "/chat/after": {"message": "hello"},
+                "/memories": {"text": "hello"},
+                "/resolve": {"query": "hello"},
+            }.items()
+            for session_id in ("a/b", "/", ".", "..")
+        ),
+        case("/chat", "metadata.key", metadata={"key": "0" * 2000}, **CHAT),
         case("/resolve", "query", user_id="ann"),
         case("/resolve", "body", user_id="ann", query="it?", session_id="s", history=[]),
         case("/resolve", "history.0.role", user_id="ann", query="it?", history=[{"role": "dog", "content": "x"}]),
@@ -101,6 +113,32 @@ async def test_a_body_that_is_no_request_is_refused(http: httpx.AsyncClient, con
 async def test_the_missing_user_of_a_get_is_named_too(http: httpx.AsyncClient) -> None:
     reply = await http.get("/entities")
     assert (reply.status_code, reply.json()["errors"][0]["field"]) == (422, "user_id")
+
+
+@pytest.mark.parametrize(
+    ("path", "field", "allowed"),
+    [
+        ("/sessions/a%2Fb", "session_id", "slashes"),
+        ("/sessions/%2E%2E%2Fb", "session_id", "slashes"),
+        ("/entities/x/related?depth=4", "depth", "at most 3"),
+    ],
+)
+async def test_what_cannot_be_read_is_refused_by_name(
+    http: httpx.AsyncClient, path: str, field: str, allowed: str
+) -> None:
+    reply = await http.get(path, params={"user_id": "ann", **httpx.URL(path).params})
+    assert reply.status_code == 422, reply.text
+    [error] = reply.json()["errors"]
+    assert error["field"] == field
+    assert allowed in error["allowed"]
+
+
+async def test_a_whole_number_may_be_written_with_a_point(http: httpx.AsyncClient) -> None:
+    content = b'{"user_id": "ann", "query": "x", "top_k": 94.0}'
+    reply = await http.post("/search", content=content, headers={"content-type": "application/json"})
+    assert reply.status_code == 200
+    refused = await http.post("/search", json={"user_id": "ann", "query": "x", "top_k": 9.5})
+    assert (refused.status_code, refused.json()["errors"][0]["allowed"]) == (422, "an integer")
 
 
 async def test_an_unknown_path_is_a_problem_too(http: httpx.AsyncClient) -> None:

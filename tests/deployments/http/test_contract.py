@@ -2,6 +2,7 @@
 
 import os
 
+import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis.config import SchemathesisConfig
@@ -13,6 +14,7 @@ from tests.deployments.conftest import open_fakes
 EXAMPLES = int(os.environ.get("JIYI_CONTRACT_EXAMPLES", "0"))
 """Of each operation; by default few, and the same in each run. `make contract` tries more, and others each time."""
 
+pytestmark = pytest.mark.slow
 _JUDGED = (
     "/v1/embeddings",
     "/index/reembed",
@@ -24,6 +26,7 @@ _JUDGED = (
 """Routes that judge a value by what it means: which models there are, what may be the name of an entity (422)."""
 _CONFIG = SchemathesisConfig.from_dict(
     {
+        "request-timeout": 3600,  # no test asserts a time
         "generation": {"mode": "all", "no-shrink": True},
         "operations": [
             {"include-path": path, "checks": {"positive_data_acceptance": {"enabled": False}}} for path in _JUDGED
