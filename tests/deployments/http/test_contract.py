@@ -20,6 +20,7 @@ _JUDGED = (
     "/index/reembed",
     "/entities",
     "/entities/aliases",
+    "/entities/merge",
     "/entities/split",
     "/entities/{entity_id}",
 )
