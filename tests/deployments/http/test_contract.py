@@ -23,6 +23,7 @@ _JUDGED = (
     "/entities/merge",
     "/entities/split",
     "/entities/{entity_id}",
+    "/relations",
 )
 """Routes that judge a value by what it means: which models there are, what may be the name of an entity (422)."""
 _CONFIG = SchemathesisConfig.from_dict(
