@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import AwareDatetime, Field, JsonValue, StrictInt, model_validator
+from pydantic import Field, JsonValue, StrictInt, model_validator
 
 from memory.answering.answers import AnsweredBy
 from memory.ports.services import LearnReport
@@ -13,7 +13,19 @@ from memory.values.readings import Action, Intent
 from memory.values.records import ResourceKind
 from memory.values.resolutions import Clarification, CoreferenceResult
 
-from .fields import KEYS, WHOLE, Flag, Identifier, Metadata, MetadataValue, RequestModel, SessionName, Text, examples
+from .fields import (
+    KEYS,
+    WHOLE,
+    Flag,
+    Identifier,
+    Metadata,
+    MetadataValue,
+    RequestModel,
+    SessionName,
+    Text,
+    Time,
+    examples,
+)
 from .understanding import ACTION, FACTS, INTENTS, FactReply
 
 TopK = Annotated[StrictInt, Field(ge=1, le=100), WHOLE]
@@ -70,7 +82,7 @@ class HistoryTurn(RequestModel):
     role: Role = Role.USER
     content: Text
     speaker: Identifier | None = None
-    created_at: AwareDatetime | None = None
+    created_at: Time | None = None
 
 
 class ResolveBody(RequestModel):
@@ -103,7 +115,7 @@ class MessageIn(RequestModel):
     role: Role = Role.USER
     content: Text
     speaker: Identifier | None = None
-    created_at: AwareDatetime | None = None
+    created_at: Time | None = None
     turn_id: Identifier | None = None
     metadata: Metadata = {}
 
@@ -121,7 +133,7 @@ class AddBody(RequestModel):
     messages: Annotated[tuple[MessageIn, ...], Field(min_length=1, max_length=256)] | None = None
     text: Text | None = None
     turn_id: Identifier | None = None
-    created_at: AwareDatetime | None = None
+    created_at: Time | None = None
     metadata: Metadata = {}
     wait: Flag = Field(default=True, description="Reply only when search finds the memories.")
 
@@ -165,8 +177,8 @@ class FilterIn(RequestModel):
 
     session_id: Identifier | None = None
     role: Role | None = None
-    created_from: AwareDatetime | None = None
-    created_to: AwareDatetime | None = None
+    created_from: Time | None = None
+    created_to: Time | None = None
     metadata: Annotated[
         dict[Identifier, MetadataValue | Annotated[list[MetadataValue], Field(max_length=64)]],
         Field(max_length=16),

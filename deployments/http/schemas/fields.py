@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import (
     AfterValidator,
+    AwareDatetime,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -42,6 +43,13 @@ def _not_blank(text: str) -> str:
     if not text.strip():
         raise ValueError("must not be blank")
     return text
+
+
+def _written_time(value: object) -> object:
+    """Refuses numbers, also written as text, which pydantic would take for seconds since 1970."""
+    if (isinstance(value, str) and ":" not in value) or isinstance(value, int | float):
+        raise PydanticCustomError("datetime_type", "must be a date and a time", {})
+    return value
 
 
 def _integral(value: object) -> object:
@@ -90,6 +98,9 @@ SessionName = Annotated[
 Flag = StrictBool
 WHOLE = BeforeValidator(_integral)
 """After the bounds of a `StrictInt`: 94.0 is 94."""
+
+Time = Annotated[AwareDatetime, BeforeValidator(_written_time)]
+"""A time with a time zone, as RFC 3339 writes it."""
 
 MetadataValue = (
     Annotated[

@@ -93,6 +93,8 @@ async def test_each_is_refused_by_name(
         ("/memories", {"user_id": "ann", "messages": []}, "at least 1 entry"),
         ("/resolve", {"user_id": "ann", "query": "it?", "history": [{"role": "dog", "content": "x"}]}, "'assistant'"),
         ("/memories", {"user_id": "ann", "text": "x", "created_at": "monday"}, "a time with a time zone"),
+        ("/memories", {"user_id": "ann", "text": "x", "created_at": 0}, "a time with a time zone"),
+        ("/memories", {"user_id": "ann", "text": "x", "created_at": "1700000000"}, "a time with a time zone"),
     ],
 )
 async def test_what_is_allowed_is_said_in_words(
