@@ -1,6 +1,7 @@
 """The OpenAPI document is true: schemathesis finds no reply, refusal or header that it does not describe."""
 
 import os
+from typing import Any
 
 import pytest
 import schemathesis
@@ -47,5 +48,5 @@ SCHEMA = schemathesis.openapi.from_asgi("/openapi.json", _APP, config=_CONFIG)
     database=None,
     suppress_health_check=[*HealthCheck],
 )
-def test_each_reply_is_described(case: schemathesis.Case) -> None:
+def test_each_reply_is_described(case: schemathesis.Case[Any]) -> None:
     case.call_and_validate()
