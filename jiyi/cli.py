@@ -12,6 +12,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from deployments.config.private_files import keep_private
+
 from . import runs, service, show
 from .client import JiyiClient, JiyiRefused
 from .conversations import read_conversations
@@ -255,7 +257,7 @@ def index_status(home: Home = None, url: Url = None) -> None:
 
 def main() -> None:
     """Runs the command line; what the service refuses, its absence and a bad setting are messages, not tracebacks."""
-    os.umask(0o077)  # logs and exports hold what users said
+    keep_private()  # logs and exports hold what users said
     try:
         app()
     except (JiyiRefused, httpx.TransportError) as error:

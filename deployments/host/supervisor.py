@@ -178,7 +178,6 @@ class Supervisor:
 
 def main() -> None:
     """`python -m deployments.host.supervisor`, with `{args, host, port}` as JSON on standard input."""
-    os.umask(0o077)  # of every process of the service: its files are nobody else's
     request = json.load(sys.stdin)
     args = AppArgs.model_validate(request["args"])
     make_private_home(args.data_home)
