@@ -13,6 +13,7 @@ from ..values.errors import Conflict
 from ..values.records import Resource
 from .facts import CategoryAccessRepository, CategoryRepository, FactRepository, GraphRepository
 from .jobs import RunLog
+from .keys import KeyStore
 from .repositories import (
     ChangeLog,
     EntityRepository,
@@ -100,10 +101,11 @@ def check_same_content(resources: Sequence[Resource], kept: Sequence[Resource]) 
 
 
 class SystemOfRecord(ABC):
-    """Opens units of work and shows the backlog and the runs of jobs."""
+    """Opens units of work and shows the backlog, the runs of jobs and the API keys."""
 
     backlog: Backlog
     runs: RunLog
+    keys: KeyStore
 
     @abstractmethod
     def reading(self, *, user_id: str) -> AbstractAsyncContextManager[UnitOfWork]:

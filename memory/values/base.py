@@ -5,8 +5,10 @@ from typing import Annotated
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, StringConstraints
 
-UserId = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+$")]
-"""The tenant. Everything stored carries one and every query filters by one (DESIGN §4)."""
+UserId = Annotated[str, StringConstraints(min_length=1, max_length=192, pattern=r"^[^\x00-\x1f\x7f]+$")]
+"""A user with their app (`values.identity.stored_user`). Everything stored carries one and every query filters by one
+(DESIGN §4).
+"""
 
 SessionId = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+$")]
 

@@ -5,6 +5,8 @@
     │   ├── InvalidField      one field holds what is not allowed
     │   ├── NotFound          the thing that was named is not there (for this user)
     │   ├── Conflict          it cannot be done as things are: somebody is at it already (409)
+    │   ├── Unauthenticated   there is no valid credential (401)
+    │   ├── Forbidden         the credential does not allow it (403)
     │   └── Overloaded        come back later: a queue is full (429)
     └── Unavailable           a part of Jiyi cannot answer now (503)
         ├── StoreUnavailable  a store is down, slow or refuses
@@ -57,6 +59,18 @@ class NotFound(BadRequest):
 
 class Conflict(BadRequest):
     """The request is valid, but conflicts with the current state."""
+
+
+class Unauthenticated(BadRequest):
+    """The request has no credential, or one that is not valid."""
+
+
+class Forbidden(BadRequest):
+    """The credential does not allow the request; `field` is the part of the request that claims too much."""
+
+    def __init__(self, message: str = "", *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
 
 
 class Overloaded(BadRequest):

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any
 
 from typing_extensions import override
 
@@ -15,8 +14,7 @@ from ..shared.checks import check_user
 from ..shared.stored_values import timestamp_us
 from .engine import documents
 from .engine import queries as aql
-from .engine.client import ArangoServer, rows_of
-from .engine.errors import WriteConflict, unavailable
+from .engine.client import ArangoServer, query_alone
 from .engine.keys import ascii_of, key_of, order_of, text_of
 from .engine.transaction import ArangoTransaction, Query
 
@@ -40,14 +38,16 @@ class ArangoBacklog(Backlog):
     @override
     async def unlearned(self, *, limit: int, user_id: str | None = None) -> list[Resource]:
         statement, owner = _bound(user_id, aql.UNLEARNED, aql.ALL_UNLEARNED)
-        return documents.parse(Resource, await _query(self._server, statement, **owner, limit=max(limit, 0)))
+        return documents.parse(Resource, await query_alone(self._server, statement, **owner, limit=max(limit, 0)))
 
     @override
     async def outbox(self, *, limit: int, user_id: str | None = None) -> list[OutboxEntry]:
         statement, owner = _bound(user_id, aql.OUTBOX, aql.ALL_OUTBOX)
         return [
             OutboxEntry(sequence=int(sequence), user_id=text_of(user), collection=Collection(name), item_id=item_id)
-            for sequence, user, name, item_id in await _query(self._server, statement, **owner, limit=max(limit, 0))
+            for sequence, user, name, item_id in await query_alone(
+                self._server, statement, **owner, limit=max(limit, 0)
+            )
         ]
 
     @override
@@ -82,12 +82,14 @@ class ArangoBacklog(Backlog):
     @override
     async def users(self, *, after: str | None = None, limit: int) -> list[str]:
         start = None if after is None else order_of(after)
-        return [text_of(user) for user in await _query(self._server, aql.ALL_USERS, after=start, limit=max(limit, 0))]
+        return [
+            text_of(user) for user in await query_alone(self._server, aql.ALL_USERS, after=start, limit=max(limit, 0))
+        ]
 
     @override
     async def counts(self) -> Mapping[str, int]:
         """Totals for the metrics; `size_bytes` is 0, since the disk is the server's."""
-        (totals,) = await _query(self._server, aql.ALL_COUNTS)
+        (totals,) = await query_alone(self._server, aql.ALL_COUNTS)
         users = await self.users(limit=_NO_LIMIT)
         return {**{name: int(total) for name, total in totals.items()}, "users": len(users), "size_bytes": 0}
 
@@ -106,21 +108,12 @@ class ArangoRuns(RunLog):
             "started_us": timestamp_us(run.started_at),
             "body": run.model_dump_json(),
         }
-        await _query(self._server, aql.ALL_RUNS_WITH_THIS_ONE, run=document)
+        await query_alone(self._server, aql.ALL_RUNS_WITH_THIS_ONE, run=document)
 
     @override
     async def latest(self, pipeline: str, *, limit: int = 1) -> list[PipelineRun]:
-        found = await _query(self._server, aql.ALL_RUNS_OF_A_JOB, pipeline=ascii_of(pipeline), limit=max(limit, 0))
+        found = await query_alone(self._server, aql.ALL_RUNS_OF_A_JOB, pipeline=ascii_of(pipeline), limit=max(limit, 0))
         return documents.parse(PipelineRun, found)
-
-
-async def _query(server: ArangoServer, statement: str, /, **bind: Any) -> list[Any]:
-    """Runs a statement in a transaction of its own."""
-    deadline_s = server.settings.deadline_s
-    try:
-        return await server.call(lambda database: rows_of(database, statement, bind, deadline_s=deadline_s))
-    except WriteConflict as error:
-        raise unavailable(error) from error
 
 
 def _bound(user_id: str | None, of_user: str, of_all: str) -> tuple[str, dict[str, str]]:

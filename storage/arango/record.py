@@ -18,6 +18,7 @@ from .engine.http import Unreachable
 from .engine.schema import prepare
 from .engine.transaction import ArangoTransaction
 from .jobs import ArangoBacklog, ArangoRuns
+from .keys import ArangoKeys
 from .repositories.categories import ArangoCategories, ArangoCategoryAccesses
 from .repositories.changes import ArangoChanges
 from .repositories.entities import ArangoEntities
@@ -80,6 +81,7 @@ class ArangoRecord(SystemOfRecord):
         self._idle.set()
         self._closed = False
         self.runs = ArangoRuns(self._server)
+        self.keys = ArangoKeys(self._server)
         self.backlog = ArangoBacklog(self._server, lambda user_id: self._transaction(user_id, writable=True))
 
     @classmethod

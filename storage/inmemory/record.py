@@ -12,6 +12,7 @@ from memory.values.errors import StoreUnavailable
 
 from ..shared.checks import check_user
 from .jobs import InMemoryBacklog, InMemoryRuns
+from .keys import InMemoryKeys
 from .repositories.categories import InMemoryCategories, InMemoryCategoryAccesses
 from .repositories.changes import InMemoryChanges
 from .repositories.entities import InMemoryEntities
@@ -64,6 +65,7 @@ class InMemoryRecord(SystemOfRecord):
         self._closed = False
         self.backlog = InMemoryBacklog(self._users, self._numbers, self._write_lock)
         self.runs = InMemoryRuns()
+        self.keys = InMemoryKeys()
 
     @override
     def reading(self, *, user_id: str) -> AbstractAsyncContextManager[UnitOfWork]:

@@ -52,6 +52,7 @@ class JournaledRecord(SystemOfRecord):
     ) -> None:
         self.backlog = inner.backlog
         self.runs = inner.runs
+        self.keys = inner.keys
         self._inner = inner
         self._journal = journal
         self._probe_interval_s = probe_interval_s

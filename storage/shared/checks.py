@@ -12,7 +12,8 @@ from memory.values.facts import Category
 
 _USER: TypeAdapter[str] = TypeAdapter(UserId)
 _SESSION: TypeAdapter[str] = TypeAdapter(SessionId)
-_ALLOWED = "1 to 128 characters, none of them a control character"
+_ALLOWED_USER = "1 to 192 characters, none of them a control character"
+_ALLOWED_SESSION = "1 to 128 characters, none of them a control character"
 
 
 class _Owned(Protocol):
@@ -20,11 +21,11 @@ class _Owned(Protocol):
     def user_id(self) -> str: ...
 
 
-def _checked(adapter: TypeAdapter[str], value: Any, field: str) -> str:
+def _checked(adapter: TypeAdapter[str], value: Any, field: str, allowed: str) -> str:
     try:
         return adapter.validate_python(value, strict=True)
     except ValidationError:
-        raise InvalidField(f"{field} must be {_ALLOWED}.", field=field, allowed=_ALLOWED) from None
+        raise InvalidField(f"{field} must be {allowed}.", field=field, allowed=allowed) from None
 
 
 def check_user(user_id: str) -> str:
@@ -33,7 +34,7 @@ def check_user(user_id: str) -> str:
     Raises:
         InvalidField: It is empty, too long, or holds control characters or lone surrogates.
     """
-    return _checked(_USER, user_id, "user_id")
+    return _checked(_USER, user_id, "user_id", _ALLOWED_USER)
 
 
 def check_session(session_id: str) -> str:
@@ -42,7 +43,7 @@ def check_session(session_id: str) -> str:
     Raises:
         InvalidField: It is empty, too long, or holds control characters or lone surrogates.
     """
-    return _checked(_SESSION, session_id, "session_id")
+    return _checked(_SESSION, session_id, "session_id", _ALLOWED_SESSION)
 
 
 def check_owner(items: Iterable[_Owned], user_id: str) -> None:

@@ -6,6 +6,7 @@ from typing import TypeVar
 from memory.ports.repositories import Access
 from memory.values.entities import Entity, EntityStatus
 from memory.values.facts import Fact, FactStatus
+from memory.values.identity import ApiKey
 from memory.values.records import Memory
 from memory.values.typed_memories import TypedMemory
 
@@ -49,6 +50,17 @@ def with_access(value: AccessedT, access: Access) -> AccessedT:
     return value.model_copy(
         update={"access_count": value.access_count + access.count, name: max(last or access.at, access.at)}
     )
+
+
+def stored_key(key: ApiKey) -> str:
+    """The JSON of a key without its last use, which is stored beside it."""
+    return key.model_dump_json(exclude={"last_used_at"})
+
+
+def with_last_use(body: str, last_used_us: float | None) -> ApiKey:
+    """The key of a stored body, with the time of its last use, if any."""
+    used_at = from_timestamp_us(last_used_us) if last_used_us else None
+    return ApiKey.model_validate_json(body).model_copy(update={"last_used_at": used_at})
 
 
 def status_column(entity: Entity) -> str:

@@ -13,7 +13,7 @@ from memory.values.records import Resource
 
 from ..shared.checks import check_user
 from ..shared.stored_values import timestamp_us
-from .engine.connections import ConnectionPool, T, Work
+from .engine.connections import ConnectionPool, run_alone
 from .engine.transaction import enqueue
 from .repositories.log import COLUMNS, resource_of
 
@@ -93,7 +93,7 @@ class SqliteBacklog(Backlog):
         def work(connection: sqlite3.Connection) -> list[Resource]:
             return [resource_of(*row) for row in connection.execute(statement, (*owner, max(limit, 0)))]
 
-        return await _run(self._reader, work)
+        return await run_alone(self._reader, work)
 
     @override
     async def outbox(self, *, limit: int, user_id: str | None = None) -> list[OutboxEntry]:
@@ -107,7 +107,7 @@ class SqliteBacklog(Backlog):
                 for sequence, user, collection, item_id in connection.execute(statement, (*owner, max(limit, 0)))
             ]
 
-        return await _run(self._reader, work)
+        return await run_alone(self._reader, work)
 
     @override
     async def acknowledge(self, entries: Sequence[OutboxEntry]) -> None:
@@ -117,19 +117,19 @@ class SqliteBacklog(Backlog):
                 ((entry.sequence, entry.user_id, entry.collection.value, entry.item_id) for entry in entries),
             )
 
-        await _run(self._writer, work, commit=True)
+        await run_alone(self._writer, work, commit=True)
 
     @override
     async def requeue(self, collection: Collection, item_ids: Sequence[str], *, user_id: str) -> None:
         owner = check_user(user_id)
-        await _run(self._writer, lambda connection: enqueue(connection, owner, collection, item_ids), commit=True)
+        await run_alone(self._writer, lambda connection: enqueue(connection, owner, collection, item_ids), commit=True)
 
     @override
     async def users(self, *, after: str | None = None, limit: int) -> list[str]:
         def work(connection: sqlite3.Connection) -> list[str]:
             return _users(connection, after or "", max(limit, 0))
 
-        return await _run(self._reader, work)
+        return await run_alone(self._reader, work)
 
     @override
     async def counts(self) -> Mapping[str, int]:
@@ -139,7 +139,7 @@ class SqliteBacklog(Backlog):
             totals["size_bytes"] = sum(file.stat().st_size for file in self._files if file.exists())
             return totals
 
-        return await _run(self._counter, work)
+        return await run_alone(self._counter, work)
 
 
 class SqliteRuns(RunLog):
@@ -161,7 +161,7 @@ class SqliteRuns(RunLog):
         def work(connection: sqlite3.Connection) -> None:
             connection.execute(_SAVE_RUN, row)
 
-        await _run(self._writer, work, commit=True)
+        await run_alone(self._writer, work, commit=True)
 
     @override
     async def latest(self, pipeline: str, *, limit: int = 1) -> list[PipelineRun]:
@@ -169,16 +169,7 @@ class SqliteRuns(RunLog):
             rows = connection.execute(_LATEST_RUNS, (pipeline, max(limit, 0)))
             return [PipelineRun.model_validate_json(body) for (body,) in rows]
 
-        return await _run(self._reader, work)
-
-
-async def _run(pool: ConnectionPool, work: Work[T], *, commit: bool = False) -> T:
-    """Runs work in a transaction of its own."""
-    async with pool.transaction() as connection:
-        result = await connection.run(work)
-        if commit:
-            await connection.commit()
-        return result
+        return await run_alone(self._reader, work)
 
 
 def _users(connection: sqlite3.Connection, after: str, limit: int) -> list[str]:

@@ -16,6 +16,7 @@ from .engine.health import figures_of, unavailable
 from .engine.migrations import migrate
 from .engine.transaction import Transaction
 from .jobs import SqliteBacklog, SqliteRuns
+from .keys import SqliteKeys
 from .repositories.categories import SqliteCategories, SqliteCategoryAccesses
 from .repositories.changes import SqliteChanges
 from .repositories.entities import SqliteEntities
@@ -82,6 +83,7 @@ class SqliteRecord(SystemOfRecord):
     ) -> None:
         self.backlog = backlog
         self.runs = SqliteRuns(reader=readers, writer=writer)
+        self.keys = SqliteKeys(reader=readers, writer=writer)
         self._readers = readers
         self._writer = writer
         self._pools = (writer, readers, *others)

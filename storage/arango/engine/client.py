@@ -177,6 +177,15 @@ def rows_of(database: Any, statement: str, bind: Mapping[str, Any], *, deadline_
     return list(database.aql.execute(statement, bind_vars=dict(bind), batch_size=_BATCH_ROWS, max_runtime=deadline_s))
 
 
+async def query_alone(server: ArangoServer, statement: str, /, **bind: Any) -> list[Any]:
+    """Runs a statement in a transaction of its own."""
+    deadline_s = server.settings.deadline_s
+    try:
+        return await server.call(lambda database: rows_of(database, statement, bind, deadline_s=deadline_s))
+    except WriteConflict as error:
+        raise unavailable(error) from error
+
+
 def _translated(work: Callable[[], T]) -> T:
     try:
         return work()

@@ -318,6 +318,28 @@ ALL_RUNS_WITH_THIS_ONE = """
 INSERT @run INTO runs OPTIONS {overwriteMode: "replace"}
 """
 
+# API keys, which belong to no user's data
+
+ALL_KEYS = """
+FOR k IN api_keys FILTER k.order > @after AND (@app == null OR k.app == @app) AND (@owner == null OR k.owner == @owner)
+SORT k.order LIMIT @limit RETURN [k.body, k.last_used_us]
+"""
+ALL_KEYS_OF_THIS_ID = """
+FOR k IN api_keys FILTER k._key == @key RETURN [k.body, k.last_used_us]
+"""
+ALL_KEYS_WITH_THIS_ONE = """
+INSERT @key INTO api_keys
+"""
+ALL_KEYS_WITH_THIS_ONE_REPLACED = """
+FOR k IN api_keys FILTER k._key == @key AND k.version == @before
+UPDATE k WITH {version: @version, body: @body} IN api_keys RETURN OLD._key
+"""
+ALL_KEYS_USED = """
+FOR use IN @uses
+FOR k IN api_keys FILTER k._key == use.key AND k.last_used_us < use.at
+UPDATE k WITH {last_used_us: use.at} IN api_keys
+"""
+
 # Migrations
 
 MIGRATIONS = """

@@ -36,7 +36,7 @@ _FIRST_DOCUMENTS = (
     "graph_nodes",
     "outbox",
 )
-DOCUMENTS = (*_FIRST_DOCUMENTS, "changes", "change_subjects", "aam_memories", "runs")
+DOCUMENTS = (*_FIRST_DOCUMENTS, "changes", "change_subjects", "aam_memories", "runs", "api_keys")
 EDGES = ("entity_relations", "graph_edges")
 COLLECTIONS = (*DOCUMENTS, *EDGES)
 """The collections that a unit of work may read and write."""
@@ -153,6 +153,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     ),
     # In the body of a log entry, which needs no step; the number keeps builds that cannot read it from the database.
     Migration("what was understood of log entries", ()),
+    Migration("API keys", (_collection("api_keys"), _index("api_keys", "order"))),
 )
 
 

@@ -287,6 +287,15 @@ class ConnectionPool:
             raise unavailable("it is closed")
 
 
+async def run_alone(pool: ConnectionPool, work: Work[T], *, commit: bool = False) -> T:
+    """Runs work in a transaction of its own."""
+    async with pool.transaction() as connection:
+        result = await connection.run(work)
+        if commit:
+            await connection.commit()
+        return result
+
+
 def reader_pool(path: Path, *, siblings: list[Connection], size: int, deadline_s: float) -> ConnectionPool:
     """Connections that only read, each with a snapshot of the data at the beginning of its transaction."""
     return ConnectionPool(

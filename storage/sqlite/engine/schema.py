@@ -217,4 +217,18 @@ MIGRATIONS: tuple[Migration, ...] = (
         "what was understood of log entries",
         ("ALTER TABLE resources ADD COLUMN understanding TEXT",),
     ),
+    Migration(
+        "API keys",
+        (
+            # Of no user: a key may belong to one.
+            """CREATE TABLE api_keys (
+                key_id TEXT PRIMARY KEY,
+                app TEXT NOT NULL,
+                user TEXT,
+                version INTEGER NOT NULL,
+                last_used_us INTEGER,
+                body TEXT NOT NULL
+            ) WITHOUT ROWID""",
+        ),
+    ),
 )

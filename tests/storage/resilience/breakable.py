@@ -29,6 +29,7 @@ class Breakable(SystemOfRecord):
         self.record = record
         self.backlog = cast("Backlog", _BreakableBacklog(self))
         self.runs = record.runs
+        self.keys = record.keys
         self.away = False
         self.unsure = False
         self.no_units = False
