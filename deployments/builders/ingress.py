@@ -33,6 +33,7 @@ from ..remote.handles import (
 )
 from ..telemetry.metrics import MeteredExtractor, MeteredResolver, MeteredRetriever, ServiceMetrics
 from ..telemetry.replicas import Figures
+from .identity import open_authenticator, refuse_exposed_address
 from .live_model import LiveAnswerer
 from .retrieval import make_answerer
 from .spaces import open_generations, open_spaces
@@ -65,7 +66,9 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
         if name != "vectors"  # the vector index has a `Remote` of its own, as a store
     }
     metrics = ServiceMetrics()
+    await refuse_exposed_address(args)
     record = open_log(args)
+    authenticator, close_authenticator = open_authenticator(args, record.keys)
     generations = open_generations(args, shard=parts.get("vectors"))
     spaces = open_spaces(
         args,
@@ -124,7 +127,9 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
         },
         ingress_reports=partial(_this_deployment().call_each_replica, "report"),
         required=frozenset({*parts} - _OPTIONAL) | ({"record"} if args.stores == "embedded" else set()),
+        authenticator=authenticator,
     )
+    await close_authenticator()
     await tally.close()
     await short_lived.close()
     await generations.close()

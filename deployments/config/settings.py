@@ -11,6 +11,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from memory.jobs.cron import NEVER, Schedule
 from memory.values.errors import InvalidField
+from memory.values.identity import APP_PATTERN, DEFAULT_APP
 
 from .deployment_options import check_options
 
@@ -254,6 +255,66 @@ class HttpArgs(_Section):
     )
 
 
+class AuthArgs(_Section):
+    """Who may call (docs/how-to/api-keys.md)."""
+
+    required: bool = Field(
+        default=False,
+        description="Refuse requests without a valid credential. Without this whoever reaches the port reads and "
+        "changes everything, and the service listens on loopback alone.",
+    )
+    open_on_network: bool = Field(
+        default=False,
+        description="Listen on other addresses although no credential is required, because something else keeps "
+        "others away.",
+    )
+    admin_key: str | None = Field(
+        default=None,
+        repr=False,
+        min_length=32,
+        description="A secret that is accepted as a key of scope `admin`, for a first start without a command line.",
+    )
+    key_cache_s: float = Field(
+        default=5.0, ge=0, le=300, description="Seconds after which every replica refuses a key that was revoked."
+    )
+    user_headers: tuple[str, ...] = Field(
+        default=(),
+        description="Headers besides X-Jiyi-User that name the user where the credential belongs to none, best first; "
+        "such as X-OpenWebUI-User-Id. Whatever stands in front must not let clients set them.",
+    )
+
+
+class OidcArgs(_Section):
+    """Tokens of an identity provider (OpenID Connect), besides API keys; each names one user."""
+
+    issuer: str | None = Field(
+        default=None,
+        pattern=r"^(https://|http://(localhost|127\.0\.0\.1|\[::1\])[:/])",
+        description="URL of the provider, exactly as it calls itself.",
+    )
+    audience: str | None = Field(
+        default=None, min_length=1, description="The audience that a token must have; needed with `issuer`."
+    )
+    claim: str = Field(
+        default="sub",
+        min_length=1,
+        description="The claim that is the user. `email` is accepted only where the provider says it is verified.",
+    )
+    app: str = Field(default=DEFAULT_APP, pattern=APP_PATTERN, description="The app that the users belong to.")
+    jwks_cache_s: float = Field(
+        default=600.0, ge=30, description="Seconds after which the provider's keys are fetched again."
+    )
+
+    @model_validator(mode="after")
+    def _audience_with_issuer(self) -> "OidcArgs":
+        if self.issuer is not None and self.audience is None:
+            raise ValueError(
+                "oidc.audience (JIYI_OIDC__AUDIENCE): needed with oidc.issuer, else a token for any other service of "
+                "the provider would be accepted"
+            )
+        return self
+
+
 class TypedMemoryArgs(_Section):
     """Typed memories (001)."""
 
@@ -363,6 +424,8 @@ class AppArgs(BaseSettings):
     arango: ArangoArgs = ArangoArgs()
     limits: LimitArgs = LimitArgs()
     http: HttpArgs = HttpArgs()
+    auth: AuthArgs = AuthArgs()
+    oidc: OidcArgs = OidcArgs()
     aam: TypedMemoryArgs = TypedMemoryArgs()
     review: ReviewArgs = ReviewArgs()
     embedder: EmbedderArgs = EmbedderArgs()

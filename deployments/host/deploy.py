@@ -3,6 +3,7 @@
 import json
 import sys
 
+from ..config.exposure import check_exposure
 from ..config.settings import AppArgs
 from ..telemetry.logs import configure_logs
 from .cluster import has_haproxy
@@ -26,6 +27,7 @@ def deploy(args: AppArgs, *, address: str, host: str, port: int) -> None:
 
     from ..app import APP_NAME, build_app
 
+    check_exposure(args, host)
     hook = {"worker_process_setup_hook": WORKER_HOOK}  # Serve's own actors and all replicas inherit it
     ray.init(address=address, log_to_driver=False, configure_logging=True, runtime_env=hook)
     http_options = HTTPOptions(host=LOOPBACK if has_haproxy() else host, port=port, keep_alive_timeout_s=90)

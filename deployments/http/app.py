@@ -8,7 +8,10 @@ from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 
 from ..config.settings import HttpArgs, LimitArgs
-from .routes import chat, embeddings, entities, governance, index, memories, operations, sessions
+from .identity.middleware import Authentication
+from .identity.openapi import describe_credentials
+from .routes import chat, embeddings, entities, governance, index, keys, memories, operations, sessions
+from .support.access_log import AccessLog
 from .support.bodies import BodyLimit
 from .support.concurrency import Concurrency
 from .support.methods import Methods
@@ -38,12 +41,16 @@ def build_http(
             yield
 
     app = FastAPIOffline(title="Jiyi", description=_DESCRIPTION, version=version("jiyi"), lifespan=lifespan)
+    # The last one added is the first that a request meets.
     app.add_middleware(Concurrency, limit=limits.concurrent_requests)
     app.add_middleware(BodyLimit, limits=limits)
+    app.add_middleware(Authentication)
     app.add_middleware(Methods, document=lambda: app.openapi())
     app.add_middleware(Origins, http=http)
+    app.add_middleware(AccessLog)
     install_error_handlers(app)
-    for module in (chat, sessions, entities, memories, governance, embeddings, index, operations):
+    for module in (chat, sessions, entities, memories, governance, embeddings, index, keys, operations):
         app.include_router(module.router, responses=replies(*COMMON))
     describe_problems(app)
+    describe_credentials(app)
     return app

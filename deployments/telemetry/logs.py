@@ -18,6 +18,8 @@ from typing_extensions import override
 
 PACKAGES = ("memory", "models", "storage", "deployments", "jiyi", "__main__")
 """Roots of our loggers; `__main__` is what `python -m deployments.host.supervisor` calls its module."""
+AUDIT_LOGGER = "deployments.audit"
+"""The logger of operators' acts."""
 _FILE_BYTES = 16 * 1024 * 1024
 _OLD_FILES = 3
 _SHARED: tuple[Processor, ...] = (
@@ -55,16 +57,7 @@ def configure_logs(folder: Path, process: str, level: str, *, replica: str | Non
     for former in {handler for logger in loggers for handler in logger.handlers if isinstance(handler, _OwnFile)}:
         former.close()
     handler = _OwnFile.first_free(folder, process)
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=_SHARED,
-            processors=[
-                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                add_identity,
-                structlog.processors.JSONRenderer(ensure_ascii=False),
-            ],
-        )
-    )
+    handler.setFormatter(_formatter(add_identity))
     for logger in loggers:
         logger.handlers = [handler]
         logger.setLevel(level.upper())
@@ -78,6 +71,31 @@ def configure_logs(folder: Path, process: str, level: str, *, replica: str | Non
         logger_factory=structlog.stdlib.LoggerFactory(),
     )
     return Path(handler.baseFilename)
+
+
+def configure_audit(folder: Path) -> Path:
+    """Sends the audit log of this process to a file of its own, whatever the log level; see `configure_logs`."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    logger = logging.getLogger(AUDIT_LOGGER)
+    for former in [handler for handler in logger.handlers if isinstance(handler, _OwnFile)]:
+        former.close()
+    handler = _OwnFile.first_free(folder, "audit")
+    handler.setFormatter(_formatter(lambda _logger, _method, event: event))
+    logger.handlers = [handler]
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+    return Path(handler.baseFilename)
+
+
+def _formatter(complete: Processor) -> structlog.stdlib.ProcessorFormatter:
+    return structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=_SHARED,
+        processors=[
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            complete,
+            structlog.processors.JSONRenderer(ensure_ascii=False),
+        ],
+    )
 
 
 class _OwnFile(RotatingFileHandler):

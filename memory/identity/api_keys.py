@@ -16,22 +16,16 @@ from cachetools import LRUCache
 from ..ports.keys import KeyStore
 from ..values.base import utc_now
 from ..values.errors import Conflict, InvalidField, NotFound, Unauthenticated, Unavailable
-from ..values.identity import DEFAULT_APP, ApiKey, KeyScope
+from ..values.identity import DEFAULT_APP, KEY_PREFIX, ApiKey, KeyScope
 from .caller import Caller
 
-_PREFIX = "jiyi"
-_SECRET = re.compile(rf"{_PREFIX}_([0-9a-f]{{16}})_[A-Za-z0-9_-]{{43}}")
+_SECRET = re.compile(rf"{KEY_PREFIX}_([0-9a-f]{{16}})_[A-Za-z0-9_-]{{43}}")
 _CACHED_KEYS = 10_000
 _STALE = timedelta(minutes=15)
 """How long a key that was valid is accepted while the store is unavailable."""
 SETTINGS_KEY = "settings"
 """The id of the admin key that the settings give."""
 _log = structlog.get_logger(__name__)
-
-
-def is_api_key(secret: str) -> bool:
-    """Whether a credential has the form of our keys, valid or not."""
-    return secret.startswith(f"{_PREFIX}_")
 
 
 @dataclass(frozen=True)
@@ -157,6 +151,10 @@ class ApiKeys:
         key = await self.get(key_id)
         return key if key.revoked_at is not None else await self._replace(key, revoked_at=self._now())
 
+    def knows_form_of(self, secret: str) -> bool:
+        """Whether a credential is meant to be an API key, valid or not; it may be a token of somebody else."""
+        return secret.startswith(f"{KEY_PREFIX}_") or self._is_admin(_hash(secret))
+
     async def authenticate(self, secret: str) -> Caller:
         """What a secret proves.
 
@@ -165,7 +163,7 @@ class ApiKeys:
             StoreUnavailable: The key is not known here and cannot be looked up.
         """
         digest = _hash(secret)
-        if self._admin_hash is not None and hmac.compare_digest(digest, self._admin_hash):
+        if self._is_admin(digest):
             return Caller(SETTINGS_KEY, KeyScope.ADMIN)
         form, now = _SECRET.fullmatch(secret), self._now()
         key = await self._find(form[1], now) if form else None
@@ -195,6 +193,9 @@ class ApiKeys:
             await asyncio.gather(self._writer, return_exceptions=True)
         with contextlib.suppress(Unavailable):
             await self.flush()
+
+    def _is_admin(self, digest: str) -> bool:
+        return self._admin_hash is not None and hmac.compare_digest(digest, self._admin_hash)
 
     async def _find(self, key_id: str, now: datetime) -> ApiKey | None:
         known = self._known.get(key_id)
@@ -234,7 +235,7 @@ class ApiKeys:
 
 
 def _new_secret(key_id: str) -> str:
-    return f"{_PREFIX}_{key_id}_{secrets.token_urlsafe(32)}"
+    return f"{KEY_PREFIX}_{key_id}_{secrets.token_urlsafe(32)}"
 
 
 def _hash(secret: str) -> str:

@@ -8,6 +8,7 @@ from pydantic import StringConstraints, model_validator
 from .base import Timestamp, Value
 
 DEFAULT_APP = "default"
+KEY_PREFIX = "jiyi"
 APP_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,31}$"
 AppId = Annotated[str, StringConstraints(pattern=APP_PATTERN)]
 """A product that uses the service (tenant); its users are its own."""
@@ -65,6 +66,11 @@ class ApiKey(Value):
     expires_at: Timestamp | None = None
     revoked_at: Timestamp | None = None
     last_used_at: Timestamp | None = None
+
+    @property
+    def prefix(self) -> str:
+        """How the secret begins; what may be shown of it."""
+        return f"{KEY_PREFIX}_{self.key_id}"
 
     @model_validator(mode="after")
     def _user_fits_scope(self) -> "ApiKey":

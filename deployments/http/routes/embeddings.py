@@ -14,6 +14,7 @@ from memory.ports.language import Priority, TextKind
 from memory.values.errors import InvalidField
 
 from ..schemas.fields import WHOLE, Identifier, RequestModel, Text, examples
+from ..schemas.users import OpenAiUser
 from ..support.services import NO_USER, Embedding, ServicesDep
 
 router = APIRouter(tags=["embeddings"])
@@ -38,7 +39,7 @@ class EmbeddingsBody(RequestModel):
     model: Identifier | None = None
     encoding_format: EncodingFormat = EncodingFormat.FLOAT
     dimensions: Annotated[StrictInt, WHOLE] | None = None
-    user: Identifier | None = None
+    user: OpenAiUser | None = None
     input_type: TextKind = TextKind.QUERY
 
 

@@ -38,8 +38,8 @@ from ..schemas.entities import (
     RememberBody,
     SplitBody,
 )
-from ..schemas.fields import Identifier
 from ..schemas.understanding import FactReply
+from ..schemas.users import UserQuery
 from ..support.problems import replies
 from ..support.services import Services, ServicesDep
 
@@ -48,7 +48,7 @@ router = APIRouter(tags=["entities"], responses=replies(404, 409))
 
 @router.get("/entities")
 async def list_recent(
-    user_id: Identifier, services: ServicesDep, limit: Annotated[int, Query(ge=1, le=100)] = 20
+    user_id: UserQuery, services: ServicesDep, limit: Annotated[int, Query(ge=1, le=100)] = 20
 ) -> EntitiesReply:
     """The entities that were mentioned last, latest first."""
     await services.admit(user_id)
@@ -109,7 +109,7 @@ async def search_by_reference(body: ReferenceSearchBody, services: ServicesDep) 
 
 
 @router.get("/entities/by-name")
-async def get_by_name(user_id: Identifier, name: str, services: ServicesDep) -> EntityReply:
+async def get_by_name(user_id: UserQuery, name: str, services: ServicesDep) -> EntityReply:
     """The entity with this name or alias; width, case and script are ignored (000 `get_entity`)."""
     await services.admit(user_id)
     entity = await services.entities.get_entity(name, user_id)
@@ -120,7 +120,7 @@ async def get_by_name(user_id: Identifier, name: str, services: ServicesDep) -> 
 
 @router.get("/entities/long-term")
 async def list_long_term(
-    user_id: Identifier, services: ServicesDep, limit: Annotated[int, Query(ge=1, le=1000)] = 100
+    user_id: UserQuery, services: ServicesDep, limit: Annotated[int, Query(ge=1, le=1000)] = 100
 ) -> LongTermReply:
     """All entities by name, for an agent's own conversation context (000 §8.2 `load_long_term_entities`)."""
     await services.admit(user_id)
@@ -144,7 +144,7 @@ async def add_alias(body: AliasBody, services: ServicesDep) -> EntityReply:
 
 
 @router.delete("/entities/{entity_id}/aliases")
-async def remove_alias(entity_id: str, user_id: Identifier, alias: str, services: ServicesDep) -> EntityReply:
+async def remove_alias(entity_id: str, user_id: UserQuery, alias: str, services: ServicesDep) -> EntityReply:
     """Removes an alias from an entity."""
     await services.admit(user_id)
     entity, change = await services.editor.remove_alias(entity_id, alias, user_id=user_id)
@@ -170,7 +170,7 @@ async def split(body: SplitBody, services: ServicesDep) -> EntityReply:
 
 
 @router.get("/entities/{entity_id}")
-async def get(entity_id: str, user_id: Identifier, services: ServicesDep) -> EntityReply:
+async def get(entity_id: str, user_id: UserQuery, services: ServicesDep) -> EntityReply:
     """An entity by its id, its name or an alias; `merged_into` names the entity that it was merged into."""
     await services.admit(user_id)
     async with services.record.reading(user_id=user_id) as unit:
@@ -188,7 +188,7 @@ async def edit(entity_id: str, body: EditBody, services: ServicesDep) -> EntityR
 
 
 @router.delete("/entities/{entity_id}")
-async def delete(entity_id: str, user_id: Identifier, services: ServicesDep) -> ChangedReply:
+async def delete(entity_id: str, user_id: UserQuery, services: ServicesDep) -> ChangedReply:
     """Deletes an entity with its names and relations; the memories that mention it stay. Can be undone."""
     await services.admit(user_id)
     change = await services.editor.delete(entity_id, user_id=user_id)
@@ -198,7 +198,7 @@ async def delete(entity_id: str, user_id: Identifier, services: ServicesDep) -> 
 @router.get("/entities/{entity_id}/related")
 async def list_related(
     entity_id: str,
-    user_id: Identifier,
+    user_id: UserQuery,
     services: ServicesDep,
     depth: Annotated[int, Query(ge=1, le=MAX_DEPTH)] = 1,
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
@@ -229,7 +229,7 @@ async def add_relation(body: RelationBody, services: ServicesDep) -> RelationRep
 
 @router.get("/relations")
 async def list_relations(
-    user_id: Identifier, entity: str, services: ServicesDep, limit: Annotated[int, Query(ge=1, le=100)] = 20
+    user_id: UserQuery, entity: str, services: ServicesDep, limit: Annotated[int, Query(ge=1, le=100)] = 20
 ) -> RelationsReply:
     """The relations of an entity, strongest first, with their evidence: a log entry and offsets into its text."""
     await services.admit(user_id)
@@ -238,7 +238,7 @@ async def list_relations(
 
 
 @router.delete("/relations/{relation_id}")
-async def delete_relation(relation_id: str, user_id: Identifier, services: ServicesDep) -> ChangedReply:
+async def delete_relation(relation_id: str, user_id: UserQuery, services: ServicesDep) -> ChangedReply:
     """Deletes a relation. Can be undone."""
     await services.admit(user_id)
     change = await services.editor.delete_relation(relation_id, user_id=user_id)

@@ -14,6 +14,7 @@ from memory.values.base import utc_now
 from memory.values.changes import Change, ChangeActor, ChangeKind
 from memory.values.typed_memories import MemoryStatus, NewTypedMemory
 
+from ..identity.operators import OPERATORS
 from ..schemas.fields import Identifier
 from ..schemas.governance import (
     ChangeList,
@@ -28,6 +29,7 @@ from ..schemas.governance import (
     TypedMemoryList,
     UndoBody,
 )
+from ..schemas.users import UserQuery
 from ..support.problems import replies
 from ..support.services import NO_USER, Services, ServicesDep
 
@@ -70,7 +72,7 @@ async def retrieve(body: RetrieveBody, services: ServicesDep) -> RetrievedMemori
 
 @router.get("/aam/entities")
 async def list_typed_memories(
-    user_id: Identifier,
+    user_id: UserQuery,
     services: ServicesDep,
     entity_type: Identifier | None = None,
     status: MemoryStatus | None = None,
@@ -99,7 +101,7 @@ async def detect_conflicts(body: DetectBody, services: ServicesDep) -> DetectRep
 
 
 @router.get("/memories/conflicts")
-async def get_conflicts(user_id: Identifier, services: ServicesDep, limit: Limit = 20) -> Conflicts:
+async def get_conflicts(user_id: UserQuery, services: ServicesDep, limit: Limit = 20) -> Conflicts:
     """Conflicts that a person should decide, and those where the more confident value won, which can be undone."""
     await services.admit(user_id)
     async with services.record.reading(user_id=user_id) as unit:
@@ -108,7 +110,7 @@ async def get_conflicts(user_id: Identifier, services: ServicesDep, limit: Limit
 
 @router.get("/changes")
 async def list_changes(
-    user_id: Identifier,
+    user_id: UserQuery,
     services: ServicesDep,
     subject: Annotated[Identifier | None, Query(description="Only changes to this entity or memory.")] = None,
     kind: ChangeKind | None = None,
@@ -141,7 +143,7 @@ async def undo(body: UndoBody, services: ServicesDep) -> Change:
 
 @router.get("/review")
 async def list_reviewable(
-    user_id: Identifier,
+    user_id: UserQuery,
     services: ServicesDep,
     kind: ReviewableKind = ReviewableKind.ENTITY,
     status: MemoryStatus = MemoryStatus.REVIEW,
@@ -173,7 +175,7 @@ async def mark(body: StatusBody, services: ServicesDep) -> StatusReply:
     return await _set_status(body, ChangeKind.REVIEW, services)
 
 
-@router.post("/review/run", status_code=202)
+@router.post("/review/run", status_code=202, dependencies=OPERATORS)
 async def start_review(body: ReviewRunBody, services: ServicesDep) -> PipelineRun:
     """Starts the weekly review now, of one user or of all, and returns at once; see `GET /review/status`.
 
@@ -183,7 +185,7 @@ async def start_review(body: ReviewRunBody, services: ServicesDep) -> PipelineRu
     return await services.reviews.start(user_id=body.user_id, dry_run=body.dry_run)
 
 
-@router.get("/review/status")
+@router.get("/review/status", dependencies=OPERATORS)
 async def get_review(services: ServicesDep) -> PipelineRun | None:
     """The running review, else the last one; null where there was none."""
     await services.admit()

@@ -5,11 +5,12 @@ from pydantic import Field
 
 from memory.ports.jobs import IndexOperation, IndexRun, PipelineRun
 
+from ..identity.operators import OPERATORS
 from ..schemas.fields import Flag, Identifier, RequestModel, examples
 from ..support.problems import replies
 from ..support.services import ServicesDep
 
-router = APIRouter(prefix="/index", tags=["index"], responses=replies(404, 409))
+router = APIRouter(prefix="/index", tags=["index"], dependencies=OPERATORS, responses=replies(404, 409))
 
 
 class VerifyBody(RequestModel):

@@ -14,6 +14,7 @@ from memory.values.errors import Unavailable
 
 from ...telemetry.metrics import render_metrics
 from ...telemetry.replicas import Figures, add_up, ask, ask_all
+from ..identity.operators import OPERATORS
 from ..support.services import Services, ServicesDep
 
 router = APIRouter(tags=["operations"])
@@ -43,7 +44,7 @@ async def ready(services: ServicesDep, response: Response) -> Readiness:
     return Readiness(status="unavailable" if down else "ready", down=down)
 
 
-@router.get("/health/detailed")
+@router.get("/health/detailed", dependencies=OPERATORS)
 async def detailed(services: ServicesDep) -> JSONResponse:
     """All stores and deployments with their figures, summed over replicas.
 
@@ -62,12 +63,13 @@ async def detailed(services: ServicesDep) -> JSONResponse:
         "not_ok": not_ok,
         "version": version("jiyi"),
         "model": await _live_model(services),
+        "auth": services.authenticator.summary(),
         "parts": parts,
     }
     return JSONResponse(body)
 
 
-@router.get("/metrics", response_class=PlainTextResponse)
+@router.get("/metrics", response_class=PlainTextResponse, dependencies=OPERATORS)
 async def metrics(services: ServicesDep) -> Response:
     """The metrics of all replicas in Prometheus text format; the names of 000 §9.2, with underscores."""
     ingress = await ask(services.ingress, within_s=_REPORT_TIMEOUT_S)

@@ -8,6 +8,7 @@ from memory.values.dialogue import Turn
 from ..schemas.chat import DEFAULT_SESSION, ResolveBody, SessionReply
 from ..schemas.fields import Identifier, SessionName
 from ..schemas.understanding import ResolveReply
+from ..schemas.users import UserQuery
 from ..support.services import ServicesDep
 
 router = APIRouter()
@@ -38,7 +39,7 @@ async def resolve(body: ResolveBody, services: ServicesDep) -> ResolveReply:
 
 
 @router.get("/sessions/{session_id:path}", tags=["chat"])  # `:path`, so that a slash is refused by name
-async def get_session(session_id: SessionName, user_id: Identifier, services: ServicesDep) -> SessionReply:
+async def get_session(session_id: SessionName, user_id: UserQuery, services: ServicesDep) -> SessionReply:
     """A session: the entities mentioned, the resolved references with their corrections, and the turns.
 
     An unknown session is returned empty.

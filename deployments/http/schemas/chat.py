@@ -27,6 +27,7 @@ from .fields import (
     examples,
 )
 from .understanding import ACTION, FACTS, INTENTS, FactReply
+from .users import User
 
 TopK = Annotated[StrictInt, Field(ge=1, le=100), WHOLE]
 DEFAULT_SESSION = "default"
@@ -42,7 +43,7 @@ class ChatBody(RequestModel):
 
     model_config = examples({"user_id": "ada", "session_id": "s1", "message": "幫我記住，宏康 HCI 的機房在三樓"})
 
-    user_id: Identifier
+    user_id: User
     session_id: SessionName = DEFAULT_SESSION
     message: Text
     top_k: TopK = 8
@@ -97,7 +98,7 @@ class ResolveBody(RequestModel):
         rule={"not": _given(session_id="string", history="array")},
     )
 
-    user_id: Identifier
+    user_id: User
     query: Text
     session_id: SessionName | None = None
     history: Annotated[tuple[HistoryTurn, ...], Field(max_length=100)] | None = None
@@ -128,7 +129,7 @@ class AddBody(RequestModel):
         rule={"oneOf": [_given(messages="array"), _given(text="string")]},
     )
 
-    user_id: Identifier
+    user_id: User
     session_id: SessionName = DEFAULT_SESSION
     messages: Annotated[tuple[MessageIn, ...], Field(min_length=1, max_length=256)] | None = None
     text: Text | None = None
@@ -191,7 +192,7 @@ class SearchBody(RequestModel):
 
     model_config = examples({"user_id": "ada", "query": "Where is the spare key?", "top_k": 3})
 
-    user_id: Identifier
+    user_id: User
     query: Text
     top_k: TopK = 10
     kinds: Annotated[tuple[HitKind, ...], Field(min_length=1)] = (HitKind.ENTITY, HitKind.MEMORY)

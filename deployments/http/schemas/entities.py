@@ -16,6 +16,7 @@ from memory.values.resolutions import Clarification, CoreferenceResult
 from .chat import DEFAULT_SESSION
 from .fields import WHOLE, Flag, Identifier, Metadata, RequestModel, SessionName, Text, examples
 from .understanding import ACTION, FACTS, INTENTS, FactReply
+from .users import User
 
 Name = Annotated[Text, StringConstraints(max_length=MAX_NAME)]
 Reference = Annotated[Name, Field(description="An entity: its id, its name or an alias.")]
@@ -30,7 +31,7 @@ class RememberBody(RequestModel):
         {"user_id": "ada", "entity_value": "Hongkang Group", "subtype": "organisation"},
     )
 
-    user_id: Identifier
+    user_id: User
     entity_value: Name
     subtype: EntitySubtype | None = None
     attributes: Metadata = {}
@@ -41,7 +42,7 @@ class ExtractBody(RequestModel):
 
     model_config = examples({"user_id": "ada", "text": "王小明在台北用 AI-Box 測試 RM05-008。"})
 
-    user_id: Identifier
+    user_id: User
     text: Text
     store: Flag = False
 
@@ -51,7 +52,7 @@ class EntitySearchBody(RequestModel):
 
     model_config = examples({"user_id": "ada", "query": "宏康", "limit": 5})
 
-    user_id: Identifier
+    user_id: User
     query: Annotated[str, StringConstraints(max_length=4096)] = ""
     limit: Limit = 10
 
@@ -61,7 +62,7 @@ class ReferenceSearchBody(RequestModel):
 
     model_config = examples({"user_id": "ada", "session_id": "s1", "word": "它"})
 
-    user_id: Identifier
+    user_id: User
     session_id: SessionName = DEFAULT_SESSION
     word: Annotated[Text, StringConstraints(max_length=MAX_NAME)]
     limit: Limit = DEFAULT_REFERENTS
@@ -72,7 +73,7 @@ class AliasBody(RequestModel):
 
     model_config = examples({"user_id": "ada", "entity": "宏康 HCI", "alias": "Hongkang HCI"})
 
-    user_id: Identifier
+    user_id: User
     entity: Reference
     alias: Name
 
@@ -80,7 +81,7 @@ class AliasBody(RequestModel):
 class EditBody(RequestModel):
     """Changes to an entity; omitted fields stay as they are, and an attribute that is null is removed."""
 
-    user_id: Identifier
+    user_id: User
     name: Name | None = None
     subtype: EntitySubtype | None = None
     attributes: Metadata | None = None
@@ -95,7 +96,7 @@ class MergeBody(RequestModel):
         validate_by_alias=True,
     )
 
-    user_id: Identifier
+    user_id: User
     into: Reference
     merged: Reference = Field(alias="from")
 
@@ -105,7 +106,7 @@ class SplitBody(RequestModel):
 
     model_config = examples({"user_id": "ada", "entity": "宏康 HCI", "names": ["Hongkang Group"]})
 
-    user_id: Identifier
+    user_id: User
     entity: Reference
     names: Annotated[tuple[Name, ...], Field(max_length=64)] = ()
     memory_ids: Annotated[tuple[Identifier, ...], Field(max_length=1024)] = ()
@@ -119,7 +120,7 @@ class RelationBody(RequestModel):
         {"user_id": "ada", "source": "Hongkang Group", "relation_type": "part_of", "target": "宏康 HCI"}
     )
 
-    user_id: Identifier
+    user_id: User
     source: Reference
     relation_type: Annotated[Identifier, StringConstraints(max_length=64)]
     target: Reference
@@ -132,7 +133,7 @@ class ContextBody(RequestModel):
 
     model_config = examples({"user_id": "ada", "query": "宏康 HCI 的保固多久？"})
 
-    user_id: Identifier
+    user_id: User
     query: Annotated[str, StringConstraints(max_length=4096)] = ""
     limit: Limit = 5
 
@@ -142,7 +143,7 @@ class BeforeBody(RequestModel):
 
     model_config = examples({"user_id": "ada", "session_id": "s1", "message": "它放在哪裡？"})
 
-    user_id: Identifier
+    user_id: User
     session_id: SessionName = DEFAULT_SESSION
     message: Text
 
@@ -154,7 +155,7 @@ class AfterBody(RequestModel):
         {"user_id": "ada", "session_id": "s1", "message": "AI-Box 放在哪裡？", "reply": "在三樓。", "turn_id": "t-1"}
     )
 
-    user_id: Identifier
+    user_id: User
     session_id: SessionName = DEFAULT_SESSION
     message: Text
     reply: Text | None = None

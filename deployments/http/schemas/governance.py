@@ -11,6 +11,7 @@ from memory.values.changes import Change
 from memory.values.typed_memories import MemoryPriority, MemoryType, TypedMemory
 
 from .fields import WHOLE, Flag, Identifier, Metadata, RequestModel, Text, examples
+from .users import ChosenUser, User
 
 EntityTypeIn = Annotated[Identifier, Field(max_length=64)]
 ValueIn = Annotated[Text, Field(max_length=1_024)]
@@ -26,7 +27,7 @@ class StoreEntityBody(RequestModel):
         {"user_id": "ada", "entity_type": "part_number", "entity_value": "RM05-008", "confidence": 0.8}
     )
 
-    user_id: Identifier
+    user_id: User
     entity_type: EntityTypeIn = Field(description="part_number, tlf19, intent, preference, …")
     entity_value: ValueIn
     content: Text | None = Field(default=None, description="The text to embed, if it says more than the value.")
@@ -41,7 +42,7 @@ class RetrieveBody(RequestModel):
 
     model_config = examples({"user_id": "ada", "query": "RM05-008 還有庫存嗎？"})
 
-    user_id: Identifier
+    user_id: User
     query: Text
     min_confidence: ConfidenceIn = TYPED_MEMORY_HOTNESS.min_confidence
     limit: Limit = TYPED_MEMORY_HOTNESS.limit
@@ -55,7 +56,7 @@ class DetectBody(RequestModel):
         {"user_id": "ada", "entity_type": "preference", "new_value": "平常愛喝拿鐵", "new_confidence": 0.9}
     )
 
-    user_id: Identifier
+    user_id: User
     entity_type: EntityTypeIn
     new_value: ValueIn
     new_confidence: ConfidenceIn = 0.5
@@ -86,7 +87,7 @@ class UndoBody(RequestModel):
 
     model_config = examples({"user_id": "ada", "reason": "two companies after all"})
 
-    user_id: Identifier
+    user_id: User
     change_id: Identifier | None = Field(default=None, description="Default: the latest change that is not undone.")
     reason: ReasonIn = ""
 
@@ -103,7 +104,7 @@ class StatusBody(RequestModel):
 
     model_config = examples({"user_id": "ada", "kind": "entity", "id": "宏康 HCI", "reason": "not used any more"})
 
-    user_id: Identifier
+    user_id: User
     kind: ReviewableKind = ReviewableKind.ENTITY
     id: Identifier = Field(description="The id of the item; for an entity also one of its names.")
     reason: ReasonIn = ""
@@ -121,5 +122,5 @@ class ReviewRunBody(RequestModel):
 
     model_config = examples({"user_id": "ada", "dry_run": True})
 
-    user_id: Identifier | None = None
+    user_id: ChosenUser | None = None
     dry_run: Flag = Field(default=False, description="Report what would be archived or marked, and change nothing.")

@@ -16,17 +16,21 @@ from starlette.exceptions import HTTPException
 from memory.values.errors import (
     BadRequest,
     Conflict,
+    Forbidden,
     InvalidField,
     JiyiError,
     ModelUnavailable,
     NotFound,
     Overloaded,
     StoreUnavailable,
+    Unauthenticated,
     Unavailable,
 )
 
 STATUS: dict[type[JiyiError], int] = {
     InvalidField: 422,
+    Unauthenticated: 401,
+    Forbidden: 403,
     NotFound: 404,
     Conflict: 409,
     Overloaded: 429,
@@ -97,6 +101,12 @@ def problem(error: JiyiError) -> tuple[int, dict[str, Any], dict[str, str]]:
     headers: dict[str, str] = {}
     if isinstance(error, InvalidField):
         body["errors"] = [{"field": error.field, "problem": error.message, "allowed": error.allowed}]
+    if isinstance(error, Forbidden) and error.field:
+        body["errors"] = [
+            {"field": error.field, "problem": error.message, "allowed": "the user or app of the credential"}
+        ]
+    if isinstance(error, Unauthenticated):
+        headers["WWW-Authenticate"] = 'Bearer realm="jiyi"'
     if isinstance(error, Overloaded):
         headers["Retry-After"] = str(max(1, math.ceil(error.retry_after_s)))
     if isinstance(error, Unavailable):

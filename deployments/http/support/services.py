@@ -24,6 +24,7 @@ from memory.values.errors import Unavailable
 
 from ...telemetry.metrics import ServiceMetrics
 from ...telemetry.replicas import Figures, IngressReport, ReplicaReport, ask_all, replica_name
+from ..identity.authentication import Authenticator
 
 NO_USER = "(no user)"
 
@@ -66,6 +67,7 @@ class Services:
         parts: The deployments behind the ingress: each returns a report of every replica, or raises `Unavailable`.
         ingress_reports: Returns a report of every ingress replica; None where there is only this one.
         required: Stores and deployments without which the service is not ready.
+        authenticator: Says who asks; by default everybody may do everything.
     """
 
     chat: ChatTurn
@@ -86,6 +88,7 @@ class Services:
     parts: Mapping[str, Callable[[], Awaitable[Sequence[ReplicaReport]]]] = field(default_factory=dict)
     ingress_reports: Callable[[], Awaitable[Sequence[IngressReport]]] | None = None
     required: frozenset[str] = frozenset()
+    authenticator: Authenticator = field(default_factory=Authenticator)
 
     @cached_property
     def entities(self) -> EntityMemoryService:

@@ -1,0 +1,1 @@
+"""Who is asking: credentials, the user of a request, operators, and the log of both."""

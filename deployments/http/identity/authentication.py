@@ -1,0 +1,132 @@
+"""From the headers of a request to its identity."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+from pydantic import TypeAdapter, ValidationError
+from starlette.datastructures import Headers
+
+from memory.identity.api_keys import ApiKeys
+from memory.identity.caller import ANONYMOUS, Caller, Claim, Identity
+from memory.values.errors import InvalidField, Unauthenticated
+from memory.values.identity import AppId
+
+from ..schemas.fields import Identifier
+
+USER_HEADER = "X-Jiyi-User"
+APP_HEADER = "X-Jiyi-App"
+KEY_HEADER = "X-API-Key"
+_AUTHORIZATION = re.compile(r"(?:bearer|token) +(\S+) *", re.IGNORECASE)
+_USER: TypeAdapter[str] = TypeAdapter(Identifier)
+_APP: TypeAdapter[str] = TypeAdapter(AppId)
+OPEN_WARNING = (
+    "No credential is required: whoever reaches this port reads and changes everything. Create a key with "
+    "`jiyi keys create --admin NAME` and set JIYI_AUTH__REQUIRED=true."
+)
+
+
+class TokenVerifier(Protocol):
+    """Checks tokens of an OpenID Connect provider."""
+
+    async def verify(self, token: str) -> Caller:
+        """What a token proves.
+
+        Raises:
+            Unauthenticated: It is not valid.
+            Unavailable: The provider's keys cannot be had.
+        """
+        ...
+
+
+class Authenticator:
+    """Checks credentials and reads which user and app the headers name.
+
+    Args:
+        keys: The API keys; None where there are none.
+        tokens: Checks what is not an API key.
+        required: Refuse requests without a credential; otherwise they may do everything.
+        user_headers: Further headers that name the user, best first, such as those of a proxy in front.
+    """
+
+    def __init__(
+        self,
+        *,
+        keys: ApiKeys | None = None,
+        tokens: TokenVerifier | None = None,
+        required: bool = False,
+        user_headers: Sequence[str] = (),
+    ) -> None:
+        self._keys = keys
+        self._tokens = tokens
+        self._required = required
+        self._user_headers = (USER_HEADER, *user_headers)
+
+    @property
+    def keys(self) -> ApiKeys:
+        """The API keys.
+
+        Raises:
+            Unauthenticated: There are none here.
+        """
+        if self._keys is None:
+            raise Unauthenticated("this service has no API keys")
+        return self._keys
+
+    def summary(self) -> Mapping[str, str | bool]:
+        """The state for `/health/detailed`: no key, no issuer."""
+        summary: dict[str, str | bool] = {"required": self._required, "oidc": self._tokens is not None}
+        return summary if self._required else summary | {"warning": OPEN_WARNING}
+
+    async def identify(self, headers: Headers) -> Identity:
+        """The identity of a request.
+
+        Raises:
+            Unauthenticated: There is no valid credential.
+            Forbidden: A header names an app that the credential does not allow.
+            InvalidField: A header that names a user or an app is sent twice or malformed.
+            Unavailable: The credential cannot be checked now.
+        """
+        caller = await self._caller(headers)
+        claims = tuple(
+            Claim(name, _checked(_USER, value, name)) for name in self._user_headers for value in _once(headers, name)
+        )
+        app = next((_checked(_APP, value, APP_HEADER) for value in _once(headers, APP_HEADER)), "")
+        return Identity(caller, app=app, headers=claims, app_field=APP_HEADER)
+
+    async def _caller(self, headers: Headers) -> Caller:
+        credential = _credential(headers)
+        if credential is not None and self._keys is not None and self._keys.knows_form_of(credential):
+            return await self._keys.authenticate(credential)
+        if not self._required and (credential is None or self._tokens is None):
+            return ANONYMOUS  # clients of other services always send some key
+        if credential is None:
+            raise Unauthenticated("a credential is required: Authorization: Bearer, or X-API-Key")
+        if self._tokens is None:
+            raise Unauthenticated("the API key is not valid")
+        return await self._tokens.verify(credential)
+
+
+def _credential(headers: Headers) -> str | None:
+    """The API key or token; `X-API-Key` goes first, since `Authorization` may be meant for another service."""
+    for key in _once(headers, KEY_HEADER):
+        return key.strip()
+    for value in _once(headers, "Authorization"):
+        if match := _AUTHORIZATION.fullmatch(value.strip()):
+            return match[1]
+    return None
+
+
+def _once(headers: Headers, name: str) -> Iterable[str]:
+    values = [value for value in headers.getlist(name) if value]
+    if len(values) > 1:
+        raise InvalidField(f"{name}: sent more than once", field=name, allowed="one value")
+    return values
+
+
+def _checked(adapter: TypeAdapter[str], value: str, name: str) -> str:
+    try:
+        return adapter.validate_python(value.encode("latin-1").decode())  # header values are UTF-8 here, not Latin-1
+    except (UnicodeDecodeError, ValidationError):
+        allowed = "1 to 128 characters in UTF-8" if adapter is _USER else "a to z, 0 to 9, dot, dash, underscore"
+        raise InvalidField(f"{name}: not a valid id", field=name, allowed=allowed) from None

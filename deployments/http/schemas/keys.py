@@ -1,0 +1,67 @@
+"""Request and reply bodies of `/keys`."""
+
+from typing import Annotated
+
+from pydantic import AwareDatetime, Field
+
+from memory.values.identity import DEFAULT_APP, ApiKey, AppId, KeyScope
+
+from .fields import Identifier, RequestModel, examples
+
+MAX_OVERLAP_S = 30 * 24 * 3600
+
+
+class CreateKeyBody(RequestModel):
+    """The key to make."""
+
+    model_config = examples({"name": "chat backend", "scope": "app"}, {"name": "Ada", "scope": "user", "user": "ada"})
+
+    name: Identifier = Field(description="What the key is for.")
+    scope: KeyScope = Field(description="`user`: one user alone; `app`: all users of an app; `admin`: everything.")
+    app: AppId | None = Field(default=None, description="By default that of the request.")
+    user: Identifier | None = Field(default=None, description="Whom the key belongs to, for scope `user` alone.")
+    expires_at: AwareDatetime | None = Field(default=None, description="By default the key does not expire.")
+
+
+class RotateKeyBody(RequestModel):
+    """How long the secret before stays valid beside the new one."""
+
+    model_config = examples({"overlap_s": 3600})
+
+    overlap_s: Annotated[float, Field(ge=0, le=MAX_OVERLAP_S)] = 0.0
+
+
+class KeyReply(RequestModel):
+    """A key without its secret; `last_used_at` is up to a minute late."""
+
+    key_id: str
+    prefix: str = Field(description="How the secret begins.")
+    name: str
+    scope: KeyScope
+    app: str = DEFAULT_APP
+    user: str | None
+    created_at: AwareDatetime
+    rotated_at: AwareDatetime | None
+    expires_at: AwareDatetime | None
+    revoked_at: AwareDatetime | None
+    last_used_at: AwareDatetime | None
+
+    @classmethod
+    def of(cls, key: ApiKey) -> "KeyReply":
+        """What may be seen of a key."""
+        shown = {name: getattr(key, name) for name in cls.model_fields.keys() & ApiKey.model_fields.keys()}
+        return cls(prefix=key.prefix, **shown)
+
+
+class IssuedKeyReply(RequestModel):
+    """A key with its secret, which is shown this once."""
+
+    key: KeyReply
+    secret: str
+
+
+class KeyList(RequestModel):
+    """Keys in the order of their ids, revoked ones too; `next` is the `after` of the next page."""
+
+    results: tuple[KeyReply, ...]
+    next: str | None
