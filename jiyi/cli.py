@@ -1,4 +1,4 @@
-"""The command line: `jiyi up`, `down`, `status`, `config`, `chat`, `replay`, `review`, `index`, `reembed`."""
+"""The command line: `jiyi up`, `down`, `status`, `config`, `chat`, `replay`, `review`, `index`, `reembed`, `keys`."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from deployments.config.private_files import keep_private
 
-from . import runs, service, show
+from . import keys, runs, service, show
 from .client import JiyiClient, JiyiRefused
 from .conversations import read_conversations
 from .replay import replay as replay_all
@@ -24,6 +24,7 @@ app = typer.Typer(
 )
 index = typer.Typer(no_args_is_help=True, help="Checks, repairs and rebuilds the vector index.")
 app.add_typer(index, name="index")
+app.add_typer(keys.app, name="keys")
 _console = Console()
 _PATIENCE_S = 60.0
 _ROOT_WARNING = "Running as root: a fault of the service is a fault of the whole machine. Use an account of its own."
@@ -53,12 +54,14 @@ def up(
         return
     if os.geteuid() == 0:
         _console.print(_ROOT_WARNING, style="yellow", soft_wrap=True)
+    host = host or (file.host if file else service.DEFAULT_HOST)
+    service.check_address(settings, host)
     service.prepare(settings)
     try:
         with _console.status("Starting …") as status:
             endpoint = service.start(
                 settings,
-                host=host or (file.host if file else service.DEFAULT_HOST),
+                host=host,
                 port=port or (file.port if file else service.DEFAULT_PORT),
                 timeout_s=timeout,
                 on_wait=lambda seconds: status.update(f"Starting … {seconds:.0f} s"),
@@ -66,6 +69,8 @@ def up(
     except service.ServiceFailed as error:
         _fail(str(error))
     _console.print(show.welcome(endpoint.url, settings.data_home), soft_wrap=True, highlight=False)
+    if warning := service.open_warning(settings):
+        _console.print(f"Warning: {warning}", style="yellow", soft_wrap=True, highlight=False, markup=False)
 
 
 @app.command()
@@ -88,7 +93,7 @@ def status(
     if endpoint is None:
         _console.print("Not running.")
         raise typer.Exit(1)
-    with JiyiClient(endpoint.url) as client:
+    with _client(endpoint.url) as client:
         try:
             _console.print(show.health(client.health(), endpoint.url))
         except (JiyiRefused, httpx.TransportError) as error:
@@ -120,7 +125,7 @@ def chat(
     url: Url = None,
 ) -> None:
     """Talks to the service; shows what each reference resolved to and why. Ends with Ctrl-D."""
-    with JiyiClient(url or _url(home)) as client:
+    with _client(url or _url(home)) as client:
         while True:
             try:
                 message = _console.input("[bold cyan]你 / you[/] ")
@@ -160,7 +165,7 @@ def replay(
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with JiyiClient(url or _url(home), patience_s=patience) as client:
+    with _client(url or _url(home), patience_s=patience) as client:
         with Progress(*columns, console=_console) as progress:
             result = replay_all(client, conversations, users=users, batch=batch, progress=progress)
         _console.print(show.replayed(result))
@@ -180,7 +185,7 @@ def review(
     url: Url = None,
 ) -> None:
     """Reviews what is remembered: archives what is rarely used, marks what may be out of date."""
-    with JiyiClient(url or _url(home), patience_s=_PATIENCE_S) as client:
+    with _client(url or _url(home), patience_s=_PATIENCE_S) as client:
         run = _follow(runs.follow_review, client, client.review(user_id=user, dry_run=dry_run))
     _console.print(runs.show_review(run))
     if run["state"] != "done":
@@ -201,7 +206,7 @@ def reembed(
         _fail("Give one of --to MODEL, --rollback, --finish, --status.")
     if to is not None and url is None:
         service.prepare(service.load_settings(home), to)
-    with JiyiClient(url or _url(home), patience_s=_PATIENCE_S, timeout_s=_DOWNLOAD_S) as client:
+    with _client(url or _url(home), patience_s=_PATIENCE_S, timeout_s=_DOWNLOAD_S) as client:
         run: runs.Run | None
         if to is not None:
             run = client.reembed(to)
@@ -268,9 +273,14 @@ def main() -> None:
         raise SystemExit(2) from None
 
 
+def _client(url: str, *, patience_s: float = 0.0, timeout_s: float = 120.0) -> JiyiClient:
+    """A client with the credential of the environment."""
+    return JiyiClient(url, patience_s=patience_s, timeout_s=timeout_s, api_key=os.environ.get("JIYI_API_KEY"))
+
+
 def _run_over_index(url: str, begin: Callable[[JiyiClient], runs.Run | None]) -> None:
     """Starts a run, or gets the last one, follows it to its end and shows what it found."""
-    with JiyiClient(url, patience_s=_PATIENCE_S) as client:
+    with _client(url, patience_s=_PATIENCE_S) as client:
         run: runs.Run | None = begin(client)
         if run is None:
             _console.print("There was no run over the index since the learner started.")

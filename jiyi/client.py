@@ -33,10 +33,23 @@ class JiyiClient:
         patience_s: Seconds for which calls are repeated while the service cannot be reached or is unavailable (503,
             429). Repeating is harmless for what carries a `turn_id`.
         timeout_s: Seconds that one attempt may take.
+        api_key: An API key or token, where the service asks for one.
+        app: The app to act in, for a credential of scope `admin`.
     """
 
-    def __init__(self, url: str, *, patience_s: float = 0.0, timeout_s: float = 120.0) -> None:
-        self._http = httpx.Client(base_url=url, timeout=timeout_s)
+    def __init__(
+        self,
+        url: str,
+        *,
+        patience_s: float = 0.0,
+        timeout_s: float = 120.0,
+        api_key: str | None = None,
+        app: str | None = None,
+    ) -> None:
+        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._http = httpx.Client(
+            base_url=url, timeout=timeout_s, headers=headers | ({"X-Jiyi-App": app} if app else {})
+        )
         self._patience_s = patience_s
 
     def __enter__(self) -> "JiyiClient":
@@ -112,6 +125,22 @@ class JiyiClient:
         """`GET /review/status`: the current run or the last one; None where there was none."""
         run: dict[str, Any] | None = self._request("GET", "/review/status").json()
         return run
+
+    def create_key(self, name: str, *, scope: str, **options: Any) -> dict[str, Any]:
+        """`POST /keys`: the key with its secret; `user`, `app` and `expires_at` are optional."""
+        return self._post("/keys", name=name, scope=scope, **options)
+
+    def list_keys(self, **filters: Any) -> dict[str, Any]:
+        """`GET /keys`: a page of keys, of an `app` or a `user` where given, from `after` on."""
+        return dict(self._request("GET", "/keys", params=filters).json())
+
+    def rotate_key(self, key_id: str, *, overlap_s: float = 0.0) -> dict[str, Any]:
+        """`POST /keys/{key_id}/rotate`: the key and its new secret."""
+        return self._post(f"/keys/{key_id}/rotate", overlap_s=overlap_s)
+
+    def revoke_key(self, key_id: str) -> dict[str, Any]:
+        """`DELETE /keys/{key_id}`: the key, which is refused from now on."""
+        return dict(self._request("DELETE", f"/keys/{key_id}").json())
 
     def health(self) -> dict[str, Any]:
         """`GET /health/detailed`."""

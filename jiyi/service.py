@@ -6,10 +6,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import psutil
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from deployments.config.serve_file import ServeFile
     from deployments.config.settings import AppArgs
     from deployments.host.supervisor import Endpoint
+    from memory.identity.api_keys import ApiKeys
+
+T = TypeVar("T")
 
 _POLL_S = 0.3
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8000
@@ -165,6 +168,62 @@ def stop(settings: "AppArgs", *, timeout_s: float) -> bool:
             raise ServiceFailed(f"process {endpoint.pid} did not end within {timeout_s:g} s")
         time.sleep(_POLL_S)
     return True
+
+
+def check_address(settings: "AppArgs", host: str) -> None:
+    """Refuses to listen where others could use the service without a credential.
+
+    Raises:
+        BadSettings: The message says what to set.
+    """
+    from deployments.config.exposure import Exposed, check_exposure
+
+    try:
+        check_exposure(settings, host)
+    except Exposed as error:
+        raise BadSettings(str(error)) from error
+
+
+def open_warning(settings: "AppArgs") -> str | None:
+    """What to know of a service that asks for no credential; None where it asks for one."""
+    from deployments.http.identity.authentication import OPEN_WARNING
+
+    return None if settings.auth.required else OPEN_WARNING
+
+
+async def with_keys(
+    settings: "AppArgs", act: str | None, work: "Callable[[ApiKeys], Awaitable[T]]", **details: object
+) -> T:
+    """Does something with the API keys of this home, without the service.
+
+    Args:
+        settings: The settings.
+        act: What is written to the audit log where it succeeds; None for reading.
+        work: What to do.
+        details: Further fields of the line in the audit log.
+
+    Raises:
+        ServiceFailed: The keys cannot be reached, or it cannot be done; the message says why.
+    """
+    from deployments.builders.stores import open_record
+    from deployments.http.identity.operators import write_audit
+    from deployments.telemetry.logs import configure_audit
+    from memory.identity.api_keys import ApiKeys
+    from memory.values.errors import JiyiError
+
+    _configure_logs(settings)
+    configure_audit(settings.log_folder)
+    try:
+        record = open_record(settings, durable=True)
+        try:
+            result = await work(ApiKeys(record.keys))
+        finally:
+            await record.close()
+    except JiyiError as error:
+        raise ServiceFailed(error.message) from error
+    if act is not None:
+        write_audit(act, credential="command line", **details)
+    return result
 
 
 def discard_index(settings: "AppArgs") -> list[Path]:

@@ -57,6 +57,22 @@ def settings(described: "Sequence[Setting]") -> RenderableType:
     return table
 
 
+def keys(found: Sequence[Mapping[str, Any]]) -> RenderableType:
+    """API keys without their secrets."""
+    table = Table(title="API keys", title_justify="left")
+    for column in ("prefix", "name", "scope", "app", "user", "created", "last used", "state"):
+        table.add_column(column, overflow="fold")
+    for key in found:
+        state = "revoked" if key["revoked_at"] else f"until {key['expires_at'][:16]}" if key["expires_at"] else "valid"
+        table.add_row(
+            *(Text(str(key[name] or "")) for name in ("prefix", "name", "scope", "app", "user")),
+            key["created_at"][:16],
+            (key["last_used_at"] or "never")[:16],
+            Text(state, style="red" if key["revoked_at"] else ""),
+        )
+    return table
+
+
 def memory(processes: Sequence[ProcessMemory]) -> RenderableType:
     """The memory of each process, in MiB."""
     table = Table(title="Memory, MiB (PSS shares common pages fairly)", title_justify="left")

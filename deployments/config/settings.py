@@ -272,7 +272,7 @@ class AuthArgs(_Section):
         default=None,
         repr=False,
         min_length=32,
-        description="A secret that is accepted as a key of scope `admin`, for a first start without a command line.",
+        description="Accepted as a key of scope `admin`, for a first start without a command line; at least 32 random characters.",
     )
     key_cache_s: float = Field(
         default=5.0, ge=0, le=300, description="Seconds after which every replica refuses a key that was revoked."

@@ -23,6 +23,7 @@ _SECRET = re.compile(rf"{KEY_PREFIX}_([0-9a-f]{{16}})_[A-Za-z0-9_-]{{43}}")
 _CACHED_KEYS = 10_000
 _STALE = timedelta(minutes=15)
 """How long a key that was valid is accepted while the store is unavailable."""
+_ATTEMPTS = 5
 SETTINGS_KEY = "settings"
 """The id of the admin key that the settings give."""
 _log = structlog.get_logger(__name__)
@@ -148,8 +149,13 @@ class ApiKeys:
             NotFound: There is no such key.
             Conflict: It was changed at the same time.
         """
-        key = await self.get(key_id)
-        return key if key.revoked_at is not None else await self._replace(key, revoked_at=self._now())
+        for _ in range(_ATTEMPTS):  # a rotation at the same time must not keep the key alive
+            key = await self.get(key_id)
+            if key.revoked_at is not None:
+                return key
+            with contextlib.suppress(Conflict):
+                return await self._replace(key, revoked_at=self._now())
+        raise Conflict(f"the key {key_id} was changed at the same time, again and again")
 
     def knows_form_of(self, secret: str) -> bool:
         """Whether a credential is meant to be an API key, valid or not; it may be a token of somebody else."""

@@ -8,6 +8,7 @@ import pytest
 
 from deployments.builders.live_model import LiveRetriever
 from deployments.http.app import build_http
+from deployments.http.identity.authentication import Authenticator
 from deployments.http.support.services import Embedding, Services
 from deployments.telemetry.metrics import MeteredExtractor, MeteredResolver, MeteredRetriever, ServiceMetrics
 from deployments.telemetry.replicas import ReplicaReport
@@ -21,6 +22,7 @@ from memory.extraction.extractor import ReadingExtractor
 from memory.governance.accesses import AccessTally
 from memory.governance.review import ReviewRules
 from memory.governance.review_job import ReviewJob
+from memory.identity.api_keys import ApiKeys
 from memory.indexing.generations import PerSpace, RecordedSpaces
 from memory.indexing.indexer import Indexer
 from memory.indexing.maintenance import BackgroundMaintenance
@@ -108,6 +110,7 @@ async def open_fakes() -> AsyncIterator[Services]:
         configured=model,
         notice_s=0,
     )
+    keys = ApiKeys(record.keys)
     additions = MemoryAdditions(record=record, sessions=sessions, learning=learning)
     yield Services(
         chat=ChatTurn(
@@ -129,10 +132,12 @@ async def open_fakes() -> AsyncIterator[Services]:
         reembedding=reembedding,
         embeddings=PerSpace(spaces, embedding_in),
         metrics=metrics,
+        authenticator=Authenticator(keys=keys),
         probes={"record": record.backlog.counts},
         parts={"part": healthy},
         required=frozenset({"record"}),
     )
+    await keys.close()
     await reembedding.close()
     await tally.close()
     await encoder.close()

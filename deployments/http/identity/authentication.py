@@ -43,7 +43,7 @@ class Authenticator:
     """Checks credentials and reads which user and app the headers name.
 
     Args:
-        keys: The API keys; None where there are none.
+        keys: The API keys.
         tokens: Checks what is not an API key.
         required: Refuse requests without a credential; otherwise they may do everything.
         user_headers: Further headers that name the user, best first, such as those of a proxy in front.
@@ -52,26 +52,15 @@ class Authenticator:
     def __init__(
         self,
         *,
-        keys: ApiKeys | None = None,
+        keys: ApiKeys,
         tokens: TokenVerifier | None = None,
         required: bool = False,
         user_headers: Sequence[str] = (),
     ) -> None:
-        self._keys = keys
+        self.keys = keys
         self._tokens = tokens
         self._required = required
         self._user_headers = (USER_HEADER, *user_headers)
-
-    @property
-    def keys(self) -> ApiKeys:
-        """The API keys.
-
-        Raises:
-            Unauthenticated: There are none here.
-        """
-        if self._keys is None:
-            raise Unauthenticated("this service has no API keys")
-        return self._keys
 
     def summary(self) -> Mapping[str, str | bool]:
         """The state for `/health/detailed`: no key, no issuer."""
@@ -96,8 +85,8 @@ class Authenticator:
 
     async def _caller(self, headers: Headers) -> Caller:
         credential = _credential(headers)
-        if credential is not None and self._keys is not None and self._keys.knows_form_of(credential):
-            return await self._keys.authenticate(credential)
+        if credential is not None and self.keys.knows_form_of(credential):
+            return await self.keys.authenticate(credential)
         if not self._required and (credential is None or self._tokens is None):
             return ANONYMOUS  # clients of other services always send some key
         if credential is None:

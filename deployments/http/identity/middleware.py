@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 OPEN_PATHS = frozenset({"/health/live", "/health/ready", "/docs", "/docs/oauth2-redirect", "/redoc", "/openapi.json"})
 """Paths that need no credential, and `OPEN_FOLDER`: what the service is, not what it holds."""
 OPEN_FOLDER = "/static-offline-docs/"
-_STORED_USER = re.compile(rb'(?<="user_id":")[a-z0-9._-]{0,32}\xe2\x90\x9f')
-"""The app before the id of a user (`memory.values.identity.stored_user`), in JSON as replies and events have it."""
+_STORED_USER = re.compile(rb'(?:(?<="user_id":")|(?<="cursor":"))[a-z0-9._-]{0,32}\xe2\x90\x9f')
+"""The app before the id of a user (`memory.values.identity.stored_user`), in JSON as replies and events have it; the
+cursor of a run over all users is the id of one.
+"""
 
 
 class Authentication:

@@ -26,6 +26,11 @@ IdentityDep = Annotated[Identity, Depends(_current)]
 """Route parameter: who asks."""
 
 
+def write_audit(act: str, *, credential: str, **details: object) -> None:
+    """Writes a line for an act that succeeded."""
+    _audit.info("operator_act", act=act, credential=credential, **details)
+
+
 async def _require_admin(identity: IdentityDep) -> None:
     identity.require(KeyScope.ADMIN)
 
@@ -53,7 +58,7 @@ async def audited(request: Request, identity: IdentityDep) -> AsyncIterator[None
     except Exception as error:
         _audit.error("operator_act_failed", **line, error=type(error).__name__)
         raise
-    _audit.info("operator_act", **line)
+    write_audit(**line)
 
 
 ADMIN = Depends(_require_admin)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from memory.identity.api_keys import ApiKeys, IssuedKey
+from memory.identity.api_keys import ApiKeys
 from memory.identity.caller import Identity
 from memory.values.errors import Forbidden, NotFound
 from memory.values.identity import ApiKey, AppId, KeyScope
@@ -30,7 +30,7 @@ async def create_key(body: CreateKeyBody, services: ServicesDep, identity: Ident
     issued = await services.authenticator.keys.create(
         body.name, scope=body.scope, app=app, user=body.user, expires_at=body.expires_at
     )
-    return _issued(issued)
+    return IssuedKeyReply.of(issued)
 
 
 @router.get("")
@@ -59,7 +59,7 @@ async def rotate_key(
     """Gives a key a new secret; its id, scope and user stay. 409 where the key is revoked."""
     keys = services.authenticator.keys
     await _managed(keys, key_id, identity)
-    return _issued(await keys.rotate(key_id, overlap_s=body.overlap_s))
+    return IssuedKeyReply.of(await keys.rotate(key_id, overlap_s=body.overlap_s))
 
 
 @router.delete("/{key_id}")
@@ -84,7 +84,3 @@ async def _managed(keys: ApiKeys, key_id: str, identity: Identity) -> ApiKey:
     if not _may_manage(identity, key.scope, key.app):
         raise NotFound(f"key_id: there is no key {key_id!r}")
     return key
-
-
-def _issued(issued: IssuedKey) -> IssuedKeyReply:
-    return IssuedKeyReply(key=KeyReply.of(issued.key), secret=issued.secret)

@@ -1,9 +1,10 @@
 """Request and reply bodies of `/keys`."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AwareDatetime, Field
 
+from memory.identity.api_keys import IssuedKey
 from memory.values.identity import DEFAULT_APP, ApiKey, AppId, KeyScope
 
 from .fields import Identifier, RequestModel, examples
@@ -58,6 +59,22 @@ class IssuedKeyReply(RequestModel):
 
     key: KeyReply
     secret: str
+
+    @classmethod
+    def of(cls, issued: IssuedKey) -> "IssuedKeyReply":
+        """The reply to whoever made the key."""
+        return cls(key=KeyReply.of(issued.key), secret=issued.secret)
+
+
+def shown(result: "ApiKey | IssuedKey | list[ApiKey]") -> Any:
+    """A key, an issued key or a list of keys in the form of the replies, as JSON values."""
+    match result:
+        case IssuedKey():
+            return IssuedKeyReply.of(result).model_dump(mode="json")
+        case ApiKey():
+            return KeyReply.of(result).model_dump(mode="json")
+        case _:
+            return [KeyReply.of(key).model_dump(mode="json") for key in result]
 
 
 class KeyList(RequestModel):

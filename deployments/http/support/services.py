@@ -63,11 +63,11 @@ class Services:
     Args:
         typed_memories: A manager for each embedding model, with that model's encoder, index and bands.
         embeddings: The `/v1/embeddings` model for each embedding model.
+        authenticator: Says who asks.
         probes: A health check for each store.
         parts: The deployments behind the ingress: each returns a report of every replica, or raises `Unavailable`.
         ingress_reports: Returns a report of every ingress replica; None where there is only this one.
         required: Stores and deployments without which the service is not ready.
-        authenticator: Says who asks; by default everybody may do everything.
     """
 
     chat: ChatTurn
@@ -84,11 +84,11 @@ class Services:
     reembedding: ReembeddingService
     embeddings: PerSpace[Embedding]
     metrics: ServiceMetrics
+    authenticator: Authenticator
     probes: Mapping[str, Probe] = field(default_factory=dict)
     parts: Mapping[str, Callable[[], Awaitable[Sequence[ReplicaReport]]]] = field(default_factory=dict)
     ingress_reports: Callable[[], Awaitable[Sequence[IngressReport]]] | None = None
     required: frozenset[str] = frozenset()
-    authenticator: Authenticator = field(default_factory=Authenticator)
 
     @cached_property
     def entities(self) -> EntityMemoryService:
