@@ -272,7 +272,8 @@ class AuthArgs(_Section):
         default=None,
         repr=False,
         min_length=32,
-        description="Accepted as a key of scope `admin`, for a first start without a command line; at least 32 random characters.",
+        description="Accepted as a key of scope `admin`, for a first start without a command line; at least 32 random "
+        "characters.",
     )
     key_cache_s: float = Field(
         default=5.0, ge=0, le=300, description="Seconds after which every replica refuses a key that was revoked."
