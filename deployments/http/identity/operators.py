@@ -1,5 +1,6 @@
 """Calls for operators: who may make them, and a line in the audit log for each act."""
 
+import contextlib
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
@@ -16,6 +17,8 @@ from .current import CURRENT_IDENTITY
 _audit = structlog.get_logger(AUDIT_LOGGER)
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _MAX_SHOWN_CHARACTERS = 200
+_SHOWN = frozenset({"app", "dry_run", "mend", "model", "name", "overlap_s", "scope", "user", "user_id"})
+"""Fields of bodies that say what an act was about; no other is written down."""
 
 
 async def _current() -> Identity:
@@ -52,11 +55,9 @@ async def audited(request: Request, identity: IdentityDep) -> AsyncIterator[None
     }
     try:
         yield
-    except JiyiError as error:
-        _audit.warning("operator_act_failed", **line, error=error.message)
-        raise
     except Exception as error:
-        _audit.error("operator_act_failed", **line, error=type(error).__name__)
+        reason = error.message if isinstance(error, JiyiError) else type(error).__name__
+        _audit.warning("operator_act_failed", **line, error=reason)
         raise
     write_audit(**line)
 
@@ -71,14 +72,14 @@ OPERATORS = [ADMIN, AUDITED]
 
 
 async def _details(request: Request) -> dict[str, Any]:
-    """What the act was about: parameters of the path and the simple fields of the body. Bodies here hold no secrets."""
+    """What the act was about: parameters of the path and the simple fields of the body."""
     details: dict[str, Any] = dict(request.path_params)
-    if await request.body():
+    with contextlib.suppress(ValueError, RecursionError):  # a route without a body does not look at what is sent
         body = await request.json()
         fields = body.items() if isinstance(body, dict) else ()
         details |= {
             f"given_{name}": value[:_MAX_SHOWN_CHARACTERS] if isinstance(value, str) else value
             for name, value in fields
-            if isinstance(value, str | int | float | bool)
+            if name in _SHOWN and isinstance(value, str | int | float | bool)
         }
     return details

@@ -67,11 +67,17 @@ def test_kubernetes_holds_no_secret_and_every_container_is_given_them() -> None:
     assert settings_secrets_in(KUBERAY["spec"]["serveConfigV2"]) == []
     for container in CONTAINERS:
         by_reference = {variable["name"] for variable in container["env"] if "valueFrom" in variable}
-        assert by_reference == {"JIYI_ARANGO__PASSWORD", "JIYI_QDRANT__API_KEY", "JIYI_REDIS_URL", "POD_IP"}
+        assert by_reference == {
+            "JIYI_ARANGO__PASSWORD",
+            "JIYI_AUTH__ADMIN_KEY",
+            "JIYI_QDRANT__API_KEY",
+            "JIYI_REDIS_URL",
+            "POD_IP",
+        }
 
 
 def settings_secrets_in(text: str) -> list[str]:
-    return re.findall(r"(password|api_key|redis_url)", text)
+    return re.findall(r"(password|api_key|admin_key|redis_url)", text)
 
 
 @pytest.mark.parametrize("container", CONTAINERS, ids=lambda container: container["name"])
@@ -83,8 +89,9 @@ def test_every_variable_is_one_that_somebody_reads(container: Any, monkeypatch: 
         if not name.startswith("JIYI_"):
             assert RAY_ENVIRONMENT[name] == variable["value"]
             continue
-        monkeypatch.setenv(name, "value of " + name)
-        assert "value of " + name in AppArgs().model_dump_json()
+        value = f"a value of {name} that is long enough"
+        monkeypatch.setenv(name, value)
+        assert value in AppArgs().model_dump_json()
 
 
 @pytest.mark.parametrize("container", CONTAINERS, ids=lambda container: container["name"])
@@ -135,3 +142,13 @@ def test_compose_starts_the_stores_that_the_settings_name() -> None:
     ports = {port.split(":")[1] for service in services.values() for port in service["ports"]}
     settings = AppArgs()
     assert {settings.qdrant.url.rsplit(":", 1)[1], settings.arango.url.rsplit(":", 1)[1], "6379"} <= ports
+
+
+def test_whatever_listens_on_a_network_asks_for_credentials() -> None:
+    for text in (KUBERAY["spec"]["serveConfigV2"], (ROOT / "deploy" / "serve_config.gpu.yaml").read_text()):
+        config = yaml.safe_load(text)
+        assert config["http_options"]["host"] == "0.0.0.0"
+        assert config["applications"][0]["args"]["auth"] == {"required": True}
+    image = (ROOT / "deploy" / "Dockerfile").read_text()
+    assert "host: 0.0.0.0" in image
+    assert "JIYI_AUTH__REQUIRED=true" in image

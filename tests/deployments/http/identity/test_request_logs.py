@@ -95,6 +95,17 @@ async def test_an_operator_s_act_is_written_with_its_outcome(
     assert acts[3]["error"] == "gone"
 
 
+@pytest.mark.parametrize(
+    "content", [b"{", b"[" * 100_000, b"\xff", b"[1]", b'"x"', b'{"model": {"a": 1}, "token": "hidden"}']
+)
+async def test_whatever_is_sent_with_an_act_does_not_break_its_line(http: httpx.AsyncClient, content: bytes) -> None:
+    with capture_logs() as lines:
+        reply = await http.post("/index/rebuild", content=content, headers={"content-type": "application/json"})
+    assert reply.status_code == 202, reply.text
+    [act] = [line for line in lines if line["event"] == "operator_act"]
+    assert "hidden" not in str(act)
+
+
 async def test_a_refused_act_is_no_act_but_a_request(client_of: Client) -> None:
     app = await client_of(KeyScope.APP)
     with capture_logs() as lines:
