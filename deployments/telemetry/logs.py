@@ -18,7 +18,7 @@ from typing_extensions import override
 
 PACKAGES = ("memory", "models", "storage", "deployments", "jiyi", "__main__")
 """Roots of our loggers; `__main__` is what `python -m deployments.host.supervisor` calls its module."""
-AUDIT_LOGGER = "deployments.audit"
+AUDIT_LOGGER = "deployments.http.identity.operators"
 """The logger of operators' acts."""
 _FILE_BYTES = 16 * 1024 * 1024
 _OLD_FILES = 3
@@ -74,7 +74,7 @@ def configure_logs(folder: Path, process: str, level: str, *, replica: str | Non
 
 
 def configure_audit(folder: Path) -> Path:
-    """Sends the audit log of this process to a file of its own, whatever the log level; see `configure_logs`."""
+    """Writes operators' acts to a file of their own as well, both whatever the log level; see `configure_logs`."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     logger = logging.getLogger(AUDIT_LOGGER)
     for former in [handler for handler in logger.handlers if isinstance(handler, _OwnFile)]:
@@ -83,7 +83,6 @@ def configure_audit(folder: Path) -> Path:
     handler.setFormatter(_formatter(lambda _logger, _method, event: event))
     logger.handlers = [handler]
     logger.setLevel(logging.INFO)
-    logger.propagate = False
     return Path(handler.baseFilename)
 
 

@@ -11,10 +11,9 @@ from memory.identity.caller import Identity
 from memory.values.errors import JiyiError
 from memory.values.identity import KeyScope
 
-from ...telemetry.logs import AUDIT_LOGGER
 from .current import CURRENT_IDENTITY
 
-_audit = structlog.get_logger(AUDIT_LOGGER)
+_audit = structlog.get_logger(__name__)
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _MAX_SHOWN_CHARACTERS = 200
 _SHOWN = frozenset({"app", "dry_run", "mend", "model", "name", "overlap_s", "scope", "user", "user_id"})

@@ -5,7 +5,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -99,7 +99,7 @@ steps = st.lists(
 @asynccontextmanager
 async def _service() -> AsyncIterator[tuple[httpx.AsyncClient, ApiKeys]]:
     async with AsyncExitStack() as stack:
-        opened = await stack.enter_async_context(asynccontextmanager(services_fixture.__wrapped__)())
+        opened = await stack.enter_async_context(asynccontextmanager(cast("Any", services_fixture).__wrapped__)())
         keys = ApiKeys(InMemoryKeys())
         guarded: Services = replace(opened, authenticator=Authenticator(keys=keys, required=True))
         stack.push_async_callback(keys.close)

@@ -155,7 +155,7 @@ async def test_operators_routes_need_an_admin(client_of: Client, scope: KeyScope
         if path not in OPERATORS and not path.startswith("/index"):
             continue
         body = {"model": "unknown"} if path.endswith("reembed") else {"dry_run": True} if "run" in path else {}
-        sent = {"json": body} if "requestBody" in said else {}
+        sent: dict[str, Any] = {"json": body} if "requestBody" in said else {}
         assert (await client.request(method, path, **sent)).status_code == 403, path
         assert (await admin.request(method, path, **sent)).status_code not in (401, 403), path
         found += 1

@@ -95,7 +95,7 @@ BAD: dict[str, Callable[[], str]] = {
     "an empty user": lambda: _token(sub=""),
     "a user with control characters": lambda: _token(sub="a\nb"),
     "a long user": lambda: _token(sub="x" * 129),
-    "unsigned": lambda: jwt.encode(_claims(), None, algorithm="none", headers={"kid": "rsa"}),
+    "unsigned": lambda: jwt.encode(_claims(), "", algorithm="none", headers={"kid": "rsa"}),
     "a shared secret": lambda: jwt.encode(_claims(), "s" * 32, algorithm="HS256", headers={"kid": "rsa"}),
     "algorithms confused": _confused,
     "very long": lambda: _token(more="x" * 20_000),
