@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 from memory.identity.caller import ANONYMOUS, Caller, Claim, Identity
+from memory.values.base import UserId
 from memory.values.errors import Forbidden
 from memory.values.identity import DEFAULT_APP, KeyScope, shown_user, stored_user
 
@@ -118,3 +120,8 @@ def test_a_scope_includes_the_lesser_ones(scope: KeyScope, allowed: set[KeyScope
         else:
             with pytest.raises(Forbidden):
                 identity.require(required)
+
+
+def test_the_longest_user_of_the_longest_app_can_be_stored() -> None:
+    longest = stored_user("a" * 32, "x" * 128)
+    assert TypeAdapter(UserId).validate_python(longest) == longest

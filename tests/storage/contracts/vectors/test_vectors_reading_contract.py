@@ -276,7 +276,7 @@ class TestRefusals:
             index.get(MEMORIES, [make.point_id("a")], user_id=""),
             index.stored(MEMORIES, user_id="a\x1fb"),
             index.delete_user(MEMORIES, user_id="\ud800"),
-            index.delete_stale(MEMORIES, set(), user_id="x" * 129),
+            index.delete_stale(MEMORIES, set(), user_id="x" * 193),
         ):
             with pytest.raises(InvalidField):
                 await call
