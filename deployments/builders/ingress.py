@@ -108,6 +108,7 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
         record=record,
         sessions=sessions,
         limiter=short_lived.limiter,
+        key_limiter=short_lived.key_limiter,
         extractor=extractor,
         resolver=resolver,
         retriever=retriever,

@@ -137,11 +137,12 @@ def make_session_server(args: AppArgs) -> LocalRedisServer:
 
 @dataclass(frozen=True)
 class ShortLived:
-    """The Redis client of a process with its sessions, and rate limiter if any; both work without Redis."""
+    """The Redis client of a process with its sessions, and rate limiters if any; all work without Redis."""
 
     redis: RedisClient
     sessions: ResilientSessions
     limiter: ResilientRateLimiter | None
+    key_limiter: ResilientRateLimiter | None
 
     async def close(self) -> None:
         """Closes the connections."""
@@ -153,11 +154,16 @@ def open_short_lived(args: AppArgs, *, record: SystemOfRecord) -> ShortLived:
     """Sessions and limits; while Redis is unavailable, a session's turns are read from the raw log of `record`."""
     redis = open_redis(args)
     sessions = ResilientSessions(RedisSessions(redis), InMemorySessions(), recall=partial(_turns_in_log, record))
-    return ShortLived(redis, sessions, _limiter(args, redis))
+    limits = args.limits
+    return ShortLived(
+        redis,
+        sessions,
+        limiter=_limiter(limits.requests_per_minute, limits.burst, redis),
+        key_limiter=_limiter(limits.key_requests_per_minute, limits.burst, redis),
+    )
 
 
-def _limiter(args: AppArgs, redis: RedisClient) -> ResilientRateLimiter | None:
-    rate, burst = args.limits.requests_per_minute, args.limits.burst
+def _limiter(rate: float, burst: int, redis: RedisClient) -> ResilientRateLimiter | None:
     if not rate:
         return None
     return ResilientRateLimiter(

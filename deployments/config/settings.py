@@ -220,10 +220,16 @@ class LimitArgs(_Section):
         default=600.0,
         ge=0,
         allow_inf_nan=False,
-        description="Requests a minute that a user may send, and all requests that name no user together; 0: any "
-        "number.",
+        description="Requests a minute that a user may send, and a credential without naming a user; 0: any number.",
     )
-    burst: int = Field(default=120, ge=1, description="Requests of a user that may come at once.")
+    key_requests_per_minute: float = Field(
+        default=6_000.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="Requests a minute with one API key, for all users together; 0: any number. A key that is "
+        "bound to a user has the limit of the user.",
+    )
+    burst: int = Field(default=120, ge=1, description="Requests of a user or a key that may come at once.")
     concurrent_requests: int = Field(
         default=128,
         ge=1,

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..values.errors import Forbidden
-from ..values.identity import DEFAULT_APP, KeyScope, stored_user
+from ..values.identity import DEFAULT_APP, KeyScope, credential_subject, stored_user
 
 USER_ID = "user_id"
 """The field of our own routes. Unlike the fields of other formats it always means the person."""
@@ -37,6 +37,11 @@ class Caller:
     scope: KeyScope
     app: str = DEFAULT_APP
     user: str | None = None
+
+    @property
+    def subject(self) -> str:
+        """The name under which its requests are counted: never that of a user."""
+        return credential_subject(self.credential)
 
 
 ANONYMOUS = Caller("anonymous", KeyScope.ADMIN)

@@ -27,6 +27,11 @@ def stored_user(app: str, user: str) -> str:
     return f"{app}{_SEPARATOR}{user}"
 
 
+def credential_subject(credential: str) -> str:
+    """What stands for a credential where users are counted; equal to the stored id of no user."""
+    return f"{credential}{_SEPARATOR}"
+
+
 def shown_user(stored: str) -> str:
     """The user's own id, without the app."""
     return stored.partition(_SEPARATOR)[2] if _SEPARATOR in stored else stored

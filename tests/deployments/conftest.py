@@ -123,6 +123,7 @@ async def open_fakes() -> AsyncIterator[Services]:
         record=record,
         sessions=sessions,
         limiter=None,
+        key_limiter=None,
         extractor=extractor,
         resolver=resolver,
         retriever=retriever,

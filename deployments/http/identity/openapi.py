@@ -4,6 +4,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
+from ..support.problems import replies
 from .authentication import KEY_HEADER
 from .middleware import OPEN_PATHS
 
@@ -14,10 +15,6 @@ _SCHEMES = {
         "description": "An API key, or a token of the identity provider. `Authorization: Token` is the same.",
     },
     "ApiKey": {"type": "apiKey", "in": "header", "name": KEY_HEADER, "description": "An API key."},
-}
-_REFUSALS = {
-    "401": "No valid credential, where the service asks for one",
-    "403": "The credential does not allow this, or a field names another user than its own",
 }
 
 
@@ -42,6 +39,4 @@ def _add(document: dict[str, Any]) -> None:
             if path in OPEN_PATHS:
                 operation["security"] = []
                 continue
-            for status, description in _REFUSALS.items():
-                content = {"application/problem+json": {"schema": {"type": "object"}}}
-                operation["responses"].setdefault(status, {"description": description, "content": content})
+            operation["responses"] |= {str(status): reply for status, reply in replies(401, 403).items()}

@@ -15,7 +15,7 @@ from memory.values.errors import InvalidField
 
 from ..schemas.fields import WHOLE, Identifier, RequestModel, Text, examples
 from ..schemas.users import OpenAiUser
-from ..support.services import NO_USER, Embedding, ServicesDep
+from ..support.services import Embedding, ServicesDep
 
 router = APIRouter(tags=["embeddings"])
 MAX_INPUTS = 512  # a handle call carries at most 4 MiB (DESIGN §10)
@@ -49,7 +49,7 @@ async def embeddings(body: EmbeddingsBody, services: ServicesDep) -> Response:
 
     A list of several texts is encoded at batch priority, after single queries.
     """
-    await services.admit(body.user or NO_USER)
+    await services.admit(body.user)
     model = await services.embeddings.current()
     _validate(body, model)
     texts = [body.input] if isinstance(body.input, str) else list(body.input)

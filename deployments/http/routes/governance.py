@@ -31,7 +31,7 @@ from ..schemas.governance import (
 )
 from ..schemas.users import UserQuery
 from ..support.problems import replies
-from ..support.services import NO_USER, Services, ServicesDep
+from ..support.services import Services, ServicesDep
 
 router = APIRouter(tags=["governance"], responses=replies(404, 409))
 Limit = Annotated[int, Query(ge=1, le=100)]
@@ -181,7 +181,7 @@ async def start_review(body: ReviewRunBody, services: ServicesDep) -> PipelineRu
 
     For operators. 409 while a review is running.
     """
-    await services.admit(body.user_id or NO_USER)
+    await services.admit(body.user_id)
     return await services.reviews.start(user_id=body.user_id, dry_run=body.dry_run)
 
 

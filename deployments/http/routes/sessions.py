@@ -6,7 +6,7 @@ from memory.values.base import utc_now
 from memory.values.dialogue import Turn
 
 from ..schemas.chat import DEFAULT_SESSION, ResolveBody, SessionReply
-from ..schemas.fields import Identifier, SessionName
+from ..schemas.fields import SessionName
 from ..schemas.understanding import ResolveReply
 from ..schemas.users import UserQuery
 from ..support.services import ServicesDep

@@ -29,9 +29,8 @@ def _stored_user_of_field(value: Any, validate: ValidatorFunctionWrapHandler) ->
     return user
 
 
-def _check_openai_user(user: str) -> str:
-    CURRENT_IDENTITY.get().user([Claim("user", user)])
-    return user
+def _stored_openai_user(user: str) -> str:
+    return CURRENT_IDENTITY.get().user([Claim("user", user)]) or user
 
 
 async def _stored_user_of_query(user_id: Annotated[Identifier | None, Query(description=_DESCRIPTION)] = None) -> str:
@@ -51,7 +50,7 @@ User = Annotated[
 ChosenUser = Annotated[Identifier, WrapValidator(_stored_user_of_field)]
 """A user that an operator chooses, where all users are meant otherwise."""
 
-OpenAiUser = Annotated[Identifier, AfterValidator(_check_openai_user)]
+OpenAiUser = Annotated[Identifier, AfterValidator(_stored_openai_user)]
 """The field `user` of OpenAI's format, where nothing is stored: 403 where the credential belongs to another user."""
 
 UserQuery = Annotated[str, Depends(_stored_user_of_query)]

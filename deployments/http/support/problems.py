@@ -45,7 +45,8 @@ STATUS: dict[type[JiyiError], int] = {
 PROBLEM_JSON = "application/problem+json"
 _DESCRIBED = {
     400: "The request is malformed, or `Host` is no name of the service.",
-    403: "A page of another site sent the request.",
+    401: "There is no valid credential, where the service asks for one.",
+    403: "The credential does not allow this, a field names another user than its own, or another site's page sent it.",
     404: "What was named is not there, for this user.",
     408: "The body did not come in time.",
     409: "It cannot be done as things are.",

@@ -11,6 +11,7 @@ from memory.chat.additions import MemoryAdditions
 from memory.chat.entity_memory import EntityMemoryService
 from memory.chat.turn import ChatTurn
 from memory.entities.editor import EntityEditor
+from memory.identity.caller import ANONYMOUS
 from memory.indexing.generations import PerSpace
 from memory.ports.coordination import RateLimiter
 from memory.ports.generations import ReembeddingService
@@ -25,8 +26,7 @@ from memory.values.errors import Unavailable
 from ...telemetry.metrics import ServiceMetrics
 from ...telemetry.replicas import Figures, IngressReport, ReplicaReport, ask_all, replica_name
 from ..identity.authentication import Authenticator
-
-NO_USER = "(no user)"
+from ..identity.current import CURRENT_IDENTITY
 
 
 class Embed(Protocol):
@@ -75,6 +75,7 @@ class Services:
     record: SystemOfRecord
     sessions: SessionStore
     limiter: RateLimiter | None
+    key_limiter: RateLimiter | None
     extractor: Extractor
     resolver: Resolver
     retriever: Retriever
@@ -107,14 +108,20 @@ class Services:
         """Edits entities and relations; the learner is notified of each change."""
         return EntityEditor(record=self.record, on_change=lambda user_id: self.additions.notify(user_id=user_id))
 
-    async def admit(self, user_id: str = NO_USER) -> None:
-        """Counts a request against the rate limit of its user; requests that name none share one.
+    async def admit(self, user_id: str | None = None) -> None:
+        """Counts a request against the rate limits of its key, where that is not of one user, and of its user.
+
+        Requests that name no user count as those of their credential.
 
         Raises:
-            Overloaded: The user has sent too many requests; `retry_after_s` says when to try again.
+            Overloaded: There were too many requests; `retry_after_s` says when to try again.
         """
+        identity = CURRENT_IDENTITY.get()
+        caller = identity.caller
+        if self.key_limiter is not None and caller is not ANONYMOUS and caller.user is None:
+            await self.key_limiter.take(user_id=caller.subject)
         if self.limiter is not None:
-            await self.limiter.take(user_id=user_id)
+            await self.limiter.take(user_id=user_id or identity.user() or caller.subject)
 
     async def report(self) -> IngressReport:
         """The metrics of this ingress replica, and the figures of the stores as it sees them."""

@@ -36,7 +36,8 @@ class Store:
 
 @pytest.fixture
 def short_lived() -> Any:
-    return SimpleNamespace(sessions=ResilientSessions(InMemorySessions(), InMemorySessions()), limiter=None)
+    sessions = ResilientSessions(InMemorySessions(), InMemorySessions())
+    return SimpleNamespace(sessions=sessions, limiter=None)
 
 
 async def test_a_store_that_answers_shows_its_figures(short_lived: Any) -> None:

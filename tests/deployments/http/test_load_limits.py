@@ -12,9 +12,12 @@ import pytest
 from deployments.builders.stores import open_short_lived
 from deployments.config.settings import AppArgs, LimitArgs
 from deployments.http.app import build_http
+from deployments.http.identity.current import CURRENT_IDENTITY
 from deployments.http.support.services import Services
+from memory.identity.caller import Caller, Identity
 from memory.ports.coordination import RateLimiter
 from memory.values.errors import Overloaded
+from memory.values.identity import KeyScope
 from storage.inmemory.coordination import InMemoryRateLimiter
 
 UNCOUNTED = {"/health/live", "/health/ready", "/health/detailed", "/metrics"}
@@ -99,3 +102,25 @@ async def test_more_requests_than_allowed_are_refused_until_one_ends(
         gate.set()
         assert [reply.status_code for reply in await asyncio.gather(*first)] == [200, 200]
         assert (await client.post("/search", json=body)).status_code == 200
+
+
+async def test_a_key_s_requests_are_counted_for_all_of_its_users_together(services: Services) -> None:
+    async def send(caller: Caller, user: str) -> int:
+        token = CURRENT_IDENTITY.set(Identity(caller))
+        try:
+            await limited.admit(user)
+            return 200
+        except Overloaded:
+            return 429
+        finally:
+            CURRENT_IDENTITY.reset(token)
+
+    def few() -> RateLimiter:
+        return InMemoryRateLimiter(requests_per_minute=1, burst=2)
+
+    limited = dataclasses.replace(services, limiter=few(), key_limiter=few())
+    product = Caller("k1", KeyScope.APP)
+    assert [await send(product, user) for user in ("a", "b", "c")] == [200, 200, 429]
+    assert await send(Caller("k2", KeyScope.APP), "c") == 200
+    bound = Caller("k3", KeyScope.USER, user="d")
+    assert [await send(bound, "d") for _ in range(3)] == [200, 200, 429]

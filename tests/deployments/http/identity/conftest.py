@@ -40,7 +40,7 @@ async def app(guarded: Services) -> AsyncIterator[FastAPI]:
 @pytest.fixture
 async def anonymous(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
     """A client without a credential."""
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client:
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
         yield client
 
 
@@ -53,6 +53,6 @@ def client_of(app: FastAPI, guarded: Services) -> Client:
     ) -> httpx.AsyncClient:
         issued = await guarded.authenticator.keys.create("test", scope=scope, app=app_id, user=user)
         sent: dict[str, Any] = {"Authorization": f"Bearer {issued.secret}", **headers}
-        return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test", headers=sent)
+        return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost", headers=sent)
 
     return made

@@ -111,7 +111,7 @@ async def _service() -> AsyncIterator[tuple[httpx.AsyncClient, ApiKeys]]:
         app = build_http(given)
         await stack.enter_async_context(app.router.lifespan_context(app))
         transport = httpx.ASGITransport(app)
-        yield await stack.enter_async_context(httpx.AsyncClient(transport=transport, base_url="http://test")), keys
+        yield await stack.enter_async_context(httpx.AsyncClient(transport=transport, base_url="http://localhost")), keys
 
 
 def _reached(scope: KeyScope, app: str, user: str, named_app: Any, header: Any, field: Any) -> tuple[str, str] | None:
