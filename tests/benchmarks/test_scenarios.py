@@ -2,13 +2,16 @@
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 from pydantic import BaseModel, ValidationError
 
 from benchmarks.load.scenarios import NAMES, Planner, Scenario, load_scenario
+from deployments.http.identity.current import CURRENT_IDENTITY
 from deployments.http.routes import embeddings
 from deployments.http.schemas import chat as schemas
+from memory.identity.caller import ANONYMOUS, Identity
 
 _BODIES: dict[str, type[BaseModel]] = {
     "/chat": schemas.ChatBody,
@@ -19,10 +22,18 @@ _BODIES: dict[str, type[BaseModel]] = {
 }
 
 
+@pytest.fixture
+def anonymous() -> Iterator[None]:
+    token = CURRENT_IDENTITY.set(Identity(ANONYMOUS))
+    yield
+    CURRENT_IDENTITY.reset(token)
+
+
 def test_there_is_one_for_each_use() -> None:
     assert NAMES == ("chat", "ingest", "mixed", "search")
 
 
+@pytest.mark.usefixtures("anonymous")
 @pytest.mark.parametrize("name", NAMES)
 def test_every_request_of_a_scenario_is_one_that_the_service_takes(name: str) -> None:
     planner = Planner(load_scenario(name), prefix="p", seed=1)
