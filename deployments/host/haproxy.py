@@ -1,10 +1,12 @@
 """Starts HAProxy with the configuration that Ray Serve wrote, less what is open in it.
 
-Serve has no option for the address of HAProxy's statistics and metrics, for the mode of its administration socket, and
-for the time that a client may take to send a request. It can be told which binary to start: a launcher that runs this
-file, which needs nothing but the standard library.
+Serve has no option for the address of HAProxy's statistics and metrics, for the mode of its administration socket, for
+the time that a client may take to send a request, and for what HAProxy replies by itself: Serve makes a 500 in plain
+text of every 502, 503 and 504, as while the ingress is being restarted or too busy for its health check. It can be told
+which binary to start: a launcher that runs this file, which needs nothing but the standard library.
 """
 
+import json
 import os
 import re
 import shlex
@@ -14,9 +16,13 @@ from pathlib import Path
 
 _LOOPBACK = "127.0.0.1"
 _FRONTEND = "frontend http_frontend"
+_NO_BACKEND = "backend default_backend"
+"""Where requests go until Serve has told HAProxy of the ingress, which takes every path."""
 _OF_REQUESTS = ("timeout http-request", "option http-buffer-request")
 _REQUEST_S = 15
 """For a request's headers, and for its body or the first buffer of it (16 KiB); `timeout client` bounds the rest."""
+_AWAY = (500, 502, 503, 504)
+"""Statuses that HAProxy gives by itself where the ingress does not answer."""
 
 
 class OpenConfiguration(Exception):
@@ -38,20 +44,47 @@ def write_launcher(folder: Path, binary: str, host: str) -> Path:
     return launcher
 
 
-def closed(configuration: str, host: str) -> str:
-    """The configuration with nothing but the frontend on `host`, a private socket, and time-outs.
+def write_reply(folder: Path) -> Path:
+    """Writes what HAProxy replies where the ingress does not answer, as raw HTTP: 503 with a problem."""
+    problem = {
+        "type": "about:blank",
+        "title": "Unavailable",
+        "status": 503,
+        "detail": "the ingress does not answer; send the request again",
+        "component": "ingress",
+    }
+    body = json.dumps(problem)
+    head = (
+        "HTTP/1.1 503 Service Unavailable",
+        "Content-Type: application/problem+json",
+        f"Content-Length: {len(body)}",
+        "Retry-After: 1",
+        "Cache-Control: no-store",
+    )
+    path = folder / "away.http"
+    path.write_text("\r\n".join([*head, "", body]))
+    return path
+
+
+def closed(configuration: str, host: str, reply: Path) -> str:
+    """The configuration with nothing but the frontend on `host`, a private socket, time-outs, and a reply of ours.
+
+    Args:
+        configuration: As Serve wrote it.
+        host: The address of the frontend.
+        reply: What HAProxy replies where the ingress does not answer (`write_reply`).
 
     Raises:
         OpenConfiguration: It has a socket, a frontend or defaults other than expected.
     """
-    lines = list(_closed_lines(configuration.splitlines(), host))
+    lines = list(_closed_lines(configuration.splitlines(), host, reply))
     found = [sum(line.strip().startswith(word) for line in lines) for word in ("stats socket", "timeout http-request")]
     if found != [1, 1]:
         raise OpenConfiguration(f"{found} administration sockets and time-outs of requests, expected one of each")
     return "\n".join(lines) + "\n"
 
 
-def _closed_lines(lines: list[str], host: str) -> Iterator[str]:
+def _closed_lines(lines: list[str], host: str, reply: Path) -> Iterator[str]:
     section = ""
     for line in lines:
         if line and not line[0].isspace():
@@ -66,12 +99,15 @@ def _closed_lines(lines: list[str], host: str) -> Iterator[str]:
             )
             if not changes:
                 raise OpenConfiguration(f"unknown listener: {line.strip()}")
-        elif section == "defaults" and line.strip().startswith(_OF_REQUESTS):
+        elif section == "defaults" and line.strip().startswith((*_OF_REQUESTS, "errorfile ")):
             continue
+        elif section == _NO_BACKEND and line.strip().startswith("http-request return status 404 "):
+            line = "    http-request deny deny_status 503"
         yield line
         if section == "defaults" and line.strip() == "mode http":
             yield f"    {_OF_REQUESTS[0]} {_REQUEST_S}s"
             yield f"    {_OF_REQUESTS[1]}"
+            yield from (f"    errorfile {status} {reply}" for status in _AWAY)
 
 
 def main() -> None:
@@ -82,7 +118,7 @@ def main() -> None:
     binary, host, *arguments = sys.argv[1:]
     path = Path(arguments[arguments.index("-f") + 1])
     new = path.with_name(f"{path.name}.closed")
-    new.write_text(closed(path.read_text(), host))
+    new.write_text(closed(path.read_text(), host, write_reply(path.parent)))
     new.replace(path)
     os.execv(binary, [binary, *arguments])  # noqa: S606 - our own binary
 

@@ -13,6 +13,7 @@ from .identity.openapi import describe_credentials
 from .routes import chat, embeddings, entities, governance, index, keys, memories, operations, sessions
 from .support.access_log import AccessLog
 from .support.bodies import BodyLimit
+from .support.cancellations import Cancellations
 from .support.concurrency import Concurrency
 from .support.methods import Methods
 from .support.origins import Origins
@@ -47,6 +48,7 @@ def build_http(
     app.add_middleware(Authentication)
     app.add_middleware(Methods, document=lambda: app.openapi())
     app.add_middleware(Origins, http=http)
+    app.add_middleware(Cancellations)
     app.add_middleware(AccessLog)
     install_error_handlers(app)
     for module in (chat, sessions, entities, memories, governance, embeddings, index, keys, operations):

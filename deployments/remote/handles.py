@@ -8,9 +8,15 @@ import asyncio
 from collections.abc import Awaitable, Sequence
 from typing import Any, TypeVar
 
+import grpc
 import structlog
-from ray.exceptions import RayActorError, RayTaskError
-from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError, ReplicaUnavailableError
+from ray.exceptions import RayError, RayTaskError
+from ray.serve.exceptions import (
+    BackPressureError,
+    DeploymentUnavailableError,
+    RayServeException,
+    RequestCancelledError,
+)
 from ray.serve.handle import DeploymentHandle
 from typing_extensions import override
 
@@ -30,7 +36,16 @@ Handle = DeploymentHandle[Any]
 
 _log = structlog.get_logger(__name__)
 _RETRY_PAUSE_S = 0.1
-_GONE = (RayActorError, ReplicaUnavailableError)
+_LOST = (RayError, RayServeException, grpc.RpcError)
+"""What a call ends with when its replica or the connection is lost: Serve translates only one of gRPC's codes."""
+_REFUSED = (
+    grpc.StatusCode.INVALID_ARGUMENT,
+    grpc.StatusCode.PERMISSION_DENIED,
+    grpc.StatusCode.RESOURCE_EXHAUSTED,
+    grpc.StatusCode.UNAUTHENTICATED,
+    grpc.StatusCode.UNIMPLEMENTED,
+)
+"""Codes of a call that no replica will answer, such as one with too large a message."""
 _READ_CHARACTERS_PER_S = 200
 """Characters of a long text that the reader reads in a second at least; its deadline is so much later."""
 
@@ -97,9 +112,11 @@ class Remote:
                 async with asyncio.timeout_at(away_until):
                     try:
                         answer = await response
-                    except asyncio.CancelledError:
+                    except asyncio.CancelledError as error:
                         response.cancel()
-                        raise
+                        if _is_own_cancellation():
+                            raise
+                        raise RequestCancelledError from error
                 self._is_away = False
                 return answer
             except BackPressureError as error:
@@ -111,7 +128,11 @@ class Remote:
                 raise Unavailable(f"{self.component} is away", component=self.component) from error
             except DeploymentUnavailableError as error:
                 raise Unavailable(f"{self.component} could not be started", component=self.component) from error
-            except _GONE:
+            except _LOST as error:
+                if not _is_lost(error):
+                    raise
+                if not self._is_away:
+                    _log.warning("replica_lost", component=self.component, method=method, error=repr(error)[:500])
                 self._is_away = True
                 await asyncio.sleep(_RETRY_PAUSE_S)
 
@@ -121,13 +142,31 @@ class Remote:
                 results = await self._handle.broadcast(method, *args).results_async(return_exceptions=True)
             except DeploymentUnavailableError:  # no replica runs: one may be starting
                 results = []
-            answers = [result for result in results if not isinstance(result, _GONE)]
+            answers = [result for result in results if not _is_lost(result)]
             for answer in answers:
                 if isinstance(answer, BaseException):
                     raise _cause(answer)
             if answers:
                 return answers
             await asyncio.sleep(_RETRY_PAUSE_S)
+
+
+def _is_own_cancellation() -> bool:
+    """Whether somebody cancelled this task, and not the call that it waits for.
+
+    Serve passes on a `CancelledError` from a replica, where it cancels the calls of a request whose caller has gone.
+    """
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _is_lost(result: Any) -> bool:
+    """Whether a call ended because its replica or the connection was lost, so that another try may be answered."""
+    if isinstance(result, (RayTaskError, BackPressureError, DeploymentUnavailableError)):
+        return False
+    if isinstance(result, grpc.RpcError):
+        return result.code() not in _REFUSED
+    return isinstance(result, _LOST)
 
 
 def _cause(error: BaseException) -> BaseException:

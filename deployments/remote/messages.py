@@ -1,6 +1,7 @@
 """Several callers' requests in one message between two deployments."""
 
 import asyncio
+import contextvars
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -66,7 +67,9 @@ class SharedMessages(Generic[RequestT, ReplyT]):
         message, self._next = self._next, _Message()
         if message.is_abandoned:
             return
-        sending = asyncio.create_task(self._deliver(message))
+        # In no caller's context: Serve cancels the calls made in the context of a request that is cancelled, and with
+        # them a message that others wait for.
+        sending = asyncio.create_task(self._deliver(message), context=contextvars.Context())
         self._in_flight.add(sending)
         sending.add_done_callback(partial(self._arrived, message))
         for reply in message.replies:

@@ -176,6 +176,12 @@ def install_error_handlers(app: FastAPI) -> None:
             _log.error("request_failed", path=request.url.path, status=status, error=error.message)
         return _reply(status, body, headers)
 
+    @app.exception_handler(Exception)
+    async def _handle_defect(request: Request, error: Exception) -> JSONResponse:
+        _log.error("request_failed", path=request.url.path, status=500, error=repr(error), exc_info=error)
+        detail = "an unexpected error; the log of the ingress has it with the path and the time"
+        return _reply(500, {"type": "about:blank", "title": "InternalError", "status": 500, "detail": detail}, {})
+
     @app.exception_handler(RequestValidationError)
     async def _handle_invalid_request(_: Request, error: RequestValidationError) -> JSONResponse:
         fields = _field_errors(error.errors())

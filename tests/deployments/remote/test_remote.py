@@ -5,9 +5,15 @@ from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
 from typing import Any
 
+import grpc
 import pytest
 from ray.exceptions import RayActorError, RayTaskError
-from ray.serve.exceptions import BackPressureError
+from ray.serve.exceptions import (
+    BackPressureError,
+    RayServeException,
+    ReplicaUnavailableError,
+    RequestCancelledError,
+)
 
 from deployments.remote.handles import Remote, RemoteExtractor
 from memory.values.errors import InvalidField, Overloaded, Unavailable
@@ -63,6 +69,48 @@ async def test_a_replica_that_died_is_asked_again_until_a_fresh_one_answers() ->
     handle = Handle(die_twice)
     assert await _remote(handle).call("work") == "fresh"
     assert len(handle.work.responses) == 3
+
+
+def _grpc_error(code: grpc.StatusCode) -> grpc.aio.AioRpcError:
+    return grpc.aio.AioRpcError(code, grpc.aio.Metadata(), grpc.aio.Metadata(), "Stream removed")
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [
+        ReplicaUnavailableError("a"),
+        RayServeException("an upstream actor died before finishing a dependent task"),
+        RequestCancelledError("a"),
+        *map(_grpc_error, (grpc.StatusCode.CANCELLED, grpc.StatusCode.UNKNOWN, grpc.StatusCode.INTERNAL)),
+    ],
+    ids=lambda error: error.code().name if isinstance(error, grpc.aio.AioRpcError) else type(error).__name__,
+)
+async def test_however_serve_says_that_a_replica_was_lost_another_one_is_asked(lost: Exception) -> None:
+    async def lose_one(number: int) -> str:
+        if number == 0:
+            raise lost
+        return "fresh"
+
+    assert await _remote(Handle(lose_one)).call("work") == "fresh"
+
+
+async def test_a_cancellation_inside_a_replica_does_not_cancel_the_caller() -> None:
+    async def be_cancelled_once(number: int) -> str:
+        if number == 0:
+            raise asyncio.CancelledError  # as Serve passes it on
+        return "fresh"
+
+    assert await _remote(Handle(be_cancelled_once)).call("work") == "fresh"
+
+
+async def test_a_call_that_no_replica_will_answer_is_not_repeated() -> None:
+    async def refuse(_: int) -> None:
+        raise _grpc_error(grpc.StatusCode.RESOURCE_EXHAUSTED)
+
+    handle = Handle(refuse)
+    with pytest.raises(grpc.aio.AioRpcError):
+        await _remote(handle).call("work")
+    assert len(handle.work.responses) == 1
 
 
 async def test_what_a_replica_raised_on_purpose_arrives_as_it_was_raised() -> None:
