@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Container
 from pathlib import Path
 
 import psutil
@@ -146,6 +147,11 @@ class RayHead:
     def _environment(self, folder: Path) -> dict[str, str]:
         haproxy = _haproxy(folder, self._host) if has_haproxy() else {}
         return ray_environment(self._home) | haproxy | {_MARK: str(self._home), "RAY_START_HOOK": ray_head.START_HOOK}
+
+    @property
+    def ports(self) -> Container[int]:
+        """The ports on which Serve's own servers listen."""
+        return range(0) if self._block is None else self._block.ports
 
     def is_alive(self) -> bool:
         """Whether the head runs; it ends when one of its processes dies."""

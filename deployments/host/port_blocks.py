@@ -42,6 +42,11 @@ class PortBlock:
         """Releases the block."""
         self._reservation.close()
 
+    @property
+    def ports(self) -> range:
+        """All ports of the block."""
+        return range(self.first, self.first + _PORTS)
+
     def environment(self) -> dict[str, str]:
         """The ports of Serve's HAProxy and of the servers behind it, as environment variables."""
         http, grpc, end = self.first + 4, self.first + _PORTS // 2, self.first + _PORTS

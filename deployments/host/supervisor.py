@@ -1,10 +1,12 @@
 """The supervisor: one small process a home that keeps cluster and application running (DESIGN §7).
 
 Ray restarts replicas by itself, but does not survive the loss of its own head processes. Then the supervisor starts
-everything again: all state is in the home folder.
+everything again: all state is in the home folder. Of a service that is silent it restarts the part that stands still
+(`diagnosis`).
 """
 
 import contextlib
+import http.client
 import json
 import os
 import signal
@@ -13,22 +15,25 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Container
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import psutil
 import structlog
 from filelock import FileLock, Timeout
 
 from ..config.private_files import make_private_home
 from ..config.settings import AppArgs
 from ..telemetry.logs import configure_logs
-from .cluster import RayHead, ray_environment
+from .cluster import RayHead, members, ray_environment
+from .diagnosis import Diagnosis, Look, Part, RestartAll, RestartPart, Wait, parts_of
+from .hooks import LOOPBACK
 
 _log = structlog.get_logger(__name__)
 _WATCH_S = 1.0
 _FIRST_STARTS = 3
 _ALIVE_TIMEOUT_S = 5.0
-_SILENT_LIMIT_S = 30.0
 _DEPLOY_S = 300.0
 _DRAIN_S = 60.0
 
@@ -157,22 +162,58 @@ class Supervisor:
 
     def _watch(self) -> str:
         """Returns the reason when the service is to stop or is lost."""
-        last_answer = time.monotonic()
+        diagnosis = Diagnosis()
+        seen = Wait()
         while not self._stopping:
             time.sleep(_WATCH_S)
             if not self._head.is_alive():
                 return "a head process of the cluster died"
-            if self._answers():
-                last_answer = time.monotonic()
-            elif time.monotonic() - last_answer > _SILENT_LIMIT_S:
-                return f"no answer for {_SILENT_LIMIT_S:g} s"
+            verdict = diagnosis.judge(self._look())
+            match verdict:
+                case RestartAll():
+                    return verdict.reason
+                case RestartPart():
+                    _log.warning("part_restarted", part=verdict.part.value, reason=verdict.reason)
+                    for pid in verdict.pids:
+                        with contextlib.suppress(ProcessLookupError):
+                            os.kill(pid, signal.SIGKILL)
+                case Wait() if verdict.reason and not seen.reason:
+                    _log.warning("service_silent", reason=verdict.reason)
+            seen = verdict if isinstance(verdict, Wait) else Wait()
         return "stop requested"
 
-    def _answers(self) -> bool:
-        with contextlib.suppress(urllib.error.URLError, TimeoutError, ConnectionError):
-            url = f"{self._endpoint.url}/health/live"
-            with urllib.request.urlopen(url, timeout=_ALIVE_TIMEOUT_S) as reply:  # noqa: S310 - our own URL
-                return bool(reply.status == 200)
+    def _look(self) -> Look:
+        answers = _answers(f"{self._endpoint.url}/health/live", accept=200)
+        machine_busy = psutil.cpu_percent() / 100
+        parts = parts_of(members(self._args.data_home))
+        ports = () if answers else self._head.ports
+        return Look(
+            time.monotonic(),
+            answers=answers,
+            ingress_answers=any(_ingress_answers(pid, ports) for pid in parts.get(Part.INGRESS, ())),
+            cpu_s=parts,
+            machine_busy=machine_busy,
+        )
+
+
+def _ingress_answers(pid: int, ports: Container[int]) -> bool:
+    """Whether this replica of the ingress answers on one of the service's ports."""
+    with contextlib.suppress(psutil.Error):
+        for connection in psutil.Process(pid).net_connections("tcp"):
+            is_open = connection.status == psutil.CONN_LISTEN and connection.laddr.port in ports
+            if is_open and _answers(f"http://{LOOPBACK}:{connection.laddr.port}/health/live"):
+                return True
+    return False
+
+
+def _answers(url: str, *, accept: int | None = None) -> bool:
+    """Whether there is a reply, of this status where one is given."""
+    try:
+        with urllib.request.urlopen(url, timeout=_ALIVE_TIMEOUT_S) as reply:  # noqa: S310 - our own URL
+            return accept in (None, reply.status)
+    except urllib.error.HTTPError as error:
+        return accept in (None, error.code)
+    except (OSError, http.client.HTTPException):
         return False
 
 
