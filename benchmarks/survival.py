@@ -15,25 +15,21 @@ import asyncio
 import json
 import threading
 import time
-from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.common.killing import LONGEST_RECOVERY_S, SESSION_SERVER, kill, recovery_s, stored_texts
 from jiyi import service
 from jiyi.client import JiyiClient
-from storage.sqlite.record import SqliteRecord
 
-SESSION_SERVER = "redis"
 VICTIMS = (
     *("Embedder", "VectorShard", "Extractor", "Resolver", "Retriever", "Learner", "SessionServer", "Ingress"),
     *(SESSION_SERVER, "ProxyActor", "ServeController", "raylet", "gcs_server", "supervisor"),
 )
-_LONGEST_RECOVERY_S = 240.0
 _LOOKED_UP = 10
 _PAUSE_S = 0.05
 
@@ -71,7 +67,7 @@ class Replay(threading.Thread):
     def run(self) -> None:
         """Sends until `finish`."""
         number = 0
-        with JiyiClient(self._url, patience_s=_LONGEST_RECOVERY_S, timeout_s=30) as client:
+        with JiyiClient(self._url, patience_s=LONGEST_RECOVERY_S, timeout_s=30) as client:
             while not self._stop_asked.is_set():
                 begin = time.monotonic()
                 message = {"content": _turn(number), "turn_id": f"t{number}"}
@@ -104,25 +100,16 @@ def main() -> None:
         replay = Replay(endpoint.url, f"victim {victim} {time.time()}")
         replay.start()
         time.sleep(arguments.seconds)
-        processes = [process for process in service.processes(settings, endpoint) if _is(victim, process.name)]
-        if not processes:
-            raise SystemExit(f"no process is called {victim}")
-        begin = time.monotonic()
-        for process in processes:
-            psutil.Process(process.pid).kill()
+        begin = kill(settings, endpoint, victim)
         if victim == "supervisor":  # nobody watches it: a user (or systemd) starts it again
             endpoint = up()
-        recovery_s = _time_recovery(endpoint.url, begin)
+        recovered_s = recovery_s(endpoint.url, begin)
         time.sleep(arguments.seconds / 2)
         replay.finish()
-        outcomes.append(_verify(endpoint.url, settings.data_home / "record.sqlite", victim, replay, recovery_s))
+        outcomes.append(_verify(endpoint.url, settings.data_home, victim, replay, recovered_s))
     service.stop(settings, timeout_s=120)
     _show(console, outcomes)
     print(json.dumps({"benchmark": "survival", "outcomes": [asdict(outcome) for outcome in outcomes]}))
-
-
-def _is(victim: str, name: str) -> bool:
-    return name in ("redis-server", "valkey-server") if victim == SESSION_SERVER else victim in name
 
 
 def _arguments() -> argparse.Namespace:
@@ -134,20 +121,7 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _time_recovery(url: str, begin: float) -> float:
-    """Seconds until every part answers, three times in a row: a dead part may answer once more from a queue."""
-    in_a_row = 0
-    with JiyiClient(url, patience_s=_LONGEST_RECOVERY_S, timeout_s=10) as client:
-        while in_a_row < 3:
-            ok = client.is_ready() and client.health()["status"] == "ok"
-            in_a_row = in_a_row + 1 if ok else 0
-            if time.monotonic() - begin > _LONGEST_RECOVERY_S:
-                raise SystemExit(f"not recovered after {_LONGEST_RECOVERY_S:g} s: {client.health()}")
-            time.sleep(0.2)
-    return time.monotonic() - begin - 0.4
-
-
-def _verify(url: str, record: Path, victim: str, replay: Replay, recovery_s: float) -> Outcome:
+def _verify(url: str, home: Path, victim: str, replay: Replay, recovered_s: float) -> Outcome:
     """Counts every acknowledged turn in the system of record, and looks the last ones up as a user would."""
     with JiyiClient(url, patience_s=60) as client:
         client.add([{"content": "end", "turn_id": "end"}], user_id=replay.user)  # waits until all is learned
@@ -155,7 +129,7 @@ def _verify(url: str, record: Path, victim: str, replay: Replay, recovery_s: flo
         for number, id_ in list(replay.acknowledged.items())[-_LOOKED_UP:]:
             hits = client.search(f"ZX{number:04d}-77", user_id=replay.user, top_k=5, kinds=["memory"])["results"]
             unfound += id_ not in [hit["id"] for hit in hits]
-    texts = Counter(asyncio.run(_stored(record, replay.user)))
+    _, texts = asyncio.run(stored_texts(home, [replay.user]))
     lost = sum(_turn(number) not in texts for number in replay.acknowledged)
     doubled = sum(count > 1 for count in texts.values())
     return Outcome(
@@ -164,16 +138,8 @@ def _verify(url: str, record: Path, victim: str, replay: Replay, recovery_s: flo
         lost=lost + unfound,
         doubled=doubled,
         longest_wait_s=round(replay.longest_wait_s, 1),
-        recovery_s=round(recovery_s, 1),
+        recovery_s=round(recovered_s, 1),
     )
-
-
-async def _stored(path: Path, user_id: str) -> list[str]:
-    record = SqliteRecord.open(path)
-    async with record.reading(user_id=user_id) as unit:
-        texts = [memory.text for memory in await unit.memories.recent(limit=1_000_000)]
-    await record.close()
-    return texts
 
 
 def _turn(number: int) -> str:

@@ -1,9 +1,24 @@
 """Requests over HTTP as cheaply as Python sends them: client and server share the cores of a machine."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
 import aiohttp
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """How a request ended.
+
+    Attributes:
+        status: HTTP status as text, or the name of the error where there was no reply.
+    """
+
+    status: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
 
 
 class HttpCaller:
@@ -30,12 +45,15 @@ class HttpCaller:
 
     async def send(self, method: str, path: str, body: bytes | None = None) -> str:
         """Sends a request, reads the whole reply and says how it ended: its status, or the name of the error."""
+        return (await self.ask(method, path, body)).status
+
+    async def ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        """Sends a request and returns the whole reply, whatever its status, or the error."""
         try:
             async with self._opened.request(method, self._url + path, data=body) as reply:
-                await reply.read()
-                return str(reply.status)
+                return Answer(str(reply.status), reply.headers, await reply.read())
         except aiohttp.ClientError as error:
-            return type(error).__name__
+            return Answer(type(error).__name__)
 
     async def fetch(self, method: str, path: str, body: bytes | None = None) -> bytes:
         """Sends a request and returns the reply.

@@ -36,6 +36,7 @@ def test_there_is_one_for_each_use() -> None:
 @pytest.mark.usefixtures("anonymous")
 @pytest.mark.parametrize("name", NAMES)
 def test_every_request_of_a_scenario_is_one_that_the_service_takes(name: str) -> None:
+    CURRENT_IDENTITY.set(Identity(ANONYMOUS))
     planner = Planner(load_scenario(name), prefix="p", seed=1)
     for request in [*planner.preparation(), *planner.plan(300)]:
         if request.body is not None:

@@ -1,0 +1,1 @@
+"""An hour of load while the processes of the service are killed."""
