@@ -19,6 +19,7 @@ from .support.methods import Methods
 from .support.origins import Origins
 from .support.problems import COMMON, describe_problems, install_error_handlers, replies
 from .support.services import Services
+from .support.tracing import TraceContext
 
 _LIMITS, _HTTP = LimitArgs(), HttpArgs()
 _DESCRIPTION = """\
@@ -50,6 +51,7 @@ def build_http(
     app.add_middleware(Origins, http=http)
     app.add_middleware(Cancellations)
     app.add_middleware(AccessLog)
+    app.add_middleware(TraceContext)
     install_error_handlers(app)
     for module in (chat, sessions, entities, memories, governance, embeddings, index, keys, operations):
         app.include_router(module.router, responses=replies(*COMMON))

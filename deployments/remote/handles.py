@@ -30,6 +30,8 @@ from memory.values.hits import SearchRequest, SearchResult
 from memory.values.readings import Context
 from memory.values.resolutions import CoreferenceResult, ResolutionRequest
 
+from ..telemetry.tracing import current_span, headers_of
+
 T = TypeVar("T")
 Handle = DeploymentHandle[Any]
 """A deployment, as another deployment is given it."""
@@ -46,6 +48,11 @@ _REFUSED = (
     grpc.StatusCode.UNIMPLEMENTED,
 )
 """Codes of a call that no replica will answer, such as one with too large a message."""
+_TRACE = "_ray_trace_ctx"
+"""Serve's keyword for a trace: it keeps it for the replica's log lines and calls, and does not give it to the method.
+
+Serve sends one by itself only where it records spans.
+"""
 _READ_CHARACTERS_PER_S = 200
 """Characters of a long text that the reader reads in a second at least; its deadline is so much later."""
 
@@ -104,10 +111,12 @@ class Remote:
 
     async def _until_answered(self, method: str, args: tuple[Any, ...]) -> Any:
         away_until: float | None = None
+        span = current_span()
+        trace = {_TRACE: headers_of(span)} if span else {}
         while True:
             if self._is_away and self._away_s is not None and away_until is None:
                 away_until = asyncio.get_running_loop().time() + self._away_s
-            response = getattr(self._handle, method).remote(*args)
+            response = getattr(self._handle, method).remote(*args, **trace)
             try:
                 async with asyncio.timeout_at(away_until):
                     try:

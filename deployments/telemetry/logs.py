@@ -2,8 +2,8 @@
 
 Every module logs through `structlog.get_logger(__name__)`, and each process calls `configure_logs` once. A line has
 `timestamp`, `level`, `logger` (the module), `process` (the deployment or program that wrote it), `replica` (Serve's
-id) and `event`; `component` is the part that an event is about. 000 §9.3 names its logger `entity_memory`: lines of
-the package `memory` carry that name as `system`.
+id) and `event`; `component` is the part that an event is about, and lines about a request have its `trace_id` and
+`span_id`. 000 §9.3 names its logger `entity_memory`: lines of the package `memory` carry that name as `system`.
 """
 
 import logging
@@ -16,6 +16,8 @@ from filelock import FileLock, Timeout
 from structlog.typing import EventDict, Processor
 from typing_extensions import override
 
+from .tracing import add_trace
+
 PACKAGES = ("memory", "models", "storage", "deployments", "jiyi", "__main__")
 """Roots of our loggers; `__main__` is what `python -m deployments.host.supervisor` calls its module."""
 AUDIT_LOGGER = "deployments.http.identity.operators"
@@ -24,10 +26,12 @@ _FILE_BYTES = 16 * 1024 * 1024
 _OLD_FILES = 3
 _SHARED: tuple[Processor, ...] = (
     structlog.contextvars.merge_contextvars,
+    add_trace,
     structlog.stdlib.add_logger_name,
     structlog.stdlib.add_log_level,
     structlog.processors.TimeStamper(fmt="iso", utc=True),
-    structlog.processors.dict_tracebacks,
+    # No values of variables: they may be secrets, or what a person said.
+    structlog.processors.ExceptionRenderer(structlog.tracebacks.ExceptionDictTransformer(show_locals=False)),
 )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import grpc
 import pytest
 from ray.exceptions import RayActorError, RayTaskError
+from ray.serve.context import _RequestContext, _serve_request_context
 from ray.serve.exceptions import (
     BackPressureError,
     RayServeException,
@@ -16,6 +17,7 @@ from ray.serve.exceptions import (
 )
 
 from deployments.remote.handles import Remote, RemoteExtractor
+from deployments.telemetry.tracing import current_span, headers_of, in_span, span_for
 from memory.values.errors import InvalidField, Overloaded, Unavailable
 from memory.values.extractions import Extraction
 from tests.deployments.remote.handles import Broadcast, Response
@@ -25,8 +27,10 @@ class Method:
     def __init__(self, behave: Callable[[int], Awaitable[Any]]) -> None:
         self._behave = behave
         self.responses: list[Response] = []
+        self.keywords: dict[str, Any] = {}
 
-    def remote(self, *_: Any) -> Response:
+    def remote(self, *_: Any, **keywords: Any) -> Response:
+        self.keywords = keywords
         self.responses.append(Response(self._behave(len(self.responses))))
         return self.responses[-1]
 
@@ -58,6 +62,32 @@ async def test_an_answer_is_passed_on() -> None:
         return "done"
 
     assert await _remote(Handle(answer)).call("work") == "done"
+
+
+async def test_a_call_says_to_which_trace_it_belongs() -> None:
+    async def answer(_: int) -> str:
+        return "done"
+
+    handle = Handle(answer)
+    await _remote(handle).call("work")
+    assert handle.work.keywords == {}
+    traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    with in_span(span := span_for([traceparent], ["vendor=1"])):
+        await _remote(handle).call("work")
+    assert handle.work.keywords == {"_ray_trace_ctx": headers_of(span)}
+    assert headers_of(span)["tracestate"] == "vendor=1"
+
+
+def test_what_a_replica_does_for_a_call_belongs_to_the_trace() -> None:
+    span = span_for(["00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"])
+    assert current_span() is None
+    token = _serve_request_context.set(_RequestContext(_ray_trace_ctx=headers_of(span)))  # type: ignore[arg-type]
+    try:
+        inside = current_span()
+    finally:
+        _serve_request_context.reset(token)
+    assert inside is not None
+    assert (inside.trace_id, inside.span_id, inside.trace_flags) == (span.trace_id, span.span_id, span.trace_flags)
 
 
 async def test_a_replica_that_died_is_asked_again_until_a_fresh_one_answers() -> None:
