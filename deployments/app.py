@@ -48,7 +48,9 @@ def build_app(args: AppArgs) -> Application:
 
     Raises:
         ModelUnavailable: The model is unknown.
+        ValueError: A secret was given among the arguments.
     """
+    args.to_send()
     make_private_home(args.data_home)
     args = with_live_model(args)
     shared: dict[str, Any] = {"model": vector_model(args, args.model)}

@@ -55,6 +55,7 @@ def load_settings(home: Path | None, args: Mapping[str, Any] | None = None) -> "
         BadSettings: A setting is unknown or has a value that is not allowed; the message names each.
     """
     from pydantic import ValidationError
+    from pydantic_settings import SettingsError
 
     from deployments.config.described import explain
     from deployments.config.settings import AppArgs
@@ -62,7 +63,9 @@ def load_settings(home: Path | None, args: Mapping[str, Any] | None = None) -> "
     try:
         return AppArgs.model_validate({**(args or {}), **({"home": home} if home else {})})
     except ValidationError as error:
-        raise BadSettings(explain(error)) from error
+        raise BadSettings(explain(error)) from None  # its input may hold a secret
+    except SettingsError as error:
+        raise BadSettings(str(error)) from None
 
 
 def read_config(path: Path) -> "ServeFile":
@@ -123,8 +126,13 @@ def start(
     """Starts the supervisor in the background and waits until the service is ready.
 
     Raises:
+        BadSettings: A secret is among the settings of a config file.
         ServiceFailed: It ended, or was not ready in time; the message ends with the last lines of its log.
     """
+    try:
+        request = {"args": settings.to_send(), "host": host, "port": port}
+    except ValueError as error:
+        raise BadSettings(str(error)) from None
     logs = settings.log_folder
     logs.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (logs / "supervisor.log").open("ab") as log:
@@ -135,7 +143,6 @@ def start(
             stderr=log,
             start_new_session=True,
         )
-    request = {"args": settings.model_dump(mode="json"), "host": host, "port": port}
     assert process.stdin is not None  # noqa: S101 - PIPE above
     process.stdin.write(json.dumps(request).encode())
     process.stdin.close()

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 _ENDPOINT = re.compile(r"`(GET|POST|PUT|PATCH|DELETE) (/[^`?]*)`")
 _VARIABLE = re.compile(r"\bJIYI_[A-Z0-9_]*[A-Z0-9]\b")
-_NO_SETTINGS = {"JIYI_PORT", "JIYI_API_KEY", "JIYI_TEST_CACHE", "JIYI_TEST_ARANGO_URL"}
+_NO_SETTINGS = {"JIYI_PORT", "JIYI_API_KEY", "JIYI_SECRETS_DIR", "JIYI_TEST_CACHE", "JIYI_TEST_ARANGO_URL"}
 
 
 def _variables(model: type[BaseModel], prefix: str = "JIYI_") -> set[str]:

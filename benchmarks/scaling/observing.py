@@ -66,7 +66,7 @@ async def _update(settings: AppArgs, port: int) -> None:
     """Deploys the service again with a changed setting that every replica gets, so that all replicas are replaced."""
     changed = settings.model_copy(update={"confidence_floor": settings.confidence_floor - 0.01})
     request = {
-        "args": changed.model_dump(mode="json"),
+        "args": changed.to_send(),
         "address": running_address(settings.data_home),
         "host": "127.0.0.1",
         "port": port,

@@ -21,7 +21,8 @@ _log = structlog.get_logger(__name__)
 def open_authenticator(args: AppArgs, store: KeyStore) -> tuple[Authenticator, Callable[[], Awaitable[None]]]:
     """The authenticator of one ingress replica, and what closes it."""
     configure_audit(args.log_folder)
-    keys = ApiKeys(store, admin_secret=args.auth.admin_key, fresh_s=args.auth.key_cache_s)
+    admin_key = args.auth.admin_key.get_secret_value() if args.auth.admin_key else None
+    keys = ApiKeys(store, admin_secret=admin_key, fresh_s=args.auth.key_cache_s)
     tokens = OidcTokens(args.oidc) if args.oidc.issuer else None
 
     async def close() -> None:

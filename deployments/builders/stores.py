@@ -56,7 +56,8 @@ def open_record(args: AppArgs, *, durable: bool) -> SystemOfRecord:
         from storage.arango.engine.client import ArangoSettings  # lazy: the embedded stores need no client libraries
         from storage.arango.record import ArangoRecord
 
-        settings = ArangoSettings(**args.arango.model_dump(), durable=durable)
+        options = args.arango.model_dump(exclude={"password"})
+        settings = ArangoSettings(**options, password=args.arango.password.get_secret_value(), durable=durable)
         return ArangoRecord.open(settings)
     return SqliteRecord.open(record_path(args), durable=durable, deadline_s=args.deadlines.record)
 
@@ -81,7 +82,7 @@ def qdrant_settings(args: AppArgs) -> "QdrantSettings":
 
     return QdrantSettings(
         url=args.qdrant.url,
-        api_key=args.qdrant.api_key,
+        api_key=args.qdrant.api_key.get_secret_value() if args.qdrant.api_key else None,
         quantisation=args.qdrant.quantisation,
         deadline_s=args.deadlines.vectors,
     )
@@ -119,7 +120,8 @@ def local_redis(args: AppArgs) -> LocalRedisServer | None:
 def open_redis(args: AppArgs) -> RedisClient:
     """The connections of this process to the Redis-protocol server."""
     local = local_redis(args)
-    url = local.url if local else args.redis_url or _DEFAULT_REDIS
+    given = args.redis_url.get_secret_value() if args.redis_url else _DEFAULT_REDIS
+    url = local.url if local else given
     return RedisClient(url, timeout_s=_REDIS_DEADLINE_S)
 
 

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, SecretStr, ValidationError
 
+from .secrets import secrets_folder, variable_of
 from .settings import AppArgs
 
 _MASK = "********"
@@ -22,7 +23,7 @@ class Setting:
         variable: The environment variable.
         default: What holds where it is not given; empty where the description says what holds then.
         value: What holds now, a secret masked.
-        source: Where the value comes from: `args`, `environment` or `default`.
+        source: Where the value comes from: `args`, `environment`, `file` or `default`.
         allowed: Type and bounds, or the values.
         description: What it means, and its unit.
     """
@@ -54,7 +55,7 @@ def sections() -> dict[str, type[BaseModel]]:
 
 def explain(error: ValidationError) -> str:
     """One line for each invalid setting: its name, the problem, and the allowed values."""
-    lines = []
+    lines, hidden = [], _hidden()
     for problem in error.errors():
         name = ".".join(map(str, problem["loc"]))
         if problem["type"] == "value_error":  # our own checks name the setting themselves
@@ -62,10 +63,22 @@ def explain(error: ValidationError) -> str:
         elif problem["type"] == "extra_forbidden":
             section = sections().get(".".join(map(str, problem["loc"][:-1])))
             known = ", ".join(section.model_fields) if section else "none"
-            lines.append(f"{name} ({_variable(name)}): there is no such setting; allowed: {known}")
+            lines.append(f"{name} ({variable_of(name)}): there is no such setting; allowed: {known}")
         else:
-            lines.append(f"{name} ({_variable(name)}): {problem['msg']}; given: {problem['input']!r}")
+            given = "" if name in hidden else f"; given: {problem['input']!r}"
+            lines.append(f"{name} ({variable_of(name)}): {problem['msg']}{given}")
     return "\n".join(lines)
+
+
+def _hidden() -> set[str]:
+    """Secrets, and the sections, which may hold some."""
+    models = sections()
+    return models.keys() | {
+        f"{section}.{name}".removeprefix(".")
+        for section, model in models.items()
+        for name, field in model.model_fields.items()
+        if "SecretStr" in str(field.annotation)
+    }
 
 
 def _describe(model: BaseModel, prefix: str, given: Mapping[str, Any]) -> Iterator[Setting]:
@@ -78,10 +91,10 @@ def _describe(model: BaseModel, prefix: str, given: Mapping[str, Any]) -> Iterat
         field = type(model).model_fields[name]
         yield Setting(
             name=full_name,
-            variable=_variable(full_name),
+            variable=variable_of(full_name),
             default=_text(field.default),
-            value=_text(value) if field.repr or not value else _MASK,
-            source="args" if name in given else "environment" if _in_environment(full_name) else "default",
+            value=_text(value),
+            source="args" if name in given else _source(full_name),
             allowed=_allowed(properties[name]),
             description=field.description or "",
         )
@@ -93,15 +106,14 @@ def _fields(model: BaseModel) -> Iterator[tuple[str, Any]]:
     return iter(sorted(values, key=lambda item: isinstance(item[1], BaseModel)))
 
 
-def _variable(name: str) -> str:
-    return "JIYI_" + name.replace(".", "__").upper()
-
-
-def _in_environment(name: str) -> bool:
-    """Whether a variable gives the setting, or the JSON of a section that it is in."""
-    given = {variable.upper() for variable, value in os.environ.items() if value}
+def _source(name: str) -> str:
+    """Which of variables and files gives the setting, or the JSON of a section that it is in."""
     parts = name.split(".")
-    return any(_variable(".".join(parts[: depth + 1])) in given for depth in range(len(parts)))
+    variables = {variable_of(".".join(parts[: depth + 1])) for depth in range(len(parts))}
+    folder = secrets_folder()
+    if variables & {variable.upper() for variable, value in os.environ.items() if value}:
+        return "environment"
+    return "file" if folder and variables & {file.name.upper() for file in folder.iterdir()} else "default"
 
 
 def _allowed(schema: Mapping[str, Any]) -> str:
@@ -118,6 +130,8 @@ def _allowed(schema: Mapping[str, Any]) -> str:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, SecretStr):
+        return _MASK if value.get_secret_value() else ""
     if value is None or value == () or value == {}:
         return ""
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)

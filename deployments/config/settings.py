@@ -1,19 +1,27 @@
 """All settings of the service: one typed object, from `args:` of serve_config.yaml, then the environment; read once.
 
 `jiyi config` prints them; the name of each is that of its variable: `embedder.threads` is `JIYI_EMBEDDER__THREADS`.
+Secrets are `SecretStr`, which is all that hides them; they come from the environment or from files, see `secrets`.
 """
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, field_validator, model_validator
+from pydantic_settings import (
+    BaseSettings,
+    NestedSecretsSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
+from typing_extensions import override
 
 from memory.jobs.cron import NEVER, Schedule
 from memory.values.errors import InvalidField
 from memory.values.identity import APP_PATTERN, DEFAULT_APP
 
 from .deployment_options import check_options
+from .secrets import require_present, require_same, secret_values, secrets_folder, without_secrets
 
 _OFF = BeforeValidator(lambda value: "off" if value is False else value)
 _ON = BeforeValidator(lambda value: "on" if value is True else value)
@@ -193,7 +201,7 @@ class QdrantArgs(_Section):
     """The vector index, where `stores` is `servers`."""
 
     url: str = Field(default="http://127.0.0.1:6333", min_length=1, description="URL of the Qdrant server.")
-    api_key: str | None = Field(default=None, repr=False, description="Its API key, where it asks for one.")
+    api_key: SecretStr | None = Field(default=None, description="Its API key, where it asks for one.")
     quantisation: Literal["int8"] | None = Field(
         default=None, description="`int8` keeps a quarter of each vector in memory and scores the best again in full."
     )
@@ -205,7 +213,7 @@ class ArangoArgs(_Section):
     url: str = Field(default="http://127.0.0.1:8529", min_length=1, description="URL of the ArangoDB server.")
     database: str = Field(default="jiyi", min_length=1, description="Name of the database.")
     username: str = Field(default="root", min_length=1, description="Who may read and write it.")
-    password: str = Field(default="", repr=False, description="The password of `username`.")
+    password: SecretStr = Field(default=SecretStr(""), description="The password of `username`.")
     deadline_s: float = Field(
         default=2.0,
         gt=1.0,
@@ -274,9 +282,8 @@ class AuthArgs(_Section):
         description="Listen on other addresses although no credential is required, because something else keeps "
         "others away.",
     )
-    admin_key: str | None = Field(
+    admin_key: SecretStr | None = Field(
         default=None,
-        repr=False,
         min_length=32,
         description="Accepted as a key of scope `admin`, for a first start without a command line; at least 32 random "
         "characters.",
@@ -385,7 +392,12 @@ class AppArgs(BaseSettings):
     """What `deployments.app:build_app` takes; checked before anything starts."""
 
     model_config = SettingsConfigDict(
-        env_prefix="JIYI_", env_nested_delimiter="__", extra="forbid", frozen=True, env_ignore_empty=True
+        env_prefix="JIYI_",
+        env_nested_delimiter="__",
+        extra="forbid",
+        frozen=True,
+        env_ignore_empty=True,
+        hide_input_in_errors=True,  # of every section, too: an error may be about a secret
     )
 
     home: Path = Field(default=Path("~/.jiyi"), description="The one folder that holds all data, and the logs.")
@@ -402,11 +414,10 @@ class AppArgs(BaseSettings):
         description="`embedded` keeps everything in `home`; `servers` uses Qdrant, ArangoDB and Redis "
         "(deploy/compose.yaml).",
     )
-    redis_url: str | None = Field(
+    redis_url: SecretStr | None = Field(
         default=None,
-        repr=False,
-        description="A Redis-protocol server for sessions, limits and locks. Without one, `embedded` starts a local "
-        "server and `servers` looks on this machine at the usual port.",
+        description="A Redis-protocol server for sessions, limits and locks; the URL may hold a password. Without one, "
+        "`embedded` starts a local server and `servers` looks on this machine at the usual port.",
     )
     confidence_floor: float = Field(
         default=0.2,
@@ -447,6 +458,22 @@ class AppArgs(BaseSettings):
         "other settings say; nested options are merged key by key.",
     )
 
+    @classmethod
+    @override
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        folder = secrets_folder()
+        if folder is None:
+            return init_settings, env_settings
+        files = NestedSecretsSettingsSource(file_secret_settings, folder, secrets_dir_missing="error")
+        return init_settings, env_settings, files
+
     @model_validator(mode="after")
     def _waiting_ends_before_the_deadline(self) -> "AppArgs":
         if self.models.max_wait_s >= self.deadlines.extractor:
@@ -462,6 +489,32 @@ class AppArgs(BaseSettings):
         for name, options in value.items():
             check_options(name, options)
         return value
+
+    def to_send(self) -> dict[str, Any]:
+        """What another process makes these settings of (`received`), as JSON values and without a secret.
+
+        Raises:
+            ValueError: A secret was given as an argument; the other process would not find it.
+        """
+        settings, secrets = without_secrets(self), secret_values(self)
+        require_same(secrets, secret_values(type(self).model_validate(settings)))
+        return {"settings": settings, "secrets": list(secrets)}
+
+    @classmethod
+    def received(cls, sent: dict[str, Any]) -> Self:
+        """The settings that another process sent, with the secrets of this process.
+
+        Raises:
+            SecretsNotHere: A secret that is set there is not set here.
+        """
+        settings = cls.model_validate(sent["settings"])
+        require_present(sent["secrets"], secret_values(settings))
+        return settings
+
+    @override
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled without secrets: Ray stores what deployments are made with."""
+        return type(self).received, (self.to_send(),)
 
     @property
     def data_home(self) -> Path:

@@ -49,7 +49,7 @@ def drain(*, address: str) -> None:
 def main() -> None:
     """`python -m deployments.host.deploy up|down`, with `{args, address, host, port}` as JSON on standard input."""
     request = json.load(sys.stdin)
-    args = AppArgs.model_validate(request["args"])
+    args = AppArgs.received(request["args"])
     configure_logs(args.log_folder, "deploy", args.log_level)
     if sys.argv[1] == "down":
         drain(address=request["address"])

@@ -137,7 +137,7 @@ class Supervisor:
     def _deploy(self, action: str, deadline_s: float) -> bool:
         """Runs `deployments.host.deploy` in a process of its own: a Ray driver does not outlive its cluster."""
         request = {
-            "args": self._args.model_dump(mode="json"),
+            "args": self._args.to_send(),
             "address": self._head.address,
             "host": self._endpoint.host,
             "port": self._endpoint.port,
@@ -220,7 +220,7 @@ def _answers(url: str, *, accept: int | None = None) -> bool:
 def main() -> None:
     """`python -m deployments.host.supervisor`, with `{args, host, port}` as JSON on standard input."""
     request = json.load(sys.stdin)
-    args = AppArgs.model_validate(request["args"])
+    args = AppArgs.received(request["args"])
     make_private_home(args.data_home)
     configure_logs(args.log_folder, "supervisor", args.log_level)
     Supervisor(args, host=request["host"], port=request["port"]).run()

@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
 from urllib.parse import urlsplit
 
 import psutil
 from redis import Redis
 
 from deployments.builders.stores import record_path
-from deployments.config.settings import AppArgs, ArangoArgs, QdrantArgs
+from deployments.config.settings import AppArgs
 from deployments.host.cluster import free_ports
 from deployments.host.supervisor import Endpoint
 from jiyi import service
@@ -92,12 +93,19 @@ def service_on_servers(home: Path) -> Iterator[BreakableService]:
             for upstream in (urlsplit(qdrant.url).netloc, urlsplit(arango.url).netloc, redis.url)
         ]
         to_qdrant, to_arango, to_redis = proxies
-        settings = AppArgs(
-            home=home / "jiyi",
-            stores="servers",
-            qdrant=QdrantArgs(url=f"http://127.0.0.1:{to_qdrant.port}", api_key="key"),
-            arango=ArangoArgs(url=f"http://127.0.0.1:{to_arango.port}", password="secret"),
-            redis_url=f"redis://127.0.0.1:{to_redis.port}/0",
+        secrets = {
+            "JIYI_QDRANT__API_KEY": "key",
+            "JIYI_ARANGO__PASSWORD": "secret",
+            "JIYI_REDIS_URL": f"redis://127.0.0.1:{to_redis.port}/0",
+        }
+        stack.enter_context(patch.dict(os.environ, secrets))
+        settings = AppArgs.model_validate(
+            {
+                "home": home / "jiyi",
+                "stores": "servers",
+                "qdrant": {"url": f"http://127.0.0.1:{to_qdrant.port}"},
+                "arango": {"url": f"http://127.0.0.1:{to_arango.port}"},
+            }
         )
         endpoint = stack.enter_context(_running(settings))
         faults = (

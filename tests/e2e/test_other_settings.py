@@ -21,7 +21,6 @@ from typing import Any
 import httpx
 import pytest
 
-from deployments.config.settings import AppArgs
 from deployments.host.cluster import free_ports, ray_environment, running_address
 from models.assets.weight_files import shipped_weight_file
 from tests.e2e.conftest import Service
@@ -175,16 +174,14 @@ def test_a_new_configuration_replaces_every_replica_and_no_request_fails(tuned: 
 
 def deploy_again(service: Service, **changed: Any) -> None:
     """What `serve deploy` does with a changed file."""
-    code = (
-        "import json; from deployments.config.settings import AppArgs; "
-        "print(json.dumps(AppArgs().model_dump(mode='json')))"
-    )
+    code = "import json; from deployments.config.settings import AppArgs; print(json.dumps(AppArgs().to_send()))"
     printed = subprocess.run(
         [sys.executable, "-c", code], env=service.environment, capture_output=True, text=True, check=True
     )
-    args = AppArgs.model_validate(json.loads(printed.stdout) | changed)
+    sent = json.loads(printed.stdout)
+    sent["settings"] |= changed
     request = {
-        "args": args.model_dump(mode="json"),
+        "args": sent,
         "address": running_address(Path(service.home)),
         "host": "127.0.0.1",
         "port": service.port,

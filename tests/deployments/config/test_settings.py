@@ -84,4 +84,4 @@ def test_a_bad_value_is_refused_by_name_with_what_is_allowed(wrong: dict[str, An
 
 def test_settings_that_the_command_line_hands_on_are_the_same(tmp_path: Path) -> None:
     args = AppArgs.model_validate({"home": tmp_path, "deployments": {"Resolver": {"num_replicas": 2}}})
-    assert AppArgs.model_validate(args.model_dump(mode="json")) == args
+    assert AppArgs.received(args.to_send()) == args
