@@ -70,16 +70,6 @@ def test_every_package_and_room_has_a_readme() -> None:
     ]
     packages = [
         ROOT / name
-        for name in (
-            "memory",
-            "models",
-            "storage",
-            "deployments",
-            "jiyi",
-            "training",
-            "testing",
-            "benchmarks",
-            "dependencies",
-        )
+        for name in ("memory", "models", "storage", "deployments", "jiyi", "training", "testing", "benchmarks")
     ]
     assert [str(folder) for folder in (*packages, *rooms) if not (folder / "README.md").exists()] == []

@@ -1,16 +1,15 @@
 """ASGI middleware that finds out who asks before anything else is done with a request."""
 
-import re
 from typing import TYPE_CHECKING
 
-from starlette.datastructures import Headers, MutableHeaders
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memory.identity.caller import Identity
 from memory.values.errors import JiyiError
 
 from ..support.problems import problem_response
-from .current import CURRENT_IDENTITY
+from .current import CURRENT_IDENTITY, CURRENT_USER
 
 if TYPE_CHECKING:
     from ..support.services import Services
@@ -18,17 +17,13 @@ if TYPE_CHECKING:
 OPEN_PATHS = frozenset({"/health/live", "/health/ready", "/docs", "/docs/oauth2-redirect", "/redoc", "/openapi.json"})
 """Paths that need no credential, and `OPEN_FOLDER`: what the service is, not what it holds."""
 OPEN_FOLDER = "/static-offline-docs/"
-_STORED_USER = re.compile(rb'(?:(?<="user_id":")|(?<="cursor":"))[a-z0-9._-]{0,32}\xe2\x90\x9f')
-"""The app before the id of a user (`memory.values.identity.stored_user`), in JSON as replies and events have it; the
-cursor of a run over all users is the id of one.
-"""
 
 
 class Authentication:
     """Sets the identity of each request, or answers 401.
 
     It covers whatever is mounted in the app, and new routes too: all but `OPEN_PATHS` need a credential, where the
-    service asks for one. Replies show the ids of users without the app before them.
+    service asks for one.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -49,11 +44,12 @@ class Authentication:
             await problem_response(error)(scope, receive, send)
             return
         _remember(scope, identity)
-        token = CURRENT_IDENTITY.set(identity)
+        token, user_token = CURRENT_IDENTITY.set(identity), CURRENT_USER.set(None)
         try:
-            await self._app(scope, receive, _showing_own_ids(send))
+            await self._app(scope, receive, send)
         finally:
             CURRENT_IDENTITY.reset(token)
+            CURRENT_USER.reset(user_token)
 
 
 def _is_open(path: str) -> bool:
@@ -63,24 +59,3 @@ def _is_open(path: str) -> bool:
 def _remember(scope: Scope, identity: Identity) -> None:
     """For the access log, which is outside of the context of the request."""
     scope.setdefault("state", {})["identity"] = identity
-
-
-def _showing_own_ids(send: Send) -> Send:
-    """A `send` that takes the app off the ids of users; the length of the reply follows."""
-    started: list[Message] = []
-
-    async def send_shown(message: Message) -> None:
-        if message["type"] == "http.response.start" and "content-length" in Headers(raw=message["headers"]):
-            started.append(message)  # waits for the body, which may become shorter
-            return
-        if message["type"] == "http.response.body" and (body := message.get("body")):
-            shown = _STORED_USER.sub(b"", body)
-            message = {**message, "body": shown}
-            if started and len(shown) != len(body):
-                headers = MutableHeaders(raw=started[0]["headers"])
-                headers["content-length"] = str(int(headers["content-length"]) - len(body) + len(shown))
-        if started:
-            await send(started.pop())
-        await send(message)
-
-    return send_shown

@@ -9,26 +9,37 @@ from typing import Any
 
 import structlog
 from fastapi import APIRouter, Request
-from fastapi.responses import Response
+from pydantic import BaseModel
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from memory.chat.messages import Acknowledged, ChatEvent, ChatMessage, Found, Replied, Understood
 from memory.values.base import utc_now
 from memory.values.errors import JiyiError
+from memory.values.hits import SearchResult
+from memory.values.resolutions import Clarification
 
 from ..schemas.chat import ChatBody, ChatReply
 from ..schemas.entities import AfterBody, AfterReply, BeforeBody, BeforeReply
+from ..schemas.shown_users import with_own_ids
 from ..schemas.understanding import FactReply, ResolveReply, action_of
 from ..support.problems import problem, replies
+from ..support.service_route import ServiceRoute
 from ..support.services import Services, ServicesDep
 
-router = APIRouter(tags=["chat"], responses=replies(409))
+router = APIRouter(tags=["chat"], responses=replies(409), route_class=ServiceRoute)
 _log = structlog.get_logger(__name__)
 _DELTA_CHARACTERS = 24
+STREAMED: dict[str, type[BaseModel]] = {
+    "resolution": ResolveReply,
+    "clarification": Clarification,
+    "sources": SearchResult,
+    "done": ChatReply,
+}
+"""The data of the events that hold more than a piece of the reply or an error."""
 _EVENT = {
     "type": "object",
     "properties": {
-        "event": {"enum": ["resolution", "clarification", "sources", "delta", "done", "error"]},
+        "event": {"enum": [*STREAMED, "delta", "error"]},
         "data": {"type": "string", "contentMediaType": "application/json"},
     },
     "required": ["event", "data"],
@@ -51,7 +62,6 @@ async def chat(body: ChatBody, request: Request, services: ServicesDep) -> Any:
     Where more messages wait than can be read in time the reply is 429, and `Retry-After` says when to come back;
     nothing has been stored then.
     """
-    await services.admit(body.user_id)
     message = ChatMessage(
         user_id=body.user_id,
         session_id=body.session_id,
@@ -68,7 +78,7 @@ async def chat(body: ChatBody, request: Request, services: ServicesDep) -> Any:
     reply = ReplyInProgress()
     async for event in events:
         reply.take(event)
-    return Response(reply.finished().model_dump_json(), media_type="application/json")
+    return reply.finished()
 
 
 @router.post("/chat/before")
@@ -78,7 +88,6 @@ async def before_reply(body: BeforeBody, services: ServicesDep) -> BeforeReply:
 
     Stores nothing. Where resolving fails the query comes back as it was.
     """
-    await services.admit(body.user_id)
     found = await services.entities.before_reply(body.message, body.session_id, body.user_id)
     services.count_degraded(found.degraded)
     return BeforeReply(
@@ -100,7 +109,6 @@ async def after_reply(body: AfterBody, services: ServicesDep) -> AfterReply:
 
     With `auto_learn` false nothing is written; what comes back are the known entities that the message mentions.
     """
-    await services.admit(body.user_id)
     memory = services.entities
     if not body.auto_learn:
         known = await memory.extract_and_store(body.message, body.session_id, body.user_id, auto_learn=False)
@@ -171,22 +179,24 @@ async def _stream(events: AsyncIterator[ChatEvent]) -> AsyncIterator[ServerSentE
             reply.take(event)
             match event:
                 case Understood():
-                    yield _sse("resolution", ResolveReply.of(event).model_dump_json())
+                    yield _sse("resolution", ResolveReply.of(event))
                     if event.resolution.clarification:
-                        yield _sse("clarification", event.resolution.clarification.model_dump_json())
+                        yield _sse("clarification", event.resolution.clarification)
                 case Found():
-                    yield _sse("sources", event.result.model_dump_json())
+                    yield _sse("sources", event.result)
                 case Replied():
                     text = event.answer.text
                     for start in range(0, len(text), _DELTA_CHARACTERS):
-                        piece = text[start : start + _DELTA_CHARACTERS]
-                        yield _sse("delta", json.dumps({"text": piece}, ensure_ascii=False))
+                        yield _sse("delta", {"text": text[start : start + _DELTA_CHARACTERS]})
                 case Acknowledged():
-                    yield _sse("done", reply.finished().model_dump_json())
+                    yield _sse("done", reply.finished())
     except JiyiError as error:  # the status line is sent already: the error is an event
         _log.error("stream_failed", error=error.message)
-        yield _sse("error", json.dumps(problem(error)[1], ensure_ascii=False))
+        yield _sse("error", problem(error)[1])
 
 
-def _sse(event: str, data: str) -> ServerSentEvent:
-    return ServerSentEvent(data=data, event=event)
+def _sse(event: str, data: BaseModel | dict[str, Any]) -> ServerSentEvent:
+    written = (
+        with_own_ids(data).model_dump_json() if isinstance(data, BaseModel) else json.dumps(data, ensure_ascii=False)
+    )
+    return ServerSentEvent(data=written, event=event)

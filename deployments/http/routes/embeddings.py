@@ -15,9 +15,10 @@ from memory.values.errors import InvalidField
 
 from ..schemas.fields import WHOLE, Identifier, RequestModel, Text, examples
 from ..schemas.users import OpenAiUser
+from ..support.service_route import ServiceRoute
 from ..support.services import Embedding, ServicesDep
 
-router = APIRouter(tags=["embeddings"])
+router = APIRouter(tags=["embeddings"], route_class=ServiceRoute)
 MAX_INPUTS = 512  # a handle call carries at most 4 MiB (DESIGN §10)
 
 
@@ -49,7 +50,6 @@ async def embeddings(body: EmbeddingsBody, services: ServicesDep) -> Response:
 
     A list of several texts is encoded at batch priority, after single queries.
     """
-    await services.admit(body.user)
     model = await services.embeddings.current()
     _validate(body, model)
     texts = [body.input] if isinstance(body.input, str) else list(body.input)

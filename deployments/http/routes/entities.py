@@ -41,9 +41,10 @@ from ..schemas.entities import (
 from ..schemas.understanding import FactReply
 from ..schemas.users import UserQuery
 from ..support.problems import replies
+from ..support.service_route import ServiceRoute
 from ..support.services import Services, ServicesDep
 
-router = APIRouter(tags=["entities"], responses=replies(404, 409))
+router = APIRouter(tags=["entities"], responses=replies(404, 409), route_class=ServiceRoute)
 
 
 @router.get("/entities")
@@ -51,7 +52,6 @@ async def list_recent(
     user_id: UserQuery, services: ServicesDep, limit: Annotated[int, Query(ge=1, le=100)] = 20
 ) -> EntitiesReply:
     """The entities that were mentioned last, latest first."""
-    await services.admit(user_id)
     async with services.record.reading(user_id=user_id) as unit:
         recent = await unit.entities.recent(limit=limit)
     return EntitiesReply(results=tuple(entity for entity in recent if entity.mention_count > 0))
@@ -60,7 +60,6 @@ async def list_recent(
 @router.post("/entities/extract")
 async def extract(body: ExtractBody, services: ServicesDep) -> ExtractReply:
     """Finds entities, intents, facts and requests to remember in a text; learns it only where `store` is true."""
-    await services.admit(body.user_id)
     [extraction] = await recognise(
         [body.text], user_id=body.user_id, record=services.record, extractor=services.extractor
     )
@@ -85,7 +84,6 @@ async def _learn_text(body: ExtractBody, extraction: Extraction, services: Servi
 @router.post("/entities")
 async def remember(body: RememberBody, services: ServicesDep) -> EntityReply:
     """Stores a name as an entity (000 `remember_entity`); a number, a greeting or a date is refused."""
-    await services.admit(body.user_id)
     entity = await services.entities.remember_entity(
         body.entity_value, body.user_id, body.attributes, subtype=body.subtype
     )
@@ -95,7 +93,6 @@ async def remember(body: RememberBody, services: ServicesDep) -> EntityReply:
 @router.post("/entities/search")
 async def search(body: EntitySearchBody, services: ServicesDep) -> EntitiesReply:
     """Searches entities by vector, keyword and exact name (000 `search_entities`); an empty query returns all."""
-    await services.admit(body.user_id)
     entities = await services.entities.search_entities(body.query, body.user_id, body.limit)
     return EntitiesReply(results=tuple(entities))
 
@@ -103,7 +100,6 @@ async def search(body: EntitySearchBody, services: ServicesDep) -> EntitiesReply
 @router.post("/entities/by-reference")
 async def search_by_reference(body: ReferenceSearchBody, services: ServicesDep) -> EntitiesReply:
     """Entities that a referring expression may mean in its session, best first (000 `search_by_coreference`)."""
-    await services.admit(body.user_id)
     entities = await services.entities.search_by_coreference(body.word, body.session_id, body.user_id, body.limit)
     return EntitiesReply(results=tuple(entities))
 
@@ -111,7 +107,6 @@ async def search_by_reference(body: ReferenceSearchBody, services: ServicesDep) 
 @router.get("/entities/by-name")
 async def get_by_name(user_id: UserQuery, name: str, services: ServicesDep) -> EntityReply:
     """The entity with this name or alias; width, case and script are ignored (000 `get_entity`)."""
-    await services.admit(user_id)
     entity = await services.entities.get_entity(name, user_id)
     if entity is None:
         raise NotFound(f"name: there is no entity {name!r}.")
@@ -123,14 +118,12 @@ async def list_long_term(
     user_id: UserQuery, services: ServicesDep, limit: Annotated[int, Query(ge=1, le=1000)] = 100
 ) -> LongTermReply:
     """All entities by name, for an agent's own conversation context (000 §8.2 `load_long_term_entities`)."""
-    await services.admit(user_id)
     return LongTermReply(entities=await services.entities.load_long_term_entities(user_id, limit))
 
 
 @router.post("/entities/context")
 async def context(body: ContextBody, services: ServicesDep) -> ContextReply:
     """Lines about related entities for the system prompt of a router (000 §8.4)."""
-    await services.admit(body.user_id)
     entities = await services.entities.search_entities(body.query, body.user_id, body.limit)
     return ContextReply(context=context_lines(entities, body.query), entities=tuple(entities))
 
@@ -138,7 +131,6 @@ async def context(body: ContextBody, services: ServicesDep) -> ContextReply:
 @router.post("/entities/aliases")
 async def add_alias(body: AliasBody, services: ServicesDep) -> EntityReply:
     """Adds an alias to an entity. 409 where the name belongs to another entity."""
-    await services.admit(body.user_id)
     entity, change = await services.editor.add_alias(body.entity, body.alias, user_id=body.user_id)
     return EntityReply(entity=entity, change_ids=_ids(change))
 
@@ -146,7 +138,6 @@ async def add_alias(body: AliasBody, services: ServicesDep) -> EntityReply:
 @router.delete("/entities/{entity_id}/aliases")
 async def remove_alias(entity_id: str, user_id: UserQuery, alias: str, services: ServicesDep) -> EntityReply:
     """Removes an alias from an entity."""
-    await services.admit(user_id)
     entity, change = await services.editor.remove_alias(entity_id, alias, user_id=user_id)
     return EntityReply(entity=entity, change_ids=_ids(change))
 
@@ -154,7 +145,6 @@ async def remove_alias(entity_id: str, user_id: UserQuery, alias: str, services:
 @router.post("/entities/merge")
 async def merge(body: MergeBody, services: ServicesDep) -> EntityReply:
     """Merges two entities: names, mentions, memories and relations of `from` go to `into`."""
-    await services.admit(body.user_id)
     entity, change = await services.editor.merge(body.into, body.merged, user_id=body.user_id)
     return EntityReply(entity=entity, change_ids=_ids(change))
 
@@ -162,7 +152,6 @@ async def merge(body: MergeBody, services: ServicesDep) -> EntityReply:
 @router.post("/entities/split")
 async def split(body: SplitBody, services: ServicesDep) -> EntityReply:
     """Splits names or memories off an entity into a new one; returns the new entity."""
-    await services.admit(body.user_id)
     entity, change = await services.editor.split(
         body.entity, user_id=body.user_id, names=body.names, memory_ids=body.memory_ids, name=body.name or ""
     )
@@ -172,7 +161,6 @@ async def split(body: SplitBody, services: ServicesDep) -> EntityReply:
 @router.get("/entities/{entity_id}")
 async def get(entity_id: str, user_id: UserQuery, services: ServicesDep) -> EntityReply:
     """An entity by its id, its name or an alias; `merged_into` names the entity that it was merged into."""
-    await services.admit(user_id)
     async with services.record.reading(user_id=user_id) as unit:
         return EntityReply(entity=await get_entity(unit, entity_id))
 
@@ -180,7 +168,6 @@ async def get(entity_id: str, user_id: UserQuery, services: ServicesDep) -> Enti
 @router.patch("/entities/{entity_id}")
 async def edit(entity_id: str, body: EditBody, services: ServicesDep) -> EntityReply:
     """Renames an entity (the old name stays as an alias) or sets its subtype and attributes."""
-    await services.admit(body.user_id)
     entity, changes = await services.editor.edit(
         entity_id, user_id=body.user_id, name=body.name, subtype=body.subtype, attributes=body.attributes
     )
@@ -190,7 +177,6 @@ async def edit(entity_id: str, body: EditBody, services: ServicesDep) -> EntityR
 @router.delete("/entities/{entity_id}")
 async def delete(entity_id: str, user_id: UserQuery, services: ServicesDep) -> ChangedReply:
     """Deletes an entity with its names and relations; the memories that mention it stay. Can be undone."""
-    await services.admit(user_id)
     change = await services.editor.delete(entity_id, user_id=user_id)
     return ChangedReply(change_id=change.change_id)
 
@@ -205,7 +191,6 @@ async def list_related(
     min_confidence: Annotated[float, Query(ge=0, le=1)] = 0.0,
 ) -> RelatedReply:
     """Entities that are related to one (000 `get_related_entities`), with the relations and their strength."""
-    await services.admit(user_id)
     related = await services.editor.get_related(
         entity_id, user_id=user_id, depth=depth, limit=limit, min_confidence=min_confidence
     )
@@ -215,7 +200,6 @@ async def list_related(
 @router.post("/relations")
 async def add_relation(body: RelationBody, services: ServicesDep) -> RelationReply:
     """Adds a relation from one entity to another (000 `store_relation`)."""
-    await services.admit(body.user_id)
     relation, change = await services.editor.add_relation(
         body.source,
         body.relation_type,
@@ -232,7 +216,6 @@ async def list_relations(
     user_id: UserQuery, entity: str, services: ServicesDep, limit: Annotated[int, Query(ge=1, le=100)] = 20
 ) -> RelationsReply:
     """The relations of an entity, strongest first, with their evidence: a log entry and offsets into its text."""
-    await services.admit(user_id)
     relations = await services.editor.list_relations(entity, user_id=user_id, limit=limit)
     return RelationsReply(results=tuple(relations))
 
@@ -240,7 +223,6 @@ async def list_relations(
 @router.delete("/relations/{relation_id}")
 async def delete_relation(relation_id: str, user_id: UserQuery, services: ServicesDep) -> ChangedReply:
     """Deletes a relation. Can be undone."""
-    await services.admit(user_id)
     change = await services.editor.delete_relation(relation_id, user_id=user_id)
     return ChangedReply(change_id=change.change_id)
 

@@ -31,9 +31,10 @@ from ..schemas.governance import (
 )
 from ..schemas.users import UserQuery
 from ..support.problems import replies
+from ..support.service_route import ServiceRoute
 from ..support.services import Services, ServicesDep
 
-router = APIRouter(tags=["governance"], responses=replies(404, 409))
+router = APIRouter(tags=["governance"], responses=replies(404, 409), route_class=ServiceRoute)
 Limit = Annotated[int, Query(ge=1, le=100)]
 
 
@@ -45,7 +46,6 @@ async def store(body: StoreEntityBody, services: ServicesDep) -> StoredMemory:
     can be undone. Otherwise the new value is put in review. Part numbers, rooms, versions, dates and other identifiers
     never conflict.
     """
-    await services.admit(body.user_id)
     new = NewTypedMemory.model_validate(body.model_dump(exclude={"user_id"}))
     manager = await services.typed_memories.current()
     stored = await manager.store_entity(new, user_id=body.user_id)
@@ -57,7 +57,6 @@ async def store(body: StoreEntityBody, services: ServicesDep) -> StoredMemory:
 @router.post("/aam/retrieve")
 async def retrieve(body: RetrieveBody, services: ServicesDep) -> RetrievedMemories:
     """The best typed memories by relevance, use and age (001 `retrieve_entities`), with the parts of their scores."""
-    await services.admit(body.user_id)
     manager = await services.typed_memories.current()
     retrieved = await manager.retrieve_entities(
         body.query,
@@ -80,7 +79,6 @@ async def list_typed_memories(
     limit: Limit = 20,
 ) -> TypedMemoryList:
     """A page of typed memories, optionally of one type and status (001 `get_user_entities`)."""
-    await services.admit(user_id)
     manager = await services.typed_memories.current()
     memories = await manager.get_user_entities(
         user_id=user_id, entity_type=entity_type, status=status, after=after, limit=limit
@@ -92,7 +90,6 @@ async def list_typed_memories(
 @router.post("/memories/conflicts/detect")
 async def detect_conflicts(body: DetectBody, services: ServicesDep) -> DetectReply:
     """The conflicts that storing a value would find (001 `detect_conflicts`); stores nothing."""
-    await services.admit(body.user_id)
     manager = await services.typed_memories.current()
     conflicts = await manager.detect_conflicts(
         body.entity_type, body.new_value, body.new_confidence, user_id=body.user_id
@@ -103,7 +100,6 @@ async def detect_conflicts(body: DetectBody, services: ServicesDep) -> DetectRep
 @router.get("/memories/conflicts")
 async def get_conflicts(user_id: UserQuery, services: ServicesDep, limit: Limit = 20) -> Conflicts:
     """Conflicts that a person should decide, and those where the more confident value won, which can be undone."""
-    await services.admit(user_id)
     async with services.record.reading(user_id=user_id) as unit:
         return await list_conflicts(unit, limit=limit)
 
@@ -118,7 +114,6 @@ async def list_changes(
     limit: Limit = 20,
 ) -> ChangeList:
     """What was overwritten, merged, renamed, archived, …, by whom and why; latest first."""
-    await services.admit(user_id)
     async with services.record.reading(user_id=user_id) as unit:
         changes = await unit.changes.list(limit=limit, before=before, subject=subject, kind=kind)
     return ChangeList(results=tuple(changes), next=changes[-1].sequence if len(changes) == limit else None)
@@ -130,7 +125,6 @@ async def undo(body: UndoBody, services: ServicesDep) -> Change:
 
     409 where it is undone already, or where an item that it touched has changed since: the message says which.
     """
-    await services.admit(body.user_id)
     async with services.record.writing(user_id=body.user_id) as unit:
         change_id = body.change_id or await get_latest_change(unit)
         undoing = await undo_in(
@@ -151,7 +145,6 @@ async def list_reviewable(
     limit: Limit = 20,
 ) -> ReviewList:
     """A page of entities or typed memories that are in review, or have another status."""
-    await services.admit(user_id)
     async with services.record.reading(user_id=user_id) as unit:
         items = await list_by_status(unit, kind, status, after=after, limit=limit)
     return ReviewList(results=tuple(items), next=id_of(items[-1]) if len(items) == limit else None)
@@ -181,19 +174,16 @@ async def start_review(body: ReviewRunBody, services: ServicesDep) -> PipelineRu
 
     For operators. 409 while a review is running.
     """
-    await services.admit(body.user_id)
     return await services.reviews.start(user_id=body.user_id, dry_run=body.dry_run)
 
 
 @router.get("/review/status", dependencies=OPERATORS)
 async def get_review(services: ServicesDep) -> PipelineRun | None:
     """The running review, else the last one; null where there was none."""
-    await services.admit()
     return await services.reviews.last_run()
 
 
 async def _set_status(body: StatusBody, kind: ChangeKind, services: Services) -> StatusReply:
-    await services.admit(body.user_id)
     async with services.record.writing(user_id=body.user_id) as unit:
         item = await find_reviewable(unit, body.kind, body.id)
         changed, change = await set_status(unit, item, kind, at=utc_now(), actor=ChangeActor.USER, reason=body.reason)

@@ -8,9 +8,12 @@ from memory.ports.jobs import IndexOperation, IndexRun, PipelineRun
 from ..identity.operators import OPERATORS
 from ..schemas.fields import Flag, Identifier, RequestModel, examples
 from ..support.problems import replies
+from ..support.service_route import ServiceRoute
 from ..support.services import ServicesDep
 
-router = APIRouter(prefix="/index", tags=["index"], dependencies=OPERATORS, responses=replies(404, 409))
+router = APIRouter(
+    prefix="/index", tags=["index"], dependencies=OPERATORS, responses=replies(404, 409), route_class=ServiceRoute
+)
 
 
 class VerifyBody(RequestModel):
@@ -35,7 +38,6 @@ async def verify(body: VerifyBody, services: ServicesDep) -> IndexRun:
 
     409 while a run is in progress.
     """
-    await services.admit()
     return await services.index.start(IndexOperation.MEND if body.mend else IndexOperation.VERIFY)
 
 
@@ -45,14 +47,12 @@ async def rebuild(services: ServicesDep) -> IndexRun:
 
     Searches are answered meanwhile. 409 while a run is in progress.
     """
-    await services.admit()
     return await services.index.start(IndexOperation.REBUILD)
 
 
 @router.get("/status")
 async def status(services: ServicesDep) -> IndexRun | None:
     """The run in progress, else the last one since the learner started; null where there was none."""
-    await services.admit()
     return await services.index.last_run()
 
 
@@ -63,26 +63,22 @@ async def reembed(body: ReembedBody, services: ServicesDep) -> PipelineRun:
     The service stays up meanwhile. When the new vectors are verified, searches switch to them; the old ones are kept up
     to date until `finish` or `rollback`. An interrupted run is continued. 409 while another run is in progress.
     """
-    await services.admit()
     return await services.reembedding.start(body.model)
 
 
 @router.post("/reembed/rollback", status_code=202)
 async def roll_back(services: ServicesDep) -> PipelineRun:
     """Switches back to the previous model and drops the new vectors; also cancels a run that has not switched yet."""
-    await services.admit()
     return await services.reembedding.rollback()
 
 
 @router.post("/reembed/finish", status_code=202)
 async def finish(services: ServicesDep) -> PipelineRun:
     """Drops the vectors of the previous model; a rollback is not possible afterwards."""
-    await services.admit()
     return await services.reembedding.finish()
 
 
 @router.get("/reembed")
 async def reembedding(services: ServicesDep) -> PipelineRun | None:
     """The re-embedding run in progress, else the last one; null where there was none."""
-    await services.admit()
     return await services.reembedding.last_run()

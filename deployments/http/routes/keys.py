@@ -13,9 +13,16 @@ from ..identity.operators import APP_OR_ADMIN, AUDITED, IdentityDep
 from ..schemas.fields import Identifier
 from ..schemas.keys import CreateKeyBody, IssuedKeyReply, KeyList, KeyReply, RotateKeyBody
 from ..support.problems import replies
+from ..support.service_route import ServiceRoute
 from ..support.services import ServicesDep
 
-router = APIRouter(prefix="/keys", tags=["keys"], dependencies=[APP_OR_ADMIN, AUDITED], responses=replies(404, 409))
+router = APIRouter(
+    prefix="/keys",
+    tags=["keys"],
+    dependencies=[APP_OR_ADMIN, AUDITED],
+    responses=replies(404, 409),
+    route_class=ServiceRoute,
+)
 
 
 @router.post("", status_code=201)
@@ -24,7 +31,6 @@ async def create_key(body: CreateKeyBody, services: ServicesDep, identity: Ident
 
     A credential of scope `app` makes keys of scope `user` in its own app.
     """
-    await services.admit()
     app = body.app or identity.app
     if not _may_manage(identity, body.scope, app):
         field = "app" if app != identity.app else "scope"
@@ -45,7 +51,6 @@ async def list_keys(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> KeyList:
     """A page of keys; for a credential of scope `app` those of its own app."""
-    await services.admit()
     if identity.caller.scope is not KeyScope.ADMIN:
         if app not in (None, identity.app):
             raise Forbidden("app: this credential belongs to another app", field="app")
@@ -60,7 +65,6 @@ async def rotate_key(
     key_id: Identifier, body: RotateKeyBody, services: ServicesDep, identity: IdentityDep
 ) -> IssuedKeyReply:
     """Gives a key a new secret; its id, scope and user stay. 409 where the key is revoked."""
-    await services.admit()
     keys = services.authenticator.keys
     await _managed(keys, key_id, identity)
     return IssuedKeyReply.of(await keys.rotate(key_id, overlap_s=body.overlap_s))
@@ -69,7 +73,6 @@ async def rotate_key(
 @router.delete("/{key_id}")
 async def revoke_key(key_id: Identifier, services: ServicesDep, identity: IdentityDep) -> KeyReply:
     """Ends a key for good: refused at once by the replica that answers, by the others after a few seconds."""
-    await services.admit()
     keys = services.authenticator.keys
     await _managed(keys, key_id, identity)
     return KeyReply.of(await keys.revoke(key_id))

@@ -8,9 +8,10 @@ from memory.values.hits import SearchFilter, SearchRequest
 
 from ..schemas.chat import AddBody, AddedMemory, AddReply, SearchBody, SearchReply
 from ..support.problems import replies
+from ..support.service_route import ServiceRoute
 from ..support.services import ServicesDep
 
-router = APIRouter(tags=["memories"], responses=replies(409))
+router = APIRouter(tags=["memories"], responses=replies(409), route_class=ServiceRoute)
 
 
 @router.post("/memories")
@@ -21,7 +22,6 @@ async def add(body: AddBody, services: ServicesDep) -> AddReply:
     found when the reply comes (`learned` says what was learned of them; null where that has to wait for a part that is
     down); without it they are safe, and can be found soon after.
     """
-    await services.admit(body.user_id)
     now = utc_now()
     additions = [
         NewMemory(
@@ -47,7 +47,6 @@ async def add(body: AddBody, services: ServicesDep) -> AddReply:
 @router.post("/search")
 async def search(body: SearchBody, services: ServicesDep) -> SearchReply:
     """Finds entities and memories; each hit shows the parts of its score. A filter leaves memories only."""
-    await services.admit(body.user_id)
     result = await services.retriever.search(
         SearchRequest(
             query=body.query,

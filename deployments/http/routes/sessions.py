@@ -9,9 +9,10 @@ from ..schemas.chat import DEFAULT_SESSION, ResolveBody, SessionReply
 from ..schemas.fields import SessionName
 from ..schemas.understanding import ResolveReply
 from ..schemas.users import UserQuery
+from ..support.service_route import ServiceRoute
 from ..support.services import ServicesDep
 
-router = APIRouter()
+router = APIRouter(route_class=ServiceRoute)
 
 
 @router.post("/resolve", tags=["language"])
@@ -25,7 +26,6 @@ async def resolve(body: ResolveBody, services: ServicesDep) -> ResolveReply:
 
     The context is the stored session `session_id`, or `history`: turns given in the request, oldest first.
     """
-    await services.admit(body.user_id)
     session: str | tuple[Turn, ...] = body.session_id or DEFAULT_SESSION
     if body.history is not None:
         now = utc_now()
@@ -44,6 +44,5 @@ async def get_session(session_id: SessionName, user_id: UserQuery, services: Ser
 
     An unknown session is returned empty.
     """
-    await services.admit(user_id)
     session = await services.sessions.load(session_id, user_id=user_id)
     return SessionReply(context=session.context, turns=session.turns)

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, Field, JsonValue
 
 from memory.identity.api_keys import IssuedKey
 from memory.values.identity import DEFAULT_APP, ApiKey, AppId, KeyScope
@@ -11,17 +11,28 @@ from .fields import Identifier, RequestModel, examples
 
 MAX_OVERLAP_S = 30 * 24 * 3600
 
+_USER_BY_SCOPE: dict[str, JsonValue] = {
+    "oneOf": [
+        {"properties": {"scope": {"const": "user"}, "user": {"type": "string"}}, "required": ["user"]},
+        {"properties": {"scope": {"not": {"const": "user"}}, "user": {"type": "null"}}},
+    ]
+}
+
 
 class CreateKeyBody(RequestModel):
     """The key to make."""
 
-    model_config = examples({"name": "chat backend", "scope": "app"}, {"name": "Ada", "scope": "user", "user": "ada"})
+    model_config = examples(
+        {"name": "chat backend", "scope": "app"}, {"name": "Ada", "scope": "user", "user": "ada"}, rule=_USER_BY_SCOPE
+    )
 
     name: Identifier = Field(description="What the key is for.")
     scope: KeyScope = Field(description="`user`: one user alone; `app`: all users of an app; `admin`: everything.")
     app: AppId | None = Field(default=None, description="By default that of the request.")
     user: Identifier | None = Field(default=None, description="Whom the key belongs to, for scope `user` alone.")
-    expires_at: AwareDatetime | None = Field(default=None, description="By default the key does not expire.")
+    expires_at: AwareDatetime | None = Field(
+        default=None, description="In the future; by default the key does not expire."
+    )
 
 
 class RotateKeyBody(RequestModel):

@@ -12,7 +12,7 @@ from pydantic_core import PydanticKnownError
 from memory.identity.caller import USER_ID, Claim
 from memory.values.errors import InvalidField
 
-from ..identity.current import CURRENT_IDENTITY
+from ..identity.current import CURRENT_IDENTITY, CURRENT_USER
 from .fields import Identifier
 
 _OMITTED: Any = object()
@@ -26,17 +26,21 @@ def _stored_user_of_field(value: Any, validate: ValidatorFunctionWrapHandler) ->
     user = CURRENT_IDENTITY.get().user([] if value is _OMITTED else [Claim(USER_ID, validate(value))])
     if user is None:
         raise PydanticKnownError("missing")
+    CURRENT_USER.set(user)
     return user
 
 
 def _stored_openai_user(user: str) -> str:
-    return CURRENT_IDENTITY.get().user([Claim("user", user)]) or user
+    stored = CURRENT_IDENTITY.get().user([Claim("user", user)])
+    CURRENT_USER.set(stored)
+    return stored or user
 
 
 async def _stored_user_of_query(user_id: Annotated[Identifier | None, Query(description=_DESCRIPTION)] = None) -> str:
     user = CURRENT_IDENTITY.get().user([] if user_id is None else [Claim(USER_ID, user_id)])
     if user is None:
         raise InvalidField("user_id: this field is required", field=USER_ID, allowed="a user id")
+    CURRENT_USER.set(user)
     return user
 
 

@@ -22,6 +22,7 @@ from memory.ports.services import Retriever
 from memory.ports.sessions import SessionStore
 from memory.typed_memories.manager import TypedMemoryManager
 from memory.values.errors import Unavailable
+from memory.values.identity import credential_subject
 
 from ...telemetry.metrics import ServiceMetrics
 from ...telemetry.replicas import Figures, IngressReport, ReplicaReport, ask_all, replica_name
@@ -108,7 +109,7 @@ class Services:
         """Edits entities and relations; the learner is notified of each change."""
         return EntityEditor(record=self.record, on_change=lambda user_id: self.additions.notify(user_id=user_id))
 
-    async def admit(self, user_id: str | None = None) -> None:
+    async def count_request(self, user_id: str | None = None) -> None:
         """Counts a request against the rate limits of its key, where that is not of one user, and of its user.
 
         Requests that name no user count as those of their credential.
@@ -119,7 +120,7 @@ class Services:
         identity = CURRENT_IDENTITY.get()
         caller = identity.caller
         if self.key_limiter is not None and caller is not ANONYMOUS and caller.user is None:
-            await self.key_limiter.take(user_id=caller.subject)
+            await self.key_limiter.take(user_id=credential_subject(f"{caller.credential} for all users"))
         if self.limiter is not None:
             await self.limiter.take(user_id=user_id or identity.user() or caller.subject)
 

@@ -108,7 +108,7 @@ async def test_a_key_s_requests_are_counted_for_all_of_its_users_together(servic
     async def send(caller: Caller, user: str) -> int:
         token = CURRENT_IDENTITY.set(Identity(caller))
         try:
-            await limited.admit(user)
+            await limited.count_request(user)
             return 200
         except Overloaded:
             return 429
@@ -124,3 +124,17 @@ async def test_a_key_s_requests_are_counted_for_all_of_its_users_together(servic
     assert await send(Caller("k2", KeyScope.APP), "c") == 200
     bound = Caller("k3", KeyScope.USER, user="d")
     assert [await send(bound, "d") for _ in range(3)] == [200, 200, 429]
+
+
+async def test_a_key_s_own_requests_and_those_for_its_users_have_different_names(services: Services) -> None:
+    """On one server the limits of keys and of users are told apart by the name alone."""
+    names: list[str] = []
+
+    class Noting(RateLimiter):
+        async def take(self, *, user_id: str) -> None:
+            names.append(user_id)
+
+    token = CURRENT_IDENTITY.set(Identity(Caller("k1", KeyScope.ADMIN)))
+    await dataclasses.replace(services, limiter=Noting(), key_limiter=Noting()).count_request()
+    CURRENT_IDENTITY.reset(token)
+    assert len(set(names)) == 2
