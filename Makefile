@@ -14,7 +14,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve stop test quick check lint types format unit e2e contract docs coverage clean
+.PHONY: help setup serve stop test quick check lint types format unit e2e contract audit advisories licences sbom docs coverage clean
 
 help: ## Lists the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,13 +27,13 @@ serve: $(READY) ## Starts the service in the background and prints its URL
 stop: $(READY) ## Ends the service; all data is kept
 	$(BIN)/jiyi down
 
-test: lint unit ## Everything: checks, unit tests, documentation, end-to-end tests on real Ray
+test: lint audit unit ## Everything: checks, unit tests, documentation, end-to-end tests on real Ray
 	$(MAKE) --jobs 2 --output-sync=target types docs e2e  # services that start leave cores free
 
 quick: check ## Checks and fast tests, in under a minute: before each commit
 	$(BIN)/pytest -m "not e2e and not slow" --numprocesses $(WORKERS) --dist loadfile $(QUICK)
 
-check: lint types ## Format, lint, types and import rules
+check: lint types audit ## Format, lint, types, import rules and known vulnerabilities
 
 lint: $(READY)
 	$(BIN)/ruff format --check .
@@ -58,6 +58,18 @@ docs: $(READY) ## Builds the documentation into build/site; a dead link is an er
 
 contract: $(READY) ## Compares the HTTP surface with its OpenAPI document for minutes; `make unit` does so for one
 	JIYI_CONTRACT_EXAMPLES=$(EXAMPLES) $(BIN)/pytest tests/deployments/http/test_contract.py
+
+audit: $(READY) ## Compares every pin with the known vulnerabilities of dependencies/advisories.json; no network
+	$(BIN)/python -m dependencies.audit
+
+advisories: $(READY) ## Takes them anew: make advisories FROM=all.zip (docs/operations.md)
+	$(BIN)/python -m dependencies.advisories "$(FROM)"
+
+licences: $(READY) ## Writes docs/reference/licences.md
+	$(BIN)/python -m dependencies.licences
+
+sbom: $(READY) ## Writes the bill of materials (CycloneDX) of this version into dist
+	$(BIN)/python -m dependencies.sbom dist/jiyi.cdx.json
 
 coverage: $(READY) ## Unit tests with coverage of the shipped packages
 	$(BIN)/pytest -m "not e2e" --numprocesses $(WORKERS) --dist loadfile --cov --cov-report=term:skip-covered

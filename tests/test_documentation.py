@@ -70,6 +70,16 @@ def test_every_package_and_room_has_a_readme() -> None:
     ]
     packages = [
         ROOT / name
-        for name in ("memory", "models", "storage", "deployments", "jiyi", "training", "testing", "benchmarks")
+        for name in (
+            "memory",
+            "models",
+            "storage",
+            "deployments",
+            "jiyi",
+            "training",
+            "testing",
+            "benchmarks",
+            "dependencies",
+        )
     ]
     assert [str(folder) for folder in (*packages, *rooms) if not (folder / "README.md").exists()] == []
