@@ -7,7 +7,9 @@ backlog, so each stage ends when everything is learned, and what that costs is c
 be sustained: the closed loop's requests over the time until they are learned.
 
     python -m benchmarks.load --url http://127.0.0.1:8000 --scenario mixed --out DIR [--home DIR] [--seconds 20]
-        [--callers 16] [--quick]
+        [--callers 16] [--clients 20,100,300] [--quick]
+
+What the service refused (429 or 503 with `Retry-After`) is counted apart from what failed; so are `degraded` replies.
 
 With `--home`, the folder of a service on this machine, CPU seconds by deployment are measured too, which
 `python -m benchmarks.load.capacity DIR/load.json` makes a capacity model of. Writes users of its own into the service.
@@ -28,8 +30,8 @@ from rich.progress import Progress, TimeElapsedColumn
 
 from benchmarks.load.http import HttpCaller
 from benchmarks.load.report import plot_by_load, plot_timeline, show, wide_console
-from benchmarks.load.scenarios import NAMES, Planner, load_scenario
-from benchmarks.load.service_meter import ServiceMeter
+from benchmarks.load.scenarios import NAMES, Planner, Scenario, load_scenario
+from benchmarks.load.service_meter import ServiceMeter, Spent
 from benchmarks.load.stages import SHARES, LoadRun, Stage
 
 _QUICK_S = 5.0
@@ -41,7 +43,8 @@ def main() -> None:
     arguments.out.mkdir(parents=True, exist_ok=True)
     report, stages = asyncio.run(_measure(arguments))
     (arguments.out / "load.json").write_text(json.dumps(report, indent=1))
-    plot_by_load(report, arguments.out / "latency.png")
+    if not arguments.clients:
+        plot_by_load(report, arguments.out / "latency.png")
     plot_timeline(stages, arguments.out / "timeline.png")
     show(wide_console(), report)
     print(json.dumps(report))
@@ -65,6 +68,9 @@ async def _measure(arguments: argparse.Namespace) -> tuple[dict[str, Any], list[
             )
             rest = await load.prepare()
             progress.advance(task)
+            if arguments.clients:
+                stages = [await load.closed(seconds, callers=callers) for callers in arguments.clients]
+                return _report(arguments, scenario, rest, stages), stages
             stages = [await load.closed(seconds)]
             progress.advance(task)
             capacity = stages[0].sustained_per_s
@@ -72,7 +78,11 @@ async def _measure(arguments: argparse.Namespace) -> tuple[dict[str, Any], list[
                 label = f"{share:.0%}"
                 stages.append(await load.open(share * capacity, seconds, label=label, seed=arguments.seed + number))
                 progress.advance(task)
-    report = {
+    return _report(arguments, scenario, rest, stages), stages
+
+
+def _report(arguments: argparse.Namespace, scenario: Scenario, rest: Spent, stages: list[Stage]) -> dict[str, Any]:
+    return {
         "benchmark": "load",
         "scenario": arguments.scenario,
         "about": scenario.about,
@@ -83,7 +93,6 @@ async def _measure(arguments: argparse.Namespace) -> tuple[dict[str, Any], list[
         "rest": asdict(rest),
         "stages": [stage.figures() for stage in stages],
     }
-    return report, stages
 
 
 def _arguments() -> argparse.Namespace:
@@ -94,9 +103,16 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--home", type=Path, help="the service's home, to measure what its deployments spend")
     parser.add_argument("--seconds", type=float, default=20.0, help="of one stage")
     parser.add_argument("--callers", type=int, default=16, help="requests at once in the closed loop")
+    parser.add_argument(
+        "--clients", type=_numbers, help="numbers such as 20,100,300: closed loops with so many at once, and no others"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--quick", action="store_true", help=f"stages of {_QUICK_S:g} s")
     return parser.parse_args()
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(number) for number in text.split(",")]
 
 
 if __name__ == "__main__":

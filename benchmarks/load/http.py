@@ -1,11 +1,14 @@
 """Requests over HTTP as cheaply as Python sends them: client and server share the cores of a machine."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
 import aiohttp
+
+PROBLEM_JSON = "application/problem+json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,20 @@ class Answer:
     status: str
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether the service refused the request as documented: 429 or 503, and when to come back."""
+        is_problem = self.headers.get("Content-Type", "").startswith(PROBLEM_JSON)
+        return self.status in ("429", "503") and is_problem and "Retry-After" in self.headers
+
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        """The parts without which a reply was made."""
+        if not self.status.startswith("2") or b'"degraded"' not in self.body:
+            return ()
+        reply = json.loads(self.body)
+        return tuple(reply.get("degraded", ())) if isinstance(reply, dict) else ()
 
 
 class HttpCaller:

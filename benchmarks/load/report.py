@@ -21,7 +21,8 @@ _KEYS = (
     "p99_ms",
     "lag_p95_ms",
     "failed",
-    "429",
+    "refused",
+    "degraded",
     "client_cpu",
     "sustained_per_s",
 )
@@ -44,18 +45,19 @@ def show(console: Console, report: Figures) -> None:
         "p99",
         "lag p95",
         "failed",
-        "429",
+        "refused",
+        "degraded",
         "client",
         "sustained/s",
     ):
         table.add_column(column, justify="right" if column != "stage" else "left")
     for figures in report["stages"]:
-        refused = figures["statuses"].get("429", 0)
-        failed = sum(count for status, count in figures["statuses"].items() if not status.startswith("2"))
-        table.add_row(figures["label"], *(str(({**figures, "429": refused, "failed": failed})[key]) for key in _KEYS))
+        unanswered = sum(count for status, count in figures["statuses"].items() if not status.startswith("2"))
+        failed = unanswered - figures["refused"]
+        table.add_row(figures["label"], *(str(({**figures, "failed": failed})[key]) for key in _KEYS))
     console.print(table)
     last = report["stages"][-1]
-    sorts = Table(title=f"by sort, at {last['label']} of capacity", title_justify="left")
+    sorts = Table(title=f"by sort, at {last['label']}", title_justify="left")
     for column in ("", "requests", "p50 ms", "p95 ms", "p99 ms", "statuses"):
         sorts.add_column(column, justify="right" if column else "left")
     for name, figures in last["by_name"].items():

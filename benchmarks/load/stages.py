@@ -13,6 +13,8 @@ from benchmarks.load.service_meter import ServiceMeter, Spent, spent
 
 SHARES = (0.5, 0.7, 0.9)
 CLOSED = "closed"
+REFUSED = " with Retry-After"
+"""Ends the status of a request that the service refused and told when to come back."""
 _REST_S = 5.0
 _LEARN_S = 300.0
 _TIMEOUT_S = 30.0
@@ -28,6 +30,7 @@ class Stage:
     Attributes:
         label: `closed`, or the share of capacity.
         requests: What was sent, by index of the samples.
+        degraded: Replies that were made without some part.
         spent: By the service, until everything was learned.
         learned_s: How long learning went on after the last request.
     """
@@ -35,6 +38,7 @@ class Stage:
     label: str
     requests: Sequence[PlannedRequest]
     run: Run
+    degraded: int
     spent: Spent
     learned_s: float
 
@@ -49,6 +53,8 @@ class Stage:
         return {
             "label": self.label,
             **asdict(self.run.summary()),
+            "refused": sum(sample.status.endswith(REFUSED) for sample in self.run.samples),
+            "degraded": self.degraded,
             "sustained_per_s": round(self.sustained_per_s, 3),
             "seconds": round(self.run.elapsed_s, 2),
             "client_cpu_s": round(self.run.client_cpu_s, 3),
@@ -78,6 +84,7 @@ class LoadRun:
         self._caller, self._meter, self._planner = caller, meter, planner
         self._callers = callers
         self._tell = tell
+        self._degraded = 0
 
     async def prepare(self) -> Spent:
         """Gives each user its memories, warms up, and measures what the service spends while nobody asks."""
@@ -94,14 +101,15 @@ class LoadRun:
         await asyncio.sleep(_REST_S)
         return spent(before, await self._meter.read())
 
-    async def closed(self, seconds: float) -> Stage:
-        """Measures capacity: callers send their next request as soon as the last is answered."""
-        self._tell(f"closed loop, {self._callers} callers")
+    async def closed(self, seconds: float, *, callers: int | None = None) -> Stage:
+        """Callers send their next request as soon as the last is answered; measures capacity, or so many at once."""
+        at_once = callers or self._callers
+        self._tell(f"closed loop, {at_once} callers")
 
         def run(send: Send) -> Awaitable[Run]:
-            return run_closed_loop(send, callers=self._callers, seconds=seconds, timeout_s=_TIMEOUT_S)
+            return run_closed_loop(send, callers=at_once, seconds=seconds, timeout_s=_TIMEOUT_S)
 
-        return await self._measured(CLOSED, run)
+        return await self._measured(f"{callers} clients" if callers else CLOSED, run)
 
     async def open(self, rate_per_s: float, seconds: float, *, label: str, seed: int) -> Stage:
         """Poisson arrivals at a rate."""
@@ -118,9 +126,11 @@ class LoadRun:
         """Runs a load and waits until what it left to learn is learned: that is part of what it costs."""
         send, requests = self._plan()
         before = await self._meter.read()
+        self._degraded = 0
         run = await load(send)
+        degraded = self._degraded
         learned_s = await self._meter.wait_until_learned(_LEARN_S)
-        return Stage(label, requests, run, spent(before, await self._meter.read()), learned_s)
+        return Stage(label, requests, run, degraded, spent(before, await self._meter.read()), learned_s)
 
     def _plan(self) -> tuple[Send, list[PlannedRequest]]:
         """A way to send requests by number, and the list in which they are kept as they are drawn."""
@@ -130,6 +140,8 @@ class LoadRun:
             while len(requests) <= index:
                 requests.append(self._planner.draw())
             request = requests[index]
-            return await self._caller.send(request.method, request.path, request.body)
+            answer = await self._caller.ask(request.method, request.path, request.body)
+            self._degraded += bool(answer.degraded)
+            return f"{answer.status}{REFUSED}" if answer.is_refusal else answer.status
 
         return send, requests

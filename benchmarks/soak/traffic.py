@@ -6,11 +6,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from benchmarks.load.http import Answer, HttpCaller
+from benchmarks.load.http import PROBLEM_JSON, Answer, HttpCaller
 from benchmarks.load.samples import TIMEOUT
 from benchmarks.load.scenarios import PlannedRequest, Planner
 
-PROBLEM_JSON = "application/problem+json"
 _PATIENCE_S = 120.0
 _PAUSE_S = 1.0
 _TIMEOUT_S = 30.0
@@ -28,7 +27,7 @@ class Refusal:
         status: HTTP status as text, `timeout`, or the name of the error.
         media_type: Of the reply.
         problem: The title of the problem and its component; the beginning of the body where it is none.
-        retry_after: The header, where there was one.
+        is_announced: Whether the service refused it as documented, with the time to come back.
     """
 
     at_s: float
@@ -36,12 +35,7 @@ class Refusal:
     status: str
     media_type: str
     problem: str
-    retry_after: str
-
-    @property
-    def is_announced(self) -> bool:
-        """Whether the service refused it as documented: 429 or 503, and when to come back."""
-        return self.status in ("429", "503") and self.media_type == PROBLEM_JSON and bool(self.retry_after)
+    is_announced: bool
 
 
 @dataclass
@@ -109,8 +103,8 @@ class Traffic:
             answer = Answer(TIMEOUT)
         if not _is_ok(answer):
             self.refusals.append(refusal(request.name, answer, at_s=time.monotonic() - self.began))
-        elif missing := _degraded(answer):
-            self.degraded.append((time.monotonic() - self.began, missing))
+        elif answer.degraded:
+            self.degraded.append((time.monotonic() - self.began, answer.degraded))
         return answer
 
 
@@ -133,13 +127,8 @@ def refusal(name: str, answer: Answer, *, at_s: float) -> Refusal:
     if media_type == PROBLEM_JSON:
         problem = json.loads(answer.body)
         said = " ".join(filter(None, (problem["title"], problem.get("component"), problem["detail"])))
-    return Refusal(at_s, name, answer.status, media_type, said, answer.headers.get("Retry-After", ""))
+    return Refusal(at_s, name, answer.status, media_type, said, answer.is_refusal)
 
 
 def _is_ok(answer: Answer) -> bool:
     return answer.status.startswith("2")
-
-
-def _degraded(answer: Answer) -> tuple[str, ...]:
-    reply = json.loads(answer.body) if answer.body else {}
-    return tuple(reply.get("degraded", ())) if isinstance(reply, dict) else ()

@@ -69,7 +69,9 @@ async def test_a_turn_that_is_never_acknowledged_is_given_up(monkeypatch: pytest
 
 
 def _refusal(status: str, media_type: str = "text/plain", *, at_s: float = 12.0, retry_after: str = "") -> Refusal:
-    return Refusal(at_s, "chat", status, media_type, "", retry_after)
+    headers = {"Content-Type": media_type} | ({"Retry-After": retry_after} if retry_after else {})
+    body = b'{"title": "t", "detail": "d"}' if media_type == _PROBLEM else b""
+    return traffic_module.refusal("chat", Answer(status, headers, body), at_s=at_s)
 
 
 @pytest.mark.parametrize(
@@ -93,6 +95,20 @@ def test_a_refusal_is_explained_by_its_reply_or_by_a_kill_that_breaks_connection
     reason = explained(refusal, [Kill(10.0, victim, 4.0)])
     assert bool(reason.explanation) is is_explained
     assert reason.victim == victim
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_refusal"),
+    [
+        (Answer("429", {"Content-Type": _PROBLEM, "Retry-After": "2"}), True),
+        (Answer("503", {"Content-Type": _PROBLEM}), False),
+        (Answer("500", {"Content-Type": _PROBLEM, "Retry-After": "2"}), False),
+        (Answer("200", {}, b'{"degraded": []}'), False),
+    ],
+)
+def test_a_refusal_is_told_from_an_error(answer: Answer, is_refusal: bool) -> None:
+    assert answer.is_refusal is is_refusal
+    assert answer.degraded == ()
 
 
 def test_latency_is_that_of_the_requests_due_in_a_minute() -> None:
