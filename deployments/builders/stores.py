@@ -1,6 +1,6 @@
 """The stores that the settings choose: the only file that knows the embedded ones and the servers (DESIGN §7)."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -148,6 +148,9 @@ class ShortLived:
 
     async def close(self) -> None:
         """Closes the connections."""
+        for limiter in (self.limiter, self.key_limiter):
+            if limiter is not None:
+                await limiter.close()
         await self.sessions.close()
         await self.redis.close()
 
@@ -155,23 +158,28 @@ class ShortLived:
 def open_short_lived(args: AppArgs, *, record: SystemOfRecord) -> ShortLived:
     """Sessions and limits; while Redis is unavailable, a session's turns are read from the raw log of `record`."""
     redis = open_redis(args)
-    sessions = ResilientSessions(RedisSessions(redis), InMemorySessions(), recall=partial(_turns_in_log, record))
+    stored = RedisSessions(redis)
+    sessions = ResilientSessions(stored, InMemorySessions(), recall=partial(_turns_in_log, record))
     limits = args.limits
     return ShortLived(
         redis,
         sessions,
-        limiter=_limiter(limits.requests_per_minute, limits.burst, redis),
-        key_limiter=_limiter(limits.key_requests_per_minute, limits.burst, redis),
+        limiter=_limiter(limits.requests_per_minute, limits.burst, redis, stored.ping),
+        key_limiter=_limiter(limits.key_requests_per_minute, limits.burst, redis, stored.ping),
     )
 
 
-def _limiter(rate: float, burst: int, redis: RedisClient) -> ResilientRateLimiter | None:
+def _limiter(
+    rate: float, burst: int, redis: RedisClient, ping: Callable[[], Awaitable[object]]
+) -> ResilientRateLimiter | None:
     if not rate:
         return None
+    circuit = Circuit("rate_limits", deadline_s=_LIMITER_DEADLINE_S, threshold=1)
+    circuit.use_probe(ping)  # else a service that nobody uses would stay `degraded` after Redis is back
     return ResilientRateLimiter(
         RedisRateLimiter(redis, requests_per_minute=rate, burst=burst),
         InMemoryRateLimiter(requests_per_minute=rate, burst=burst),
-        circuit=Circuit("rate_limits", deadline_s=_LIMITER_DEADLINE_S, threshold=1),
+        circuit=circuit,
     )
 
 

@@ -247,3 +247,7 @@ class ResilientRateLimiter(RateLimiter):
     def figures(self) -> Mapping[str, float | str]:
         """For `/health/detailed`: the state of the circuit, and how many requests were counted here."""
         return {"fallbacks": self.fallbacks, **self._circuit.figures()}
+
+    async def close(self) -> None:
+        """Stops probing an unavailable limiter."""
+        await self._circuit.close()
