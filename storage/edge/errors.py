@@ -12,7 +12,7 @@ from ..shared.index_checks import unavailable
 
 T = TypeVar("T")
 
-_REBUILD = "run `jiyi index rebuild`, which builds the index anew from the system of record"
+REBUILD = "run `jiyi index rebuild`, which builds the index anew from the system of record"
 
 
 def translate_errors(work: Callable[[], T]) -> T:
@@ -26,12 +26,12 @@ def translate_errors(work: Callable[[], T]) -> T:
     except BaseException as error:
         if not from_engine(error):
             raise
-        raise unavailable(f"{_reason(error)}; if it does not pass, {_REBUILD}") from error
+        raise unavailable(f"{_reason(error)}; if it does not pass, {REBUILD}") from error
 
 
 def damaged(folder: Path, error: BaseException) -> StoreUnavailable:
     """The error for a shard that cannot be opened and that no process has open."""
-    return unavailable(f"{folder} is damaged ({_reason(error)}): {_REBUILD}")
+    return unavailable(f"{folder} is damaged ({_reason(error)}): {REBUILD}")
 
 
 def from_engine(error: BaseException) -> bool:

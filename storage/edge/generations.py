@@ -9,6 +9,7 @@ from typing_extensions import override
 from memory.ports.generations import GenerationStore, VectorModel
 from memory.ports.vectors import Collection
 
+from ..shared.encryption import NO_CIPHER, Cipher
 from ..shared.index_checks import unavailable
 from ..shared.index_points import stored_name
 from .shards import Aliases, drop_shards
@@ -20,10 +21,12 @@ class EdgeGenerations(GenerationStore):
 
     Args:
         folder: Where the shards are; no other process may have it open.
+        cipher: Encrypts payloads.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, cipher: Cipher = NO_CIPHER) -> None:
         self._folder = folder
+        self._cipher = cipher
         self._open: dict[str, EdgeVectors] = {}
         self._opening = threading.Lock()
 
@@ -37,7 +40,11 @@ class EdgeGenerations(GenerationStore):
         with self._opening:
             if model.model_id not in self._open:
                 self._open[model.model_id] = EdgeVectors.open(
-                    self._folder, model_id=model.model_id, dimension=model.dimension, live=False
+                    self._folder,
+                    model_id=model.model_id,
+                    dimension=model.dimension,
+                    live=False,
+                    cipher=self._cipher,
                 )
             return self._open[model.model_id]
 

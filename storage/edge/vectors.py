@@ -1,11 +1,11 @@
 """The embedded vector index: Qdrant's engine in this process, which owns the files alone (STORES, qdrant-edge-py)."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import qdrant_edge as edge
 import structlog
@@ -16,6 +16,7 @@ from memory.ports.vectors import Collection, IndexPoint, IndexQuery, ScoredPoint
 from memory.values.errors import StoreUnavailable
 
 from ..shared.checks import check_user
+from ..shared.encryption import NO_CIPHER, Cipher, Undecipherable, claim_folder
 from ..shared.index_checks import check_points, check_query, unavailable
 from ..shared.index_points import (
     POINT_ID,
@@ -30,8 +31,8 @@ from ..shared.index_points import (
     stored_ids,
     stored_name,
 )
-from .errors import translate_errors
-from .requests import EngineId, scroll_request, search_request, upsert_operation, user_filter
+from .errors import REBUILD, translate_errors
+from .requests import EngineId, Requests, with_keywords
 from .shards import Aliases, OutdatedShard, open_shard, set_aside
 
 T = TypeVar("T")
@@ -54,10 +55,21 @@ class EdgeVectors(VectorIndex):
         shards: An open shard for each collection.
         dimension: Length of the dense vectors.
         flush_interval_s: See above.
+        cipher: Encrypts the keyword fields of payloads. Vectors, times and numbers stay in clear: the engine computes
+            with them.
     """
 
-    def __init__(self, shards: dict[Collection, edge.EdgeShard], *, dimension: int, flush_interval_s: float) -> None:
+    def __init__(
+        self,
+        shards: dict[Collection, edge.EdgeShard],
+        *,
+        dimension: int,
+        flush_interval_s: float,
+        cipher: Cipher = NO_CIPHER,
+    ) -> None:
         self._shards = shards
+        self._cipher = cipher
+        self._requests = Requests(cipher)
         self._dimension = dimension
         self._flush_interval_s = flush_interval_s
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="edge-vectors")
@@ -67,7 +79,14 @@ class EdgeVectors(VectorIndex):
 
     @classmethod
     def open(
-        cls, folder: Path, *, model_id: str, dimension: int, flush_interval_s: float = 5.0, live: bool = True
+        cls,
+        folder: Path,
+        *,
+        model_id: str,
+        dimension: int,
+        flush_interval_s: float = 5.0,
+        live: bool = True,
+        cipher: Cipher = NO_CIPHER,
     ) -> "EdgeVectors":
         """Opens a model's shards, creating them on first use; blocks, so call it while starting.
 
@@ -78,11 +97,13 @@ class EdgeVectors(VectorIndex):
             flush_interval_s: How long a write may wait until it is safe from a power cut.
             live: Whether the aliases must point to this model, and do where there are none yet; false for one of
                 several generations, of which the record says which is live (DESIGN §8).
+            cipher: Encrypts payloads; the same for all shards of the folder.
 
         Raises:
-            StoreUnavailable: Another process owns the files, the live ones hold vectors of another model, or they are
-                damaged.
+            StoreUnavailable: Another process owns the files, the live ones hold vectors of another model, they have
+                another key, or they are damaged.
         """
+        claim_folder(folder, cipher, component="vectors")
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
@@ -96,7 +117,7 @@ class EdgeVectors(VectorIndex):
             for shard in shards.values():
                 shard.close()
             raise
-        return cls(shards, dimension=dimension, flush_interval_s=flush_interval_s)
+        return cls(shards, dimension=dimension, flush_interval_s=flush_interval_s, cipher=cipher)
 
     @override
     async def upsert(self, collection: Collection, points: Sequence[IndexPoint], *, user_id: str) -> None:
@@ -104,7 +125,7 @@ class EdgeVectors(VectorIndex):
         check_user(user_id)
         check_points(points, collection, self._dimension)
         for batch in chunked(points, POINTS_AT_ONCE):
-            await self._write(collection, partial(upsert_operation, batch, collection, user_id))
+            await self._write(collection, partial(self._requests.upsert, batch, collection, user_id))
 
     @override
     async def delete(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> None:
@@ -113,7 +134,7 @@ class EdgeVectors(VectorIndex):
 
     @override
     async def delete_user(self, collection: Collection, *, user_id: str) -> None:
-        chosen = user_filter(check_user(user_id))
+        chosen = self._requests.user_filter(check_user(user_id))
         await self._write(collection, partial(edge.UpdateOperation.delete_points_by_filter, chosen))
 
     @override
@@ -121,7 +142,9 @@ class EdgeVectors(VectorIndex):
         found: dict[str, IndexPoint] = {}
         for batch in chunked(stored_ids(check_user(user_id), point_ids), POINTS_AT_ONCE):
             records = await self._run(partial(self._shards[collection].retrieve, list(batch), True, True))
-            points = (read_point(record.payload or {}, record.vector, collection) for record in records)
+            points = (
+                read_point(self._opened(record.payload, collection), record.vector, collection) for record in records
+            )
             found |= {point.point_id: point for point in points}
         return [found[point_id] for point_id in point_ids if point_id in found]
 
@@ -134,7 +157,7 @@ class EdgeVectors(VectorIndex):
 
     @override
     async def count(self, collection: Collection, *, user_id: str) -> int:
-        request = edge.CountRequest(exact=True, filter=user_filter(check_user(user_id)))
+        request = edge.CountRequest(exact=True, filter=self._requests.user_filter(check_user(user_id)))
         return await self._run(lambda: self._shards[collection].count(request))
 
     @override
@@ -144,7 +167,7 @@ class EdgeVectors(VectorIndex):
         found: list[StoredPoint] = []
         after: EngineId | None = None
         while True:
-            page = scroll_request(user_id, after=after, limit=POINTS_AT_ONCE)
+            page = self._requests.scroll(user_id, after=after, limit=POINTS_AT_ONCE)
             records, after = await self._run(partial(self._shards[collection].scroll, page))
             found.extend(read_stored(record.payload or {}) for record in records)
             if after is None:
@@ -156,7 +179,7 @@ class EdgeVectors(VectorIndex):
             request = edge.FacetRequest(USER_ID, limit=limit, exact=True)
             return (await self._run(partial(self._shards[collection].facet, request))).hits
 
-        return await list_owners(facet)
+        return await list_owners(facet, self._requests.owner)
 
     @override
     async def ping(self) -> None:
@@ -207,10 +230,18 @@ class EdgeVectors(VectorIndex):
                 if query.collection is collection and can_match(query)
             ]
             if positions:
-                batch = edge.QueryBatchRequest([search_request(queries[position], user_id) for position in positions])
+                batch = edge.QueryBatchRequest(
+                    [self._requests.search(queries[position], user_id) for position in positions]
+                )
                 for position, hits in zip(positions, shard.query_batch(batch), strict=True):
                     results[position] = rank(ScoredPoint((hit.payload or {})[POINT_ID], hit.score) for hit in hits)
         return results
+
+    def _opened(self, payload: Mapping[str, Any] | None, collection: Collection) -> dict[str, Any]:
+        try:
+            return with_keywords(payload or {}, collection, self._cipher.open)
+        except Undecipherable as error:
+            raise unavailable(f"{error}; {REBUILD}") from error
 
     def _close_shards(self) -> None:
         for shard in self._shards.values():

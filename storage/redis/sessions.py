@@ -6,7 +6,6 @@ from typing import Any, TypeVar
 
 import orjson
 import structlog
-from pydantic import ValidationError
 from redis.asyncio.client import Pipeline
 from redis.exceptions import RedisError
 from redis.typing import EncodableT, FieldT
@@ -26,8 +25,10 @@ from memory.values.dialogue import Session, SessionContext, Turn
 from memory.values.resolutions import Clarification, CoreferenceResolution, Revision
 
 from ..shared.checks import check_owner, check_session, check_user
+from ..shared.encryption import NO_CIPHER, Cipher
 from ..shared.session_state import bounded, history_entries, last_referred, new_context
 from .client import RedisClient
+from .entries import SessionEntries
 from .scripts import APPEND, PARTS, session_keys
 
 # In the order of `scripts.PARTS`; the first is a hash and has no bound.
@@ -46,10 +47,14 @@ class RedisSessions(SessionStore):
 
     Args:
         redis: A client, which its owner closes; or a URL, for a client that `close` closes.
+        cipher: Encrypts what was said; what was written with another one is unreadable, as if it were damaged.
         now: The clock.
     """
 
-    def __init__(self, redis: RedisClient | str, *, now: Callable[[], datetime] = utc_now) -> None:
+    def __init__(
+        self, redis: RedisClient | str, *, cipher: Cipher = NO_CIPHER, now: Callable[[], datetime] = utc_now
+    ) -> None:
+        self._entries = SessionEntries(cipher)
         self._owns_connections = isinstance(redis, str)
         self._redis = RedisClient(redis) if isinstance(redis, str) else redis
         self._append = self._redis.commands.register_script(APPEND)
@@ -67,8 +72,8 @@ class RedisSessions(SessionStore):
         fields, mentioned, coreference, deixis, turns = answers
         empty = new_context(session_id, user_id=user_id, now=self._now())
         return Session(
-            context=_context(empty, fields or {}, mentioned or [], coreference or [], deixis or []),
-            turns=tuple(turn for entry in turns or [] if (turn := _turn(entry)) is not None),
+            context=self._context(empty, fields or {}, mentioned or [], coreference or [], deixis or []),
+            turns=tuple(turn for entry in turns or [] if (turn := self._turn(entry)) is not None),
         )
 
     @override
@@ -90,15 +95,15 @@ class RedisSessions(SessionStore):
         keys = session_keys(check_user(user_id), check_session(session_id))
         call = {
             "now": self._now().isoformat(),
-            "turns": [turn.model_dump_json() for turn in turns],
+            "turns": [self._entries.turn(turn) for turn in turns],
             "turn_ids": [turn.turn_id or "" for turn in turns],
             "mentioned": list(mentioned),
             "resolutions": [
-                orjson.dumps(entry).decode() for entry in history_entries(resolutions, asked=asked, query=query)
+                self._entries.resolution(entry) for entry in history_entries(resolutions, asked=asked, query=query)
             ],
             "referred": last_referred(referred, resolutions) or "",
-            "corrected": _correction(revision),
-            "deixis": list(deixis),
+            "corrected": self._entries.correction(revision),
+            "deixis": [self._entries.word(word) for word in deixis],
             "bounds": _BOUNDS,
             "ttls": _TTLS_S,
         }
@@ -114,8 +119,9 @@ class RedisSessions(SessionStore):
             "last_referred_entity": context.last_referred_entity or "",
         }
         key, *lists = session_keys(user_id, context.session_id)[: len(PARTS) - 1]
-        history = [orjson.dumps(entry) for entry in context.coreference_history]
-        values: tuple[Sequence[str | bytes], ...] = (context.mentioned_entities, history, context.deixis)
+        history = [self._entries.resolution(entry) for entry in context.coreference_history]
+        deixis = [self._entries.word(word) for word in context.deixis]
+        values: tuple[Sequence[str], ...] = (context.mentioned_entities, history, deixis)
         async with self._redis.commands.pipeline(transaction=True) as pipeline:
             pipeline.unlink(key, *lists)
             pipeline.hset(key, mapping=fields)
@@ -142,16 +148,37 @@ class RedisSessions(SessionStore):
     async def _ask(self, answer: Awaitable[T]) -> T:
         return await self._redis.ask(answer, component="sessions")
 
+    def _turn(self, entry: bytes) -> Turn | None:
+        try:
+            return self._entries.read_turn(entry)
+        except ValueError as error:  # includes what pydantic and orjson raise
+            _log.warning("session_turn_unreadable", error=type(error).__name__)
+            return None
 
-def _correction(revision: Revision | None) -> dict[str, str] | None:
-    """The texts that the script compares entries with, and the new end of the entry that it marks."""
-    if revision is None or revision.rejected is None:
-        return None
-    return {
-        "original_text": revision.resolution.original_text,
-        "resolved_text": revision.rejected.text,
-        "end": f',"corrected":{orjson.dumps(revision.resolution.resolved_text).decode()}}}',
-    }
+    def _context(
+        self,
+        empty: SessionContext,
+        fields: dict[bytes, bytes],
+        mentioned: list[bytes],
+        coreference: list[bytes],
+        deixis: list[bytes],
+    ) -> SessionContext:
+        if not fields:
+            return empty
+        try:
+            return SessionContext(
+                session_id=empty.session_id,
+                user_id=empty.user_id,
+                mentioned_entities=tuple(entity.decode() for entity in mentioned),
+                last_referred_entity=fields.get(b"last_referred_entity", b"").decode() or None,
+                coreference_history=tuple(self._entries.read_resolution(entry) for entry in coreference),
+                deixis=tuple(self._entries.read_word(entry) for entry in deixis),
+                started_at=datetime.fromisoformat(fields[b"started_at"].decode()),
+                last_activity=datetime.fromisoformat(fields[b"last_activity"].decode()),
+            )
+        except (ValueError, KeyError) as error:  # ValueError: includes what pydantic, orjson and decode raise
+            _log.warning("session_context_unreadable", error=type(error).__name__)
+            return empty
 
 
 async def _values(pipeline: Pipeline) -> list[Any]:
@@ -166,36 +193,3 @@ async def _values(pipeline: Pipeline) -> list[Any]:
         else:
             raise answer
     return answers
-
-
-def _turn(entry: bytes) -> Turn | None:
-    try:
-        return Turn.model_validate_json(entry)
-    except ValidationError as error:
-        _log.warning("session_turn_unreadable", problems=error.error_count())
-        return None
-
-
-def _context(
-    empty: SessionContext,
-    fields: dict[bytes, bytes],
-    mentioned: list[bytes],
-    coreference: list[bytes],
-    deixis: list[bytes],
-) -> SessionContext:
-    if not fields:
-        return empty
-    try:
-        return SessionContext(
-            session_id=empty.session_id,
-            user_id=empty.user_id,
-            mentioned_entities=tuple(entity.decode() for entity in mentioned),
-            last_referred_entity=fields.get(b"last_referred_entity", b"").decode() or None,
-            coreference_history=tuple(orjson.loads(entry) for entry in coreference),
-            deixis=tuple(word.decode() for word in deixis),
-            started_at=datetime.fromisoformat(fields[b"started_at"].decode()),
-            last_activity=datetime.fromisoformat(fields[b"last_activity"].decode()),
-        )
-    except (ValueError, KeyError) as error:  # ValueError: includes what pydantic, orjson and decode raise
-        _log.warning("session_context_unreadable", error=type(error).__name__)
-        return empty

@@ -215,17 +215,20 @@ def rank(hits: Iterable[ScoredPoint]) -> list[ScoredPoint]:
     return sorted(hits, key=lambda hit: (-hit.score, hit.point_id))
 
 
-async def list_owners(facet: Callable[[int], Awaitable[Sequence[FacetHit]]]) -> list[str]:
+async def list_owners(
+    facet: Callable[[int], Awaitable[Sequence[FacetHit]]], owner: Callable[[object], str] = str
+) -> list[str]:
     """The users who have points, sorted.
 
     Args:
         facet: Users and their numbers of points, largest first, at most as many as its argument.
+        owner: The user of a stored value.
     """
     limit = _FIRST_USERS
     while True:
         hits = await facet(limit)
         if len(hits) < limit:
-            return sorted(str(hit.value) for hit in hits if hit.count)
+            return sorted(owner(hit.value) for hit in hits if hit.count)
         limit *= 10  # a facet has no pages; users whose points were deleted come last, with a count of 0
 
 

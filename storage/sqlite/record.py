@@ -4,6 +4,7 @@ import os
 import sqlite3
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from typing_extensions import override
@@ -11,7 +12,9 @@ from typing_extensions import override
 from memory.ports.record import SystemOfRecord, UnitOfWork
 
 from ..shared.checks import check_user
+from ..shared.encryption import NO_CIPHER, Cipher
 from .engine.connections import Connection, ConnectionPool, reader_pool, writer_pool
+from .engine.driver import Driver
 from .engine.health import figures_of, unavailable
 from .engine.migrations import migrate
 from .engine.transaction import Transaction
@@ -89,25 +92,36 @@ class SqliteRecord(SystemOfRecord):
         self._pools = (writer, readers, *others)
 
     @classmethod
-    def open(cls, path: Path, *, durable: bool = True, readers: int = 4, deadline_s: float = 5.0) -> "SqliteRecord":
+    def open(
+        cls,
+        path: Path,
+        *,
+        cipher: Cipher = NO_CIPHER,
+        durable: bool = True,
+        readers: int = 4,
+        deadline_s: float = 5.0,
+    ) -> "SqliteRecord":
         """Opens the file, creating or migrating it; blocks, so call it while starting.
 
         Args:
             path: The database file; its folder is created.
+            cipher: Encrypts the file and its write-ahead log.
             durable: Whether a commit survives a power cut (`synchronous=FULL`), as the raw log needs, or only a
                 killed process (`NORMAL`), which is enough where everything written can be learned again.
             readers: How many units of work may read at once.
             deadline_s: How long a unit of work waits for its turn, and then for other processes.
 
         Raises:
-            StoreUnavailable: The file cannot be opened or is from a newer version.
+            StoreUnavailable: The file cannot be opened, has another key, or is from a newer version.
+            ModuleNotFoundError: There is a key and SQLCipher is not installed.
         """
-        migrate(path, deadline_s=deadline_s)
+        migrate(path, cipher=cipher, deadline_s=deadline_s)
         siblings: list[Connection] = []
-        writer = writer_pool(path, siblings=siblings, durable=durable, deadline_s=deadline_s)
-        reader, counter = (reader_pool(path, siblings=siblings, size=1, deadline_s=deadline_s) for _ in range(2))
+        open_reader = partial(reader_pool, path, driver=Driver(cipher), siblings=siblings, deadline_s=deadline_s)
+        writer = writer_pool(path, driver=Driver(cipher), siblings=siblings, durable=durable, deadline_s=deadline_s)
+        reader, counter = open_reader(size=1), open_reader(size=1)
         return cls(
-            readers=reader_pool(path, siblings=siblings, size=readers, deadline_s=deadline_s),
+            readers=open_reader(size=readers),
             writer=writer,
             backlog=SqliteBacklog(reader=reader, counter=counter, writer=writer, path=path),
             others=(reader, counter),

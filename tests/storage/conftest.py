@@ -30,6 +30,7 @@ from storage.arango.engine.schema import COLLECTIONS
 from storage.arango.record import ArangoRecord
 from storage.inmemory.record import InMemoryRecord
 from storage.redis.server import LocalRedisServer
+from storage.shared.encryption import KeyCipher
 from storage.sqlite.record import SqliteRecord
 from testing.arango_standin import ArangoStandIn
 from testing.qdrant_standin import QdrantStandIn
@@ -191,6 +192,10 @@ async def _sqlite(folder: Path) -> SystemOfRecord:
     return SqliteRecord.open(folder / "record.db", readers=2)
 
 
+async def _sqlite_encrypted(folder: Path) -> SystemOfRecord:
+    return SqliteRecord.open(folder / "record.db", readers=2, cipher=KeyCipher(bytes(32)))
+
+
 @cache
 def _arango_stand_in() -> ArangoStandIn:
     return ArangoStandIn().start()
@@ -218,6 +223,7 @@ def _emptied(url: str, password: str = "") -> SystemOfRecord:
 RECORDS: Mapping[str, Callable[[Path], Awaitable[SystemOfRecord]]] = {
     "memory": _in_memory,
     "sqlite": _sqlite,
+    "sqlite-encrypted": _sqlite_encrypted,
     "arango": _arango,
     "arango-server": _arango_server,
 }

@@ -16,6 +16,7 @@ import structlog
 
 from memory.values.errors import StoreUnavailable
 
+from .driver import Driver
 from .health import Health, error_code, explain, unavailable
 
 T = TypeVar("T")
@@ -25,8 +26,6 @@ _KEPT_LOG_BYTES = 64 * 2**20
 _CHECKPOINT_PAGES = 8_000
 _CACHE_KIB = 65_536
 _log = structlog.get_logger(__name__)
-_CALLER_ERRORS = (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.NotSupportedError)
-"""Errors of the statement; they say nothing about the health of the store."""
 _TRANSIENT = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 """SQLite error codes after which the connection can still be used."""
 
@@ -39,6 +38,7 @@ class Connection:
 
     Args:
         path: The database file, already migrated.
+        driver: Opens the file.
         siblings: All connections of this process to the file; this one adds itself. They are closed together, since
             SQLite shares the file's mode between them, such as read-only.
         health: Counts failures.
@@ -54,6 +54,7 @@ class Connection:
         self,
         path: Path,
         *,
+        driver: Driver,
         siblings: "list[Connection]",
         health: Health,
         begin: str,
@@ -63,6 +64,7 @@ class Connection:
         self.succeeded = False
         siblings.append(self)
         self._path = path
+        self._driver = driver
         self._siblings = siblings
         self._health = health
         self._begin = begin
@@ -127,9 +129,9 @@ class Connection:
             if self._handle is None:
                 self._handle = self._open()
             return work(self._handle)
-        except _CALLER_ERRORS:
+        except self._driver.caller_errors:
             raise
-        except sqlite3.Error as error:
+        except self._driver.error as error:
             if error_code(error) not in _TRANSIENT:
                 for connection in self._siblings:
                     connection.reopen()
@@ -138,13 +140,11 @@ class Connection:
     def _open(self) -> sqlite3.Connection:
         # Mode rw: a file that has vanished is an error, never a new and empty memory.
         self._file = self._file_at_path()
-        handle = sqlite3.connect(
-            f"{self._path.absolute().as_uri()}?mode=rw", uri=True, timeout=self._busy_timeout_s, isolation_level=None
-        )
+        handle = self._driver.connect(f"{self._path.absolute().as_uri()}?mode=rw", timeout_s=self._busy_timeout_s)
         try:
             for pragma in self._pragmas:
                 handle.execute(f"PRAGMA {pragma}")
-        except sqlite3.Error:
+        except self._driver.error:
             handle.close()
             raise
         return handle
@@ -153,7 +153,7 @@ class Connection:
         if self._handle is not None and self._handle.in_transaction:
             try:
                 self._handle.execute("ROLLBACK")
-            except sqlite3.Error as error:
+            except self._driver.error as error:
                 _log.warning("record_rollback_failed", error=str(error))
                 self._must_reopen = True
         if self._must_reopen:
@@ -182,7 +182,7 @@ class Connection:
         if handle is not None:
             try:
                 handle.close()
-            except sqlite3.Error as error:
+            except self._driver.error as error:
                 _log.warning("record_close_failed", error=str(error))
 
 
@@ -195,6 +195,7 @@ class ConnectionPool:
 
     Args:
         path: The database file, already migrated.
+        driver: Opens the file.
         siblings: The connections of all pools to this file.
         size: How many units of work may be open at once.
         deadline_s: How long a unit of work waits for a connection, and then for other processes.
@@ -207,6 +208,7 @@ class ConnectionPool:
         self,
         path: Path,
         *,
+        driver: Driver,
         siblings: list[Connection],
         size: int,
         deadline_s: float,
@@ -218,6 +220,7 @@ class ConnectionPool:
         self._connections = [
             Connection(
                 path,
+                driver=driver,
                 siblings=siblings,
                 health=self.health,
                 begin=begin,
@@ -296,10 +299,13 @@ async def run_alone(pool: ConnectionPool, work: Work[T], *, commit: bool = False
         return result
 
 
-def reader_pool(path: Path, *, siblings: list[Connection], size: int, deadline_s: float) -> ConnectionPool:
+def reader_pool(
+    path: Path, *, driver: Driver, siblings: list[Connection], size: int, deadline_s: float
+) -> ConnectionPool:
     """Connections that only read, each with a snapshot of the data at the beginning of its transaction."""
     return ConnectionPool(
         path,
+        driver=driver,
         siblings=siblings,
         size=size,
         deadline_s=deadline_s,
@@ -309,10 +315,13 @@ def reader_pool(path: Path, *, siblings: list[Connection], size: int, deadline_s
     )
 
 
-def writer_pool(path: Path, *, siblings: list[Connection], durable: bool, deadline_s: float) -> ConnectionPool:
+def writer_pool(
+    path: Path, *, driver: Driver, siblings: list[Connection], durable: bool, deadline_s: float
+) -> ConnectionPool:
     """The one connection that writes; `durable` commits wait for the disk (`synchronous=FULL`)."""
     return ConnectionPool(
         path,
+        driver=driver,
         siblings=siblings,
         size=1,
         deadline_s=deadline_s,

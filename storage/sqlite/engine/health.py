@@ -5,13 +5,15 @@ from collections.abc import Iterable
 
 from memory.values.errors import StoreUnavailable
 
+from ...shared.encryption import SETTING
+
 _REASONS = {
     sqlite3.SQLITE_BUSY: "another process has locked its file",
     sqlite3.SQLITE_CANTOPEN: "its file is gone or may not be opened",
     sqlite3.SQLITE_CORRUPT: "its file is damaged",
     sqlite3.SQLITE_FULL: "the disk is full",
     sqlite3.SQLITE_IOERR: "the disk refuses to read or write",
-    sqlite3.SQLITE_NOTADB: "its file is no database",
+    sqlite3.SQLITE_NOTADB: f"its file is no database, or not written with the key of {SETTING}",
     sqlite3.SQLITE_READONLY: "its file may not be written",
 }
 
@@ -21,13 +23,13 @@ def unavailable(reason: str) -> StoreUnavailable:
     return StoreUnavailable(f"The system of record cannot answer: {reason}.", component="record")
 
 
-def error_code(error: sqlite3.Error) -> int | None:
+def error_code(error: Exception) -> int | None:
     """The primary result code of SQLite; None for what Python's own module raises."""
     code: int | None = getattr(error, "sqlite_errorcode", None)
     return None if code is None else code & 0xFF
 
 
-def explain(error: sqlite3.Error) -> str:
+def explain(error: Exception) -> str:
     """The cause of an error, with SQLite's own message."""
     reason = _REASONS.get(error_code(error) or sqlite3.SQLITE_OK)
     return str(error) if reason is None else f"{reason} ({error})"

@@ -12,30 +12,36 @@ from pathlib import Path
 from memory.values.base import utc_now
 from memory.values.errors import StoreUnavailable
 
+from ...shared.encryption import NO_CIPHER, Cipher
 from ...shared.stored_values import timestamp_us
-from .health import explain
+from .driver import Driver
+from .health import error_code, explain
 from .schema import MIGRATIONS, Migration
 
 _RETRY_S = 0.02
 
 
-def migrate(path: Path, *, deadline_s: float, migrations: tuple[Migration, ...] = MIGRATIONS) -> None:
+def migrate(
+    path: Path, *, deadline_s: float, cipher: Cipher = NO_CIPHER, migrations: tuple[Migration, ...] = MIGRATIONS
+) -> None:
     """Creates the database or brings it up to date; several processes may do so at once.
 
     Args:
         path: The database file; it and its folder are made for this user of the machine alone.
         deadline_s: How long to wait for another process that holds the file.
+        cipher: Encrypts the file.
         migrations: All steps there are, in order.
 
     Raises:
         StoreUnavailable: The file cannot be opened, is no database, or is from a newer version of Jiyi.
     """
+    driver = Driver(cipher)
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-        connection = sqlite3.connect(path, timeout=deadline_s, isolation_level=None)
+        connection = driver.connect(path, timeout_s=deadline_s)
         try:
-            _use_wal(connection, path, deadline_s)
+            _use_wal(connection, path, driver, deadline_s)
             connection.create_function("microseconds", 1, _microseconds, deterministic=True)
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -46,8 +52,8 @@ def migrate(path: Path, *, deadline_s: float, migrations: tuple[Migration, ...] 
                     connection.execute("ROLLBACK")
         finally:
             connection.close()
-    except (OSError, sqlite3.Error) as error:
-        reason = explain(error) if isinstance(error, sqlite3.Error) else error
+    except (OSError, driver.error) as error:
+        reason = explain(error) if isinstance(error, driver.error) else error
         raise StoreUnavailable(
             f"The system of record {path} cannot be opened: {reason}.", component="record"
         ) from error
@@ -57,15 +63,15 @@ def _microseconds(time: str) -> int:
     return timestamp_us(datetime.fromisoformat(time))
 
 
-def _use_wal(connection: sqlite3.Connection, path: Path, deadline_s: float) -> None:
+def _use_wal(connection: sqlite3.Connection, path: Path, driver: Driver, deadline_s: float) -> None:
     """Switches to the write-ahead log; SQLite does not wait for this lock by itself, so this does."""
     give_up = time.monotonic() + deadline_s
     while True:
         try:
             mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
             break
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
+        except driver.error as error:
+            if error_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
                 raise
             time.sleep(_RETRY_S)
     if mode != "wal":

@@ -20,9 +20,10 @@ from memory.ports.vectors import PAYLOAD_FIELDS, Collection, IndexQuery
 from memory.values.errors import StoreUnavailable
 from memory.values.vectors import SparseVector
 from storage.edge.errors import translate_errors
-from storage.edge.requests import search_request
+from storage.edge.requests import Requests
 from storage.edge.shards import OutdatedShard, discard, open_shard
 from storage.edge.vectors import EdgeVectors
+from storage.shared.encryption import NO_CIPHER
 from storage.shared.index_points import indexed_fields, stored_id
 
 MEMORIES = Collection.MEMORIES
@@ -222,7 +223,7 @@ def test_damage_that_shows_while_working_is_an_outage_and_no_crash(tmp_path: Pat
         file.unlink()
     shard = edge.EdgeShard.load(str(folder))
     with pytest.raises(StoreUnavailable, match="run `jiyi index rebuild`"):
-        translate_errors(lambda: shard.query(search_request(dense(1, 0, 0, 0), "ann")))
+        translate_errors(lambda: shard.query(Requests(NO_CIPHER).search(dense(1, 0, 0, 0), "ann")))
     assert translate_errors(lambda: shard.count(edge.CountRequest())) == 2
     shard.close()
 

@@ -23,6 +23,7 @@ from storage.inmemory.sessions import InMemorySessions
 from storage.redis.client import RedisClient
 from storage.redis.sessions import RedisSessions
 from storage.resilience.fallbacks import ResilientSessions
+from storage.shared.encryption import NO_CIPHER, KeyCipher
 
 
 @pytest.fixture
@@ -30,14 +31,15 @@ def clock(make: SimpleNamespace) -> SimpleNamespace:
     return SimpleNamespace(now=make.NOON)
 
 
-@pytest.fixture(params=["memory", "redis", "resilient"])
+@pytest.fixture(params=["memory", "redis", "redis-encrypted", "resilient"])
 async def sessions(request: pytest.FixtureRequest, clock: SimpleNamespace, redis_url: str) -> AsyncIterator[object]:
     if request.param == "memory":
         yield InMemorySessions(now=lambda: clock.now)
         return
     connections = RedisClient(redis_url, timeout_s=20)
-    redis = RedisSessions(connections, now=lambda: clock.now)
-    if request.param == "redis":
+    cipher = KeyCipher(bytes(32)) if request.param == "redis-encrypted" else NO_CIPHER
+    redis = RedisSessions(connections, cipher=cipher, now=lambda: clock.now)
+    if request.param.startswith("redis"):
         yield redis
     else:
         yield ResilientSessions(redis, InMemorySessions(now=lambda: clock.now))

@@ -14,6 +14,7 @@ from storage.edge.vectors import EdgeVectors
 from storage.inmemory.vectors import InMemoryVectors
 from storage.qdrant.vectors import QdrantSettings, QdrantVectors
 from storage.resilience.circuit import Circuit
+from storage.shared.encryption import NO_CIPHER, KeyCipher
 from storage.shared.index_points import stored_name
 from testing.qdrant_standin import QdrantStandIn
 from tests.storage import servers
@@ -21,6 +22,7 @@ from tests.storage import servers
 BACKENDS = [
     "memory",
     "edge",
+    "edge-encrypted",
     "qdrant-local",
     "qdrant-http",
     pytest.param("qdrant-server", marks=servers.needs_server("QDRANT")),
@@ -39,7 +41,7 @@ class Backends:
     def __init__(self, folder: Path, *, dimension: int) -> None:
         self._folder = folder
         self._dimension = dimension
-        self._edge: EdgeVectors | None = None
+        self._edge: dict[str, EdgeVectors] = {}
         self._standin: QdrantStandIn | None = None
 
     @asynccontextmanager
@@ -47,13 +49,17 @@ class Backends:
         """The index of that name, without any points."""
         if backend == "memory":
             yield InMemoryVectors(dimension=self._dimension)
-        elif backend == "edge":
-            if self._edge is None:
-                self._edge = EdgeVectors.open(self._folder, model_id="e5", dimension=self._dimension)
-            yield self._edge
+        elif backend.startswith("edge"):
+            if backend not in self._edge:
+                cipher = KeyCipher(bytes(32)) if backend == "edge-encrypted" else NO_CIPHER
+                self._edge[backend] = EdgeVectors.open(
+                    self._folder / backend, model_id="e5", dimension=self._dimension, cipher=cipher
+                )
+            edge = self._edge[backend]
+            yield edge
             for collection in Collection:
-                for user in await self._edge.users(collection):
-                    await self._edge.delete_user(collection, user_id=user)
+                for user in await edge.users(collection):
+                    await edge.delete_user(collection, user_id=user)
         elif backend == "qdrant-local":
             client = AsyncQdrantClient(":memory:")
             circuit = Circuit("vectors", deadline_s=10)
@@ -72,8 +78,8 @@ class Backends:
 
     def close(self) -> None:
         """Stops the server and lets go of the files."""
-        if self._edge is not None:
-            asyncio.run(self._edge.close())
+        for edge in self._edge.values():
+            asyncio.run(edge.close())
         if self._standin is not None:
             self._standin.stop()
 

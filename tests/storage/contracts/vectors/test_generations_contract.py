@@ -15,6 +15,7 @@ from storage.edge.shards import Aliases, drop_shards
 from storage.inmemory.vectors import InMemoryGenerations
 from storage.qdrant.generations import QdrantGenerations
 from storage.qdrant.vectors import QdrantSettings
+from storage.shared.encryption import NO_CIPHER, KeyCipher
 from storage.shared.index_points import stored_name
 from testing.qdrant_standin import QdrantStandIn
 from tests.storage.conftest import point, point_id
@@ -31,12 +32,12 @@ def standin() -> Iterator[QdrantStandIn]:
     server.stop()
 
 
-@pytest.fixture(params=["memory", "edge", "qdrant-http"])
+@pytest.fixture(params=["memory", "edge", "edge-encrypted", "qdrant-http"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[GenerationStore]:
     if request.param == "memory":
         yield InMemoryGenerations()
-    elif request.param == "edge":
-        edge = EdgeGenerations(tmp_path)
+    elif request.param.startswith("edge"):
+        edge = EdgeGenerations(tmp_path, cipher=KeyCipher(bytes(32)) if "encrypted" in request.param else NO_CIPHER)
         yield edge
         await edge.close()
     else:
