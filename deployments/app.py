@@ -9,6 +9,7 @@ from ray import serve
 from ray.serve import Application
 
 from .builders.embedder import cluster_machines, make_encoders, place_embedder
+from .builders.encryption import check_encryption
 from .builders.ingress import open_services
 from .builders.language import is_on, make_extractor, make_reranker, make_resolver
 from .builders.learner import make_learner
@@ -48,10 +49,12 @@ def build_app(args: AppArgs) -> Application:
 
     Raises:
         ModelUnavailable: The model is unknown.
+        StoreUnavailable: The stores of the home are not encrypted with the key of the settings.
         ValueError: A secret was given among the arguments.
     """
     args.to_send()
     make_private_home(args.data_home)
+    check_encryption(args)
     args = with_live_model(args)
     shared: dict[str, Any] = {"model": vector_model(args, args.model)}
     embedder = _embedder(args)

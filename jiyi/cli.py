@@ -1,4 +1,6 @@
-"""The command line: `jiyi up`, `down`, `status`, `config`, `chat`, `replay`, `review`, `index`, `reembed`, `keys`."""
+"""The command line: `jiyi up`, `down`, `status`, `config`, `chat`, `replay`, `review`, `index`, `reembed`, `keys`,
+`encryption`.
+"""
 
 import json
 import os
@@ -14,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from deployments.config.private_files import keep_private
 
-from . import keys, runs, service, show
+from . import encryption, keys, runs, service, show
 from .client import JiyiClient, JiyiRefused
 from .conversations import read_conversations
 from .replay import replay as replay_all
@@ -25,6 +27,7 @@ app = typer.Typer(
 index = typer.Typer(no_args_is_help=True, help="Checks, repairs and rebuilds the vector index.")
 app.add_typer(index, name="index")
 app.add_typer(keys.app, name="keys")
+app.add_typer(encryption.app, name="encryption")
 _console = Console()
 _PATIENCE_S = 60.0
 _ROOT_WARNING = "Running as root: a fault of the service is a fault of the whole machine. Use an account of its own."
@@ -56,8 +59,9 @@ def up(
         _console.print(_ROOT_WARNING, style="yellow", soft_wrap=True)
     host = host or (file.host if file else service.DEFAULT_HOST)
     service.check_address(settings, host)
-    service.prepare(settings)
     try:
+        service.check_encryption(settings)
+        service.prepare(settings)
         with _console.status("Starting …") as status:
             endpoint = service.start(
                 settings,

@@ -6,10 +6,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import psutil
 
@@ -28,6 +28,7 @@ _POLL_S = 0.3
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8000
 _TAIL_LINES = 20
 _MIB = 1024 * 1024
+EncryptionAction = Literal["on", "off", "rotate"]
 
 
 class BadSettings(Exception):
@@ -231,6 +232,70 @@ async def with_keys(
     if act is not None:
         write_audit(act, credential="command line", **details)
     return result
+
+
+def check_encryption(settings: "AppArgs") -> None:
+    """Refuses stores that are not encrypted as the settings say.
+
+    Raises:
+        ServiceFailed: Says which store, and what to do.
+    """
+    from deployments.builders.encryption import check_encryption as check
+    from memory.values.errors import JiyiError
+
+    try:
+        check(settings)
+    except (JiyiError, ModuleNotFoundError) as error:
+        raise ServiceFailed(str(error)) from error
+
+
+def encryption_states(settings: "AppArgs") -> dict[str, str]:
+    """How each store of the home is written, in words.
+
+    Raises:
+        ServiceFailed: One cannot be read.
+    """
+    from deployments.builders.encryption import encryption_states as states
+    from memory.values.errors import JiyiError
+
+    try:
+        return {name: state.value for name, state in states(settings).items()}
+    except (JiyiError, ModuleNotFoundError) as error:
+        raise ServiceFailed(str(error)) from error
+
+
+def change_encryption(
+    settings: "AppArgs", action: EncryptionAction, *, old_key_file: Path | None = None
+) -> Iterator[str]:
+    """Writes every store of the home anew, with the key of the settings or without; yields each when it is done.
+
+    Args:
+        settings: With the new key; for `off`, with the present one.
+        action: What is to be done.
+        old_key_file: Holds the old key, for `rotate`.
+
+    Raises:
+        ServiceFailed: The service is running, a key is missing or wrong, or a store cannot be written.
+    """
+    from filelock import Timeout
+
+    from deployments.builders import encryption
+    from deployments.host.supervisor import home_lock
+    from memory.values.errors import JiyiError
+    from storage.shared.encryption import NO_CIPHER
+
+    _configure_logs(settings)
+    try:
+        key = encryption.cipher_of_settings(settings)
+        old = NO_CIPHER if old_key_file is None else encryption.cipher_of_file(old_key_file)
+        with home_lock(settings.data_home):
+            yield from encryption.change_encryption(
+                settings, old=key if action == "off" else old, new=NO_CIPHER if action == "off" else key
+            )
+    except Timeout as error:
+        raise ServiceFailed("The service is running. End it first: jiyi down") from error
+    except (JiyiError, ModuleNotFoundError, OSError) as error:
+        raise ServiceFailed(str(error)) from error
 
 
 def discard_index(settings: "AppArgs") -> list[Path]:

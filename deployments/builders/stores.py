@@ -23,6 +23,7 @@ from storage.redis.sessions import RedisSessions
 from storage.resilience.circuit import Circuit
 from storage.resilience.fallbacks import ResilientRateLimiter, ResilientSessions
 from storage.resilience.journaled_record import JournaledRecord
+from storage.shared.encryption import NO_CIPHER, Cipher, KeyCipher, claim_folder, read_key
 from storage.sqlite.record import SqliteRecord
 
 from ..config.settings import AppArgs
@@ -50,6 +51,18 @@ def vectors_path(args: AppArgs) -> Path:
     return args.data_home / "vectors"
 
 
+def sessions_path(args: AppArgs) -> Path:
+    """The folder of the local Redis-protocol server."""
+    return args.data_home / "sessions"
+
+
+def make_cipher(args: AppArgs) -> Cipher:
+    """How the stores of the home write what users said."""
+    if args.encryption_key is None:
+        return NO_CIPHER
+    return KeyCipher(read_key(args.encryption_key.get_secret_value()))
+
+
 def open_record(args: AppArgs, *, durable: bool) -> SystemOfRecord:
     """The system of record; `durable` for a process that writes to the raw log. Blocks: call it while starting."""
     if args.stores == "servers":
@@ -59,7 +72,9 @@ def open_record(args: AppArgs, *, durable: bool) -> SystemOfRecord:
         options = args.arango.model_dump(exclude={"password"})
         settings = ArangoSettings(**options, password=args.arango.password.get_secret_value(), durable=durable)
         return ArangoRecord.open(settings)
-    return SqliteRecord.open(record_path(args), durable=durable, deadline_s=args.deadlines.record)
+    return SqliteRecord.open(
+        record_path(args), cipher=make_cipher(args), durable=durable, deadline_s=args.deadlines.record
+    )
 
 
 def open_log(args: AppArgs) -> SystemOfRecord:
@@ -71,7 +86,8 @@ def open_log(args: AppArgs) -> SystemOfRecord:
     record = open_record(args, durable=True)
     if args.stores == "embedded":
         return record
-    journaled = JournaledRecord(record, SqliteRecord.open(journal_path(args), readers=1))
+    journal = SqliteRecord.open(journal_path(args), cipher=make_cipher(args), readers=1)
+    journaled = JournaledRecord(record, journal)
     journaled.start()
     return journaled
 
@@ -90,7 +106,7 @@ def qdrant_settings(args: AppArgs) -> "QdrantSettings":
 
 def make_shards(args: AppArgs, *, model: VectorModel) -> EdgeGenerations:
     """Opens the embedded vector indexes for the VectorShard deployment, the only process that may open their files."""
-    shards = EdgeGenerations(vectors_path(args))
+    shards = EdgeGenerations(vectors_path(args), cipher=make_cipher(args))
     shards.open_live(model)
     return shards
 
@@ -114,7 +130,7 @@ def local_redis(args: AppArgs) -> LocalRedisServer | None:
     """The local Redis-protocol server of this home, not started; None where another one is used."""
     if args.redis_url is not None or args.stores == "servers":
         return None
-    return LocalRedisServer(args.data_home / "sessions")
+    return LocalRedisServer(sessions_path(args))
 
 
 def open_redis(args: AppArgs) -> RedisClient:
@@ -131,7 +147,12 @@ def open_locks(args: AppArgs) -> Locks:
 
 
 def make_session_server(args: AppArgs) -> LocalRedisServer:
-    """The local Redis server of the SessionServer deployment."""
+    """The local Redis server of the SessionServer deployment.
+
+    Raises:
+        StoreUnavailable: What it holds is not written as the settings say.
+    """
+    claim_folder(sessions_path(args), make_cipher(args), component="sessions")
     server = local_redis(args)
     assert server is not None  # noqa: S101 - the graph has no SessionServer otherwise
     return server
@@ -158,7 +179,8 @@ class ShortLived:
 def open_short_lived(args: AppArgs, *, record: SystemOfRecord) -> ShortLived:
     """Sessions and limits; while Redis is unavailable, a session's turns are read from the raw log of `record`."""
     redis = open_redis(args)
-    stored = RedisSessions(redis)
+    # Of a home, so to be encrypted, is what the server of the home keeps; another server has means of its own.
+    stored = RedisSessions(redis, cipher=NO_CIPHER if local_redis(args) is None else make_cipher(args))
     sessions = ResilientSessions(stored, InMemorySessions(), recall=partial(_turns_in_log, record))
     limits = args.limits
     return ShortLived(

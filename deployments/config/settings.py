@@ -19,6 +19,7 @@ from typing_extensions import override
 from memory.jobs.cron import NEVER, Schedule
 from memory.values.errors import InvalidField
 from memory.values.identity import APP_PATTERN, DEFAULT_APP
+from storage.shared.encryption import SETTING, read_key
 
 from .deployment_options import check_options
 from .secrets import require_present, require_same, secret_values, secrets_folder, without_secrets
@@ -419,6 +420,11 @@ class AppArgs(BaseSettings):
         description="A Redis-protocol server for sessions, limits and locks; the URL may hold a password. Without one, "
         "`embedded` starts a local server and `servers` looks on this machine at the usual port.",
     )
+    encryption_key: SecretStr | None = Field(
+        default=None,
+        description="Encrypts the stores in `home`: 32 random bytes in base64, as `openssl rand -base64 32` prints. A "
+        "home that has data is encrypted by `jiyi encryption on` first (docs/how-to/encryption.md).",
+    )
     confidence_floor: float = Field(
         default=0.2,
         ge=0,
@@ -482,6 +488,16 @@ class AppArgs(BaseSettings):
                 f"given: {self.models.max_wait_s:g}"
             )
         return self
+
+    @field_validator("encryption_key")
+    @classmethod
+    def _key_is_one(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None:
+            try:
+                read_key(value.get_secret_value())
+            except ValueError as error:
+                raise ValueError(f"{SETTING}: {error}") from None
+        return value
 
     @field_validator("deployments")
     @classmethod

@@ -69,13 +69,14 @@ def read_endpoint(home: Path) -> Endpoint | None:
 def is_locked(home: Path) -> bool:
     """Whether a supervisor runs for this home."""
     try:
-        with _lock(home):
+        with home_lock(home):
             return False
     except Timeout:
         return True
 
 
-def _lock(home: Path) -> FileLock:
+def home_lock(home: Path) -> FileLock:
+    """Held while a supervisor runs, or while nothing may run; raises `filelock.Timeout` where another has it."""
     return FileLock(home / "supervisor.lock", blocking=False)
 
 
@@ -104,7 +105,7 @@ class Supervisor:
         """
         signal.signal(signal.SIGTERM, self._stop)
         signal.signal(signal.SIGINT, self._stop)
-        with _lock(self._args.data_home):
+        with home_lock(self._args.data_home):
             endpoint_path(self._args.data_home).write_text(json.dumps(asdict(self._endpoint)))
             try:
                 while not self._stopping:

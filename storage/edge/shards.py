@@ -100,7 +100,7 @@ def open_shard(folder: Path, *, collection: Collection, dimension: int) -> edge.
     try:
         if not folder.exists():
             _create(folder, dimension)
-        stored = _stored_dimension(folder)
+        stored = stored_dimension(folder)
         if stored != dimension:
             raise unavailable(f"{folder.name} holds vectors of length {stored}, not {dimension}")
         shard = edge.EdgeShard.load(str(folder))
@@ -159,6 +159,8 @@ def discard(folder: Path, collections: Iterable[Collection] = tuple(Collection))
 
 _ASIDE = ".discarded-"
 _DROPPED = ".dropped"
+_NEW = ".new"
+_CONFIG = "edge_config.json"
 
 
 def set_aside(folder: Path, names: Iterable[str]) -> list[Path]:
@@ -178,18 +180,23 @@ def set_aside(folder: Path, names: Iterable[str]) -> list[Path]:
         raise unavailable(f"{folder} cannot be cleared ({error})") from error
 
 
+def is_live_shard(path: Path) -> bool:
+    """Whether it is a whole shard that was not set aside or dropped."""
+    return (path / _CONFIG).is_file() and not _is_set_aside(path.name) and not path.name.endswith(_NEW)
+
+
 def _is_set_aside(name: str) -> bool:
     return _ASIDE in name or name.endswith(_DROPPED)
 
 
-def _stored_dimension(folder: Path) -> int:
+def stored_dimension(folder: Path) -> int:
     """The length of the dense vectors that a shard holds."""
-    return int(orjson.loads((folder / "edge_config.json").read_bytes())["vectors"][DENSE]["size"])
+    return int(orjson.loads((folder / _CONFIG).read_bytes())["vectors"][DENSE]["size"])
 
 
 def _create(folder: Path, dimension: int) -> None:
     """Builds the shard beside its place and moves it there, so that a crash leaves no incomplete one."""
-    draft = folder.with_name(f"{folder.name}.new")
+    draft = folder.with_name(f"{folder.name}{_NEW}")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)
     shard = edge.EdgeShard.create(

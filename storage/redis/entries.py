@@ -18,6 +18,8 @@ _SEALED = "sealed"
 _COMPARED = ("original_text", "resolved_text")
 _TURN, _RESOLUTION, _CORRECTED, _WORD = "session turn", "session resolution", "session correction", "session word"
 """Places of the cipher."""
+ENTRY_PARTS = ("coreference", "deixis", "turns")
+"""The lists of `scripts.PARTS` whose entries are written here."""
 
 
 class SessionEntries:
@@ -85,6 +87,23 @@ class SessionEntries:
             ValueError: It is unreadable.
         """
         return self._cipher.open(entry.decode(), _WORD)
+
+    def rewritten(self, part: str, entry: bytes, target: "SessionEntries") -> str:
+        """The entry as `target` writes it.
+
+        Args:
+            part: Of `ENTRY_PARTS`, the list that it is in.
+            entry: As it was written here.
+            target: Writes the new one.
+
+        Raises:
+            ValueError: It is unreadable.
+        """
+        if part == "turns":
+            return target.turn(self.read_turn(entry))
+        if part == "coreference":
+            return target.resolution(self.read_resolution(entry))
+        return target.word(self.read_word(entry))
 
     def _comparable(self, name: str, text: str) -> str:
         return self._cipher.seal_comparable(text, f"{_RESOLUTION} {name}")

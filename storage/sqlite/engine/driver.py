@@ -14,7 +14,8 @@ class Driver:
     """The library for a cipher's files, and its errors, which are not those of another one.
 
     Args:
-        cipher: Of which SQLCipher uses `page_key`: pages, their order and the write-ahead log are encrypted.
+        cipher: Of which SQLCipher uses `page_key`: the pages of the file and of its write-ahead log are encrypted.
+        sqlcipher: Use SQLCipher for a file in clear, too.
 
     Attributes:
         error: The base of all errors of the library.
@@ -24,9 +25,9 @@ class Driver:
         ModuleNotFoundError: There is a key and SQLCipher is not installed.
     """
 
-    def __init__(self, cipher: Cipher) -> None:
+    def __init__(self, cipher: Cipher, *, sqlcipher: bool = False) -> None:
         self._page_key = cipher.page_key
-        library: Any = sqlite3 if cipher.page_key is None else _sqlcipher()
+        library: Any = _sqlcipher() if sqlcipher or cipher.page_key else sqlite3
         self.error: type[Exception] = library.Error
         self.caller_errors: tuple[type[Exception], ...] = (
             library.IntegrityError,
@@ -57,6 +58,8 @@ def key_literal(page_key: str | None) -> str:
 
 def file_state(path: Path, cipher: Cipher) -> State:
     """How a SQLite file is written; changes nothing.
+
+    Not in a process that has the file open: the locks of a process are lost when it closes any handle of the file.
 
     Raises:
         OSError: It cannot be read.
