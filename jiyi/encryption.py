@@ -12,7 +12,7 @@ app = typer.Typer(no_args_is_help=True, help="Encrypts the stores of a home, wit
 _console = Console()
 
 Home = Annotated[Path | None, typer.Option(help="Data folder; JIYI_HOME, else ~/.jiyi.")]
-OldKeyFile = Annotated[Path, typer.Option(exists=True, dir_okay=False, help="The file that holds the old key.")]
+OldKeyFile = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The file that holds the old key.")]
 
 
 @app.command()

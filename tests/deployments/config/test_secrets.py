@@ -44,6 +44,7 @@ def _names() -> list[str]:
 SECRETS = {name: f"distinctive-{index}-{'x' * 32}-secret" for index, name in enumerate(_names())}
 """A value for each; none is accepted where it must be something else, which tests that errors hide it."""
 SECRETS["redis_url"] = "redis://:distinctive-redis-secret@127.0.0.1:1/0"
+SECRETS["encryption_key"] = f"{('distinctive' * 4)[:42]}A="  # 32 bytes in base64
 
 
 @pytest.fixture(params=["environment", "files"])
