@@ -4,8 +4,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from deployments.builders.stores import open_record
 from deployments.config.settings import AppArgs
