@@ -7,6 +7,7 @@ from typing import Any
 import structlog
 
 from memory.identity.api_keys import ApiKeys
+from memory.ports.coordination import RateLimiter
 from memory.ports.keys import KeyStore
 
 from ..config.exposure import check_exposure
@@ -18,7 +19,9 @@ from ..telemetry.logs import configure_audit
 _log = structlog.get_logger(__name__)
 
 
-def open_authenticator(args: AppArgs, store: KeyStore) -> tuple[Authenticator, Callable[[], Awaitable[None]]]:
+def open_authenticator(
+    args: AppArgs, store: KeyStore, *, failures: RateLimiter | None
+) -> tuple[Authenticator, Callable[[], Awaitable[None]]]:
     """The authenticator of one ingress replica, and what closes it."""
     configure_audit(args.log_folder)
     admin_key = args.auth.admin_key.get_secret_value() if args.auth.admin_key else None
@@ -31,7 +34,11 @@ def open_authenticator(args: AppArgs, store: KeyStore) -> tuple[Authenticator, C
             await tokens.close()
 
     authenticator = Authenticator(
-        keys=keys, tokens=tokens, required=args.auth.required, user_headers=args.auth.user_headers
+        keys=keys,
+        tokens=tokens,
+        required=args.auth.required,
+        user_headers=args.auth.user_headers,
+        failures=failures,
     )
     if not args.auth.required:
         _log.warning("no_credential_required", warning=OPEN_WARNING)

@@ -68,7 +68,6 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
     metrics = ServiceMetrics()
     await refuse_exposed_address(args)
     record = open_log(args)
-    authenticator, close_authenticator = open_authenticator(args, record.keys)
     generations = open_generations(args, shard=parts.get("vectors"))
     spaces = open_spaces(
         args,
@@ -79,6 +78,7 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
         deadline_s=args.deadlines.retriever,
     )
     short_lived = open_short_lived(args, record=record)
+    authenticator, close_authenticator = open_authenticator(args, record.keys, failures=short_lived.failure_limiter)
     sessions = short_lived.sessions
     extractor = MeteredExtractor(RemoteExtractor(remotes["extractor"]), metrics)
     resolver = MeteredResolver(RemoteResolver(remotes["resolver"]), metrics)

@@ -166,10 +166,11 @@ class ShortLived:
     sessions: ResilientSessions
     limiter: ResilientRateLimiter | None
     key_limiter: ResilientRateLimiter | None
+    failure_limiter: ResilientRateLimiter | None
 
     async def close(self) -> None:
         """Closes the connections."""
-        for limiter in (self.limiter, self.key_limiter):
+        for limiter in (self.limiter, self.key_limiter, self.failure_limiter):
             if limiter is not None:
                 await limiter.close()
         await self.sessions.close()
@@ -188,6 +189,7 @@ def open_short_lived(args: AppArgs, *, record: SystemOfRecord) -> ShortLived:
         sessions,
         limiter=_limiter(limits.requests_per_minute, limits.burst, redis, stored.ping),
         key_limiter=_limiter(limits.key_requests_per_minute, limits.burst, redis, stored.ping),
+        failure_limiter=_limiter(limits.wrong_credentials_per_minute, limits.burst, redis, stored.ping),
     )
 
 

