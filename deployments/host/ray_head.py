@@ -3,14 +3,17 @@
 import importlib
 from typing import Any
 
+from . import start_worker
+
 SERVE_WITHOUT_PANDAS = "deployments.host.serve_without_pandas"
-START_HOOK = f"{__name__}.without_client_server"
+START_HOOK = f"{__name__}.change_parameters"
 """For `RAY_START_HOOK`, by which Ray lets its parameters be changed."""
 
 
-def without_client_server(parameters: Any, is_head: bool) -> None:
-    """Keeps Ray from starting the server of Ray Client, for which `ray start` has no option."""
+def change_parameters(parameters: Any, is_head: bool) -> None:
+    """What `ray start` has no option for: no server of Ray Client, and workers that start in half the time."""
     parameters.ray_client_server_port = None
+    parameters.setup_worker_path = start_worker.__file__
 
 
 def main() -> None:
