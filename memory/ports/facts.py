@@ -16,6 +16,7 @@ MAX_DEPTH = 3
 # A class with a method `list` cannot spell the type inside.
 Facts = list[Fact]
 Categories = list[Category]
+Accesses = list[CategoryAccess]
 Strings = list[str]
 
 
@@ -143,6 +144,10 @@ class CategoryAccessRepository(ABC):
     @abstractmethod
     async def create_many(self, accesses: Sequence[CategoryAccess]) -> None:
         """Adds accesses; one whose id is there already is skipped."""
+
+    @abstractmethod
+    async def list(self) -> Accesses:
+        """The accesses in the order of their ids."""
 
     @abstractmethod
     async def count_since(self, since: datetime) -> Mapping[str, int]:

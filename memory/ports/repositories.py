@@ -58,8 +58,12 @@ class RawLog(ABC):
         """The number of entries."""
 
     @abstractmethod
-    async def list_unextracted(self, *, limit: int = 100) -> Resources:
-        """Entries that the learner has not learned from yet, oldest first."""
+    async def page(self, *, after: int | None = None, limit: int) -> Resources:
+        """Entries in order, from the first with a `sequence` greater than `after`."""
+
+    @abstractmethod
+    async def list_unextracted(self, *, after: int | None = None, limit: int = 100) -> Resources:
+        """Entries that the learner has not learned from yet, oldest first, with a `sequence` greater than `after`."""
 
     @abstractmethod
     async def mark_learned(self, resource_ids: Sequence[str]) -> Strings:
@@ -94,11 +98,15 @@ class EntityRepository(ABC):
 
     @abstractmethod
     async def recent(self, *, limit: int) -> list[Entity]:
-        """Entities, but archived ones, latest mentioned first."""
+        """Entities, but archived ones, latest mentioned first; of one moment, the one saved first comes last."""
 
     @abstractmethod
     async def page(self, *, after: str | None = None, limit: int) -> list[Entity]:
         """Entities of any status in the order of their ids, from the first id greater than `after`."""
+
+    @abstractmethod
+    async def oldest(self, *, after: str | None = None, limit: int) -> list[Entity]:
+        """Entities of any status in the reverse of the order of `recent`, from the first behind the entity `after`."""
 
     @abstractmethod
     async def save(self, entities: Sequence[Entity]) -> None:
@@ -158,6 +166,10 @@ class RelationRepository(ABC):
         """Deletes relations; how many there were."""
 
     @abstractmethod
+    async def page(self, *, after: str | None = None, limit: int) -> list[EntityRelation]:
+        """Relations in the order of their ids, from the first id greater than `after`; also those never walked."""
+
+    @abstractmethod
     async def count(self) -> int:
         """The number of relations."""
 
@@ -186,6 +198,10 @@ class MemoryRepository(ABC):
     @abstractmethod
     async def page(self, *, after: str | None = None, limit: int) -> list[Memory]:
         """Memories in the order of their ids, from the first id greater than `after`."""
+
+    @abstractmethod
+    async def oldest(self, *, after: str | None = None, limit: int) -> list[Memory]:
+        """Memories in the reverse of the order of `recent`, from the first behind the memory `after`."""
 
     @abstractmethod
     async def save(self, memories: Sequence[Memory]) -> None:
@@ -252,6 +268,10 @@ class ChangeLog(ABC):
         kind: ChangeKind | None = None,
     ) -> Changes:
         """The latest changes (with `sequence < before`, where given), of a subject, of a kind or all; latest first."""
+
+    @abstractmethod
+    async def page(self, *, after: int | None = None, limit: int) -> Changes:
+        """Changes in order, from the first with a `sequence` greater than `after`."""
 
     @abstractmethod
     async def mark_undone(self, change_id: str, *, at: datetime | None) -> bool:

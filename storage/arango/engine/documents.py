@@ -43,6 +43,21 @@ class ArangoRepository:
         start = None if after is None else order_of(after)
         return await self._values(kind, aql.PAGE, collection=collection, after=start, limit=max(limit, 0))
 
+    async def _page_behind(
+        self, kind: type[ValueT], statement: str, /, *, place: str, after: str | None, limit: int
+    ) -> list[ValueT]:
+        """Values in the order of a time and of saving, behind the one with the id `after`; `place` is the query for it."""
+
+        def work(query: Query) -> list[ValueT]:
+            places = [(None, None)] if after is None else query(place, key=key_of(self._user_id, after))
+            return [
+                value
+                for time, sequence in places
+                for value in parse(kind, query(statement, time=time, sequence=sequence, limit=max(limit, 0)))
+            ]
+
+        return await self._transaction.read(work)
+
     async def _count(self, collection: str) -> int:
         """The number of the user's documents in a collection."""
         return await self._transaction.read(lambda query: int(query(aql.COUNT, collection=collection)[0]))

@@ -47,8 +47,12 @@ FOR r IN resources FILTER r.user_id == @user AND (@kind == null OR r.kind == @ki
 FILTER @since == null OR r.created_us >= @since
 SORT r.sequence DESC LIMIT @limit RETURN r.body
 """
+LOG_PAGE = """
+FOR r IN resources FILTER r.user_id == @user AND r.sequence > @after SORT r.sequence LIMIT @limit RETURN r.body
+"""
 UNLEARNED = """
-FOR r IN resources FILTER r.user_id == @user AND r.learned == false SORT r.sequence LIMIT @limit RETURN r.body
+FOR r IN resources FILTER r.user_id == @user AND r.learned == false AND r.sequence > @after
+SORT r.sequence LIMIT @limit RETURN r.body
 """
 ALL_UNLEARNED = """
 FOR r IN resources FILTER r.learned == false SORT r.sequence, r.user_id LIMIT @limit RETURN r.body
@@ -87,6 +91,14 @@ RECENT_ENTITIES = """
 FOR d IN entities FILTER d.user_id == @user AND d.status == @active
 SORT d.last_mentioned_us DESC, d.sequence DESC LIMIT @limit RETURN d.body
 """
+ENTITY_PLACE = """
+FOR d IN entities FILTER d._key == @key AND d.user_id == @user RETURN [d.last_mentioned_us, d.sequence]
+"""
+OLDEST_ENTITIES = """
+FOR d IN entities FILTER d.user_id == @user AND d.last_mentioned_us >= @time
+FILTER d.last_mentioned_us > @time OR d.sequence > @sequence
+SORT d.last_mentioned_us, d.sequence LIMIT @limit RETURN d.body
+"""
 REMOVE_OLD_NAMES = """
 FOR n IN entity_names FILTER n.user_id == @user AND n.entity_key IN @entities AND n._key NOT IN @kept
 REMOVE n IN entity_names
@@ -121,7 +133,14 @@ RECENT_MEMORIES = """
 FOR m IN memories FILTER m.user_id == @user AND (@session == null OR m.session == @session)
 SORT m.created_us DESC, m.sequence DESC LIMIT @limit RETURN m.body
 """
-
+MEMORY_PLACE = """
+FOR m IN memories FILTER m._key == @key AND m.user_id == @user RETURN [m.created_us, m.sequence]
+"""
+OLDEST_MEMORIES = """
+FOR m IN memories FILTER m.user_id == @user AND m.created_us >= @time
+FILTER m.created_us > @time OR m.sequence > @sequence
+SORT m.created_us, m.sequence LIMIT @limit RETURN m.body
+"""
 PREVIOUS_MEMORIES = """
 FOR m IN memories FILTER m._key IN @keys AND m.user_id == @user
 FOR p IN (
@@ -194,6 +213,9 @@ FOR c IN categories FILTER c.user_id == @user AND c.order == @order RETURN c.bod
 CATEGORIES = """
 FOR c IN categories FILTER c.user_id == @user RETURN c.body
 """
+CATEGORY_ACCESSES = """
+FOR a IN category_accesses FILTER a.user_id == @user RETURN a.body
+"""
 CATEGORIES_USED = """
 FOR a IN category_accesses FILTER a.user_id == @user AND a.accessed_us >= @since
 COLLECT category = a.category AGGREGATE total = SUM(1) RETURN [category, total]
@@ -256,6 +278,9 @@ SORT m.order LIMIT @limit RETURN m.body
 CHANGES = """
 FOR c IN changes FILTER c.user_id == @user AND c.sequence < @before AND (@kind == null OR c.kind == @kind)
 SORT c.sequence DESC LIMIT @limit RETURN c.body
+"""
+CHANGES_PAGE = """
+FOR c IN changes FILTER c.user_id == @user AND c.sequence > @after SORT c.sequence LIMIT @limit RETURN c.body
 """
 CHANGES_ABOUT = """
 FOR s IN change_subjects FILTER s.user_id == @user AND s.subject == @subject AND s.sequence < @before

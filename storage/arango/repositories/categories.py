@@ -5,7 +5,7 @@ from datetime import datetime
 
 from typing_extensions import override
 
-from memory.ports.facts import Categories, CategoryAccessRepository, CategoryRepository
+from memory.ports.facts import Accesses, Categories, CategoryAccessRepository, CategoryRepository
 from memory.values.facts import Category, CategoryAccess, FactStatus
 
 from ...shared.checks import check_aware, check_category_id, check_owner
@@ -114,6 +114,11 @@ class ArangoCategoryAccesses(ArangoRepository, CategoryAccessRepository):
             )
 
         await self._transaction.write(work)
+
+    @override
+    async def list(self) -> Accesses:
+        accesses = await self._values(CategoryAccess, aql.CATEGORY_ACCESSES)
+        return sorted(accesses, key=lambda access: access.access_id)
 
     @override
     async def count_since(self, since: datetime) -> Mapping[str, int]:

@@ -68,6 +68,10 @@ class ArangoChanges(ArangoRepository, ChangeLog):
         return await self._values(Change, statement, **conditions)
 
     @override
+    async def page(self, *, after: int | None = None, limit: int) -> Changes:
+        return await self._values(Change, aql.CHANGES_PAGE, after=after, limit=max(limit, 0))
+
+    @override
     async def mark_undone(self, change_id: str, *, at: datetime | None) -> bool:
         if at is not None:
             check_aware(at, "at")

@@ -71,6 +71,10 @@ class ArangoEntities(ArangoRepository, EntityRepository):
         return await self._page(Entity, _COLLECTION, after=after, limit=limit)
 
     @override
+    async def oldest(self, *, after: str | None = None, limit: int) -> list[Entity]:
+        return await self._page_behind(Entity, aql.OLDEST_ENTITIES, place=aql.ENTITY_PLACE, after=after, limit=limit)
+
+    @override
     async def save(self, entities: Sequence[Entity]) -> None:
         check_owner(entities, self._user_id)
         await self._transaction.write(lambda query: self._save(query, entities))

@@ -73,8 +73,12 @@ class ArangoLog(ArangoRepository, RawLog):
         return await self._count(_COLLECTION)
 
     @override
-    async def list_unextracted(self, *, limit: int = 100) -> Resources:
-        return await self._values(Resource, aql.UNLEARNED, limit=max(limit, 0))
+    async def page(self, *, after: int | None = None, limit: int) -> Resources:
+        return await self._values(Resource, aql.LOG_PAGE, after=after, limit=max(limit, 0))
+
+    @override
+    async def list_unextracted(self, *, after: int | None = None, limit: int = 100) -> Resources:
+        return await self._values(Resource, aql.UNLEARNED, after=after, limit=max(limit, 0))
 
     @override
     async def mark_learned(self, resource_ids: Sequence[str]) -> Strings:

@@ -55,6 +55,10 @@ class ArangoMemories(ArangoRepository, MemoryRepository):
         return await self._page(Memory, _COLLECTION, after=after, limit=limit)
 
     @override
+    async def oldest(self, *, after: str | None = None, limit: int) -> list[Memory]:
+        return await self._page_behind(Memory, aql.OLDEST_MEMORIES, place=aql.MEMORY_PLACE, after=after, limit=limit)
+
+    @override
     async def save(self, memories: Sequence[Memory]) -> None:
         check_owner(memories, self._user_id)
         latest = {memory.memory_id: memory for memory in memories}

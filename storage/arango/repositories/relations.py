@@ -73,6 +73,10 @@ class ArangoRelations(ArangoRepository, RelationRepository):
         return await self._transaction.write(lambda query: documents.remove(query, _COLLECTION, keys))
 
     @override
+    async def page(self, *, after: str | None = None, limit: int) -> list[EntityRelation]:
+        return await self._page(EntityRelation, _COLLECTION, after=after, limit=limit)
+
+    @override
     async def count(self) -> int:
         return await self._count(_COLLECTION)
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from typing_extensions import override
 
-from memory.ports.facts import Categories, CategoryAccessRepository, CategoryRepository
+from memory.ports.facts import Accesses, Categories, CategoryAccessRepository, CategoryRepository
 from memory.values.facts import Category, CategoryAccess, FactStatus
 
 from ...shared.checks import check_aware, check_category_id, check_owner
@@ -63,6 +63,10 @@ class InMemoryCategoryAccesses(InMemoryRepository, CategoryAccessRepository):
         stored = self._state.writable.accesses
         for access in accesses:
             stored.setdefault(access.access_id, access)
+
+    @override
+    async def list(self) -> Accesses:
+        return sorted(self._state.readable.accesses.values(), key=lambda access: access.access_id)
 
     @override
     async def count_since(self, since: datetime) -> Mapping[str, int]:

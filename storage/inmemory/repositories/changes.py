@@ -9,7 +9,7 @@ from memory.ports.repositories import ChangeLog, Changes
 from memory.values.changes import Change, ChangeKind
 
 from ...shared.checks import check_aware, check_owner
-from .state import InMemoryRepository, existing
+from .state import InMemoryRepository, existing, in_order
 
 
 class InMemoryChanges(InMemoryRepository, ChangeLog):
@@ -44,6 +44,10 @@ class InMemoryChanges(InMemoryRepository, ChangeLog):
             and kind in (None, change.kind)
         ]
         return found[::-1][: max(limit, 0)]
+
+    @override
+    async def page(self, *, after: int | None = None, limit: int) -> Changes:
+        return in_order(self._state.readable.changes.values(), after, limit)
 
     @override
     async def mark_undone(self, change_id: str, *, at: datetime | None) -> bool:

@@ -12,7 +12,7 @@ from memory.values.entities import Entity
 from ...shared.checks import check_aware, check_owner
 from ...shared.names import comparable, names_of, position_of, word_borders
 from ...shared.stored_values import with_mention
-from .state import InMemoryRepository, count_accesses, delete_by_id, existing, page_of
+from .state import InMemoryRepository, behind, count_accesses, delete_by_id, existing, page_of
 
 
 class InMemoryEntities(InMemoryRepository, EntityRepository):
@@ -52,6 +52,11 @@ class InMemoryEntities(InMemoryRepository, EntityRepository):
     @override
     async def page(self, *, after: str | None = None, limit: int) -> list[Entity]:
         return page_of(self._state.readable.entities, after, limit)
+
+    @override
+    async def oldest(self, *, after: str | None = None, limit: int) -> list[Entity]:
+        entities = sorted(self._state.readable.entities.values(), key=lambda entity: entity.last_mentioned)
+        return behind(entities, [entity.entity_id for entity in entities], after, limit)
 
     @override
     async def save(self, entities: Sequence[Entity]) -> None:

@@ -9,7 +9,7 @@ from memory.ports.repositories import RawLog, Resources, Strings
 from memory.values.records import Resource, ResourceKind
 
 from ...shared.checks import check_aware, check_owner
-from .state import InMemoryRepository, existing
+from .state import InMemoryRepository, existing, in_order
 
 
 class InMemoryLog(InMemoryRepository, RawLog):
@@ -56,9 +56,13 @@ class InMemoryLog(InMemoryRepository, RawLog):
         return len(self._state.readable.resources)
 
     @override
-    async def list_unextracted(self, *, limit: int = 100) -> Resources:
+    async def page(self, *, after: int | None = None, limit: int) -> Resources:
+        return in_order(self._state.readable.resources.values(), after, limit)
+
+    @override
+    async def list_unextracted(self, *, after: int | None = None, limit: int = 100) -> Resources:
         data = self._state.readable
-        return [data.resources[resource_id] for resource_id in data.unlearned][: max(limit, 0)]
+        return in_order((data.resources[resource_id] for resource_id in data.unlearned), after, limit)
 
     @override
     async def mark_learned(self, resource_ids: Sequence[str]) -> Strings:

@@ -10,7 +10,7 @@ from memory.ports.vectors import Collection
 from memory.values.records import Memory
 
 from ...shared.checks import check_owner
-from .state import InMemoryRepository, count_accesses, delete_by_id, existing, page_of
+from .state import InMemoryRepository, behind, count_accesses, delete_by_id, existing, page_of
 
 
 class InMemoryMemories(InMemoryRepository, MemoryRepository):
@@ -42,6 +42,11 @@ class InMemoryMemories(InMemoryRepository, MemoryRepository):
     @override
     async def page(self, *, after: str | None = None, limit: int) -> list[Memory]:
         return page_of(self._state.readable.memories, after, limit)
+
+    @override
+    async def oldest(self, *, after: str | None = None, limit: int) -> list[Memory]:
+        memories = sorted(self._state.readable.memories.values(), key=lambda memory: memory.created_at)
+        return behind(memories, [memory.memory_id for memory in memories], after, limit)
 
     @override
     async def save(self, memories: Sequence[Memory]) -> None:

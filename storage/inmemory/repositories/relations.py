@@ -9,7 +9,7 @@ from memory.values.entities import EntityRelation
 
 from ...shared.checks import check_owner
 from ...shared.graphs import check_depth, check_ends, walk
-from .state import InMemoryRepository, existing
+from .state import InMemoryRepository, existing, page_of
 
 
 class InMemoryRelations(InMemoryRepository, RelationRepository):
@@ -52,6 +52,10 @@ class InMemoryRelations(InMemoryRepository, RelationRepository):
         for relation_id in deleted:
             del relations[relation_id]
         return len(deleted)
+
+    @override
+    async def page(self, *, after: str | None = None, limit: int) -> list[EntityRelation]:
+        return page_of(self._state.readable.relations, after, limit)
 
     @override
     async def count(self) -> int:

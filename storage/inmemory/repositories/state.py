@@ -1,6 +1,6 @@
 """The data of the in-memory system of record, and access to them within a unit of work."""
 
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TypeVar
 
@@ -15,6 +15,7 @@ from memory.values.typed_memories import TypedMemory
 from ...shared.stored_values import AccessedT, with_access
 
 ValueT = TypeVar("ValueT")
+NumberedT = TypeVar("NumberedT", Resource, Change)
 
 
 @dataclass
@@ -112,6 +113,19 @@ def existing(items: Mapping[str, ValueT], ids: Iterable[str]) -> list[ValueT]:
 def page_of(items: Mapping[str, ValueT], after: str | None, limit: int) -> list[ValueT]:
     """Items in the order of their ids, from the first id greater than `after`."""
     return [items[id_] for id_ in sorted(items) if after is None or id_ > after][: max(limit, 0)]
+
+
+def behind(items: Sequence[ValueT], ids: Sequence[str], after: str | None, limit: int) -> list[ValueT]:
+    """Items, whose ids are given, from the first behind the one with the id `after`; none where there is no such id."""
+    if after is not None and after not in ids:
+        return []
+    start = 0 if after is None else ids.index(after) + 1
+    return list(items[start : start + max(limit, 0)])
+
+
+def in_order(items: Iterable[NumberedT], after: int | None, limit: int) -> list[NumberedT]:
+    """Items in their order, from the first with a sequence greater than `after`."""
+    return [item for item in items if after is None or item.sequence > after][: max(limit, 0)]
 
 
 def delete_by_id(items: MutableMapping[str, ValueT], ids: Iterable[str]) -> list[str]:

@@ -156,3 +156,9 @@ def enqueue(connection: sqlite3.Connection, user_id: str, collection: Collection
 def after_clause(column: str, after: str | None) -> tuple[str, tuple[str, ...]]:
     """The condition that a page begins after this id, where there is one, and its parameter."""
     return ("", ()) if after is None else (f" AND {column} > ?", (after,))
+
+
+def behind_clause(table: str, time: str, column: str, user_id: str, after: str | None) -> tuple[str, tuple[str, ...]]:
+    """The condition that a page in the order of a time begins behind the row with this id, and its parameters."""
+    place = f"SELECT {time}, rowid FROM {table} WHERE user_id = ? AND {column} = ?"  # noqa: S608 - our own names
+    return ("", ()) if after is None else (f" AND ({time}, rowid) > ({place})", (user_id, after))

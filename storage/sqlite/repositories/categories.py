@@ -6,7 +6,7 @@ from datetime import datetime
 
 from typing_extensions import override
 
-from memory.ports.facts import Categories, CategoryAccessRepository, CategoryRepository
+from memory.ports.facts import Accesses, Categories, CategoryAccessRepository, CategoryRepository
 from memory.values.facts import Category, CategoryAccess, FactStatus
 
 from ...shared.checks import check_aware, check_category_id, check_owner
@@ -19,6 +19,9 @@ _REPLACE = "UPDATE categories SET body = ? WHERE user_id = ? AND name = ?"
 _CREATE_ACCESS = """
     INSERT INTO category_accesses (user_id, access_id, category, accessed_us, source) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (user_id, access_id) DO NOTHING
+"""
+_ACCESSES = """
+    SELECT access_id, category, accessed_us, source FROM category_accesses WHERE user_id = ? ORDER BY access_id
 """
 _COUNT_SINCE = """
     SELECT category, count(*) FROM category_accesses WHERE user_id = ? AND accessed_us >= ? GROUP BY category
@@ -92,6 +95,19 @@ class SqliteCategoryAccesses(SqliteRepository, CategoryAccessRepository):
             connection.executemany(_CREATE_ACCESS, rows)
 
         await self._transaction.write(work)
+
+    @override
+    async def list(self) -> Accesses:
+        return [
+            CategoryAccess(
+                access_id=access_id,
+                user_id=self._user_id,
+                category=category,
+                accessed_at=from_timestamp_us(accessed_us),
+                source=source,
+            )
+            for access_id, category, accessed_us, source in await self._rows(_ACCESSES)
+        ]
 
     @override
     async def count_since(self, since: datetime) -> Mapping[str, int]:

@@ -24,6 +24,7 @@ _LATEST = """
     WHERE user_id = ?1 AND sequence < ?2 AND (?3 IS NULL OR kind = ?3)
     ORDER BY sequence DESC LIMIT ?4
 """
+_PAGE = "SELECT sequence, body FROM changes WHERE user_id = ? AND sequence > ? ORDER BY sequence LIMIT ?"
 _LATEST_ABOUT = """
     SELECT changes.sequence, changes.body FROM change_subjects
     JOIN changes ON changes.sequence = change_subjects.sequence AND changes.user_id = change_subjects.user_id
@@ -73,6 +74,10 @@ class SqliteChanges(SqliteRepository, ChangeLog):
             return [_change(*row) for row in connection.execute(statement, parameters)]
 
         return await self._transaction.read(work)
+
+    @override
+    async def page(self, *, after: int | None = None, limit: int) -> Changes:
+        return [_change(*row) for row in await self._rows(_PAGE, after or 0, max(limit, 0))]
 
     @override
     async def mark_undone(self, change_id: str, *, at: datetime | None) -> bool:

@@ -14,12 +14,13 @@ from memory.values.entities import Entity, EntityStatus
 from ...shared.checks import check_aware, check_owner
 from ...shared.names import HEAD_LENGTH, PREFIX_LENGTH, comparable, heads, names_of, position_of, prefixes, word_borders
 from ...shared.stored_values import status_column, timestamp_us, with_mention
-from ..engine.transaction import SqliteRepository, after_clause, enqueue
+from ..engine.transaction import SqliteRepository, after_clause, behind_clause, enqueue
 
 _BY_ID = "SELECT entity_id, body FROM entities WHERE user_id = ? AND entity_id IN ({})"
 _RECENT = """
     SELECT body FROM entities WHERE user_id = ? AND status = ? ORDER BY last_mentioned_us DESC, rowid DESC LIMIT ?
 """
+_OLDEST = "SELECT body FROM entities WHERE user_id = ?{} ORDER BY last_mentioned_us, rowid LIMIT ?"
 _SAVE = """
     INSERT INTO entities (user_id, entity_id, status, last_mentioned_us, body) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (user_id, entity_id) DO UPDATE SET
@@ -96,6 +97,11 @@ class SqliteEntities(SqliteRepository, EntityRepository):
         where, start = after_clause("entity_id", after)
         statement = f"SELECT body FROM entities WHERE user_id = ?{where} ORDER BY entity_id LIMIT ?"  # noqa: S608
         return await self._values(Entity, statement, *start, max(limit, 0))
+
+    @override
+    async def oldest(self, *, after: str | None = None, limit: int) -> list[Entity]:
+        where, start = behind_clause("entities", "last_mentioned_us", "entity_id", self._user_id, after)
+        return await self._values(Entity, _OLDEST.format(where), *start, max(limit, 0))
 
     @override
     async def save(self, entities: Sequence[Entity]) -> None:

@@ -21,7 +21,10 @@ _APPEND = """
 """
 COLUMNS = "sequence, body, understanding"
 """The columns that `resource_of` reads."""
-_UNEXTRACTED = f"SELECT {COLUMNS} FROM resources WHERE user_id = ? AND learned = 0 ORDER BY sequence LIMIT ?"  # noqa: S608
+_PAGE = f"SELECT {COLUMNS} FROM resources WHERE user_id = ? AND sequence > ? ORDER BY sequence LIMIT ?"  # noqa: S608
+_UNEXTRACTED = f"""
+    SELECT {COLUMNS} FROM resources WHERE user_id = ? AND learned = 0 AND sequence > ? ORDER BY sequence LIMIT ?
+"""  # noqa: S608
 _DELETE_ORPHANED = """
     DELETE FROM resources WHERE user_id = ? AND learned = 1 AND created_us < ?
     AND NOT EXISTS (
@@ -114,11 +117,12 @@ class SqliteLog(SqliteRepository, RawLog):
         return await self._count("SELECT count(*) FROM resources WHERE user_id = ?")
 
     @override
-    async def list_unextracted(self, *, limit: int = 100) -> Resources:
-        def work(connection: sqlite3.Connection) -> Resources:
-            return [resource_of(*row) for row in connection.execute(_UNEXTRACTED, (self._user_id, max(limit, 0)))]
+    async def page(self, *, after: int | None = None, limit: int) -> Resources:
+        return await self._in_order(_PAGE, after, limit)
 
-        return await self._transaction.read(work)
+    @override
+    async def list_unextracted(self, *, after: int | None = None, limit: int = 100) -> Resources:
+        return await self._in_order(_UNEXTRACTED, after, limit)
 
     @override
     async def mark_learned(self, resource_ids: Sequence[str]) -> Strings:
@@ -137,3 +141,11 @@ class SqliteLog(SqliteRepository, RawLog):
     async def delete_orphaned(self, *, created_before: datetime) -> int:
         before = timestamp_us(check_aware(created_before, "created_before"))
         return await self._change(_DELETE_ORPHANED, before)
+
+    async def _in_order(self, statement: str, after: int | None, limit: int) -> Resources:
+        parameters = (self._user_id, after or 0, max(limit, 0))
+
+        def work(connection: sqlite3.Connection) -> Resources:
+            return [resource_of(*row) for row in connection.execute(statement, parameters)]
+
+        return await self._transaction.read(work)

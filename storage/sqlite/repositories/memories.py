@@ -12,13 +12,14 @@ from memory.values.records import Memory
 
 from ...shared.checks import check_owner
 from ...shared.stored_values import timestamp_us
-from ..engine.transaction import SqliteRepository, after_clause, enqueue
+from ..engine.transaction import SqliteRepository, after_clause, behind_clause, enqueue
 
 _BY_ID = "SELECT memory_id, body FROM memories WHERE user_id = ? AND memory_id IN ({})"
 _RECENT = "SELECT body FROM memories WHERE user_id = ? ORDER BY created_us DESC, rowid DESC LIMIT ?"
 _RECENT_OF_SESSION = """
     SELECT body FROM memories WHERE user_id = ? AND session_id = ? ORDER BY created_us DESC, rowid DESC LIMIT ?
 """
+_OLDEST = "SELECT body FROM memories WHERE user_id = ?{} ORDER BY created_us, rowid LIMIT ?"
 _PREVIOUS = """
     SELECT m.memory_id, (
         SELECT p.memory_id FROM memories p
@@ -71,6 +72,11 @@ class SqliteMemories(SqliteRepository, MemoryRepository):
         where, start = after_clause("memory_id", after)
         statement = f"SELECT body FROM memories WHERE user_id = ?{where} ORDER BY memory_id LIMIT ?"  # noqa: S608
         return await self._values(Memory, statement, *start, max(limit, 0))
+
+    @override
+    async def oldest(self, *, after: str | None = None, limit: int) -> list[Memory]:
+        where, start = behind_clause("memories", "created_us", "memory_id", self._user_id, after)
+        return await self._values(Memory, _OLDEST.format(where), *start, max(limit, 0))
 
     @override
     async def save(self, memories: Sequence[Memory]) -> None:

@@ -11,7 +11,7 @@ from memory.values.entities import EntityRelation
 
 from ...shared.checks import check_owner
 from ...shared.graphs import check_depth, check_ends, walk
-from ..engine.transaction import SqliteRepository
+from ..engine.transaction import SqliteRepository, after_clause
 
 _ENTITIES = "SELECT entity_id FROM entities WHERE user_id = ? AND entity_id IN ({})"
 _BY_ID = "SELECT relation_id, body FROM relations WHERE user_id = ? AND relation_id IN ({})"
@@ -111,6 +111,12 @@ class SqliteRelations(SqliteRepository, RelationRepository):
             )
 
         return await self._transaction.write(work)
+
+    @override
+    async def page(self, *, after: str | None = None, limit: int) -> list[EntityRelation]:
+        where, start = after_clause("relation_id", after)
+        statement = f"SELECT body FROM relations WHERE user_id = ?{where} ORDER BY relation_id LIMIT ?"  # noqa: S608
+        return await self._values(EntityRelation, statement, *start, max(limit, 0))
 
     @override
     async def count(self) -> int:

@@ -274,6 +274,7 @@ async def _log(unit: UnitOfWork, make: SimpleNamespace, words: Sequence[str]) ->
         await unit.log.list(),
         await unit.log.list(kind=ResourceKind.NOTE, since=make.at(2)),
         await unit.log.list_unextracted(),
+        await unit.log.page(limit=99),
     ]
     return {
         "log": [[entry.model_copy(update={"sequence": 0}) for entry in page] for page in entries],
@@ -281,6 +282,8 @@ async def _log(unit: UnitOfWork, make: SimpleNamespace, words: Sequence[str]) ->
         "memories": [
             await unit.memories.get(words),
             await unit.memories.page(limit=99),
+            await unit.memories.oldest(limit=99),
+            [await unit.memories.oldest(after=word, limit=2) for word in words],
             sorted(memory.memory_id for memory in await unit.memories.recent(limit=99)),
             sorted(memory.memory_id for memory in await unit.memories.recent(limit=99, session_id="s")),
             [await unit.memories.mentioning(word) for word in words],
@@ -294,6 +297,8 @@ async def _entities(unit: UnitOfWork, words: Sequence[str]) -> dict[str, Any]:
         "entities": [
             await unit.entities.get(words),
             await unit.entities.page(limit=99),
+            await unit.entities.oldest(limit=99),
+            [await unit.entities.oldest(after=word, limit=2) for word in words],
             sorted(entity.entity_id for entity in await unit.entities.recent(limit=99)),
             [entity.entity_id for entity in await unit.entities.found_in(" ".join(words))],
             [await unit.entities.get_by_value(word) for word in words],
@@ -301,6 +306,8 @@ async def _entities(unit: UnitOfWork, words: Sequence[str]) -> dict[str, Any]:
         "relations": [
             await unit.relations.get(words),
             await unit.relations.count(),
+            await unit.relations.page(limit=99),
+            await unit.relations.page(after=words[0], limit=1),
             [await unit.relations.of(word) for word in words],
             [list((await unit.relations.related(word, depth=3)).items()) for word in words],
         ],
@@ -343,6 +350,7 @@ async def _categories(unit: UnitOfWork, make: SimpleNamespace, words: Sequence[s
             [(await unit.categories.get(word), await unit.categories.get_by_name(word)) for word in words],
         ],
         "accesses": [
+            await unit.category_accesses.list(),
             await unit.category_accesses.count_since(make.at(2)),
             await unit.category_accesses.last_accessed(),
         ],
@@ -364,6 +372,7 @@ async def _changes(unit: UnitOfWork, make: SimpleNamespace, words: Sequence[str]
     found = [
         await unit.changes.get(words),
         await unit.changes.list(),
+        await unit.changes.page(limit=99),
         await unit.changes.list(kind=ChangeKind.MERGE),
         *[await unit.changes.list(subject=word) for word in words],
     ]
