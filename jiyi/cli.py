@@ -1,9 +1,8 @@
-"""The command line: `jiyi up`, `down`, `status`, `config`, `chat`, `replay`, `review`, `index`, `reembed`, `keys`,
-`encryption`.
-"""
+"""The command line: the service of this machine, and what a user asks of any."""
 
 import json
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -33,6 +32,9 @@ _PATIENCE_S = 60.0
 _ROOT_WARNING = "Running as root: a fault of the service is a fault of the whole machine. Use an account of its own."
 _DOWNLOAD_S = 900.0
 """Seconds that a service on another machine may take to download a model's weights."""
+_TRANSFER_S = 900.0
+"""Seconds until an export begins to come, or an import is written."""
+_HEADER_BYTES = 4096
 
 Home = Annotated[Path | None, typer.Option(help="Data folder; JIYI_HOME, else ~/.jiyi.")]
 Config = Annotated[
@@ -179,6 +181,35 @@ def replay(
             for question in conversation.questions[:ask]:
                 answer = client.chat(question.text, user_id=user_id, session_id="replay-questions")
                 _console.print(show.question(question, answer))
+
+
+@app.command("export")
+def export_memory(
+    user: Annotated[str, typer.Argument(help="User id.")],
+    home: Home = None,
+    url: Url = None,
+) -> None:
+    """Writes everything of a user to standard output, as JSON lines."""
+    with _client(url or _url(home), timeout_s=_TRANSFER_S) as client:
+        for piece in client.export(user_id=user):
+            sys.stdout.buffer.write(piece)
+
+
+@app.command("import")
+def import_memory(
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="What `jiyi export` wrote.")],
+    user: Annotated[str | None, typer.Option(help="User who gets it; that of the file where not given.")] = None,
+    patience: Annotated[float, typer.Option(help="Seconds to repeat it while the service is away.")] = 120,
+    home: Home = None,
+    url: Url = None,
+) -> None:
+    """Gives a user what was exported, the same user or another; running it twice adds nothing."""
+    with file.open("rb") as lines, _client(url or _url(home), patience_s=patience, timeout_s=_TRANSFER_S) as client:
+        try:
+            of = str(json.loads(lines.readline(_HEADER_BYTES))["user_id"])
+        except (ValueError, KeyError, TypeError):
+            _fail(f"{file} is no export: it does not begin with a header")
+        _console.print(show.imported(client.import_(lines, user_id=user or of, from_user_id=of)))
 
 
 @app.command()

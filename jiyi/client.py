@@ -3,12 +3,13 @@
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, BinaryIO
 
 import httpx
 from httpx_sse import connect_sse
 
 _RETRY_PAUSE_S = 0.25
+_PIECE_BYTES = 262_144
 
 
 class JiyiRefused(Exception):
@@ -91,6 +92,19 @@ class JiyiClient:
         reply = self._request("GET", "/entities", params={"user_id": user_id, "limit": limit})
         return list(reply.json()["results"])
 
+    def export(self, *, user_id: str) -> Iterator[bytes]:
+        """`GET /export`: everything of a user as JSON lines, in pieces."""
+        with self._http.stream("GET", "/export", params={"user_id": user_id}) as response:
+            if not response.is_success:
+                response.read()
+            yield from _check(response).iter_bytes()
+
+    def import_(self, file: BinaryIO, *, user_id: str, from_user_id: str | None = None) -> dict[str, Any]:
+        """`POST /import` with a file of `export`: what was written, and what was there already."""
+        users = {"user_id": user_id, **({"from_user_id": from_user_id} if from_user_id else {})}
+        headers = {"content-type": "application/x-ndjson"}
+        return dict(self._request("POST", "/import", params=users, headers=headers, file=file).json())
+
     def verify_index(self, *, mend: bool = False) -> dict[str, Any]:
         """`POST /index/verify`: the run that was started."""
         return self._post("/index/verify", mend=mend)
@@ -156,9 +170,11 @@ class JiyiClient:
     def _post(self, path: str, **body: Any) -> dict[str, Any]:
         return dict(self._request("POST", path, json=body).json())
 
-    def _request(self, method: str, path: str, **content: Any) -> httpx.Response:
+    def _request(self, method: str, path: str, *, file: BinaryIO | None = None, **content: Any) -> httpx.Response:
         end = time.monotonic() + self._patience_s
         while True:
+            if file is not None:
+                content["content"] = _pieces(file)
             try:
                 response = self._http.request(method, path, **content)
                 if not _is_unavailable(response) or time.monotonic() >= end:
@@ -167,6 +183,12 @@ class JiyiClient:
                 if time.monotonic() >= end:
                     raise
             time.sleep(_RETRY_PAUSE_S)
+
+
+def _pieces(file: BinaryIO) -> Iterator[bytes]:
+    file.seek(0)
+    while piece := file.read(_PIECE_BYTES):
+        yield piece
 
 
 def _is_unavailable(response: httpx.Response) -> bool:

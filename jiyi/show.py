@@ -27,6 +27,16 @@ def welcome(url: str, home: Path) -> str:
     )
 
 
+def imported(result: Mapping[str, Any]) -> RenderableType:
+    """What an import wrote, and what was there already."""
+    table = Table(title=f"{result['from_user_id']} → {result['user_id']}", title_justify="left")
+    for column in ("", "imported", "unchanged"):
+        table.add_column(column, justify="left" if not column else "right")
+    for name in dict.fromkeys([*result["imported"], *result["unchanged"]]):
+        table.add_row(name, *(str(result[column].get(name, 0)) for column in ("imported", "unchanged")))
+    return table
+
+
 def health(report: Mapping[str, Any], url: str) -> RenderableType:
     """The parts of the service and their figures."""
     table = Table(title=f"{url}  {report['status']}  model {report['model']}", title_justify="left")

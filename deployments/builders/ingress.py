@@ -19,6 +19,7 @@ from models.assets.catalog import get_model
 
 from ..config.settings import AppArgs
 from ..http.support.services import Embedding, Probe, Services
+from ..http.support.transfers import Transfers
 from ..remote.embedder import RemoteEmbedder, RemoteEncoder
 from ..remote.handles import (
     Handle,
@@ -127,6 +128,7 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
             for name, remote in remotes.items()
         },
         ingress_reports=partial(_this_deployment().call_each_replica, "report"),
+        transfers=Transfers(args.data_home),
         required=frozenset({*parts} - _OPTIONAL) | ({"record"} if args.stores == "embedded" else set()),
         authenticator=authenticator,
     )

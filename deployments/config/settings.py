@@ -258,8 +258,16 @@ class LimitArgs(_Section):
         ge=1024,
         description="Bytes of a body for the routes that take many texts at once, `/memories` and `/v1/embeddings`.",
     )
+    import_body_bytes: int = Field(
+        default=1_073_741_824,
+        ge=1024,
+        description="Bytes of the file that `/import` takes; it is kept on disk meanwhile.",
+    )
     body_timeout_s: float = Field(
-        default=30.0, gt=0, description="Seconds in which all of a request body must have come; slower ones get 408."
+        default=30.0,
+        gt=0,
+        description="Seconds in which all of a request body must have come, or each MiB of an import; slower ones get "
+        "408.",
     )
 
 

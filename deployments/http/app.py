@@ -10,7 +10,18 @@ from fastapi_offline import FastAPIOffline
 from ..config.settings import HttpArgs, LimitArgs
 from .identity.middleware import Authentication
 from .identity.openapi import describe_credentials
-from .routes import chat, embeddings, entities, governance, index, keys, memories, operations, sessions
+from .routes import (
+    chat,
+    embeddings,
+    entities,
+    governance,
+    index,
+    keys,
+    memories,
+    operations,
+    portability,
+    sessions,
+)
 from .support.access_log import AccessLog
 from .support.bodies import BodyLimit
 from .support.cancellations import Cancellations
@@ -53,7 +64,8 @@ def build_http(
     app.add_middleware(AccessLog)
     app.add_middleware(TraceContext)
     install_error_handlers(app)
-    for module in (chat, sessions, entities, memories, governance, embeddings, index, keys, operations):
+    modules = (chat, sessions, entities, memories, governance, portability, embeddings, index, keys, operations)
+    for module in modules:
         app.include_router(module.router, responses=replies(*COMMON))
     describe_problems(app)
     describe_credentials(app)

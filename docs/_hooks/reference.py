@@ -20,6 +20,7 @@ from deployments.http.support.problems import STATUS
 from jiyi.cli import app as command_line
 
 _DEPTH = 4
+_NDJSON = "application/x-ndjson"
 """How deep an example of a reply goes."""
 
 _EXAMPLES: Mapping[str, Any] = {
@@ -136,6 +137,8 @@ def _curl(method: str, path: str, operation: Schema, document: Schema) -> str:
             query.append(f"{parameter['name']}={value}")
     url = f"localhost:8000{path}" + ("?" + "&".join(query) if query else "")
     command = f"curl -s{'' if method in ('GET', 'POST') else ' -X ' + method} '{url}'"
+    if _NDJSON in operation.get("requestBody", {}).get("content", {}):
+        return f"{command} -H 'content-type: {_NDJSON}' --data-binary @FILE"
     body = _content_schema(operation.get("requestBody", {}))
     if body is None:
         return command + (" -X POST" if method == "POST" else "")
@@ -145,7 +148,7 @@ def _curl(method: str, path: str, operation: Schema, document: Schema) -> str:
 
 def _content_schema(content: Schema) -> Schema | None:
     for media_type, value in content.get("content", {}).items():
-        if media_type.endswith("json"):
+        if media_type.endswith("json") and media_type != _NDJSON:
             return dict(value.get("schema", {}))
     return None
 

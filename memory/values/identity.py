@@ -37,6 +37,11 @@ def shown_user(stored: str) -> str:
     return stored.partition(_SEPARATOR)[2] if _SEPARATOR in stored else stored
 
 
+def app_of(stored: str) -> str:
+    """The app of a user, of the user's stored id."""
+    return (stored.partition(_SEPARATOR)[0] if _SEPARATOR in stored else "") or DEFAULT_APP
+
+
 class KeyScope(StrEnum):
     """What a key may do: act for one user, for all users of its app, or for everybody, with the operators' calls."""
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ...config.settings import LimitArgs
@@ -12,6 +13,10 @@ from .problems import http_problem
 
 BULK_PATHS = frozenset({"/memories", "/v1/embeddings"})
 """Paths that take many texts at once, and so `limits.bulk_body_bytes`."""
+STREAMED_PATHS = frozenset({"/import"})
+"""Paths that take a body of JSON lines piece by piece, up to `limits.import_body_bytes`."""
+NDJSON = "application/x-ndjson"
+_PIECE_BYTES = 1_048_576
 MAX_VALUES = 16_384
 """Values of a JSON body: more than the largest valid request has (256 turns with 32 entries of metadata each)."""
 MAX_MEMBERS = 64
@@ -26,6 +31,7 @@ class BodyLimit:
 
     It holds the body back until all of it has come, so a route never sees a part of one that is refused. Validation
     makes an error of each unknown key: the number of values is limited, so that errors are few before they are made.
+    A streamed body is counted and timed while it is read, and the route checks it.
 
     Args:
         app: What takes the bodies.
@@ -45,12 +51,17 @@ class BodyLimit:
             return
         bulk = scope["path"] in self._bulk_paths
         max_bytes = self._limits.bulk_body_bytes if bulk else self._limits.body_bytes
+        if streamed := scope["path"] in STREAMED_PATHS:
+            max_bytes = self._limits.import_body_bytes
         too_large = http_problem(
             413, f"body: larger than {max_bytes} bytes", field="body", allowed=f"at most {max_bytes} bytes"
         )
         too_large.headers["connection"] = "close"  # the rest of the body is not read
         if _declared_length(Headers(scope=scope)) > max_bytes:
             await too_large(scope, receive, send)
+            return
+        if streamed:
+            await self._app(scope, self._counted(receive), send)
             return
         body = bytearray()
         try:
@@ -76,6 +87,31 @@ class BodyLimit:
             await response(scope, receive, send)
             return
         await self._app(scope, _replayed(bytes(body), receive), send)
+
+    def _counted(self, receive: Receive) -> Receive:
+        """A `receive` that ends with 413 or 408 where the body is too large or, for what came of it, too slow."""
+        limits = self._limits
+        loop = asyncio.get_running_loop()
+        begin, size, is_whole = loop.time(), 0, False
+
+        async def receive_counted() -> Message:
+            nonlocal size, is_whole
+            if is_whole:
+                return await receive()
+            try:
+                async with asyncio.timeout_at(begin + limits.body_timeout_s * (1 + size // _PIECE_BYTES)):
+                    message = await receive()
+            except TimeoutError:
+                detail = f"body: less than 1 MiB came in {limits.body_timeout_s:g} s"
+                raise HTTPException(408, detail, headers={"connection": "close"}) from None
+            size += len(message.get("body", b""))
+            is_whole = not message.get("more_body", False)
+            if size > limits.import_body_bytes:
+                detail = f"body: larger than {limits.import_body_bytes} bytes"
+                raise HTTPException(413, detail, headers={"connection": "close"})
+            return message
+
+        return receive_counted
 
 
 def excess(body: bytes | bytearray) -> str | None:

@@ -28,6 +28,7 @@ from ...telemetry.metrics import ServiceMetrics
 from ...telemetry.replicas import Figures, IngressReport, ReplicaReport, ask_all, replica_name
 from ..identity.authentication import Authenticator
 from ..identity.current import CURRENT_IDENTITY
+from .transfers import Transfers
 
 
 class Embed(Protocol):
@@ -69,6 +70,7 @@ class Services:
         parts: The deployments behind the ingress: each returns a report of every replica, or raises `Unavailable`.
         ingress_reports: Returns a report of every ingress replica; None where there is only this one.
         required: Stores and deployments without which the service is not ready.
+        transfers: Files of exports and imports in progress.
     """
 
     chat: ChatTurn
@@ -91,6 +93,7 @@ class Services:
     parts: Mapping[str, Callable[[], Awaitable[Sequence[ReplicaReport]]]] = field(default_factory=dict)
     ingress_reports: Callable[[], Awaitable[Sequence[IngressReport]]] | None = None
     required: frozenset[str] = frozenset()
+    transfers: Transfers = field(default_factory=Transfers)
 
     @cached_property
     def entities(self) -> EntityMemoryService:

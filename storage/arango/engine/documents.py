@@ -46,7 +46,7 @@ class ArangoRepository:
     async def _page_behind(
         self, kind: type[ValueT], statement: str, /, *, place: str, after: str | None, limit: int
     ) -> list[ValueT]:
-        """Values in the order of a time and of saving, behind the one with the id `after`; `place` is the query for it."""
+        """Values in the order of a time and of saving, behind the one with the id `after`; `place` finds it."""
 
         def work(query: Query) -> list[ValueT]:
             places = [(None, None)] if after is None else query(place, key=key_of(self._user_id, after))

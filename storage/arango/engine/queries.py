@@ -51,6 +51,9 @@ LOG_PAGE = """
 FOR r IN resources FILTER r.user_id == @user AND r.sequence > @after SORT r.sequence LIMIT @limit RETURN r.body
 """
 UNLEARNED = """
+FOR r IN resources FILTER r.user_id == @user AND r.learned == false SORT r.sequence LIMIT @limit RETURN r.body
+"""
+UNLEARNED_PAGE = """
 FOR r IN resources FILTER r.user_id == @user AND r.learned == false AND r.sequence > @after
 SORT r.sequence LIMIT @limit RETURN r.body
 """

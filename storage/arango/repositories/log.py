@@ -78,7 +78,7 @@ class ArangoLog(ArangoRepository, RawLog):
 
     @override
     async def list_unextracted(self, *, after: int | None = None, limit: int = 100) -> Resources:
-        return await self._values(Resource, aql.UNLEARNED, after=after, limit=max(limit, 0))
+        return await self._values(Resource, aql.UNLEARNED_PAGE, after=after, limit=max(limit, 0))
 
     @override
     async def mark_learned(self, resource_ids: Sequence[str]) -> Strings:

@@ -20,6 +20,7 @@ from schemathesis.config import SchemathesisConfig
 from deployments.config.settings import HttpArgs
 from deployments.http.app import build_http
 from deployments.http.identity.authentication import Authenticator
+from deployments.http.support.bodies import NDJSON
 from deployments.http.support.services import Services
 from memory.values.identity import KeyScope
 from tests.deployments.conftest import open_fakes
@@ -38,10 +39,12 @@ _JUDGED = (
     "/entities/{entity_id}",
     "/relations",
     "/keys",
+    "/import",
 )
 """Routes that judge a value by what it means (422): which models there are, what may be the name of an entity, which
-time is in the future.
+time is in the future, what is an export.
 """
+schemathesis.serializer.alias(NDJSON, "text/plain")
 _CONFIG = SchemathesisConfig.from_dict(
     {
         "request-timeout": 3600,  # no test asserts a time

@@ -249,6 +249,8 @@ def _examples(page: dict[str, Any], method: dict[str, Any]) -> list[dict[str, An
     """Bodies to send; an empty one where the method takes none."""
     if "requestBody" not in method:
         return [{}]
+    if "application/json" not in method["requestBody"]["content"]:
+        return []  # JSON lines: `test_portability_http`
     reference = method["requestBody"]["content"]["application/json"]["schema"]["$ref"]
     examples: list[dict[str, Any]] = page["components"]["schemas"][reference.rsplit("/", 1)[-1]]["examples"]
     return examples

@@ -1,0 +1,1 @@
+"""Everything of a user as a file of JSON lines, out and in."""

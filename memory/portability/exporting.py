@@ -1,0 +1,120 @@
+"""Writes everything of a user as lines, from one consistent view of the record."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+from pydantic_core import to_json
+
+from ..ports.record import SystemOfRecord, UnitOfWork
+from ..ports.sessions import SessionStore
+from ..values.dialogue import Session
+from ..values.identity import app_of, shown_user
+from .lines import Digest, Header, Item, ItemType, to_line
+
+PAGE = 256
+_CHANGES = 16
+"""Changes of a page: one may hold many memories."""
+T = TypeVar("T")
+
+
+async def export_user(
+    record: SystemOfRecord, sessions: SessionStore, *, user_id: str, version: str, now: datetime
+) -> AsyncIterator[bytes]:
+    """The lines of a user's export, in pages; equal memory has equal lines but for the header.
+
+    Relations with an entity that is gone are left out: nothing walks them. The view of the record stays open until the
+    last page is taken, so take them without waiting for a slow reader. Sessions are read after it; those of which
+    nothing is left are not in the file.
+
+    Args:
+        record: What is exported.
+        sessions: The sessions of the log entries' ids.
+        user_id: The user.
+        version: That of Jiyi, for the header.
+        now: The time, for the header.
+
+    Raises:
+        StoreUnavailable: The record or the sessions cannot be read; what was given so far is no whole export.
+    """
+    digest = Digest()
+    own_id = shown_user(user_id)
+    yield to_line(Header(jiyi=version, app=app_of(user_id), user_id=own_id, created_at=now))
+    stored, shown = (b'"user_id":' + to_json(id_) for id_ in (user_id, own_id))
+
+    def lines_of(items: Sequence[Item]) -> bytes:
+        # Quotes in a text are escaped, so this is the field and nothing else.
+        lines = [item.to_line().replace(stored, shown) for item in items]
+        for item, line in zip(items, lines, strict=True):
+            digest.add(item.type, line)
+        return b"".join(lines)
+
+    session_ids: dict[str, None] = {}
+    async with record.reading(user_id=user_id) as unit:
+        async for items in _pages(unit):
+            if items[0].type is ItemType.RESOURCE:
+                session_ids.update(dict.fromkeys(item.value.session_id for item in items))
+            yield await asyncio.to_thread(lines_of, items)
+    for session_id in sorted(session_ids):
+        session = await sessions.load(session_id, user_id=user_id)
+        if has_anything(session):
+            yield lines_of([Item(ItemType.SESSION, session)])
+    yield to_line(digest.end())
+
+
+def has_anything(session: Session) -> bool:
+    """Whether a session is more than the empty one that starts when it is first asked for."""
+    context = session.context
+    return bool(
+        session.turns
+        or context.mentioned_entities
+        or context.last_referred_entity
+        or context.coreference_history
+        or context.deixis
+    )
+
+
+async def _pages(unit: UnitOfWork) -> AsyncIterator[list[Item]]:
+    """Pages of items of one type, none empty, in the order of the file."""
+    async for resources in _paged(unit.log.page, lambda resource: resource.sequence):
+        unlearned = await unit.log.list_unextracted(after=resources[0].sequence - 1, limit=len(resources))
+        waiting = {resource.resource_id for resource in unlearned}
+        yield [Item(ItemType.RESOURCE, resource, learned=resource.resource_id not in waiting) for resource in resources]
+    async for entities in _paged(unit.entities.oldest, lambda entity: entity.entity_id):
+        yield _items(ItemType.ENTITY, entities)
+    async for relations in _paged(unit.relations.page, lambda relation: relation.relation_id):
+        ends = {end for relation in relations for end in (relation.source_entity_id, relation.target_entity_id)}
+        known = {entity.entity_id for entity in await unit.entities.get(sorted(ends))}
+        walked = [relation for relation in relations if {relation.source_entity_id, relation.target_entity_id} <= known]
+        if walked:
+            yield _items(ItemType.RELATION, walked)
+    async for memories in _paged(unit.memories.oldest, lambda memory: memory.memory_id):
+        yield _items(ItemType.MEMORY, memories)
+    async for facts in _paged(unit.facts.page, lambda fact: fact.fact_id):
+        yield _items(ItemType.FACT, facts)
+    for type_, values in (
+        (ItemType.CATEGORY, await unit.categories.list()),
+        (ItemType.CATEGORY_ACCESS, await unit.category_accesses.list()),
+        (ItemType.EDGE, await unit.graph.list_all()),
+    ):
+        if values:
+            yield _items(type_, values)
+    async for typed_memories in _paged(unit.typed_memories.page, lambda memory: memory.memory_id):
+        yield _items(ItemType.TYPED_MEMORY, typed_memories)
+    async for changes in _paged(unit.changes.page, lambda change: change.sequence, limit=_CHANGES):
+        yield _items(ItemType.CHANGE, changes)
+
+
+async def _paged(
+    read: Callable[..., Awaitable[list[T]]], cursor: Callable[[T], Any], *, limit: int = PAGE
+) -> AsyncIterator[list[T]]:
+    """The pages of a repository's method; `cursor` is what the next one begins behind."""
+    after = None
+    while page := await read(after=after, limit=limit):
+        yield page
+        after = cursor(page[-1])
+
+
+def _items(type_: ItemType, values: Sequence[Any]) -> list[Item]:
+    return [Item(type_, value) for value in values]
