@@ -21,8 +21,8 @@ help: ## Lists the targets
 
 setup: $(READY) ## Makes the environment with everything that tests and documentation need
 
-serve: $(READY) ## Starts the service in the background and prints its URL
-	$(BIN)/jiyi up
+serve: $(READY) ## Starts the service in the background and prints its URL; as root: make serve ACCOUNT=NAME
+	$(BIN)/jiyi up $(if $(ACCOUNT),--user $(ACCOUNT))
 
 stop: $(READY) ## Ends the service; all data is kept
 	$(BIN)/jiyi down

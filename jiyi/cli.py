@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from deployments.config.private_files import keep_private
 
-from . import encryption, keys, runs, service, show
+from . import account, encryption, keys, runs, service, show
 from .client import JiyiClient, JiyiRefused
 from .conversations import read_conversations
 from .replay import replay as replay_all
@@ -29,7 +29,7 @@ app.add_typer(keys.app, name="keys")
 app.add_typer(encryption.app, name="encryption")
 _console = Console()
 _PATIENCE_S = 60.0
-_ROOT_WARNING = "Running as root: a fault of the service is a fault of the whole machine. Use an account of its own."
+_ROOT_WARNING = "Running as root: a fault of the service is a fault of the whole machine. Use --user NAME."
 _DOWNLOAD_S = 900.0
 """Seconds that a service on another machine may take to download a model's weights."""
 _TRANSFER_S = 900.0
@@ -50,10 +50,16 @@ def up(
     host: Annotated[str | None, typer.Option(help="Address to listen on; the file's, else 127.0.0.1.")] = None,
     port: Annotated[int | None, typer.Option(envvar="JIYI_PORT", help="Port; the file's, else 8000.")] = None,
     timeout: Annotated[float, typer.Option(help="Seconds to wait until it is ready.")] = 300,
+    user: Annotated[str | None, typer.Option(help="Account to run as, where root starts it.")] = None,
 ) -> None:
     """Starts the service in the background and waits until it is ready."""
     file = service.read_config(config) if config else None
+    if user:
+        home = home.absolute() if home else None
+        _become(user)
     settings = service.load_settings(home, file.args if file else None)
+    if user:
+        _check_writable(user, settings.data_home, settings.model_cache)
     if endpoint := service.find(settings):
         _console.print(f"Already running: {endpoint.url}")
         return
@@ -306,6 +312,21 @@ def main() -> None:
     except service.BadSettings as error:
         _console.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
         raise SystemExit(2) from None
+
+
+def _become(user: str) -> None:
+    try:
+        account.become(user)
+    except account.AccountRefused as error:
+        _fail(str(error))
+
+
+def _check_writable(user: str, *folders: Path) -> None:
+    try:
+        for folder in folders:
+            account.check_writable(user, folder)
+    except account.AccountRefused as error:
+        _fail(str(error))
 
 
 def _client(url: str, *, patience_s: float = 0.0, timeout_s: float = 120.0) -> JiyiClient:
