@@ -9,7 +9,6 @@ from fastapi_offline import FastAPIOffline
 
 from ..config.settings import HttpArgs, LimitArgs
 from .identity.middleware import Authentication
-from .identity.openapi import describe_credentials
 from .routes import (
     chat,
     embeddings,
@@ -26,9 +25,10 @@ from .support.access_log import AccessLog
 from .support.bodies import BodyLimit
 from .support.cancellations import Cancellations
 from .support.concurrency import Concurrency
+from .support.document import complete_document
 from .support.methods import Methods
 from .support.origins import Origins
-from .support.problems import COMMON, describe_problems, install_error_handlers, replies
+from .support.problems import COMMON, install_error_handlers, replies
 from .support.services import Services
 from .support.tracing import TraceContext
 
@@ -67,6 +67,5 @@ def build_http(
     modules = (chat, sessions, entities, memories, governance, portability, embeddings, index, keys, operations)
     for module in modules:
         app.include_router(module.router, responses=replies(*COMMON))
-    describe_problems(app)
-    describe_credentials(app)
+    complete_document(app)
     return app

@@ -151,21 +151,6 @@ def replies(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return described
 
 
-def describe_problems(app: FastAPI) -> None:
-    """Adds what `replies` refers to to the document that the app serves."""
-    generate = app.openapi
-
-    def openapi() -> dict[str, Any]:
-        document = generate()
-        schemas = document.setdefault("components", {}).setdefault("schemas", {})
-        if Problem.__name__ not in schemas:
-            schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
-            schemas |= schema.pop("$defs") | {Problem.__name__: schema}
-        return document
-
-    app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's way to extend the document
-
-
 def install_error_handlers(app: FastAPI) -> None:
     """Makes an app reply to every error with `application/problem+json`."""
 
