@@ -25,6 +25,7 @@ from .support.access_log import AccessLog
 from .support.bodies import BodyLimit
 from .support.cancellations import Cancellations
 from .support.concurrency import Concurrency
+from .support.defects import Defects
 from .support.document import complete_document
 from .support.methods import Methods
 from .support.origins import Origins
@@ -60,6 +61,7 @@ def build_http(
     app.add_middleware(Authentication)
     app.add_middleware(Methods, document=lambda: app.openapi())
     app.add_middleware(Origins, http=http)
+    app.add_middleware(Defects)
     app.add_middleware(Cancellations)
     app.add_middleware(AccessLog)
     app.add_middleware(TraceContext)

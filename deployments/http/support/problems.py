@@ -161,12 +161,6 @@ def install_error_handlers(app: FastAPI) -> None:
             _log.error("request_failed", path=request.url.path, status=status, error=error.message)
         return _reply(status, body, headers)
 
-    @app.exception_handler(Exception)
-    async def _handle_defect(request: Request, error: Exception) -> JSONResponse:
-        _log.error("request_failed", path=request.url.path, status=500, error=repr(error), exc_info=error)
-        detail = "an unexpected error; the log of the ingress has it with the path and the time"
-        return _reply(500, {"type": "about:blank", "title": "InternalError", "status": 500, "detail": detail}, {})
-
     @app.exception_handler(RequestValidationError)
     async def _handle_invalid_request(_: Request, error: RequestValidationError) -> JSONResponse:
         fields = _field_errors(error.errors())
@@ -182,6 +176,12 @@ def install_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def _handle_http_error(_: Request, error: HTTPException) -> JSONResponse:
         return http_problem(error.status_code, str(error.detail), headers=error.headers)
+
+
+def defect_problem() -> JSONResponse:
+    """The reply to a request that failed by a defect of ours."""
+    detail = "an unexpected error; the log of the ingress has it with the id of the request (X-Request-Id)"
+    return _reply(500, {"type": "about:blank", "title": "InternalError", "status": 500, "detail": detail}, {})
 
 
 def http_problem(
