@@ -156,6 +156,18 @@ class JiyiClient:
         """`DELETE /keys/{key_id}`: the key, which is refused from now on."""
         return dict(self._request("DELETE", f"/keys/{key_id}").json())
 
+    def erase(self, *, user_id: str, kind: str, **scope: Any) -> dict[str, Any]:
+        """`POST /erasures`: the erasure, which may be at work yet."""
+        return self._post("/erasures", user_id=user_id, kind=kind, **scope)
+
+    def erasure(self, erasure_id: str) -> dict[str, Any]:
+        """`GET /erasures/{erasure_id}`: its state, with the receipt once it is done."""
+        return dict(self._request("GET", f"/erasures/{erasure_id}").json())
+
+    def erasures(self, *, limit: int = 100) -> list[dict[str, Any]]:
+        """`GET /erasures`."""
+        return list(self._request("GET", "/erasures", params={"limit": limit}).json()["results"])
+
     def health(self) -> dict[str, Any]:
         """`GET /health/detailed`."""
         return dict(self._request("GET", "/health/detailed").json())

@@ -10,12 +10,16 @@ from ray.serve.handle import DeploymentHandle
 from memory.chat.additions import MemoryAdditions
 from memory.chat.reader import MessageReader
 from memory.chat.turn import ChatTurn
+from memory.erasure.guard import ErasureGuard
 from memory.governance.accesses import AccessTally
+from memory.identity.api_keys import ApiKeys
 from memory.indexing.generations import PerSpace
 from memory.ports.generations import VectorModel, VectorSpace
 from memory.ports.vectors import Collection
 from memory.retrieval.retriever import CountingRetriever
+from memory.values.identity import app_and_user
 from models.assets.catalog import get_model
+from storage.resilience.fallbacks import ResilientSessions
 
 from ..config.settings import AppArgs
 from ..http.support.services import Embedding, Probe, Services
@@ -24,6 +28,7 @@ from ..remote.embedder import RemoteEmbedder, RemoteEncoder
 from ..remote.handles import (
     Handle,
     Remote,
+    RemoteErasures,
     RemoteExtractor,
     RemoteLearning,
     RemoteMaintenance,
@@ -117,6 +122,9 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
         typed_memories=typed_memories,
         reviews=RemoteReviews(remotes["learner"]),
         reembedding=RemoteReembedding(remotes["learner"]),
+        erasures=RemoteErasures(remotes["learner"]),
+        guard=ErasureGuard(record.runs),
+        forget=partial(_forget, sessions, tally, authenticator.keys),
         embeddings=PerSpace(spaces, partial(_embedding, RemoteEmbedder(remotes["embedder"]))),
         metrics=metrics,
         probes={
@@ -150,6 +158,13 @@ def _this_deployment() -> Remote:
     context = serve.get_replica_context()
     handle: Handle = DeploymentHandle(context.deployment, context.app_name)
     return Remote(handle, component="ingress", deadline_s=_PROBE_DEADLINE_S)
+
+
+async def _forget(sessions: ResilientSessions, tally: AccessTally, keys: ApiKeys, user_id: str) -> None:
+    await sessions.forget_here(user_id)
+    tally.forget(user_id)
+    app, user = app_and_user(user_id)
+    keys.forget_user(app=app, user=user)
 
 
 def _tally_probe(tally: AccessTally) -> Probe:

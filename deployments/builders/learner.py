@@ -18,6 +18,7 @@ from ..config.settings import AppArgs
 from ..remote.handles import Handle, Remote, RemoteExtractor
 from ..serve.learner import LearnerParts
 from .bulk_embedding import RayEmbedder
+from .erasing import make_erasing
 from .language import running_extraction_version
 from .spaces import open_generations, open_spaces, prepared_model
 from .stores import open_locks, open_record
@@ -80,4 +81,7 @@ def make_learner(
             backlog=args.reembedding.backlog,
         ),
         reviews=make_review_job(args, record=record, locks=locks),
+        erasing=make_erasing(
+            args, record=record, vectors=generations, lock=learner.indexer.lock, embedder=embedder, extractor=extractor
+        ),
     )

@@ -92,6 +92,11 @@ def open_log(args: AppArgs) -> SystemOfRecord:
     return journaled
 
 
+def open_journal(args: AppArgs) -> SystemOfRecord | None:
+    """The journal of the ingress on this machine; None where turns are never journaled."""
+    return None if args.stores == "embedded" else SqliteRecord.open(journal_path(args), readers=1)
+
+
 def qdrant_settings(args: AppArgs) -> "QdrantSettings":
     """Connection and options of the Qdrant server."""
     from storage.qdrant.vectors import QdrantSettings  # lazy: the embedded stores need no client libraries

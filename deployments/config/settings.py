@@ -383,6 +383,25 @@ class TypedMemoryArgs(_Section):
     )
 
 
+class ErasureArgs(_Section):
+    """Erasing what is remembered of a user."""
+
+    key: SecretStr | None = Field(
+        default=None,
+        min_length=32,
+        description="Makes the digests of ids in receipts; at least 32 random characters. By default a key is made "
+        "once and kept in the home (`erasure.key`). Set it where the home is not kept, and never change it: restored "
+        "backups are compared with old digests.",
+    )
+    settle_s: float = Field(
+        default=3.0,
+        ge=0,
+        le=60,
+        description="Seconds between a request to erase a user and its beginning, in which all processes learn of it "
+        "and requests under way end.",
+    )
+
+
 class ReviewArgs(_Section):
     """The review of what is remembered (001 §4); the thresholds are explained in `memory.governance.review`."""
 
@@ -476,6 +495,7 @@ class AppArgs(BaseSettings):
     oidc: OidcArgs = OidcArgs()
     aam: TypedMemoryArgs = TypedMemoryArgs()
     review: ReviewArgs = ReviewArgs()
+    erasure: ErasureArgs = ErasureArgs()
     embedder: EmbedderArgs = EmbedderArgs()
     models: ModelArgs = ModelArgs()
     learner: LearnerArgs = LearnerArgs()

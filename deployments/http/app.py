@@ -13,6 +13,7 @@ from .routes import (
     chat,
     embeddings,
     entities,
+    erasures,
     governance,
     index,
     keys,
@@ -66,7 +67,19 @@ def build_http(
     app.add_middleware(AccessLog)
     app.add_middleware(TraceContext)
     install_error_handlers(app)
-    modules = (chat, sessions, entities, memories, governance, portability, embeddings, index, keys, operations)
+    modules = (
+        chat,
+        sessions,
+        entities,
+        memories,
+        governance,
+        portability,
+        erasures,
+        embeddings,
+        index,
+        keys,
+        operations,
+    )
     for module in modules:
         app.include_router(module.router, responses=replies(*COMMON))
     complete_document(app)

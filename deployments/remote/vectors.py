@@ -14,6 +14,8 @@ from .handles import Remote
 
 _SCAN_DEADLINE_S = 60.0
 """Deadline of maintenance calls, which read all points of a user."""
+_PURGE_DEADLINE_S = 3600.0
+"""Deadline of writing all files anew, which takes as long as the index is large."""
 
 
 class RemoteVectorIndex(VectorIndex):
@@ -107,6 +109,14 @@ class RemoteGenerations(GenerationStore):
     @override
     async def drop(self, model: VectorModel) -> None:
         await _call_shard(self._remote, "drop", model, deadline_s=_SCAN_DEADLINE_S)
+
+    @override
+    async def erase_user(self, user_id: str) -> int:
+        return int(await _call_shard(self._remote, "erase_user", user_id, deadline_s=_SCAN_DEADLINE_S))
+
+    @override
+    async def purge(self) -> bool:
+        return bool(await _call_shard(self._remote, "purge", deadline_s=_PURGE_DEADLINE_S))
 
     async def close(self) -> None:
         """Stops probing a shard that is unavailable."""

@@ -1,9 +1,12 @@
 """The Ingress deployment: HTTP in front, handles behind (DESIGN §2)."""
 
+import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
 from fastapi import FastAPI
+
+from memory.values.text_caches import forget_texts
 
 from ..config.settings import HttpArgs, LimitArgs
 from ..http.app import build_http
@@ -30,3 +33,9 @@ class Ingress:
         """The counters of this replica and the state of its stores."""
         services: Services = self._app.state.services
         return await services.report()
+
+    async def forget(self, user_id: str) -> None:
+        """Drops what this replica holds of a user, and its caches of texts."""
+        services: Services = self._app.state.services
+        await services.forget(user_id)
+        await asyncio.to_thread(forget_texts)

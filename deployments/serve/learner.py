@@ -1,11 +1,12 @@
 """The Learner deployment: drains unlearned turns in the background and looks after the index (DESIGN §2, §3.6, §7)."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from typing_extensions import override
 
+from memory.erasure.service import Erasing
 from memory.governance.review_job import ReviewJob
 from memory.indexing.bulk import BulkIndexing
 from memory.indexing.maintenance import BackgroundMaintenance
@@ -13,6 +14,7 @@ from memory.indexing.reembedding import Reembedding
 from memory.learning.worker import LearningWorker
 from memory.ports.jobs import IndexOperation, IndexRun, PipelineRun
 from memory.ports.services import LearnReport
+from memory.values.erasures import Erasure, ErasureScope, Tombstone
 
 from ..telemetry.replicas import Figures, Reporting
 
@@ -26,6 +28,7 @@ class LearnerParts:
     reembedding: Reembedding
     bulk_indexing: BulkIndexing
     reviews: ReviewJob
+    erasing: Erasing
 
 
 class LearnerDeployment(Reporting):
@@ -41,6 +44,8 @@ class LearnerDeployment(Reporting):
         self._bulk_indexing.begin()
         self._reviews = learner_parts.reviews
         self._reviews.begin()
+        self._erasing = learner_parts.erasing
+        self._erasing.begin()
         self._running = asyncio.get_running_loop().create_task(self._worker.run())
 
     async def notify(self, user_id: str) -> None:
@@ -87,6 +92,26 @@ class LearnerDeployment(Reporting):
         """See `ReviewService.last_run`."""
         return await self._reviews.last_run()
 
+    async def erase(self, scope: ErasureScope, user_id: str) -> Erasure:
+        """See `ErasureService.request`."""
+        return await self._erasing.request(scope, user_id=user_id)
+
+    async def erasure(self, erasure_id: str) -> Erasure:
+        """See `ErasureService.get`."""
+        return await self._erasing.get(erasure_id)
+
+    async def erasures(self, limit: int) -> list[Erasure]:
+        """See `ErasureService.list`."""
+        return await self._erasing.list(limit=limit)
+
+    async def tombstones(self) -> Sequence[Tombstone]:
+        """See `ErasureService.tombstones`."""
+        return await self._erasing.tombstones()
+
+    async def replay_erasures(self, tombstones: Sequence[Tombstone]) -> list[Erasure]:
+        """See `ErasureService.replay`."""
+        return await self._erasing.replay(tombstones)
+
     @override
     async def stats(self) -> Figures:
         """Totals since this replica started, and how the last run over the index is."""
@@ -103,6 +128,7 @@ class LearnerDeployment(Reporting):
             **self._reembedding.figures(),
             **self._bulk_indexing.figures(),
             **self._reviews.figures(),
+            **self._erasing.figures(),
         }
 
     def check_health(self) -> None:
@@ -117,4 +143,5 @@ class LearnerDeployment(Reporting):
             await self._reembedding.close()
             await self._maintenance.close()
             await self._reviews.close()
+            await self._erasing.close()
             await self._running

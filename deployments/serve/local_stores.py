@@ -52,6 +52,14 @@ class VectorShard:
         """`VectorIndex.users`."""
         return await (await self._generations.opened(model)).users(collection)
 
+    async def erase_user(self, user_id: str) -> int:
+        """`GenerationStore.erase_user`."""
+        return await self._generations.erase_user(user_id)
+
+    async def purge(self) -> bool:
+        """`GenerationStore.purge`."""
+        return await self._generations.purge()
+
     async def make_live(self, model: VectorModel) -> None:
         """`GenerationStore.make_live`."""
         await self._generations.make_live(model)

@@ -9,6 +9,7 @@ from typing import TypeVar
 from prometheus_client import Metric
 
 from memory.values.errors import Unavailable
+from memory.values.text_caches import forget_texts
 
 T = TypeVar("T")
 Figures = Mapping[str, float | str]
@@ -49,6 +50,10 @@ class Reporting(ABC):
     async def report(self) -> ReplicaReport:
         """`stats` with the name of the replica."""
         return ReplicaReport(replica_name(), await self.stats())
+
+    async def forget_texts(self) -> None:
+        """Empties the caches of texts of this replica."""
+        await asyncio.to_thread(forget_texts)
 
 
 def replica_name() -> str:

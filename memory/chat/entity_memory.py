@@ -96,9 +96,10 @@ class EntityMemoryService:
             understood = await self._reader.understand(request)
         for resolution in understood.resolution.resolutions:
             _log.info(
-                "entity_resolved",
-                query=query[:200],
-                resolved=understood.resolution.resolved_query[:200],
+                "entity_resolved",  # no texts: a log outlives what is erased
+                characters=len(query),
+                start=resolution.start,
+                entity_id=resolution.entity_id,
                 source=resolution.source.value,
             )
         return understood

@@ -5,10 +5,10 @@ Whether X can be meant is decided in `revising`: 不是，我是說真的 has th
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 
 from ..language.han_tokens import cut
 from ..values.text import fold_lower, has_han
+from ..values.text_caches import text_cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ _SUBJECT = re.compile(r"\b(?:it's|it is|it was|that's) $")
 _NOUN_TAGS = ("n", "s", "t", "m", "i", "l", "j", "x", "eng")
 
 
-@lru_cache(maxsize=512)
+@text_cache(maxsize=512)
 def find_choice(message: str) -> Choice | None:
     """The choice that a message makes; None where it has not the form of a correction or an answer."""
     folded = fold_lower(message)

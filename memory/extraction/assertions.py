@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 from ..language.sentences import Sentences
 from ..values.text import fold
+from ..values.text_caches import text_cache
 
 _CLAUSE_END = re.compile(
     r"[，,、。！？!?；;：:\n…]|\.(?=\s|$)|——| - |(?:但是?|可是|不过|而且|所以)|\b(?:but|however|although)\b", re.I
@@ -90,7 +90,7 @@ class Assertions:
         return first, last
 
 
-@lru_cache(maxsize=256)
+@text_cache(maxsize=256)
 def assertions_of(text: str) -> Assertions:
     """The assertions of a text; cached, since the learner reads them several times."""
     return Assertions(text)

@@ -3,17 +3,17 @@
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 
 from ..values.text import fold_compatible, is_han, normalise
+from ..values.text_caches import text_cache
 
-_normalise = lru_cache(maxsize=65_536)(normalise)
-_is_han = lru_cache(maxsize=65_536)(is_han)
+_normalise = text_cache(maxsize=65_536)(normalise)
+_is_han = text_cache(maxsize=65_536)(is_han)
 _JOINTS = "-_."
 _UNEVEN = re.compile(r"\s\s|[^\S ]")
 
 
-@lru_cache(maxsize=65_536)
+@text_cache(maxsize=65_536)
 def _comparable(cluster: str) -> str:
     return fold_compatible(cluster)
 

@@ -2,10 +2,10 @@
 
 import re
 from enum import StrEnum
-from functools import lru_cache
 
 from ..language.keywords import STOP_WORDS_CHINESE, STOP_WORDS_ENGLISH
 from ..values.text import has_han, normalise
+from ..values.text_caches import text_cache
 from .deixis import DEIXIS
 
 
@@ -73,7 +73,7 @@ _GREETING = re.compile(
 )
 
 
-@lru_cache(maxsize=16_384)
+@text_cache(maxsize=16_384)
 def junk_kind(name: str) -> Junk | None:
     """The reason why a text of any width, case and script is no name; None where it may be one."""
     text = normalise(name)

@@ -48,6 +48,10 @@ class AccessTally:
         if self._writer is None or self._writer.done():
             self._writer = asyncio.get_running_loop().create_task(self._write_later())
 
+    def forget(self, user_id: str) -> None:
+        """Drops the pending accesses of a user."""
+        self._size -= len(self._pending.pop(user_id, {}))
+
     async def flush(self) -> None:
         """Writes all pending accesses, one transaction per user.
 

@@ -157,6 +157,12 @@ class ApiKeys:
                 return await self._replace(key, revoked_at=self._now())
         raise Conflict(f"the key {key_id} was changed at the same time, again and again")
 
+    def forget_user(self, *, app: str, user: str) -> None:
+        """Looks the keys of a user up again before they are accepted here."""
+        for key_id in [key_id for key_id, (key, _) in self._known.items() if (key.app, key.user) == (app, user)]:
+            del self._known[key_id]
+            self._uses.pop(key_id, None)
+
     def knows_form_of(self, secret: str) -> bool:
         """Whether a credential is meant to be an API key, valid or not; it may be a token of somebody else."""
         return secret.startswith(f"{KEY_PREFIX}_") or self._is_admin(_hash(secret))

@@ -3,10 +3,11 @@
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 from ..values.text import has_han
+from ..values.text_caches import text_cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class Words:
         return word if word.start < edge < word.end and word.listed else None
 
 
-@lru_cache(maxsize=512)
+@text_cache(maxsize=512)
 def cut(folded: str) -> tuple[Word, ...]:
     """The words of a short folded text, in order and without gaps; empty where there is no Chinese."""
     return tuple(_words(folded))

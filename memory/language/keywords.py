@@ -11,11 +11,12 @@ import threading
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import cache
 from hashlib import blake2b
 from typing import Any
 
 from ..values.text import fold_compatible
+from ..values.text_caches import text_cache
 from ..values.vectors import SparseVector
 from .word_lists import words
 
@@ -162,7 +163,7 @@ def _bigrams(run: str) -> Iterator[str]:
         yield run[start : start + 2]
 
 
-@lru_cache(maxsize=65_536)
+@text_cache(maxsize=65_536)
 def term_id(term: str) -> int:
     """The stable id of a term: the first 32 bits of BLAKE2b over its UTF-8 bytes.
 

@@ -10,7 +10,7 @@ from pydantic_core import to_json
 from ..ports.record import SystemOfRecord, UnitOfWork
 from ..ports.sessions import SessionStore
 from ..values.dialogue import Session
-from ..values.identity import app_of, shown_user
+from ..values.identity import app_and_user, shown_user
 from .lines import Digest, Header, Item, ItemType, to_line
 
 PAGE = 256
@@ -40,7 +40,7 @@ async def export_user(
     """
     digest = Digest()
     own_id = shown_user(user_id)
-    yield to_line(Header(jiyi=version, app=app_of(user_id), user_id=own_id, created_at=now))
+    yield to_line(Header(jiyi=version, app=app_and_user(user_id)[0], user_id=own_id, created_at=now))
     stored, shown = (b'"user_id":' + to_json(id_) for id_ in (user_id, own_id))
 
     def lines_of(items: Sequence[Item]) -> bytes:

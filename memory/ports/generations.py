@@ -125,6 +125,22 @@ class GenerationStore(ABC):
         """
 
     @abstractmethod
+    async def erase_user(self, user_id: str) -> int:
+        """Removes a user's points by all models, also by those that are not in use any more; how many those were.
+
+        Raises:
+            StoreUnavailable: The store cannot answer; some of them may be gone.
+        """
+
+    @abstractmethod
+    async def purge(self) -> bool:
+        """Removes what deleted points left in files; whether that is certain, or left to a server that does so in time.
+
+        Raises:
+            StoreUnavailable: It could not be done now.
+        """
+
+    @abstractmethod
     async def drop(self, model: VectorModel) -> None:
         """Deletes a model's collections; does nothing where there are none, so that it can be repeated.
 

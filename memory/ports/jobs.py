@@ -52,6 +52,10 @@ class RunLog(ABC):
         """Inserts or replaces by `run_id`."""
 
     @abstractmethod
+    async def get(self, run_id: str) -> PipelineRun | None:
+        """The run of this id."""
+
+    @abstractmethod
     async def latest(self, pipeline: str, *, limit: int = 1) -> list[PipelineRun]:
         """The latest runs of a job by `started_at`, latest first."""
 

@@ -33,5 +33,9 @@ class KeyStore(ABC):
         """
 
     @abstractmethod
+    async def delete_of_user(self, *, app: str, user: str) -> int:
+        """Deletes the keys that belong to a user; how many there were."""
+
+    @abstractmethod
     async def record_uses(self, uses: Mapping[str, datetime]) -> None:
         """Moves the last use of keys, by id, to these times, never back; changes nothing else, not even `version`."""

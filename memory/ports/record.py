@@ -142,6 +142,22 @@ class SystemOfRecord(ABC):
         return True
 
     @abstractmethod
+    async def erase_user(self, user_id: str) -> Mapping[str, int]:
+        """Deletes everything of a user, the waiting work included; how many rows there were, by what they hold.
+
+        Raises:
+            StoreUnavailable: Some of it may be gone; call again.
+        """
+
+    @abstractmethod
+    async def purge(self) -> bool:
+        """Removes what deleted rows left in files; whether that is certain, or left to a server that does so in time.
+
+        Raises:
+            StoreUnavailable: It could not be done now.
+        """
+
+    @abstractmethod
     async def ping(self) -> None:
         """Returns when the record can be read and, where it is kept by this process, written.
 

@@ -67,6 +67,22 @@ class SessionStore(ABC):
         """Forgets the session."""
 
     @abstractmethod
+    async def clear_user(self, user_id: str) -> int:
+        """Forgets all sessions of a user, and what else the store holds of the user; how many sessions there were.
+
+        Raises:
+            StoreUnavailable: The store cannot answer; some of them may be gone.
+        """
+
+    @abstractmethod
+    async def purge(self) -> bool:
+        """Removes what forgotten sessions left in files; whether that is certain, or left to a server.
+
+        Raises:
+            StoreUnavailable: It could not be done now.
+        """
+
+    @abstractmethod
     async def ping(self) -> None:
         """Returns when the store answers.
 

@@ -37,9 +37,10 @@ def shown_user(stored: str) -> str:
     return stored.partition(_SEPARATOR)[2] if _SEPARATOR in stored else stored
 
 
-def app_of(stored: str) -> str:
-    """The app of a user, of the user's stored id."""
-    return (stored.partition(_SEPARATOR)[0] if _SEPARATOR in stored else "") or DEFAULT_APP
+def app_and_user(stored: str) -> tuple[str, str]:
+    """The app and the user's own id of a stored id."""
+    app, separator, user = stored.partition(_SEPARATOR)
+    return (app or DEFAULT_APP, user) if separator else (DEFAULT_APP, stored)
 
 
 class KeyScope(StrEnum):

@@ -8,6 +8,7 @@ from enum import IntEnum
 from typing import NamedTuple, Protocol
 
 from memory.values.text import fold_compatible, to_simplified
+from memory.values.text_caches import clear_with_texts
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _UNIT = re.compile(
@@ -113,6 +114,7 @@ class EditUnitTokenizer:
         self._tokenizer = tokenizer
         self._simplified = simplified
         self._ids: dict[str, tuple[int, ...]] = {}
+        clear_with_texts(self._forget)
         self.start_id = self._special("<s>")
         self.pad_id = self._special("<pad>")
         self.separator_id = self._special("</s>")
@@ -153,6 +155,9 @@ class EditUnitTokenizer:
             if len(self._ids) < self._REMEMBERED:
                 self._ids[surface] = known
         return known
+
+    def _forget(self) -> None:
+        self._ids = {}
 
     def _tokenize(self, surface: str) -> tuple[int, ...]:
         if len(surface) == 1:  # without the word-start mark, as inside running text

@@ -29,6 +29,11 @@ class Lazy(Generic[T]):
         self._lock = threading.Lock()
         self._value: T | None = None
 
+    @property
+    def made(self) -> T | None:
+        """The value, where it is loaded."""
+        return self._value
+
     def __call__(self) -> T:
         """The value; loads it at the first call, and later calls do not wait."""
         if (value := self._value) is not None:

@@ -2,9 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from typing_extensions import override
+
+from memory.values.text_caches import clear_with_texts
 
 from ..body.trained_network import TrainedNetwork
 from .pairs import PairReader, PairTokens, pad_id_of
@@ -35,6 +38,10 @@ class LateInteraction(TrainedNetwork[_Parts], PairScorer[PairTokens]):
 
     component = COMPONENT
 
+    def __init__(self, weights: Path, cache: Path, *, device: str = "cpu", threads: int | None = None) -> None:
+        super().__init__(weights, cache, device=device, threads=threads)
+        clear_with_texts(self._forget)
+
     @override
     def prepare(self, pairs: Sequence[QueryPassage]) -> list[PairTokens]:
         reader = self.parts().reader
@@ -54,6 +61,11 @@ class LateInteraction(TrainedNetwork[_Parts], PairScorer[PairTokens]):
         with self._lock:
             logits = score_all(parts.network, prepared, pad_id=parts.pad_id, cache=parts.cache)
         return [probability(logit / parts.temperature) for logit in logits]
+
+    def _forget(self) -> None:
+        if (parts := self._parts.made) is not None:
+            with self._lock:
+                parts.cache.clear()
 
     @override
     def _load(self) -> _Parts:

@@ -111,6 +111,11 @@ class ArangoRuns(RunLog):
         await query_alone(self._server, aql.ALL_RUNS_WITH_THIS_ONE, run=document)
 
     @override
+    async def get(self, run_id: str) -> PipelineRun | None:
+        found = await query_alone(self._server, aql.ALL_RUNS_OF_THIS_ID, key=key_of("", run_id))
+        return next(iter(documents.parse(PipelineRun, found)), None)
+
+    @override
     async def latest(self, pipeline: str, *, limit: int = 1) -> list[PipelineRun]:
         found = await query_alone(self._server, aql.ALL_RUNS_OF_A_JOB, pipeline=ascii_of(pipeline), limit=max(limit, 0))
         return documents.parse(PipelineRun, found)

@@ -65,6 +65,11 @@ class ArangoKeys(KeyStore):
         return bool(replaced)
 
     @override
+    async def delete_of_user(self, *, app: str, user: str) -> int:
+        owned = {"app": ascii_of(app), "owner": ascii_of(user)}
+        return len(await query_alone(self._server, aql.ALL_KEYS_BUT_THOSE_OF_A_USER, **owned))
+
+    @override
     async def record_uses(self, uses: Mapping[str, datetime]) -> None:
         used = [{"key": key_of("", key_id), "at": timestamp_us(used_at)} for key_id, used_at in uses.items()]
         await query_alone(self._server, aql.ALL_KEYS_USED, uses=used)

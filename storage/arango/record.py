@@ -12,10 +12,11 @@ from typing_extensions import override
 from memory.ports.record import SystemOfRecord, UnitOfWork
 
 from ..shared.checks import check_user
+from .engine import queries as aql
 from .engine.client import ArangoServer, ArangoSettings
 from .engine.errors import unavailable
 from .engine.http import Unreachable
-from .engine.schema import prepare
+from .engine.schema import USER_COLLECTIONS, prepare
 from .engine.transaction import ArangoTransaction
 from .jobs import ArangoBacklog, ArangoRuns
 from .keys import ArangoKeys
@@ -29,6 +30,7 @@ from .repositories.memories import ArangoMemories
 from .repositories.relations import ArangoRelations
 from .repositories.typed_memories import ArangoTypedMemories
 
+_ERASED_AT_ONCE = 2_000
 _log = structlog.get_logger(__name__)
 
 
@@ -110,6 +112,22 @@ class ArangoRecord(SystemOfRecord):
         return self._unit(check_user(user_id), writable=True)
 
     @override
+    async def erase_user(self, user_id: str) -> Mapping[str, int]:
+        """Deletes in portions, each a transaction; the document that locks the user goes last."""
+        check_user(user_id)
+        erased = dict.fromkeys((name for name in USER_COLLECTIONS if name != "users"), 0)
+        for name in erased:
+            while count := await self._erase_some(user_id, name):
+                erased[name] += count
+        await self._erase_some(user_id, "users")
+        return erased
+
+    @override
+    async def purge(self) -> bool:
+        """Nothing: ArangoDB frees deleted documents when it compacts its files."""
+        return False
+
+    @override
     async def ping(self) -> None:
         await self._server.call(lambda database: database.version())
 
@@ -128,6 +146,14 @@ class ArangoRecord(SystemOfRecord):
         except TimeoutError:
             _log.warning("record_closed_with_open_transactions", transactions=len(self._transactions))
         await self._server.close()
+
+    async def _erase_some(self, user_id: str, collection: str) -> int:
+        async with self._transaction(user_id, writable=True) as transaction:
+            count = await transaction.write(
+                lambda query: len(query(aql.ERASE, collection=collection, limit=_ERASED_AT_ONCE))
+            )
+            await transaction.commit()
+        return count
 
     @asynccontextmanager
     async def _unit(self, user_id: str, *, writable: bool) -> AsyncIterator[UnitOfWork]:

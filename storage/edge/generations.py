@@ -12,7 +12,7 @@ from memory.ports.vectors import Collection
 from ..shared.encryption import NO_CIPHER, Cipher
 from ..shared.index_checks import unavailable
 from ..shared.index_points import stored_name
-from .shards import Aliases, drop_shards
+from .shards import Aliases, delete_left_overs, drop_shards, models_in
 from .vectors import EdgeVectors
 
 
@@ -82,6 +82,25 @@ class EdgeGenerations(GenerationStore):
             await index.close()
         names = [stored_name(collection, model.model_id) for collection in Collection]
         await asyncio.to_thread(drop_shards, self._folder, names)
+
+    @override
+    async def erase_user(self, user_id: str) -> int:
+        erased = 0
+        for model_id, dimension in (await asyncio.to_thread(models_in, self._folder)).items():
+            index = await self.opened(VectorModel(model_id=model_id, dimension=dimension))
+            for collection in Collection:
+                if count := await index.count(collection, user_id=user_id):  # else the log would name the user anew
+                    await index.delete_user(collection, user_id=user_id)
+                    erased += count
+        return erased
+
+    @override
+    async def purge(self) -> bool:
+        """Writes all shards anew, and deletes those that were set aside."""
+        for model_id, dimension in (await asyncio.to_thread(models_in, self._folder)).items():
+            await (await self.opened(VectorModel(model_id=model_id, dimension=dimension))).rewrite()
+        await asyncio.to_thread(delete_left_overs, self._folder)
+        return True
 
     async def ping(self) -> None:
         """Returns when every generation that is open answers.

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import unquote
 
 import orjson
 import qdrant_edge as edge
@@ -161,6 +162,7 @@ _ASIDE = ".discarded-"
 _DROPPED = ".dropped"
 _NEW = ".new"
 _CONFIG = "edge_config.json"
+_COPY = ".copy"
 
 
 def set_aside(folder: Path, names: Iterable[str]) -> list[Path]:
@@ -183,6 +185,73 @@ def set_aside(folder: Path, names: Iterable[str]) -> list[Path]:
 def is_live_shard(path: Path) -> bool:
     """Whether it is a whole shard that was not set aside or dropped."""
     return (path / _CONFIG).is_file() and not _is_set_aside(path.name) and not path.name.endswith(_NEW)
+
+
+def may_hold_points(folder: Path) -> bool:
+    """Whether a shard may hold points, or ever held any: False where its pages of payloads are empty."""
+    pages = [*folder.glob("segments/*/payload_storage/page_*")]
+    return not pages or any(page.read_bytes().strip(b"\0") for page in pages)
+
+
+def create_copy(folder: Path, dimension: int, collection: Collection) -> edge.EdgeShard:
+    """An empty shard beside another one, which is to take its place; opened."""
+    copy = folder.with_name(f"{folder.name}{_COPY}")
+    shutil.rmtree(copy, ignore_errors=True)
+    return open_shard(copy, collection=collection, dimension=dimension)
+
+
+def replace_by_copy(folder: Path) -> None:
+    """Puts the copy of a shard in its place and deletes the shard; both are closed.
+
+    A crash between the two steps leaves no shard by the name: an empty one is made and filled from the record.
+
+    Raises:
+        StoreUnavailable: The files cannot be moved or deleted.
+    """
+    doomed = folder.with_name(f"{folder.name}{_DROPPED}")
+    try:
+        shutil.rmtree(doomed, ignore_errors=True)
+        folder.rename(doomed)
+        folder.with_name(f"{folder.name}{_COPY}").rename(folder)
+        shutil.rmtree(doomed)
+    except OSError as error:
+        raise unavailable(f"{folder} cannot be replaced ({error})") from error
+
+
+def models_in(folder: Path) -> dict[str, int]:
+    """The models that have shards in a folder, each with the length of its vectors.
+
+    Raises:
+        StoreUnavailable: A shard is damaged.
+    """
+    names = {collection.value for collection in Collection}
+    found: dict[str, int] = {}
+    for shard in sorted(folder.iterdir()) if folder.is_dir() else ():
+        collection, _, model = shard.name.partition("__")
+        if collection in names and not _is_left_over(shard.name):
+            try:
+                found[unquote(model)] = stored_dimension(shard)
+            except (OSError, orjson.JSONDecodeError, KeyError, TypeError, ValueError) as error:
+                raise damaged(shard, error) from error
+    return found
+
+
+def delete_left_overs(folder: Path) -> None:
+    """Deletes the shards that were set aside or dropped, and unfinished ones.
+
+    Raises:
+        StoreUnavailable: They cannot be deleted.
+    """
+    try:
+        for shard in [*folder.iterdir()] if folder.is_dir() else ():
+            if shard.is_dir() and _is_left_over(shard.name):
+                shutil.rmtree(shard)
+    except OSError as error:
+        raise unavailable(f"{folder} cannot be cleared ({error})") from error
+
+
+def _is_left_over(name: str) -> bool:
+    return _is_set_aside(name) or name.endswith((_COPY, _NEW))
 
 
 def _is_set_aside(name: str) -> bool:

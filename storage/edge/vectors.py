@@ -33,7 +33,7 @@ from ..shared.index_points import (
 )
 from .errors import REBUILD, translate_errors
 from .requests import EngineId, Requests, with_keywords
-from .shards import Aliases, OutdatedShard, open_shard, set_aside
+from .shards import Aliases, OutdatedShard, create_copy, may_hold_points, open_shard, replace_by_copy, set_aside
 
 T = TypeVar("T")
 
@@ -53,6 +53,7 @@ class EdgeVectors(VectorIndex):
 
     Args:
         shards: An open shard for each collection.
+        folders: Where each of them is.
         dimension: Length of the dense vectors.
         flush_interval_s: See above.
         cipher: Encrypts the keyword fields of payloads. Vectors, times and numbers stay in clear: the engine computes
@@ -63,11 +64,15 @@ class EdgeVectors(VectorIndex):
         self,
         shards: dict[Collection, edge.EdgeShard],
         *,
+        folders: Mapping[Collection, Path],
         dimension: int,
         flush_interval_s: float,
         cipher: Cipher = NO_CIPHER,
     ) -> None:
         self._shards = shards
+        self._folders = folders
+        self._copies: dict[Collection, edge.EdgeShard] = {}
+        self._rewriting = asyncio.Lock()
         self._cipher = cipher
         self._requests = Requests(cipher)
         self._dimension = dimension
@@ -117,7 +122,8 @@ class EdgeVectors(VectorIndex):
             for shard in shards.values():
                 shard.close()
             raise
-        return cls(shards, dimension=dimension, flush_interval_s=flush_interval_s, cipher=cipher)
+        folders = {collection: folder / stored_name(collection, model_id) for collection in Collection}
+        return cls(shards, folders=folders, dimension=dimension, flush_interval_s=flush_interval_s, cipher=cipher)
 
     @override
     async def upsert(self, collection: Collection, points: Sequence[IndexPoint], *, user_id: str) -> None:
@@ -194,6 +200,20 @@ class EdgeVectors(VectorIndex):
         """Frees the space of replaced and deleted points; blocks the interpreter, so run it at night."""
         await self._run(lambda: [shard.optimize() for shard in self._shards.values()])
 
+    async def rewrite(self) -> None:
+        """Copies the points to new shards and deletes the old ones, with all that replaced and deleted points left.
+
+        The engine keeps deleted points in its write-ahead log and its pages, also when it optimises. Other calls run
+        between the pages of the copy; writes go to both shards meanwhile.
+
+        Raises:
+            StoreUnavailable: A shard could not be rewritten; it is as before.
+        """
+        async with self._rewriting:
+            for collection, folder in self._folders.items():
+                if await self._run(partial(may_hold_points, folder)):
+                    await self._rewrite(collection)
+
     async def close(self) -> None:
         """Flushes and closes the files; another process may then open them."""
         if self._closed:
@@ -206,9 +226,43 @@ class EdgeVectors(VectorIndex):
             self._closed = True
             self._thread.shutdown(wait=False)
 
+    async def _rewrite(self, collection: Collection) -> None:
+        folder = self._folders[collection]
+        try:
+            self._copies[collection] = await self._run(partial(create_copy, folder, self._dimension, collection))
+            after: EngineId | None = None
+            while True:
+                after = await self._run(partial(self._copy_page, collection, after))
+                if after is None:
+                    break
+            await self._run(partial(self._use_copy, collection))
+        finally:
+            if copy := self._copies.pop(collection, None):
+                await self._run(copy.close)
+
+    def _copy_page(self, collection: Collection, after: EngineId | None) -> EngineId | None:
+        """Copies the points from the id `after` on; returns the id of the next page. Nothing is written meanwhile."""
+        request = edge.ScrollRequest(offset=after, limit=POINTS_AT_ONCE, with_payload=True, with_vector=True)
+        records, following = self._shards[collection].scroll(request)
+        points = [edge.Point(record.id, record.vector or {}, record.payload) for record in records]
+        if points:
+            self._copies[collection].update(edge.UpdateOperation.upsert_points(points))
+        return following
+
+    def _use_copy(self, collection: Collection) -> None:
+        self._copies.pop(collection).close()
+        self._shards[collection].close()
+        folder = self._folders[collection]
+        try:
+            replace_by_copy(folder)
+        finally:
+            self._shards[collection] = open_shard(folder, collection=collection, dimension=self._dimension)
+
     async def _write(self, collection: Collection, operation: Callable[[], edge.UpdateOperation]) -> None:
         def work() -> None:
             self._shards[collection].update(operation())
+            if copy := self._copies.get(collection):
+                copy.update(operation())
             self._unflushed.add(collection)
 
         await self._run(work)

@@ -97,6 +97,10 @@ class InMemoryRuns(RunLog):
         self._runs[run.run_id] = run
 
     @override
+    async def get(self, run_id: str) -> PipelineRun | None:
+        return self._runs.get(run_id)
+
+    @override
     async def latest(self, pipeline: str, *, limit: int = 1) -> list[PipelineRun]:
         runs = [run for run in self._runs.values() if run.pipeline == pipeline]
         return sorted(runs, key=lambda run: (run.started_at, run.run_id), reverse=True)[: max(limit, 0)]

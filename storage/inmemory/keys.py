@@ -43,6 +43,13 @@ class InMemoryKeys(KeyStore):
         return True
 
     @override
+    async def delete_of_user(self, *, app: str, user: str) -> int:
+        owned = [key_id for key_id, key in self._keys.items() if (key.app, key.user) == (app, user)]
+        for key_id in owned:
+            del self._keys[key_id]
+        return len(owned)
+
+    @override
     async def record_uses(self, uses: Mapping[str, datetime]) -> None:
         for key_id, used_at in uses.items():
             key = self._keys.get(key_id)

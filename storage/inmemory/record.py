@@ -4,6 +4,7 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import fields
 
 from typing_extensions import override
 
@@ -76,6 +77,19 @@ class InMemoryRecord(SystemOfRecord):
         return self._writing(check_user(user_id))
 
     @override
+    async def erase_user(self, user_id: str) -> Mapping[str, int]:
+        check_user(user_id)
+        self._check_open()
+        async with self._write_lock:
+            data = self._users.pop(user_id, UserData())
+        return {attribute.name: len(getattr(data, attribute.name)) for attribute in fields(data)}
+
+    @override
+    async def purge(self) -> bool:
+        self._check_open()
+        return True
+
+    @override
     async def ping(self) -> None:
         async with self._unit("ping", can_write=False):
             pass
@@ -95,11 +109,14 @@ class InMemoryRecord(SystemOfRecord):
 
     @asynccontextmanager
     async def _unit(self, user_id: str, *, can_write: bool) -> AsyncIterator[UnitOfWork]:
-        if self._closed:
-            raise StoreUnavailable("The system of record cannot answer: it is closed.", component="record")
+        self._check_open()
         data = self._users.get(user_id, UserData())
         state = State(data.copy() if can_write else data, user_id, self._numbers, can_write=can_write)
         try:
             yield InMemoryUnitOfWork(state, self._users)
         finally:
             state.over = True
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreUnavailable("The system of record cannot answer: it is closed.", component="record")

@@ -82,6 +82,18 @@ class InMemorySessions(SessionStore):
         self._sessions.pop((check_user(user_id), check_session(session_id)), None)
 
     @override
+    async def clear_user(self, user_id: str) -> int:
+        check_user(user_id)
+        cleared = [key for key in self._sessions if key[0] == user_id]
+        for key in cleared:
+            del self._sessions[key]
+        return len(cleared)
+
+    @override
+    async def purge(self) -> bool:
+        return True
+
+    @override
     async def ping(self) -> None:
         """Returns: memory always answers."""
 

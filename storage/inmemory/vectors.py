@@ -120,6 +120,19 @@ class InMemoryGenerations(GenerationStore):
         if dropped := self._indexes.pop(model.model_id, None):
             dropped.clear()
 
+    @override
+    async def erase_user(self, user_id: str) -> int:
+        erased = 0
+        for index in self._indexes.values():
+            for collection in Collection:
+                erased += await index.count(collection, user_id=user_id)
+                await index.delete_user(collection, user_id=user_id)
+        return erased
+
+    @override
+    async def purge(self) -> bool:
+        return True
+
 
 def _without_metadata(point: IndexPoint) -> IndexPoint:
     terms = sorted(_pairs(point.sparse))

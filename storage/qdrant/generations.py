@@ -1,10 +1,22 @@
 """Generations of the vector index on a Qdrant server: one set of collections a model (DESIGN §8)."""
 
+from dataclasses import replace
+from functools import partial
+
+from qdrant_client import AsyncQdrantClient, models
 from typing_extensions import override
 
 from memory.ports.generations import GenerationStore, VectorModel
+from memory.ports.vectors import Collection
 
-from .vectors import QdrantSettings, QdrantVectors
+from ..resilience.circuit import Circuit
+from ..shared.checks import check_user
+from .calls import QdrantCalls
+from .requests import user_filter
+from .vectors import QdrantSettings, QdrantVectors, new_client
+
+_ERASE_DEADLINE_S = 60.0
+_OURS = tuple(f"{collection.value}__" for collection in Collection)
 
 
 class QdrantGenerations(GenerationStore):
@@ -34,7 +46,34 @@ class QdrantGenerations(GenerationStore):
     async def drop(self, model: VectorModel) -> None:
         await self.index(model).drop()
 
+    @override
+    async def erase_user(self, user_id: str) -> int:
+        owned = user_filter(check_user(user_id))
+        client = new_client(replace(self._settings, deadline_s=_ERASE_DEADLINE_S))
+        calls = QdrantCalls(Circuit("vectors", deadline_s=_ERASE_DEADLINE_S))
+        try:
+            return await _delete_everywhere(client, calls, owned)
+        finally:
+            await client.close()
+
+    @override
+    async def purge(self) -> bool:
+        """Nothing: the server frees deleted points when it optimises their segments."""
+        return False
+
     async def close(self) -> None:
         """Lets go of the connections."""
         for index in self._indexes.values():
             await index.close()
+
+
+async def _delete_everywhere(client: AsyncQdrantClient, calls: QdrantCalls, owned: models.Filter) -> int:
+    """Deletes points from all collections of this program; how many there were."""
+    deleted = 0
+    for found in (await calls(client.get_collections)).collections:
+        if found.name.startswith(_OURS):
+            count = await calls(partial(client.count, found.name, count_filter=owned, exact=True))
+            chosen = models.FilterSelector(filter=owned)
+            await calls(partial(client.delete, found.name, points_selector=chosen, wait=True))
+            deleted += count.count
+    return deleted

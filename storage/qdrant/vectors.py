@@ -63,6 +63,19 @@ class QdrantSettings:
     grpc_port: int = 6334
 
 
+def new_client(settings: QdrantSettings) -> AsyncQdrantClient:
+    """A client of the server of these settings; sends nothing yet."""
+    key = settings.api_key
+    return AsyncQdrantClient(
+        url=settings.url,
+        headers=None if key is None else {"api-key": key},  # the parameter `api_key` warns even about localhost
+        timeout=math.ceil(settings.deadline_s),
+        prefer_grpc=settings.prefer_grpc,
+        grpc_port=settings.grpc_port,
+        check_compatibility=False,  # the check runs in a thread and only warns
+    )
+
+
 class QdrantVectors(VectorIndex):
     """Dense and sparse search over one collection per model and kind of point.
 
@@ -109,16 +122,8 @@ class QdrantVectors(VectorIndex):
         address = urlsplit(settings.url)
         if key is not None and address.scheme == "http" and address.hostname not in _LOCAL:
             _log.warning("qdrant_key_unencrypted", host=address.hostname)
-        client = AsyncQdrantClient(
-            url=settings.url,
-            headers=None if key is None else {"api-key": key},  # the parameter `api_key` warns even about localhost
-            timeout=math.ceil(settings.deadline_s),
-            prefer_grpc=settings.prefer_grpc,
-            grpc_port=settings.grpc_port,
-            check_compatibility=False,  # the check runs in a thread and only warns
-        )
         return cls(
-            client,
+            new_client(settings),
             model_id=model_id,
             dimension=dimension,
             circuit=Circuit("vectors", deadline_s=settings.deadline_s),

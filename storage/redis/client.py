@@ -52,6 +52,9 @@ class RedisClient:
         url: `redis://…`, `rediss://…` or `unix:///path`.
         max_connections: How many commands may run at once; more wait.
         timeout_s: How long a call may take in all: for a connection, the answer and another try.
+
+    Attributes:
+        is_local: Whether the server is this program's own, on a socket of this machine.
     """
 
     def __init__(self, url: str, *, max_connections: int = 32, timeout_s: float = 1.0) -> None:
@@ -64,6 +67,7 @@ class RedisClient:
             retry=Retry(ExponentialBackoff(cap=0.05, base=0.01), retries=1, supported_errors=(RedisConnectionError,)),
         )
         self.commands: Redis = Redis.from_pool(pool)
+        self.is_local = url.startswith("unix:")
         self._timeout_s = timeout_s
 
     async def ask(self, answer: Awaitable[T], *, component: str) -> T:

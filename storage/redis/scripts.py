@@ -21,6 +21,11 @@ def session_keys(user_id: str, session_id: str) -> list[str]:
     return [f"{PREFIX}{tag}:{part}" for part in PARTS]
 
 
+def user_pattern(user_id: str) -> str:
+    """A pattern that the keys of all sessions of a user match, and no others: encoded ids hold no wildcards."""
+    return f"{PREFIX}{{{quote(user_id, safe='')}:*"
+
+
 def lock_key(name: str) -> str:
     """The key of a lock."""
     return f"{LOCK_PREFIX}{{{quote(name, safe='')}}}"

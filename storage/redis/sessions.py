@@ -1,5 +1,7 @@
 """Sessions in Redis or Valkey (000 §5.3, STORES, Redis / Valkey)."""
 
+import asyncio
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
@@ -7,7 +9,7 @@ from typing import Any, TypeVar
 import orjson
 import structlog
 from redis.asyncio.client import Pipeline
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 from redis.typing import EncodableT, FieldT
 from typing_extensions import override
 
@@ -22,6 +24,7 @@ from memory.ports.sessions import (
 )
 from memory.values.base import utc_now
 from memory.values.dialogue import Session, SessionContext, Turn
+from memory.values.errors import StoreUnavailable
 from memory.values.resolutions import Clarification, CoreferenceResolution, Revision
 
 from ..shared.checks import check_owner, check_session, check_user
@@ -29,11 +32,20 @@ from ..shared.encryption import NO_CIPHER, Cipher
 from ..shared.session_state import bounded, history_entries, last_referred, new_context
 from .client import RedisClient
 from .entries import SessionEntries
-from .scripts import APPEND, PARTS, session_keys
+from .scripts import APPEND, PARTS, limit_key, session_keys, user_pattern
 
 # In the order of `scripts.PARTS`; the first is a hash and has no bound.
 _BOUNDS = (0, MENTIONED_ENTITIES, COREFERENCE_HISTORY, DEIXIS_WORDS, HISTORY_TURNS)
 _TTLS_S = (*[int(CONTEXT_TTL.total_seconds())] * 4, int(HISTORY_TTL.total_seconds()))
+
+_SCANNED_AT_ONCE = 1_000
+_PURGE_DEADLINE_S = 60.0
+_POLL_S = 0.05
+_WRITING = (
+    "aof_rewrite_in_progress",
+    "aof_rewrite_scheduled",
+    "rdb_bgsave_in_progress",
+)
 
 T = TypeVar("T")
 _log = structlog.get_logger(__name__)
@@ -135,6 +147,62 @@ class RedisSessions(SessionStore):
     @override
     async def clear(self, session_id: str, *, user_id: str) -> None:
         await self._ask(self._redis.commands.unlink(*session_keys(check_user(user_id), check_session(session_id))))
+
+    @override
+    async def clear_user(self, user_id: str) -> int:
+        """Deletes the keys of all sessions of a user, found by a scan of all keys, and the user's rate limit."""
+        commands = self._redis.commands
+        sessions: set[bytes] = set()
+        cursor = 0
+        while True:
+            scan = commands.scan(cursor, match=user_pattern(check_user(user_id)), count=_SCANNED_AT_ONCE)
+            cursor, keys = await self._ask(scan)
+            if keys:
+                await self._ask(commands.unlink(*keys))
+                sessions |= {key.rpartition(b":")[0] for key in keys if isinstance(key, bytes)}
+            if cursor == 0:
+                break
+        await self._ask(commands.unlink(limit_key(user_id)))
+        return len(sessions)
+
+    @override
+    async def purge(self) -> bool:
+        """Has the server write its append-only file and its dump anew; False where it does not let us."""
+        persistence: dict[str, Any] = await self._ask(self._redis.commands.info("persistence"))
+        appends = bool(persistence.get("aof_enabled"))
+        try:
+            if appends:
+                await self._written("aof_rewrite", self._redis.commands.bgrewriteaof)
+            if self._redis.is_local or not appends:  # our own server writes a dump when it ends
+                await self._written("rdb_bgsave", self._redis.commands.bgsave)
+        except StoreUnavailable as error:
+            if isinstance(error.__cause__, ResponseError):
+                _log.warning("sessions_not_purged", error=error.message)
+                return False
+            raise
+        return True
+
+    async def _written(self, job: str, start: Callable[[], Awaitable[object]]) -> None:
+        """Starts a job that writes a file, when no other runs, and returns when the file is there.
+
+        Raises:
+            StoreUnavailable: The server refuses, or the file could not be written in time.
+        """
+        started = False
+        give_up = time.monotonic() + _PURGE_DEADLINE_S
+        while time.monotonic() < give_up:
+            state: dict[str, Any] = await self._ask(self._redis.commands.info("persistence"))
+            busy = any(state.get(name) for name in _WRITING)
+            if started and not busy:
+                outcome = state.get("aof_last_bgrewrite_status" if job == "aof_rewrite" else "rdb_last_bgsave_status")
+                if outcome == "ok":
+                    return
+                break
+            if not busy:
+                await self._ask(start())
+                started = True
+            await asyncio.sleep(_POLL_S)
+        raise StoreUnavailable("Redis cannot serve sessions: it did not write its files anew.", component="sessions")
 
     @override
     async def ping(self) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
@@ -24,6 +25,19 @@ Recall = Callable[[str, str], Awaitable[Sequence[Turn]]]
 
 _MOST_RECALLED = 10_000
 _log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class _Change:
+    """A change that waits for the primary.
+
+    Args:
+        user_id: Whose session it changes.
+        apply: Makes the change.
+    """
+
+    user_id: str
+    apply: Callable[[], Awaitable[None]]
 
 
 class ResilientSessions(SessionStore):
@@ -64,7 +78,7 @@ class ResilientSessions(SessionStore):
         self._probe_interval_s = probe_interval_s
         self._max_held_back = max_held_back
         self._now = now
-        self._held_back: deque[Callable[[], Awaitable[None]]] = deque()
+        self._held_back: deque[_Change] = deque()
         self._recalled: set[tuple[str, str]] = set()
         self._recovery: asyncio.Task[None] | None = None
         self._away_since: datetime | None = None
@@ -115,18 +129,36 @@ class ResilientSessions(SessionStore):
                 revision=revision,
                 asked=asked,
                 query=query,
-            )
+            ),
+            user_id,
         )
 
     @override
     async def store_context(self, context: SessionContext, *, user_id: str) -> None:
-        await self._change(lambda store: store.store_context(context, user_id=user_id))
+        await self._change(lambda store: store.store_context(context, user_id=user_id), user_id)
 
     @override
     async def clear(self, session_id: str, *, user_id: str) -> None:
-        await self._change(lambda store: store.clear(session_id, user_id=user_id))
+        await self._change(lambda store: store.clear(session_id, user_id=user_id), user_id)
         if self.degraded:
             self._recalled.add((user_id, session_id))
+
+    @override
+    async def clear_user(self, user_id: str) -> int:
+        """Forgets them here and in the primary; unlike other changes it does not wait for a primary that is away."""
+        await self.forget_here(user_id)
+        return await self._primary.clear_user(user_id)
+
+    async def forget_here(self, user_id: str) -> None:
+        """Forgets what this process alone holds of a user, with the changes that wait for the primary."""
+        await self._fallback.clear_user(user_id)
+        kept = [change for change in self._held_back if change.user_id != user_id]
+        self._held_back.clear()
+        self._held_back.extend(kept)
+
+    @override
+    async def purge(self) -> bool:
+        return await self._primary.purge()
 
     @override
     async def ping(self) -> None:
@@ -152,7 +184,7 @@ class ResilientSessions(SessionStore):
             await asyncio.gather(self._recovery, return_exceptions=True)
             self._recovery = None
 
-    async def _change(self, change: Callable[[SessionStore], Awaitable[None]]) -> None:
+    async def _change(self, change: Callable[[SessionStore], Awaitable[None]], user_id: str) -> None:
         if not self.degraded:
             try:
                 return await change(self._primary)
@@ -160,7 +192,7 @@ class ResilientSessions(SessionStore):
                 self._degrade(error)
         self.fallbacks += 1
         await change(self._fallback)
-        self._held_back.append(partial(change, self._primary))
+        self._held_back.append(_Change(user_id, partial(change, self._primary)))
         if len(self._held_back) > self._max_held_back:
             self._held_back.popleft()
             self.lost += 1
@@ -210,9 +242,9 @@ class ResilientSessions(SessionStore):
             _log.info("sessions_recovered", fallbacks=self.fallbacks, lost=self.lost)
             return
 
-    async def _replay(self, change: Callable[[], Awaitable[None]]) -> None:
+    async def _replay(self, change: _Change) -> None:
         try:
-            await change()
+            await change.apply()
         except BadRequest as error:
             self.lost += 1
             _log.error("session_change_refused", error=error.message)

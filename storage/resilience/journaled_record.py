@@ -110,6 +110,17 @@ class JournaledRecord(SystemOfRecord):
         return False
 
     @override
+    async def erase_user(self, user_id: str) -> Mapping[str, int]:
+        waiting = (await self._journal.erase_user(user_id))["resources"]
+        erased = await self._inner.erase_user(user_id)
+        return {**erased, "journal": waiting}
+
+    @override
+    async def purge(self) -> bool:
+        await self._journal.purge()
+        return await self._inner.purge()
+
+    @override
     async def ping(self) -> None:
         await self._inner.ping()
 

@@ -66,6 +66,7 @@ _SAVE_RUN = """
     ON CONFLICT (run_id) DO UPDATE SET
     pipeline = excluded.pipeline, started_us = excluded.started_us, body = excluded.body
 """
+_GET_RUN = "SELECT body FROM runs WHERE run_id = ?"
 _LATEST_RUNS = "SELECT body FROM runs WHERE pipeline = ? ORDER BY started_us DESC, run_id DESC LIMIT ?"
 
 
@@ -162,6 +163,14 @@ class SqliteRuns(RunLog):
             connection.execute(_SAVE_RUN, row)
 
         await run_alone(self._writer, work, commit=True)
+
+    @override
+    async def get(self, run_id: str) -> PipelineRun | None:
+        def work(connection: sqlite3.Connection) -> PipelineRun | None:
+            row = connection.execute(_GET_RUN, (run_id,)).fetchone()
+            return PipelineRun.model_validate_json(row[0]) if row else None
+
+        return await run_alone(self._reader, work)
 
     @override
     async def latest(self, pipeline: str, *, limit: int = 1) -> list[PipelineRun]:

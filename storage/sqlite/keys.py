@@ -20,6 +20,7 @@ _LIST = """
     ORDER BY key_id LIMIT :limit
 """
 _REPLACE = "UPDATE api_keys SET version = version + 1, body = ? WHERE key_id = ? AND version = ?"
+_DELETE_OF_USER = "DELETE FROM api_keys WHERE app = ? AND user = ?"
 _RECORD_USE = "UPDATE api_keys SET last_used_us = ?1 WHERE key_id = ?2 AND coalesce(last_used_us, 0) < ?1"
 
 
@@ -64,6 +65,12 @@ class SqliteKeys(KeyStore):
         row = (stored_key(key), key.key_id, key.version - 1)
         return await run_alone(
             self._writer, lambda connection: connection.execute(_REPLACE, row).rowcount == 1, commit=True
+        )
+
+    @override
+    async def delete_of_user(self, *, app: str, user: str) -> int:
+        return await run_alone(
+            self._writer, lambda connection: connection.execute(_DELETE_OF_USER, (app, user)).rowcount, commit=True
         )
 
     @override

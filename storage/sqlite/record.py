@@ -15,6 +15,7 @@ from ..shared.checks import check_user
 from ..shared.encryption import NO_CIPHER, Cipher
 from .engine.connections import Connection, ConnectionPool, reader_pool, writer_pool
 from .engine.driver import Driver
+from .engine.erasing import delete_user, purge
 from .engine.health import figures_of, unavailable
 from .engine.migrations import migrate
 from .engine.transaction import Transaction
@@ -74,6 +75,7 @@ class SqliteRecord(SystemOfRecord):
         writer: The connection of units of work that write.
         backlog: The backlog over all users.
         others: Further pools that the backlog uses; closed with the rest.
+        deadline_s: How long `purge` waits for readers.
     """
 
     def __init__(
@@ -83,12 +85,14 @@ class SqliteRecord(SystemOfRecord):
         writer: ConnectionPool,
         backlog: SqliteBacklog,
         others: Sequence[ConnectionPool],
+        deadline_s: float = 5.0,
     ) -> None:
         self.backlog = backlog
         self.runs = SqliteRuns(reader=readers, writer=writer)
         self.keys = SqliteKeys(reader=readers, writer=writer)
         self._readers = readers
         self._writer = writer
+        self._deadline_s = deadline_s
         self._pools = (writer, readers, *others)
 
     @classmethod
@@ -125,6 +129,7 @@ class SqliteRecord(SystemOfRecord):
             writer=writer,
             backlog=SqliteBacklog(reader=reader, counter=counter, writer=writer, path=path),
             others=(reader, counter),
+            deadline_s=deadline_s,
         )
 
     @override
@@ -134,6 +139,20 @@ class SqliteRecord(SystemOfRecord):
     @override
     def writing(self, *, user_id: str) -> AbstractAsyncContextManager[UnitOfWork]:
         return self._unit_of_work(self._writer, check_user(user_id), writable=True)
+
+    @override
+    async def erase_user(self, user_id: str) -> Mapping[str, int]:
+        owner = check_user(user_id)
+        async with self._writer.transaction() as connection:
+            erased = await connection.run(lambda handle: delete_user(handle, owner))
+            await connection.commit()
+        return erased
+
+    @override
+    async def purge(self) -> bool:
+        """Writes the file anew; writers of all processes wait meanwhile."""
+        await self._writer.run_alone(lambda handle: purge(handle, deadline_s=self._deadline_s))
+        return True
 
     @override
     async def ping(self) -> None:

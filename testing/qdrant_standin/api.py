@@ -66,6 +66,10 @@ def make_api(engine: Engine) -> FastAPI:
         actions = _ALIASES.validate_json(await request.body()).actions
         return _ok(await engine.client.update_collection_aliases(actions))
 
+    @app.get("/collections")
+    async def collections() -> JSONResponse:
+        return _ok(await engine.client.get_collections())
+
     @app.get("/collections/{name}/exists")
     async def exists(name: str) -> JSONResponse:
         return _ok({"exists": await engine.client.collection_exists(name)})

@@ -18,6 +18,10 @@ from memory.chat.additions import MemoryAdditions
 from memory.chat.reader import MessageReader
 from memory.chat.turn import ChatTurn
 from memory.coreference.resolver import ReadingResolver
+from memory.erasure.eraser import Eraser
+from memory.erasure.guard import ErasureGuard
+from memory.erasure.requests import Digests
+from memory.erasure.service import Erasing
 from memory.extraction.extractor import ReadingExtractor
 from memory.governance.accesses import AccessTally
 from memory.governance.review import ReviewRules
@@ -31,10 +35,12 @@ from memory.indexing.verification import IndexVerifier
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.learning.worker import LearningWorker
+from memory.ports.erasures import ReplicaMemory
 from memory.ports.generations import VectorModel, VectorSpace
 from memory.retrieval.retriever import HybridRetriever
 from memory.typed_memories.manager import TypedMemoryManager
 from memory.values.errors import InvalidField
+from memory.values.text_caches import forget_texts
 from models.encoder.batched_encoder import BatchedEncoder
 from storage.inmemory.coordination import InMemoryLocks
 from storage.inmemory.record import InMemoryRecord
@@ -45,6 +51,11 @@ from testing.fakes.reader import FakeReader
 from tests.memory.indexing.bulk import WalkingEmbedder
 
 DIMENSION = 32
+
+
+class NoReplicas(ReplicaMemory):
+    async def forget(self, user_id: str) -> None:
+        forget_texts()
 
 
 async def prepare(model_id: str) -> VectorModel:
@@ -111,6 +122,13 @@ async def open_fakes() -> AsyncIterator[Services]:
         notice_s=0,
     )
     keys = ApiKeys(record.keys)
+    eraser = Eraser(record=record, sessions=sessions, vectors=store, replicas=NoReplicas(), lock=learner.indexer.lock)
+    erasing = Erasing(record=record, eraser=eraser, digests=Digests(b"a key of the tests"), settle_s=0)
+    erasing.begin()
+
+    async def forget(user_id: str) -> None:
+        tally.forget(user_id)
+
     additions = MemoryAdditions(record=record, sessions=sessions, learning=learning)
     yield Services(
         chat=ChatTurn(
@@ -131,6 +149,9 @@ async def open_fakes() -> AsyncIterator[Services]:
         typed_memories=PerSpace(spaces, typed_memories_in),
         reviews=ReviewJob(record=record, locks=InMemoryLocks(), rules=ReviewRules(), schedule=None),
         reembedding=reembedding,
+        erasures=erasing,
+        guard=ErasureGuard(record.runs, refresh_s=0),
+        forget=forget,
         embeddings=PerSpace(spaces, embedding_in),
         metrics=metrics,
         authenticator=Authenticator(keys=keys),
@@ -139,6 +160,7 @@ async def open_fakes() -> AsyncIterator[Services]:
         required=frozenset({"record"}),
     )
     await keys.close()
+    await erasing.close()
     await reembedding.close()
     await tally.close()
     await encoder.close()

@@ -154,16 +154,16 @@ class ReplyInProgress:
 
 
 async def _observed(events: AsyncIterator[ChatEvent], services: Services) -> AsyncIterator[ChatEvent]:
-    """Passes events on; logs what was resolved (000 §9.3) and counts what was degraded."""
+    """Passes events on; logs what was resolved (000 §9.3), without texts, and counts what was degraded."""
     async for event in events:
         if isinstance(event, Understood):
             result = event.resolution
             for resolution in result.resolutions:
                 _log.info(
                     "entity_resolved",
-                    query=result.original_query[:200],
-                    resolved=result.resolved_query[:200],
-                    reference=resolution.original_text,
+                    characters=len(result.original_query),
+                    start=resolution.start,
+                    entity_id=resolution.entity_id,
                     source=resolution.source.value,
                     confidence=round(resolution.confidence, 3),
                 )

@@ -5,7 +5,7 @@ What a route gets is the stored id (`memory.values.identity.stored_user`), never
 
 from typing import Annotated, Any
 
-from fastapi import Depends, Query
+from fastapi import Depends, Path, Query
 from pydantic import AfterValidator, Field, ValidatorFunctionWrapHandler, WrapValidator
 from pydantic_core import PydanticKnownError
 
@@ -44,6 +44,12 @@ async def _stored_user_of_query(user_id: Annotated[Identifier | None, Query(desc
     return user
 
 
+async def _stored_user_of_path(user_id: Annotated[Identifier, Path(description=_DESCRIPTION)]) -> str:
+    user = CURRENT_IDENTITY.get().user([Claim(USER_ID, user_id)]) or user_id
+    CURRENT_USER.set(user)
+    return user
+
+
 User = Annotated[
     Identifier,
     WrapValidator(_stored_user_of_field),
@@ -59,3 +65,6 @@ OpenAiUser = Annotated[Identifier, AfterValidator(_stored_openai_user)]
 
 UserQuery = Annotated[str, Depends(_stored_user_of_query)]
 """The query parameter `user_id`."""
+
+UserOfPath = Annotated[str, Depends(_stored_user_of_path)]
+"""The user that a path names."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from functools import wraps
-from typing import Any
+from typing import Any, ClassVar
 
 from fastapi.routing import APIRoute
 
@@ -15,17 +15,29 @@ class ServiceRoute(APIRoute):
     """A route of the service: every router takes it as `route_class`, but that of health and metrics.
 
     It counts requests against the rate limits when they have been validated, since only then their user is known, and
-    shows users in replies by their own ids. Its endpoints take `services: ServicesDep`.
+    shows users in replies by their own ids. It refuses requests about a user whose memory is being erased. Its
+    endpoints take `services: ServicesDep`.
     """
 
+    guarded: ClassVar[bool] = True
+
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        super().__init__(path, _counted(endpoint), **options)
+        super().__init__(path, _counted(endpoint, guarded=self.guarded), **options)
 
 
-def _counted(endpoint: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+class ErasureRoute(ServiceRoute):
+    """A route that may be called about a user whose memory is being erased."""
+
+    guarded = False
+
+
+def _counted(endpoint: Callable[..., Awaitable[Any]], *, guarded: bool) -> Callable[..., Awaitable[Any]]:
     @wraps(endpoint)
     async def count_and_call(*, services: Services, **arguments: Any) -> Any:
-        await services.count_request(CURRENT_USER.get())
+        user = CURRENT_USER.get()
+        await services.count_request(user)
+        if guarded and user is not None:
+            await services.guard.check(user)
         return with_own_ids(await endpoint(services=services, **arguments))
 
     return count_and_call

@@ -11,9 +11,11 @@ from memory.chat.additions import MemoryAdditions
 from memory.chat.entity_memory import EntityMemoryService
 from memory.chat.turn import ChatTurn
 from memory.entities.editor import EntityEditor
+from memory.erasure.guard import ErasureGuard
 from memory.identity.caller import ANONYMOUS
 from memory.indexing.generations import PerSpace
 from memory.ports.coordination import RateLimiter
+from memory.ports.erasures import ErasureService
 from memory.ports.generations import ReembeddingService
 from memory.ports.jobs import IndexMaintenance, ReviewService
 from memory.ports.language import Extractor, FloatMatrix, Priority, Resolver, TextKind
@@ -66,6 +68,8 @@ class Services:
         typed_memories: A manager for each embedding model, with that model's encoder, index and bands.
         embeddings: The `/v1/embeddings` model for each embedding model.
         authenticator: Says who asks.
+        guard: Knows the users who are being erased.
+        forget: Drops what this replica holds of a user.
         probes: A health check for each store.
         parts: The deployments behind the ingress: each returns a report of every replica, or raises `Unavailable`.
         ingress_reports: Returns a report of every ingress replica; None where there is only this one.
@@ -87,6 +91,9 @@ class Services:
     reviews: ReviewService
     reembedding: ReembeddingService
     embeddings: PerSpace[Embedding]
+    erasures: ErasureService
+    guard: ErasureGuard
+    forget: Callable[[str], Awaitable[None]]
     metrics: ServiceMetrics
     authenticator: Authenticator
     probes: Mapping[str, Probe] = field(default_factory=dict)

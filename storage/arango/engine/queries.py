@@ -306,6 +306,12 @@ FOR o IN outbox FILTER o._key == a.key AND o.user_id == @user AND o.sequence == 
 REMOVE o IN outbox RETURN 1
 """
 
+# Erasure: in portions, since a transaction is limited in size
+
+ERASE = """
+FOR d IN @@collection FILTER d.user_id == @user LIMIT @limit REMOVE d IN @@collection RETURN 1
+"""
+
 # Over all users
 
 ALL_USERS = """
@@ -342,6 +348,9 @@ memories: memories_[0], facts: facts_[0], aam_memories: typed[0], outbox: outbox
 ALL_RUNS_OF_A_JOB = """
 FOR r IN runs FILTER r.pipeline == @pipeline SORT r.started_us DESC, r._key DESC LIMIT @limit RETURN r.body
 """
+ALL_RUNS_OF_THIS_ID = """
+FOR r IN runs FILTER r._key == @key RETURN r.body
+"""
 ALL_RUNS_WITH_THIS_ONE = """
 INSERT @run INTO runs OPTIONS {overwriteMode: "replace"}
 """
@@ -361,6 +370,9 @@ INSERT @key INTO api_keys
 ALL_KEYS_WITH_THIS_ONE_REPLACED = """
 FOR k IN api_keys FILTER k._key == @key AND k.version == @before
 UPDATE k WITH {version: @version, body: @body} IN api_keys RETURN OLD._key
+"""
+ALL_KEYS_BUT_THOSE_OF_A_USER = """
+FOR k IN api_keys FILTER k.app == @app AND k.owner == @owner REMOVE k IN api_keys RETURN OLD._key
 """
 ALL_KEYS_USED = """
 FOR use IN @uses

@@ -40,6 +40,8 @@ DOCUMENTS = (*_FIRST_DOCUMENTS, "changes", "change_subjects", "aam_memories", "r
 EDGES = ("entity_relations", "graph_edges")
 COLLECTIONS = (*DOCUMENTS, *EDGES)
 """The collections that a unit of work may read and write."""
+USER_COLLECTIONS = tuple(name for name in COLLECTIONS if name not in ("runs", "api_keys"))
+"""Those whose documents belong to users."""
 
 Step = Callable[[StandardDatabase], object]
 

@@ -256,6 +256,20 @@ class ConnectionPool:
             # After the block no lock of this transaction is left. Cancelling this wait does not cancel the rollback.
             await asyncio.shield(asyncio.wrap_future(rolled_back))
 
+    async def run_alone(self, work: Work[T]) -> T:
+        """Runs work outside of any transaction, on a connection that nobody else uses meanwhile.
+
+        Raises:
+            StoreUnavailable: No connection came free before the deadline, or SQLite refuses.
+        """
+        await self._wait()
+        connection = self._idle.pop()
+        try:
+            return await connection.run(work)
+        finally:
+            self._idle.append(connection)
+            self._free.release()
+
     async def close(self) -> None:
         """Lets open units of work finish (until the deadline) and closes every connection."""
         if self._closed:
@@ -333,6 +347,7 @@ def writer_pool(
             # write rate of a user with many relations (benchmarks.stores).
             f"wal_autocheckpoint = {_CHECKPOINT_PAGES}",
             f"cache_size = -{_CACHE_KIB}",
+            "secure_delete = ON",  # deleted and replaced rows are overwritten; `erasing.purge` does the rest
         ),
         reads=False,
     )

@@ -5,6 +5,9 @@ import asyncio
 import pytest
 
 from deployments.serve.learner import LearnerDeployment, LearnerParts
+from memory.erasure.eraser import Eraser
+from memory.erasure.requests import Digests
+from memory.erasure.service import Erasing
 from memory.extraction.extractor import ReadingExtractor
 from memory.governance.review import ReviewRules
 from memory.governance.review_job import ReviewJob
@@ -25,9 +28,11 @@ from memory.values.records import Resource
 from models.encoder.batched_encoder import BatchedEncoder
 from storage.inmemory.coordination import InMemoryLocks
 from storage.inmemory.record import InMemoryRecord
+from storage.inmemory.sessions import InMemorySessions
 from storage.inmemory.vectors import InMemoryGenerations
 from testing.fakes.encoder import FakeEncoderEngine
 from testing.fakes.reader import FakeReader
+from tests.deployments.conftest import NoReplicas
 from tests.memory.indexing.bulk import WalkingEmbedder
 
 
@@ -65,6 +70,13 @@ async def test_it_learns_verifies_tells_how_it_is_and_ends() -> None:
         bulk = WalkingEmbedder(record, lambda _: encoder)
         locks = InMemoryLocks()
         worker = LearningWorker(learner=learner, record=record)
+        eraser = Eraser(
+            record=record,
+            sessions=InMemorySessions(),
+            vectors=store,
+            replicas=NoReplicas(),
+            lock=learner.indexer.lock,
+        )
         return LearnerParts(
             worker=worker,
             maintenance=BackgroundMaintenance(verifiers=verifiers, embedder=bulk, locks=locks),
@@ -88,6 +100,7 @@ async def test_it_learns_verifies_tells_how_it_is_and_ends() -> None:
                 backlog=10_000,
             ),
             reviews=ReviewJob(record=record, locks=InMemoryLocks(), rules=ReviewRules(), schedule=None),
+            erasing=Erasing(record=record, eraser=eraser, digests=Digests(b"a key"), settle_s=0),
         )
 
     deployment = Deployment(parts=parts)

@@ -114,17 +114,16 @@ async def test_an_extractor_that_fails_is_an_error_in_the_log_and_nothing_else(
     assert [(entry["event"], entry["log_level"]) for entry in logs] == [("entity_extraction_failed", "error")]
 
 
-async def test_what_was_resolved_is_logged_with_query_result_and_source(service: EntityMemoryService) -> None:
+async def test_what_was_resolved_is_logged_with_its_place_and_source_and_without_texts(
+    service: EntityMemoryService,
+) -> None:
     await service.extract_and_store("我們買了 AI-Box。", "s", "ann")
     with structlog.testing.capture_logs() as logs:
         await service.resolve_coreference("它多少錢？", "s", "ann")
     [line] = [entry for entry in logs if entry["event"] == "entity_resolved"]
-    assert (line["log_level"], line["query"], line["resolved"], line["source"]) == (
-        "info",
-        "它多少錢？",
-        "AI-Box 多少錢？",
-        "session",
-    )
+    assert (line["log_level"], line["characters"], line["start"], line["source"]) == ("info", 5, 0, "session")
+    assert line["entity_id"] == entity_id("ann", "AI-Box")
+    assert not {"它", "AI-Box", "多少錢"} & set(str(line).split("'"))
 
 
 async def test_a_record_that_is_away_is_no_success(

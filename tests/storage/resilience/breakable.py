@@ -54,6 +54,14 @@ class Breakable(SystemOfRecord):
         self.check(self.unsure)
         return True
 
+    async def erase_user(self, user_id: str) -> Mapping[str, int]:
+        self.check(self.away)
+        return await self.record.erase_user(user_id)
+
+    async def purge(self) -> bool:
+        self.check(self.away)
+        return await self.record.purge()
+
     async def ping(self) -> None:
         self.check(self.away)
 

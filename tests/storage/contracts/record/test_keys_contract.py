@@ -78,3 +78,14 @@ class TestKeys:
         assert await record.keys.replace(key.model_copy(update={"name": "new", "version": 2}))
         found = await record.keys.list(limit=9)
         assert [(item.name, item.last_used_at) for item in found] == [("new", make.at(5.25)), ("key", None)]
+
+    async def test_the_keys_of_a_user_are_deleted_and_no_others(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
+        owners = {"own": ("shop", "ann"), "other": ("shop", "Ann"), "elsewhere": ("default", "ann")}
+        for name, (app, user) in owners.items():
+            await record.keys.add(_key(name, make, scope=KeyScope.USER, app=app, user=user))
+        await record.keys.add(_key("backend", make, app="shop"))
+        assert await record.keys.delete_of_user(app="shop", user="ann") == 1
+        assert await record.keys.delete_of_user(app="shop", user="ann") == 0
+        assert [key.key_id for key in await record.keys.list(limit=9)] == ["backend", "elsewhere", "other"]

@@ -370,3 +370,25 @@ async def test_simultaneous_turns_lose_no_mark_of_a_correction(sessions: Session
     marks = {entry["resolved_text"]: entry.get("corrected") for entry in session.context.coreference_history}
     assert marks == {thing: f"not {thing}" for thing in things} | {f"not {thing}": None for thing in things}
     assert len(session.turns) == 1 + 16
+
+
+async def test_all_sessions_of_a_user_are_cleared_and_those_of_others_stay(
+    sessions: SessionStore, make: SimpleNamespace
+) -> None:
+    users = ("ann", "ann:s", "an", "*", "Ann")
+    for user_id in users:
+        for session_id in ("s", "t:*"):
+            await sessions.append(session_id, user_id=user_id, turns=[make.turn(f"of {user_id}")])
+    assert await sessions.clear_user("ann") == 2
+    assert await sessions.clear_user("ann") == 0
+    assert await sessions.clear_user("*") == 2
+    for user_id in users:
+        for session_id in ("s", "t:*"):
+            kept = (await sessions.load(session_id, user_id=user_id)).turns
+            assert len(kept) == (user_id not in ("ann", "*"))
+
+
+async def test_a_purge_keeps_the_sessions(sessions: SessionStore, make: SimpleNamespace) -> None:
+    await sessions.append("s", user_id="ann", turns=[make.turn("a")])
+    assert await sessions.purge()
+    assert len((await sessions.load("s", user_id="ann")).turns) == 1

@@ -132,3 +132,30 @@ async def test_the_aliases_of_the_embedded_store_move_together(tmp_path: Path) -
     edge.open_live(NEW)
     assert await edge.index(NEW).users(MEMORIES) == []
     await edge.close()
+
+
+async def test_a_user_is_erased_from_every_generation_also_from_one_that_is_not_in_use_any_more(
+    store: GenerationStore,
+) -> None:
+    for model in (OLD, NEW):
+        for user_id in ("ann", "bob"):
+            await store.index(model).upsert(FACTS, [_point("a", model), _point("b", model)], user_id=user_id)
+    assert await store.erase_user("ann") == 4
+    assert await store.erase_user("ann") == 0
+    for model in (OLD, NEW):
+        assert await store.index(model).users(FACTS) == ["bob"]
+        assert len(await store.index(model).stored(FACTS, user_id="bob")) == 2
+
+
+async def test_a_purge_keeps_all_points_and_searches_go_on(store: GenerationStore) -> None:
+    await store.index(OLD).upsert(FACTS, [_point(f"p{number}", OLD) for number in range(600)], user_id="bob")
+    query = IndexQuery(FACTS, 3, dense=_point("p1", OLD).dense)
+    before = await store.index(OLD).search([query], user_id="bob")
+    purge = asyncio.create_task(store.purge())
+    await asyncio.sleep(0)
+    await store.index(OLD).upsert(FACTS, [_point("late", OLD)], user_id="bob")
+    await store.index(OLD).delete(FACTS, [point_id("p7")], user_id="bob")
+    assert await purge in (True, False)
+    ids = {stored.point_id for stored in await store.index(OLD).stored(FACTS, user_id="bob")}
+    assert ids == {point_id(name) for name in ["late", *(f"p{number}" for number in range(600) if number != 7)]}
+    assert len((await store.index(OLD).search([query], user_id="bob"))[0]) == len(before[0])

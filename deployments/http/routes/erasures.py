@@ -1,0 +1,85 @@
+"""`/erasures` and `DELETE /users/{user_id}`: forgetting a user, with a receipt."""
+
+import asyncio
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Response
+
+from memory.identity.caller import Identity
+from memory.ports.erasures import ErasureService
+from memory.values.erasures import WHOLE_USER, Erasure, ErasureScope, ErasureState
+
+from ..identity.operators import ADMIN, IdentityDep, write_audit
+from ..schemas.erasures import EraseBody, ErasureList
+from ..schemas.fields import Identifier
+from ..schemas.users import UserOfPath
+from ..support.problems import replies
+from ..support.service_route import ErasureRoute
+from ..support.services import Services, ServicesDep
+
+router = APIRouter(tags=["erasure"], responses=replies(404, 409), route_class=ErasureRoute)
+_WAIT_S = 30.0
+_POLL_S = 0.25
+_PENDING: dict[int | str, dict[str, Any]] = {
+    202: {"model": Erasure, "description": "It is at work, or waits for a store to come back."}
+}
+
+
+@router.post("/erasures", responses=_PENDING)
+async def erase(body: EraseBody, services: ServicesDep, identity: IdentityDep, response: Response) -> Erasure:
+    """Erases everything of a user from every store.
+
+    202 while it is at work: `GET /erasures/{erasure_id}` says when it is done, with a receipt. It is tried again until
+    every store has done so. The same request again returns the erasure that is pending. While a whole user is being
+    erased, other requests about that user are 409.
+    """
+    return await _erase(services, identity, WHOLE_USER, body.user_id, response, wait=body.wait)
+
+
+@router.delete("/users/{user_id}", responses=_PENDING)
+async def erase_user(
+    user_id: UserOfPath,
+    services: ServicesDep,
+    identity: IdentityDep,
+    response: Response,
+    wait: Annotated[bool, Query(description="Reply when it is done, or after half a minute.")] = False,
+) -> Erasure:
+    """Erases everything of a user; see `POST /erasures`."""
+    return await _erase(services, identity, WHOLE_USER, user_id, response, wait=wait)
+
+
+@router.get("/erasures", dependencies=[ADMIN])
+async def list_erasures(services: ServicesDep, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> ErasureList:
+    """Pending erasures, then finished ones with their receipts, latest first. For operators."""
+    return ErasureList(results=tuple(await services.erasures.list(limit=limit)))
+
+
+@router.get("/erasures/{erasure_id}")
+async def get_erasure(erasure_id: Identifier, services: ServicesDep) -> Erasure:
+    """An erasure, with its receipt once it is done; nothing in it says whose it was."""
+    return await services.erasures.get(erasure_id)
+
+
+async def _erase(
+    services: Services, identity: Identity, scope: ErasureScope, user_id: str, response: Response, *, wait: bool
+) -> Erasure:
+    erasure = await services.erasures.request(scope, user_id=user_id)
+    # Not `AUDITED`, which would write the user's id down.
+    details = {"erasure_id": erasure.erasure_id, "kind": erasure.kind.value, "user": erasure.user}
+    write_audit("erase", credential=identity.caller.credential, **details)
+    if wait:
+        erasure = await _until_done(services.erasures, erasure)
+    if erasure.state is not ErasureState.DONE:
+        response.status_code = 202
+    return erasure
+
+
+async def _until_done(erasures: ErasureService, erasure: Erasure) -> Erasure:
+    try:
+        async with asyncio.timeout(_WAIT_S):
+            while erasure.state is not ErasureState.DONE:
+                await asyncio.sleep(_POLL_S)
+                erasure = await erasures.get(erasure.erasure_id)
+    except TimeoutError:
+        pass
+    return erasure

@@ -1,0 +1,126 @@
+"""`jiyi erase`: forgets a user in every store, and shows the receipt."""
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from . import service
+from .client import JiyiClient
+
+app = typer.Typer(no_args_is_help=True, help="Erases users from every store, with a receipt.")
+_console = Console()
+_PATIENCE_S = 30.0
+_POLL_S = 0.3
+
+Home = Annotated[Path | None, typer.Option(help="Data folder; JIYI_HOME, else ~/.jiyi.")]
+Url = Annotated[str | None, typer.Option(help="Base URL of a service elsewhere.")]
+User = Annotated[str, typer.Argument(help="Whose memory.")]
+Wait = Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until it is done.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Json = Annotated[bool, typer.Option("--json", help="As JSON.")]
+
+
+@app.command()
+def user(
+    user_id: User, yes: Yes = False, wait: Wait = True, as_json: Json = False, home: Home = None, url: Url = None
+) -> None:
+    """Erases everything of a user; it cannot be undone."""
+    _erase({"kind": "user"}, user_id, f"everything of {user_id}", yes, wait, as_json, home, url)
+
+
+@app.command()
+def status(
+    erasure_id: Annotated[str, typer.Argument(help="The id that the erasure was given.")],
+    as_json: Json = False,
+    home: Home = None,
+    url: Url = None,
+) -> None:
+    """Shows an erasure, with its receipt once it is done."""
+    with _client(home, url) as client:
+        _show(client.erasure(erasure_id), as_json=as_json)
+
+
+@app.command("list")
+def list_erasures(as_json: Json = False, home: Home = None, url: Url = None) -> None:
+    """Lists pending and finished erasures; nothing in them says whose they were."""
+    with _client(home, url) as client:
+        found = client.erasures()
+    if as_json:
+        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        return
+    table = Table("erasure", "kind", "state", "requested", "attempts", "waits for")
+    for erasure in found:
+        table.add_row(
+            erasure["erasure_id"],
+            erasure["kind"],
+            erasure["state"],
+            erasure["requested_at"],
+            str(erasure["attempts"]),
+            erasure["waits_for"] or "",
+        )
+    _console.print(table)
+
+
+def _erase(
+    scope: Mapping[str, Any],
+    user_id: str,
+    what: str,
+    yes: bool,
+    wait: bool,
+    as_json: bool,
+    home: Path | None,
+    url: str | None,
+) -> None:
+    if not yes:
+        typer.confirm(f"Erase {what}? This cannot be undone.", abort=True)
+    with _client(home, url) as client:
+        erasure = client.erase(user_id=user_id, **scope)
+        if wait:
+            erasure = _until_done(client, erasure)
+        _show(erasure, as_json=as_json)
+
+
+def _until_done(client: JiyiClient, erasure: dict[str, Any]) -> dict[str, Any]:
+    with _console.status("erasing") as shown:
+        while erasure["state"] != "done":
+            time.sleep(_POLL_S)
+            erasure = client.erasure(erasure["erasure_id"])
+            if erasure["waits_for"]:
+                shown.update(f"erasing; waits for: {erasure['waits_for']}")
+    return erasure
+
+
+def _show(erasure: Mapping[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(erasure, ensure_ascii=False, indent=2))
+        return
+    _console.print(f"erasure {erasure['erasure_id']}: {erasure['state']}", highlight=False)
+    receipt = erasure["receipt"]
+    if receipt is None:
+        _console.print("See again with: jiyi erase status " + erasure["erasure_id"], highlight=False)
+        return
+    table = Table("removed", "count", caption=f"sha256 {receipt['sha256']}", caption_justify="left")
+    for name, count in sorted(receipt["removed"].items()):
+        if count:
+            table.add_row(name, str(count))
+    _console.print(table)
+    left = [name for name, purged in receipt["purged"].items() if not purged]
+    if left:
+        _console.print(f"The servers of these free their files in time: {', '.join(left)}.", highlight=False)
+
+
+def _client(home: Path | None, url: str | None) -> JiyiClient:
+    if url is None:
+        endpoint = service.find(service.load_settings(home))
+        if endpoint is None:
+            _console.print("Not running. Start it with: jiyi up", style="red", markup=False, highlight=False)
+            raise typer.Exit(1)
+        url = endpoint.url
+    return JiyiClient(url, patience_s=_PATIENCE_S, api_key=os.environ.get("JIYI_API_KEY"))

@@ -1,0 +1,1 @@
+"""Erasing what is remembered of users: from every store, with a receipt."""

@@ -1,0 +1,184 @@
+"""The erasures of the service: recorded, done in the background until every store has erased, and answered for."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+
+import structlog
+from typing_extensions import override
+
+from ..jobs.tasks import cancel, log_defect
+from ..ports.erasures import Erasures, ErasureService
+from ..ports.record import SystemOfRecord
+from ..values.base import utc_now
+from ..values.erasures import Erasure, ErasureKind, ErasureScope, Tombstone
+from ..values.errors import Conflict, Unavailable
+from .eraser import Eraser
+from .requests import MOST_PENDING, Digests, Request, RequestLog, Target, new_request
+
+_log = structlog.get_logger(__name__)
+
+
+class Erasing(ErasureService):
+    """Works on the pending requests, oldest first, in one process.
+
+    A whole user's requests are refused by the service from the moment that theirs is recorded; the work begins
+    `settle_s` later, when every process knows that and what was under way has ended.
+
+    Args:
+        record: Where the requests are recorded.
+        eraser: Erases from the stores.
+        digests: Digests of ids.
+        settle_s: See above.
+        retry_s: Seconds until a request is tried again after a part was away; doubled each time, up to a minute.
+        poll_s: Seconds between looks for requests that another process has left.
+        now: The clock.
+    """
+
+    def __init__(
+        self,
+        *,
+        record: SystemOfRecord,
+        eraser: Eraser,
+        digests: Digests,
+        settle_s: float = 3.0,
+        retry_s: float = 2.0,
+        poll_s: float = 30.0,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self._record = record
+        self._log = RequestLog(record.runs)
+        self._eraser = eraser
+        self._digests = digests
+        self._settle = timedelta(seconds=settle_s)
+        self._retry_s = retry_s
+        self._poll_s = poll_s
+        self._now = now
+        self._recording = asyncio.Lock()
+        self._wake = asyncio.Event()
+        self._loop: asyncio.Task[None] | None = None
+        self._pending = 0
+        self._waits_for = ""
+        self._done = 0
+
+    def begin(self) -> None:
+        """Starts working in the background."""
+        self._loop = asyncio.get_running_loop().create_task(self._work_forever())
+        self._loop.add_done_callback(log_defect("erasing_crashed"))
+
+    @override
+    async def request(self, scope: ErasureScope, *, user_id: str) -> Erasure:
+        target = Target(user_id=user_id, scope=scope)
+        async with self._recording:
+            pending = await self._log.pending()
+            for known in pending:
+                if known.target == target:
+                    return known.shown()
+            if len(pending) >= MOST_PENDING:
+                raise Conflict(f"{MOST_PENDING} erasures wait already.")
+            request = new_request(scope, user_id=user_id, digests=self._digests, now=self._now())
+            await self._log.save(request, now=self._now())
+        _log.info("erasure_requested", erasure_id=request.erasure_id, kind=scope.kind.value)
+        self._wake.set()
+        return request.shown()
+
+    @override
+    async def get(self, erasure_id: str) -> Erasure:
+        return (await self._log.get(erasure_id)).shown()
+
+    @override
+    async def list(self, *, limit: int = 100) -> Erasures:
+        pending = (await self._log.pending())[::-1][:limit]
+        done = await self._log.done(limit=limit - len(pending))
+        return [request.shown() for request in (*pending, *done)]
+
+    @override
+    async def tombstones(self) -> Sequence[Tombstone]:
+        return []
+
+    @override
+    async def replay(self, tombstones: Sequence[Tombstone] = ()) -> Erasures:
+        return []
+
+    async def work(self) -> bool:
+        """Works once on everything that is pending; whether all of it is done."""
+        pending = await self._log.pending()
+        self._pending = len(pending)
+        erased: list[Request] = []
+        for request in pending:
+            result = await self._attempt(request)
+            if result.target is None:
+                erased.append(result)
+        for request in await self._purge(erased):
+            await self._log.save(request, now=self._now())
+            self._pending -= 1
+            self._done += 1
+            _log.info("erasure_done", erasure_id=request.erasure_id, removed=sum(request.removed.values()))
+        if not self._pending:
+            self._waits_for = ""
+        return not self._pending
+
+    def figures(self) -> dict[str, float | str]:
+        """For `/health/detailed` and the metrics."""
+        figures: dict[str, float | str] = {"erasures_pending": self._pending, "erasures_done": self._done}
+        return figures | ({"erasures_wait_for": self._waits_for} if self._waits_for else {})
+
+    async def close(self) -> None:
+        """Stops; what is pending is continued at the next start."""
+        await cancel(self._loop)
+
+    async def _work_forever(self) -> None:
+        pause_s = self._retry_s
+        while True:
+            self._wake.clear()
+            try:
+                is_done = await self.work()
+            except Unavailable as error:  # the record: nothing can be noted
+                self._waits_for = error.component
+                _log.warning("erasing_postponed", waits_for=error.component)
+                is_done = False
+            pause_s = self._retry_s if is_done else min(2 * pause_s, 60.0)
+            try:
+                async with asyncio.timeout(self._poll_s if is_done else pause_s):
+                    await self._wake.wait()
+            except TimeoutError:
+                continue
+
+    async def _attempt(self, request: Request) -> Request:
+        """Erases from the stores; the request afterwards, without its target where all of them have erased."""
+        if request.target is None:
+            return request
+        removed: dict[str, int] = {}
+        try:
+            await self._erase(request, request.target, removed)
+        except Unavailable as error:
+            request = self._failed(request.plus(removed), error)
+        else:
+            # From here on only files are left, which nobody needs the user's id for.
+            request = request.plus(removed).model_copy(update={"target": None, "points": {}})
+        await self._log.save(request, now=self._now())
+        return request
+
+    async def _erase(self, request: Request, target: Target, removed: dict[str, int]) -> None:
+        if target.scope.kind is ErasureKind.USER:
+            early = request.requested_at + self._settle - self._now()
+            await asyncio.sleep(max(0.0, early.total_seconds()))
+            await self._eraser.erase_user(target.user_id, removed)
+
+    async def _purge(self, erased: Sequence[Request]) -> Sequence[Request]:
+        """Purges the files of all stores for these requests at once; the requests that are done now."""
+        if not erased:
+            return []
+        try:
+            purged = await self._eraser.purge()
+        except Unavailable as error:
+            for request in erased:
+                await self._log.save(self._failed(request, error), now=self._now())
+            return []
+        finished = {"purged": purged, "finished_at": self._now(), "waits_for": None}
+        return [request.model_copy(update={**finished, "attempts": request.attempts + 1}) for request in erased]
+
+    def _failed(self, request: Request, error: Unavailable) -> Request:
+        self._waits_for = error.component
+        _log.warning("erasure_postponed", erasure_id=request.erasure_id, waits_for=error.component)
+        return request.model_copy(update={"attempts": request.attempts + 1, "waits_for": error.component})

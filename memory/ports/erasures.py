@@ -1,0 +1,59 @@
+"""Erasure as a service, and what the replicas of the service hold of a user in memory."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from ..values.erasures import Erasure, ErasureScope, Tombstone
+
+Erasures = list[Erasure]  # a class with a method `list` cannot spell the type inside
+
+
+class ErasureService(ABC):
+    """Erases what is remembered of users, retried until every store has done so (004 §7.3)."""
+
+    @abstractmethod
+    async def request(self, scope: ErasureScope, *, user_id: str) -> Erasure:
+        """Records that this is to be erased and returns at once; an equal request that is pending is returned instead.
+
+        Raises:
+            StoreUnavailable: The request could not be recorded.
+        """
+
+    @abstractmethod
+    async def get(self, erasure_id: str) -> Erasure:
+        """The erasure of this id.
+
+        Raises:
+            NotFound: There is none.
+        """
+
+    @abstractmethod
+    async def list(self, *, limit: int = 100) -> Erasures:
+        """Pending erasures, then those that are done, each latest first."""
+
+    @abstractmethod
+    async def tombstones(self) -> Sequence[Tombstone]:
+        """The finished erasures, to be kept with backups."""
+
+    @abstractmethod
+    async def replay(self, tombstones: Sequence[Tombstone] = ()) -> Erasures:
+        """Erases again what finished erasures had erased and a restored backup or an import has brought back.
+
+        Args:
+            tombstones: Those that a restored record does not know itself.
+
+        Returns:
+            The erasures that were requested for it.
+        """
+
+
+class ReplicaMemory(ABC):
+    """What the processes of the service hold of users in memory: caches, sessions while their store is away."""
+
+    @abstractmethod
+    async def forget(self, user_id: str) -> None:
+        """Drops what every process holds of a user, and all caches of texts.
+
+        Raises:
+            Unavailable: A process did not answer.
+        """

@@ -1,0 +1,65 @@
+"""Erasing in the SQLite file: the rows of a user, and what deleted rows left on disk."""
+
+import sqlite3
+import time
+from collections.abc import Sequence
+
+from .health import unavailable
+
+USER_TABLES = (
+    "resources",
+    "entities",
+    "names",
+    "relations",
+    "memories",
+    "facts",
+    "categories",
+    "category_accesses",
+    "edges",
+    "aam_memories",
+    "changes",
+    "change_subjects",
+    "outbox",
+)
+"""Every table with a column `user_id`; a test compares this with the schema."""
+_IN_MEMORY_BYTES = 512 * 2**20
+_RETRY_S = 0.05
+
+
+def delete_user(connection: sqlite3.Connection, user_id: str) -> dict[str, int]:
+    """Deletes a user's rows; how many there were, by table."""
+    return {
+        table: connection.execute(f"DELETE FROM {table} WHERE user_id = ?", (user_id,)).rowcount  # noqa: S608
+        for table in USER_TABLES
+    }
+
+
+def purge(connection: sqlite3.Connection, *, deadline_s: float) -> None:
+    """Writes the file anew and empties its write-ahead log.
+
+    `secure_delete` overwrites deleted cells, but copies of them that balancing left in the free space of a page only
+    go with the page. Other processes read meanwhile, and their writes wait.
+
+    Args:
+        connection: In no transaction.
+        deadline_s: How long to wait for readers that still use an old state of the file.
+
+    Raises:
+        StoreUnavailable: A reader did not end in time; the file is written anew, the log is not empty.
+    """
+    size = _pragma(connection, "page_count")[0] * _pragma(connection, "page_size")[0]
+    connection.execute(f"PRAGMA temp_store = {'MEMORY' if size <= _IN_MEMORY_BYTES else 'FILE'}")
+    try:
+        connection.execute("VACUUM")
+    finally:
+        connection.execute("PRAGMA temp_store = MEMORY")
+    give_up = time.monotonic() + deadline_s
+    while _pragma(connection, "wal_checkpoint(TRUNCATE)")[0]:
+        if time.monotonic() > give_up:
+            raise unavailable("a reader keeps its write-ahead log in use")
+        time.sleep(_RETRY_S)
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> Sequence[int]:
+    row: Sequence[int] = connection.execute(f"PRAGMA {name}").fetchone()
+    return row

@@ -1,0 +1,39 @@
+"""What an erased user leaves in the files of the local session server."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+from storage.redis.client import RedisClient
+from storage.redis.coordination import RedisRateLimiter
+from storage.redis.server import LocalRedisServer
+from storage.redis.sessions import RedisSessions
+
+
+def files_with(folder: Path, word: str) -> list[str]:
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    return [file.name for file in files if word.encode() in file.read_bytes()]
+
+
+async def test_nothing_of_an_erased_user_is_left_in_any_file(tmp_path: Path, make: SimpleNamespace) -> None:
+    server = LocalRedisServer(tmp_path)
+    for round_ in range(2):  # the first leaves a dump, which the second start does not read
+        server.start()
+        redis = RedisClient(server.url, timeout_s=20)
+        sessions = RedisSessions(redis)
+        limiter = RedisRateLimiter(redis, requests_per_minute=1, burst=100)
+        for user_id in ("ann-secret", "bob-kept"):
+            await limiter.take(user_id=user_id)
+            await sessions.append("s", user_id=user_id, turns=[make.turn(f"{user_id} says {round_}")])
+        if round_ == 0:
+            await redis.close()
+            server.stop()
+    await redis.commands.bgrewriteaof()  # the next one has to wait for this
+    assert files_with(tmp_path, "ann-secret")
+    assert await sessions.clear_user("ann-secret") == 1
+    assert await sessions.purge()
+    assert files_with(tmp_path, "ann-secret") == []
+    assert files_with(tmp_path, "bob-kept")
+    assert len((await sessions.load("s", user_id="bob-kept")).turns) == 2
+    await redis.close()
+    server.stop()
+    assert files_with(tmp_path, "ann-secret") == []
