@@ -56,6 +56,7 @@ def secrets(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     ]
     values = {name: f"distinctive-{index}-{'x' * 32}" for index, name in enumerate(names)}
     socket = tmp_path_factory.mktemp("redis") / "s"
+    values["encryption_key"] = f"{('distinctive' * 4)[:42]}A="  # 32 bytes in base64
     return values | {"redis_url": f"unix://:{_REDIS_PASSWORD}@{socket}"}
 
 
