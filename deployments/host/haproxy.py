@@ -96,7 +96,8 @@ def write_launcher(folder: Path, binary: str, frontend: Frontend) -> Path:
     """
     launcher = folder / "haproxy"
     numbers = (str(frontend.connections), str(frontend.connections_per_client))
-    command = shlex.join([sys.executable, "-I", str(Path(__file__).resolve()), binary, frontend.host, *numbers])
+    script = str(Path(__file__).resolve())
+    command = shlex.join([sys.executable, "-I", script, binary, str(folder), frontend.host, *numbers])
     launcher.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
     launcher.chmod(0o700)
     return launcher
@@ -188,16 +189,18 @@ def _limits(frontend: Frontend, private: Path) -> Iterator[str]:
 
 
 def main() -> None:
-    """`haproxy.py BINARY HOST CONNECTIONS CONNECTIONS_PER_CLIENT …`, with HAProxy's own arguments; becomes HAProxy.
+    """`haproxy.py BINARY FOLDER HOST CONNECTIONS CONNECTIONS_PER_CLIENT …`, with HAProxy's own arguments; becomes it.
 
+    FOLDER is that of the launcher, where the supervisor looks for its socket; Serve keeps the configuration below it.
     The file keeps its path: Serve knows its HAProxy processes by that in their command lines.
     """
-    binary, host, connections, connections_per_client, *arguments = sys.argv[1:]
+    binary, private, host, connections, connections_per_client, *arguments = sys.argv[1:]
     frontend = Frontend(host, int(connections), int(connections_per_client))
     path = Path(arguments[arguments.index("-f") + 1])
     new = path.with_name(f"{path.name}.closed")
-    write_reply(path.parent)
-    new.write_text(closed(path.read_text(), frontend, path.parent))
+    folder = Path(private)
+    write_reply(folder)
+    new.write_text(closed(path.read_text(), frontend, folder))
     new.replace(path)
     os.execv(binary, [binary, *arguments])  # noqa: S606 - our own binary
 

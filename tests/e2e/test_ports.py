@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from deployments.host.cluster import ray_environment, running_address
+from deployments.host.haproxy import api_socket, status_over_socket
 from deployments.host.runtime_folder import runtime_folder, token_path
 from jiyi.service import load_settings
 from tests.e2e.conftest import Service
@@ -40,6 +41,10 @@ def test_every_socket_of_every_process_is_on_loopback(service: Service) -> None:
     assert ("127.0.0.1", service.port) in sockets
     assert len(sockets) > 10
     assert {address: name for address, name in sockets.items() if not ip_address(address[0]).is_loopback} == {}
+
+
+def test_the_supervisor_asks_over_a_socket_that_no_client_can_occupy(service: Service) -> None:
+    assert status_over_socket(api_socket(runtime_folder(service.home)), "/health/live", timeout_s=10) == 200
 
 
 def test_no_ray_client_server_runs(service: Service) -> None:

