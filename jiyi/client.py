@@ -168,6 +168,14 @@ class JiyiClient:
         """`GET /erasures`."""
         return list(self._request("GET", "/erasures", params={"limit": limit}).json()["results"])
 
+    def tombstones(self) -> list[dict[str, Any]]:
+        """`GET /erasures/tombstones`: finished erasures in digests."""
+        return list(self._request("GET", "/erasures/tombstones").json()["tombstones"])
+
+    def replay_erasures(self, tombstones: Sequence[Mapping[str, Any]] = ()) -> list[dict[str, Any]]:
+        """`POST /erasures/replay`: the erasures that were begun again."""
+        return list(self._post("/erasures/replay", tombstones=list(tombstones))["results"])
+
     def health(self) -> dict[str, Any]:
         """`GET /health/detailed`."""
         return dict(self._request("GET", "/health/detailed").json())

@@ -68,6 +68,28 @@ def list_erasures(as_json: Json = False, home: Home = None, url: Url = None) -> 
     _console.print(table)
 
 
+@app.command()
+def tombstones(home: Home = None, url: Url = None) -> None:
+    """Prints the finished erasures in digests, as JSON: to be kept with backups."""
+    with _client(home, url) as client:
+        typer.echo(json.dumps(client.tombstones(), indent=2))
+
+
+@app.command()
+def replay(
+    file: Annotated[Path | None, typer.Argument(help="What `jiyi erase tombstones` printed.", exists=True)] = None,
+    home: Home = None,
+    url: Url = None,
+) -> None:
+    """Erases users again whom a restored backup has brought back."""
+    marks = json.loads(file.read_text(encoding="utf-8")) if file else []
+    with _client(home, url) as client:
+        begun = client.replay_erasures(marks)
+        for erasure in begun:
+            _show(_until_done(client, erasure), as_json=False)
+    _console.print(f"{len(begun)} users were erased again.")
+
+
 def _erase(
     scope: Mapping[str, Any],
     user_id: str,

@@ -12,6 +12,7 @@ from ray.serve.handle import DeploymentHandle
 from memory.erasure.eraser import Eraser
 from memory.erasure.requests import Digests
 from memory.erasure.service import Erasing
+from memory.erasure.tombstones import TombstoneFile
 from memory.ports.generations import GenerationStore
 from memory.ports.record import SystemOfRecord
 from storage.redis.sessions import RedisSessions
@@ -52,7 +53,13 @@ def make_erasing(
         replicas=_replica_memory(args, embedder=embedder, extractor=extractor),
         lock=lock,
     )
-    return Erasing(record=record, eraser=eraser, digests=Digests(erasure_key(args)), settle_s=args.erasure.settle_s)
+    return Erasing(
+        record=record,
+        eraser=eraser,
+        digests=Digests(erasure_key(args)),
+        file=TombstoneFile(args.data_home / "erasures.jsonl"),
+        settle_s=args.erasure.settle_s,
+    )
 
 
 def erasure_key(args: AppArgs) -> bytes:

@@ -11,11 +11,13 @@ from ..jobs.tasks import cancel, log_defect
 from ..ports.erasures import Erasures, ErasureService
 from ..ports.record import SystemOfRecord
 from ..values.base import utc_now
-from ..values.erasures import Erasure, ErasureKind, ErasureScope, Tombstone
+from ..values.erasures import WHOLE_USER, Erasure, ErasureKind, ErasureScope, Tombstone
 from ..values.errors import Conflict, Unavailable
 from .eraser import Eraser
 from .requests import MOST_PENDING, Digests, Request, RequestLog, Target, new_request
+from .tombstones import TombstoneFile, brought_back
 
+_MOST_TOMBSTONES = 100_000
 _log = structlog.get_logger(__name__)
 
 
@@ -29,6 +31,7 @@ class Erasing(ErasureService):
         record: Where the requests are recorded.
         eraser: Erases from the stores.
         digests: Digests of ids.
+        file: Keeps what is done beside the record, too.
         settle_s: See above.
         retry_s: Seconds until a request is tried again after a part was away; doubled each time, up to a minute.
         poll_s: Seconds between looks for requests that another process has left.
@@ -41,6 +44,7 @@ class Erasing(ErasureService):
         record: SystemOfRecord,
         eraser: Eraser,
         digests: Digests,
+        file: TombstoneFile | None = None,
         settle_s: float = 3.0,
         retry_s: float = 2.0,
         poll_s: float = 30.0,
@@ -50,6 +54,7 @@ class Erasing(ErasureService):
         self._log = RequestLog(record.runs)
         self._eraser = eraser
         self._digests = digests
+        self._file = file
         self._settle = timedelta(seconds=settle_s)
         self._retry_s = retry_s
         self._poll_s = poll_s
@@ -94,11 +99,15 @@ class Erasing(ErasureService):
 
     @override
     async def tombstones(self) -> Sequence[Tombstone]:
-        return []
+        recorded = [request.tombstone for request in await self._log.done(limit=_MOST_TOMBSTONES)]
+        kept = await asyncio.to_thread(self._file.read) if self._file else []
+        return [*{mark.erasure_id: mark for mark in (*kept, *recorded)}.values()]
 
     @override
     async def replay(self, tombstones: Sequence[Tombstone] = ()) -> Erasures:
-        return []
+        marks = [*await self.tombstones(), *tombstones]
+        users = [user_id async for user_id in brought_back(self._record, marks, self._digests)]
+        return [await self.request(WHOLE_USER, user_id=user_id) for user_id in users]
 
     async def work(self) -> bool:
         """Works once on everything that is pending; whether all of it is done."""
@@ -110,6 +119,8 @@ class Erasing(ErasureService):
             if result.target is None:
                 erased.append(result)
         for request in await self._purge(erased):
+            if self._file is not None:
+                await asyncio.to_thread(self._file.add, [request.tombstone])
             await self._log.save(request, now=self._now())
             self._pending -= 1
             self._done += 1

@@ -9,8 +9,8 @@ from memory.identity.caller import Identity
 from memory.ports.erasures import ErasureService
 from memory.values.erasures import WHOLE_USER, Erasure, ErasureScope, ErasureState
 
-from ..identity.operators import ADMIN, IdentityDep, write_audit
-from ..schemas.erasures import EraseBody, ErasureList
+from ..identity.operators import ADMIN, OPERATORS, IdentityDep, write_audit
+from ..schemas.erasures import EraseBody, ErasureList, ReplayBody, TombstoneList
 from ..schemas.fields import Identifier
 from ..schemas.users import UserOfPath
 from ..support.problems import replies
@@ -52,6 +52,21 @@ async def erase_user(
 async def list_erasures(services: ServicesDep, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> ErasureList:
     """Pending erasures, then finished ones with their receipts, latest first. For operators."""
     return ErasureList(results=tuple(await services.erasures.list(limit=limit)))
+
+
+@router.get("/erasures/tombstones", dependencies=[ADMIN])
+async def list_tombstones(services: ServicesDep) -> TombstoneList:
+    """Finished erasures in digests, to be kept with backups: a restored one then brings nobody back. For operators."""
+    return TombstoneList(tombstones=tuple(await services.erasures.tombstones()))
+
+
+@router.post("/erasures/replay", dependencies=OPERATORS)
+async def replay(body: ReplayBody, services: ServicesDep) -> ErasureList:
+    """Erases users again whom a restored backup or an import has brought back. For operators.
+
+    Those are users who were erased and whose memory begins before that.
+    """
+    return ErasureList(results=tuple(await services.erasures.replay(body.tombstones)))
 
 
 @router.get("/erasures/{erasure_id}")

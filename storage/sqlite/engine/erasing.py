@@ -2,7 +2,6 @@
 
 import sqlite3
 import time
-from collections.abc import Sequence
 
 from .health import unavailable
 
@@ -47,19 +46,19 @@ def purge(connection: sqlite3.Connection, *, deadline_s: float) -> None:
     Raises:
         StoreUnavailable: A reader did not end in time; the file is written anew, the log is not empty.
     """
-    size = _pragma(connection, "page_count")[0] * _pragma(connection, "page_size")[0]
+    size = _pragma(connection, "page_count") * _pragma(connection, "page_size")
     connection.execute(f"PRAGMA temp_store = {'MEMORY' if size <= _IN_MEMORY_BYTES else 'FILE'}")
     try:
         connection.execute("VACUUM")
     finally:
         connection.execute("PRAGMA temp_store = MEMORY")
     give_up = time.monotonic() + deadline_s
-    while _pragma(connection, "wal_checkpoint(TRUNCATE)")[0]:
+    while _pragma(connection, "wal_checkpoint(TRUNCATE)"):
         if time.monotonic() > give_up:
             raise unavailable("a reader keeps its write-ahead log in use")
         time.sleep(_RETRY_S)
 
 
-def _pragma(connection: sqlite3.Connection, name: str) -> Sequence[int]:
-    row: Sequence[int] = connection.execute(f"PRAGMA {name}").fetchone()
-    return row
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    """The first number of the reply, which SQLCipher writes as text."""
+    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])

@@ -72,3 +72,16 @@ async def test_a_scope_that_is_not_sound_is_refused(
 
 async def test_an_unknown_erasure_is_not_found(http: httpx.AsyncClient) -> None:
     assert (await http.get("/erasures/unknown")).status_code == 404
+
+
+async def test_finished_erasures_are_replayed_by_operators(http: httpx.AsyncClient) -> None:
+    await http.post("/memories", json={"user_id": "ann", "text": "The key is in the drawer."})
+    await http.post("/erasures", json={"user_id": "ann", "kind": "user", "wait": True})
+    marks = (await http.get("/erasures/tombstones")).json()["tombstones"]
+    assert [mark["kind"] for mark in marks] == ["user"]
+    old = {"content": "The key is in the drawer.", "created_at": "2020-01-01T00:00:00Z"}
+    await http.post("/memories", json={"user_id": "ann", "messages": [old]})
+    again = await http.post("/erasures/replay", json={"tombstones": marks})
+    assert len(again.json()["results"]) == 1
+    await done(http, again.json()["results"][0])
+    assert (await http.post("/erasures/replay", json={})).json()["results"] == []

@@ -9,6 +9,7 @@ import numpy as np
 from memory.erasure.eraser import Eraser
 from memory.erasure.requests import Digests
 from memory.erasure.service import Erasing
+from memory.erasure.tombstones import TombstoneFile
 from memory.ports.erasures import ReplicaMemory
 from memory.ports.generations import VectorModel
 from memory.ports.vectors import Collection, IndexPoint
@@ -79,7 +80,7 @@ class Stores:
         self.now = NOW
         self._locks: dict[str, asyncio.Lock] = {}
 
-    def erasing(self, *, settle_s: float = 0.0) -> Erasing:
+    def erasing(self, *, settle_s: float = 0.0, file: TombstoneFile | None = None, key: bytes = b"k" * 32) -> Erasing:
         """A service over these stores, as if it had just started; it works only when told."""
         eraser = Eraser(
             record=self.record,
@@ -91,7 +92,8 @@ class Stores:
         return Erasing(
             record=self.record,
             eraser=eraser,
-            digests=Digests(b"k" * 32),
+            digests=Digests(key),
+            file=file,
             settle_s=settle_s,
             retry_s=0.005,
             now=self._clock,

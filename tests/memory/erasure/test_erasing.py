@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -10,6 +11,7 @@ from pydantic import JsonValue
 
 from memory.erasure.guard import ErasureGuard
 from memory.erasure.requests import PENDING, RequestLog
+from memory.erasure.tombstones import TombstoneFile
 from memory.ports.jobs import PipelineRun, RunState
 from memory.values.erasures import WHOLE_USER, ErasureKind, ErasureScope, ErasureState
 from memory.values.errors import Conflict, NotFound
@@ -195,6 +197,53 @@ async def test_erasing_one_user_never_touches_another(users: list[str]) -> None:
     assert await erasing.work()
     assert await stores.held(users[0]) == NOTHING
     assert {user_id: await stores.held(user_id) for user_id in users[1:]} == before
+
+
+class TestReplay:
+    async def test_a_user_whom_a_restored_backup_brings_back_is_erased_again_and_a_returned_one_stays(
+        self, stores: Stores, tmp_path: Path
+    ) -> None:
+        file = TombstoneFile(tmp_path / "erasures.jsonl")
+        for user_id in ("ann", "bob", "cid"):
+            await stores.fill(user_id)
+        erasing = stores.erasing(file=file)
+        for user_id in ("ann", "cid"):
+            await erasing.request(WHOLE_USER, user_id=user_id)
+        assert await erasing.work()
+        assert not {"ann", "cid"} & set(file.path.read_text().split('"'))
+
+        restored = Stores()  # the record of before, with nothing of the erasures in it
+        restored.now = stores.now
+        for user_id in ("ann", "bob"):
+            await restored.fill(user_id)
+        new = restored.resource("cid", "new", created_at=stores.now)
+        await restored.record.append([new], user_id="cid")
+        again = restored.erasing(file=file)
+        assert len(await again.tombstones()) == 2
+        assert len(await again.replay()) == 1
+        assert await again.work()
+        assert await restored.held("ann") == NOTHING
+        assert [(await restored.held(user_id))["record"] for user_id in ("bob", "cid")] == [2, 1]
+        assert await again.replay() == []
+
+    async def test_tombstones_may_be_given_and_are_of_no_use_with_another_key(self, stores: Stores) -> None:
+        await stores.fill("ann")
+        erasing = stores.erasing()
+        await erasing.request(WHOLE_USER, user_id="ann")
+        assert await erasing.work()
+        marks = await erasing.tombstones()
+        restored = Stores()
+        await restored.fill("ann")
+        assert await restored.erasing(key=b"another key").replay(marks) == []
+        assert len(await restored.erasing().replay(marks)) == 1
+
+    async def test_a_line_that_a_crash_cut_off_hides_no_other(self, stores: Stores, tmp_path: Path) -> None:
+        file = TombstoneFile(tmp_path / "erasures.jsonl")
+        erasing = stores.erasing(file=file)
+        file.path.write_text('{"erasure_id": "cut o')
+        await erasing.request(WHOLE_USER, user_id="ann")
+        assert await erasing.work()
+        assert len(file.read()) == 1
 
 
 class TestScope:
