@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 import httpx
 from httpx_sse import connect_sse
 
+_TOMBSTONES_AT_ONCE = 1_000
 _RETRY_PAUSE_S = 0.25
 _PIECE_BYTES = 262_144
 
@@ -174,7 +175,14 @@ class JiyiClient:
 
     def replay_erasures(self, tombstones: Sequence[Mapping[str, Any]] = ()) -> list[dict[str, Any]]:
         """`POST /erasures/replay`: the erasures that were begun again."""
-        return list(self._post("/erasures/replay", tombstones=list(tombstones))["results"])
+        pages = [
+            tombstones[start : start + _TOMBSTONES_AT_ONCE] for start in range(0, len(tombstones), _TOMBSTONES_AT_ONCE)
+        ]
+        return [
+            erasure
+            for page in pages or [[]]
+            for erasure in self._post("/erasures/replay", tombstones=list(page))["results"]
+        ]
 
     def health(self) -> dict[str, Any]:
         """`GET /health/detailed`."""

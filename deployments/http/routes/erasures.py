@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Response
 
 from memory.identity.caller import Identity
 from memory.ports.erasures import ErasureService
-from memory.values.erasures import WHOLE_USER, Erasure, ErasureScope, ErasureState
+from memory.values.erasures import WHOLE_USER, Erasure, ErasureScope, ErasureState, Tombstone
 
 from ..identity.operators import ADMIN, OPERATORS, IdentityDep, write_audit
 from ..schemas.erasures import EraseBody, ErasureList, ReplayBody, TombstoneList
@@ -66,7 +66,9 @@ async def replay(body: ReplayBody, services: ServicesDep) -> ErasureList:
 
     Those are users who were erased and whose memory begins before that.
     """
-    return ErasureList(results=tuple(await services.erasures.replay(body.tombstones)))
+    return ErasureList(
+        results=tuple(await services.erasures.replay([Tombstone(**mark.model_dump()) for mark in body.tombstones]))
+    )
 
 
 @router.get("/erasures/{erasure_id}")

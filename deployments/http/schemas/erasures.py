@@ -6,8 +6,10 @@ from pydantic import Field
 
 from memory.values.erasures import Erasure, ErasureKind, Tombstone
 
-from .fields import Flag, RequestModel, examples
+from .fields import Flag, Identifier, RequestModel, Time, examples
 from .users import User
+
+MAX_TOMBSTONES = 1_000
 
 
 class EraseBody(RequestModel):
@@ -20,12 +22,24 @@ class EraseBody(RequestModel):
     wait: Flag = Field(default=False, description="Reply when it is done, or after half a minute.")
 
 
+class TombstoneIn(RequestModel):
+    """A finished erasure, as `GET /erasures/tombstones` shows it."""
+
+    erasure_id: Identifier
+    kind: ErasureKind
+    user: Identifier
+    target: Identifier | None = None
+    since: Time | None = None
+    until: Time | None = None
+    erased_at: Time
+
+
 class ReplayBody(RequestModel):
     """Finished erasures of before a backup was restored."""
 
     model_config = examples({"tombstones": []})
 
-    tombstones: Annotated[tuple[Tombstone, ...], Field(max_length=10_000)] = Field(
+    tombstones: Annotated[tuple[TombstoneIn, ...], Field(max_length=MAX_TOMBSTONES)] = Field(
         default=(), description="From `GET /erasures/tombstones`, beside those that the service knows."
     )
 
