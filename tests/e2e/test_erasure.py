@@ -1,0 +1,198 @@
+"""A person is forgotten completely: a secret goes through every door, and is in no file and no store afterwards."""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from deployments.host.cluster import free_ports
+from tests.e2e.conftest import Service
+
+pytestmark = pytest.mark.e2e
+
+_READING = {"/search", "/entities/search", "/entities/by-reference", "/entities/context", "/aam/retrieve"}
+_OPERATORS = ("/index/", "/review/run", "/erasures", "/keys")
+_PATIENCE_S = 60
+
+
+class Person:
+    """A user with a secret word, as a name in Latin letters and in Chinese ones."""
+
+    def __init__(self, http: httpx.Client, word: str, chinese: str) -> None:
+        self.http = http
+        self.word, self.chinese = word, chinese
+        self.user_id = f"user-{word[::-1]}"
+        self.used: set[str] = set()
+
+    @property
+    def traces(self) -> list[bytes]:
+        """What nothing may hold afterwards, in small letters."""
+        texts = [self.word.lower(), self.user_id.lower(), self.chinese, self.chinese.replace("櫻", "樱")]
+        escaped = [text.encode("ascii", "backslashreplace").decode().lower() for text in texts]
+        return [text.encode() for text in dict.fromkeys([*texts, *escaped])]
+
+    def post(self, path: str, **body: Any) -> dict[str, Any]:
+        return self.send("POST", path, json={"user_id": self.user_id, **body})
+
+    def send(self, method: str, path: str, **content: Any) -> dict[str, Any]:
+        self.used.add(f"{method} {path}")
+        reply = self.http.request(method, path.format(**content.pop("names", {})), **content)
+        assert reply.status_code in (200, 201, 202), f"{method} {path}: {reply.text}"
+        return dict(reply.json()) if reply.headers["content-type"].startswith("application/json") else {}
+
+    def use_every_door(self) -> None:
+        """Sends the secret wherever texts go in."""
+        word, chinese = self.word, self.chinese
+        said = f"我們公司買了 {word} 和{chinese}茶，{word} 放在三樓機房。"
+        self.post("/chat", session_id=f"s-{word}", message=said, turn_id=f"t-{word}", wait=True)
+        self.post("/chat", session_id=f"s-{word}", message=f"它是{chinese}嗎？", wait=True)
+        self.post("/chat", session_id=f"s-{word}", message=f"不是，是 {word} 二號", wait=True)
+        with self.http.stream(
+            "POST", "/chat", json={"user_id": self.user_id, "message": f"Remember {word}.", "stream": True}
+        ) as reply:
+            reply.read()
+        self.post("/chat/before", message=f"Where is {word}?", session_id=f"s-{word}")
+        self.post("/chat/after", message=f"Is {word} here?", reply=f"{word} is here.", turn_id=f"after-{word}")
+        self.post("/resolve", query=f"它和{chinese}呢？", history=[{"role": "user", "content": f"我買了 {word}。"}])
+        self.post("/memories", text=f"The spare {word} is in the drawer.", metadata={"room": word}, session_id="m")
+        messages = [{"role": "user", "content": f"{chinese}是我的貓。", "speaker": word}]
+        self.post("/memories", messages=messages, session_id="m")
+        self.post("/entities/extract", text=f"王小明用 {word} 測試。", store=True)
+        works = self.post("/entities", entity_value=f"{word} Works", attributes={"note": word})["entity"]["entity_id"]
+        self.post("/entities", entity_value=f"{word} Labs")
+        self.post("/entities", entity_value=f"{word} Group")
+        self.post("/entities/aliases", entity=f"{word} Works", alias=f"{chinese}工廠")
+        self.post(
+            "/relations", source=f"{word} Works", relation_type="part_of", target=f"{word} Labs", description=word
+        )
+        self.post("/entities/search", query=word)
+        self.send(
+            "PATCH",
+            "/entities/{entity_id}",
+            names={"entity_id": works},
+            json={"user_id": self.user_id, "name": f"{word} Factory"},
+        )
+        self.post("/entities/merge", into=f"{word} Labs", **{"from": f"{word} Group"})
+        self.post("/entities/split", entity=f"{word} Labs", names=[f"{word} Group"])
+        self.post("/entities/by-reference", word="它", session_id=f"s-{word}")
+        self.post("/entities/context", query=word)
+        for confidence in (0.5, 0.9):
+            self.post("/aam/entities", entity_type="pet", entity_value=f"{word} {confidence}", confidence=confidence)
+        self.post("/aam/retrieve", query=word)
+        self.post("/memories/conflicts/detect", entity_type="pet", new_value=word)
+        self.post("/review/mark", id=f"{word} Labs", reason=word)
+        self.post("/review/archive", id=f"{word} Labs", reason=word)
+        self.post("/review/restore", id=f"{word} Labs", reason=word)
+        self.post("/changes/undo", reason=word)
+        self.post("/search", query=word)
+        self.send("POST", "/v1/embeddings", json={"input": [word, chinese, self.user_id]})
+        owner = {"user_id": self.user_id}
+        exported = self.http.get("/export", params=owner).content
+        headers = {"content-type": "application/x-ndjson"}
+        self.send("POST", "/import", params=owner, content=exported, headers=headers)
+
+    def found(self) -> list[set[str]]:
+        """What the service still says of the user, without what changes with time and use."""
+
+        def get(path: str) -> Any:
+            return self.http.get(path, params={"user_id": self.user_id}).json()
+
+        lists = [
+            self.post("/search", query=self.word)["results"],
+            self.post("/search", query=self.chinese)["results"],
+            get("/entities")["results"],
+            get("/aam/entities")["results"],
+            get("/changes")["results"],
+            get(f"/sessions/s-{self.word}")["turns"],
+            *get("/memories/conflicts").values(),
+        ]
+        return [{_name(item) for item in found} for found in lists]
+
+
+def _name(item: dict[str, Any]) -> str:
+    names = ("id", "entity_id", "memory_id", "change_id", "content")
+    return next((str(item[name]) for name in names if name in item), str(item))
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def running(home: Path) -> Iterator[Service]:
+    settings = {"JIYI_HOME": str(home), "JIYI_LIMITS__REQUESTS_PER_MINUTE": "0", "JIYI_LOG_LEVEL": "debug"}
+    started = Service(home, free_ports(1)[0], os.environ | settings)
+    started.up()
+    yield started
+    started.down()
+
+
+@pytest.fixture(scope="module")
+def http(running: Service) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=f"http://127.0.0.1:{running.port}", timeout=_PATIENCE_S) as client:
+        yield client
+
+
+def files_with(folder: Path, traces: list[bytes]) -> dict[str, list[str]]:
+    """The files below a folder that hold one of these texts, whatever the case of its letters."""
+    found = {}
+    for path in folder.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            lines = path.read_bytes().lower().splitlines()
+            # The log of operators' acts names whom they were about, and nothing else.
+            content = b"\n".join(line for line in lines if b'"event": "operator_act"' not in line)
+            if held := [trace.decode() for trace in traces if trace in content]:
+                found[str(path.relative_to(folder))] = held
+    return found
+
+
+def until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + _PATIENCE_S
+    while not condition():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.3)
+
+
+def test_a_secret_that_went_through_every_door_is_in_no_file_and_no_store_after_an_erasure(
+    running: Service, http: httpx.Client, home: Path
+) -> None:
+    ann, bob = Person(http, "Quarzborn", "琥珀櫻"), Person(http, "Feldspat", "翡翠櫻")
+    for person in (ann, bob):
+        person.use_every_door()
+        until(lambda person=person: len(person.post("/search", query=person.word)["results"]) > 2)  # type: ignore[misc]
+    doors = {
+        f"{method.upper()} {path}"
+        for path, methods in http.get("/openapi.json").json()["paths"].items()
+        for method in methods
+        if method in ("post", "put", "patch") and not path.startswith(_OPERATORS)
+    }
+    assert doors <= ann.used, "a door that this test does not know"
+    assert all(files_with(home, [trace]) for trace in (b"quarzborn", ann.chinese.encode()))
+    before = bob.found()
+
+    erasure = http.delete(f"/users/{ann.user_id}", params={"wait": True})
+    assert erasure.status_code in (200, 202), erasure.text
+    identity = erasure.json()["erasure_id"]
+    until(lambda: http.get(f"/erasures/{identity}").json()["state"] == "done")
+    receipt = http.get(f"/erasures/{identity}").json()["receipt"]
+    assert receipt["purged"] == {"record": True, "sessions": True, "vectors": True}
+    assert receipt["removed"]["record.resources"] > 5
+    assert receipt["removed"]["vectors.points"] > 5
+    assert receipt["removed"]["sessions"] == 3
+
+    assert files_with(home, ann.traces) == {}
+    assert files_with((home / "cluster").resolve(), ann.traces) == {}
+    assert not any(ann.found())
+    assert bob.found() == before
+    assert files_with(home, [b"feldspat"])
+    assert ann.user_id not in http.get("/metrics").text + http.get("/health/detailed").text
+
+    running.down()
+    assert files_with(home, ann.traces) == {}
+    running.up()
+    assert bob.found() == before
