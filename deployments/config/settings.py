@@ -247,7 +247,7 @@ class LimitArgs(_Section):
     )
     burst: int = Field(default=120, ge=1, description="Requests of a user, a key or an address that may come at once.")
     concurrent_requests: int = Field(
-        default=128,
+        default=64,
         ge=1,
         description="Requests that one ingress replica answers at a time; more get 429, before the queues behind it "
         "are longer than the deadlines.",

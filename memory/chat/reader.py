@@ -13,7 +13,7 @@ from ..ports.language import Extractor, Resolver
 from ..ports.record import SystemOfRecord, UnitOfWork
 from ..ports.sessions import SessionStore
 from ..values.entities import Entity
-from ..values.errors import StoreUnavailable, Unavailable
+from ..values.errors import StoreBusy, StoreUnavailable, Unavailable
 from ..values.extractions import Extraction
 from ..values.resolutions import Alternative, CoreferenceResolution, CoreferenceResult, ResolutionRequest
 from ..values.text import fold_lower, has_han
@@ -89,7 +89,7 @@ class MessageReader:
         try:
             resolution = await self._resolver.resolve(request, extraction)
         except Unavailable as error:
-            _log.warning("chat_degraded", part="resolver", component=error.component, error=error.message)
+            log_degraded("resolver", error)
             degraded = (*extraction.degraded, "resolver")
             resolution = CoreferenceResult(
                 original_query=request.query, resolved_query=request.query, degraded=degraded
@@ -132,7 +132,7 @@ class MessageReader:
             try:
                 [extraction] = await recognise([text], user_id=user_id, record=self._record, extractor=self._extractor)
             except StoreUnavailable as error:
-                _log.warning("chat_degraded", part="record", component=error.component, error=error.message)
+                log_degraded("record", error)
                 [extraction] = await self._extractor.extract([text])
                 return extraction.model_copy(update={"degraded": (*extraction.degraded, "record")})
         except Unavailable as error:
@@ -148,7 +148,7 @@ class MessageReader:
                 recent = await unit.entities.recent(limit=RECALLED if window else RECENT)
                 spoken_of = await _spoken_of(unit, window) if window else set()
         except StoreUnavailable as error:
-            _log.warning("chat_degraded", part="record", component=error.component, error=error.message)
+            log_degraded("record", error)
             return _Known(degraded=("record",))
         offered = offered_entities(recent, window=window, spoken_of=spoken_of)
         return _Known(tuple(named), offered[:RECENT])
@@ -167,7 +167,20 @@ async def _spoken_of(unit: UnitOfWork, window: TimeWindow) -> set[str]:
     return {entity_id for memory in memories if window.holds(memory.created_at) for entity_id in memory.entity_ids}
 
 
+def log_degraded(part: str, error: Unavailable) -> None:
+    """Logs that a turn goes on without a part.
+
+    Raises:
+        StoreBusy: The store is only busy: the turn is refused.
+    """
+    if isinstance(error, StoreBusy):
+        raise error
+    _log.warning("chat_degraded", part=part, component=error.component, error=error.message)
+
+
 def _not_extracted(error: Unavailable) -> Extraction:
+    if isinstance(error, StoreBusy):
+        raise error
     _log.error("entity_extraction_failed", component=error.component, error=error.message, exc_info=True)
     return Extraction(degraded=("extractor",))
 

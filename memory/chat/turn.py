@@ -10,7 +10,7 @@ from ..values.errors import Unavailable
 from ..values.hits import SearchRequest, SearchResult
 from .additions import MemoryAdditions
 from .messages import ChatEvent, ChatMessage, Found, Replied, Reply
-from .reader import MessageReader
+from .reader import MessageReader, log_degraded
 
 _log = structlog.get_logger(__name__)
 
@@ -39,7 +39,7 @@ class ChatTurn:
         """Yields the turn's events in order; the last one is the acknowledgement.
 
         Raises:
-            StoreUnavailable: The turn was not stored.
+            StoreUnavailable: The turn was not stored, or too much waits for the record (`StoreBusy`).
         """
         understood = await self._reader.read(
             message.message, session_id=message.session_id, user_id=message.user_id, now=message.now
@@ -74,5 +74,5 @@ class ChatTurn:
         try:
             return await self._retriever.search(request)
         except Unavailable as error:
-            _log.warning("chat_degraded", part="retriever", component=error.component, error=error.message)
+            log_degraded("retriever", error)
             return SearchResult(degraded=("retriever",))

@@ -17,7 +17,7 @@ from ..ports.services import Retriever
 from ..ports.vectors import VectorIndex
 from ..values.changes import ItemKind
 from ..values.entities import Entity
-from ..values.errors import Unavailable
+from ..values.errors import StoreBusy, Unavailable
 from ..values.hits import HitKind, SearchRequest, SearchResult
 from ..values.records import Memory
 from .fusion import CONVERSATION, FusionRecipe
@@ -180,7 +180,13 @@ async def _gather_available(legs: Mapping[str, Awaitable[T]]) -> tuple[dict[str,
 
 
 def _log_degraded(part: str, error: Unavailable) -> str:
-    """Logs that a component was unavailable; returns its name."""
+    """Logs that a component was unavailable; returns its name.
+
+    Raises:
+        StoreBusy: It is only busy.
+    """
+    if isinstance(error, StoreBusy):
+        raise error
     _log.warning("retrieval_degraded", part=part, component=error.component, error=error.message)
     return part
 

@@ -10,6 +10,7 @@
     │   └── Overloaded        come back later: a queue is full (429)
     └── Unavailable           a part of Jiyi cannot answer now (503)
         ├── StoreUnavailable  a store is down, slow or refuses
+        │   └── StoreBusy     it works, but too much waits for it
         └── ModelUnavailable  model weights are missing or broken
 
 Every error survives pickling: the final message is the first positional argument, extras are keywords with
@@ -91,6 +92,10 @@ class Unavailable(JiyiError):
 
 class StoreUnavailable(Unavailable):
     """A store refuses, is down or is too slow."""
+
+
+class StoreBusy(StoreUnavailable):
+    """A store works, but too much waits for it: a request is refused, and not answered worse, as without the store."""
 
 
 class ModelUnavailable(Unavailable):

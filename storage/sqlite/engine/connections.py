@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import structlog
 
-from memory.values.errors import StoreUnavailable
+from memory.values.errors import StoreBusy, StoreUnavailable
 
 from .driver import Driver
 from .health import Health, error_code, explain, unavailable
@@ -233,6 +233,7 @@ class ConnectionPool:
         self._deadline_s = deadline_s
         self._reads = reads
         self._free = asyncio.Semaphore(size)
+        self._completed = 0
         self._closed = False
 
     @contextlib.asynccontextmanager
@@ -240,7 +241,8 @@ class ConnectionPool:
         """Opens a transaction on a free connection; the end of the block rolls it back unless it was committed.
 
         Raises:
-            StoreUnavailable: No connection came free before the deadline, or SQLite refuses.
+            StoreBusy: No connection came free before the deadline, as others were served.
+            StoreUnavailable: None came free although nobody was served, or SQLite refuses.
         """
         await self._wait()
         connection = self._idle.pop()
@@ -248,8 +250,10 @@ class ConnectionPool:
             await connection.begin()
             yield connection
         finally:
-            if self._reads and connection.succeeded:
-                self.health.succeeded()
+            if connection.succeeded:
+                self._completed += 1
+                if self._reads:
+                    self.health.succeeded()
             rolled_back = connection.roll_back()
             self._idle.append(connection)
             self._free.release()
@@ -286,11 +290,14 @@ class ConnectionPool:
 
     async def _wait(self) -> None:
         self._require_open()
+        completed = self._completed
         try:
             async with asyncio.timeout(self._deadline_s):
                 await self._free.acquire()
         except TimeoutError:
             error = unavailable(f"it was busy for {self._deadline_s:g} s")
+            if self._completed > completed:
+                raise StoreBusy(error.message, component=error.component) from None
             self.health.failed(error.message)
             raise error from None
         try:

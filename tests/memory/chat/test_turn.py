@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from memory.extraction.extractor import ReadingExtractor
 from memory.ports.language import Reader
-from memory.values.errors import ModelUnavailable, Overloaded, StoreUnavailable, Unavailable
+from memory.values.errors import ModelUnavailable, Overloaded, StoreBusy, StoreUnavailable, Unavailable
 from memory.values.extractions import Extraction
 from memory.values.readings import Context
 from memory.values.resolutions import ReferenceSource
@@ -368,3 +368,16 @@ async def test_what_is_added_without_an_understanding_is_extracted_by_the_learne
 ) -> None:
     await world.note("我們用 RM05-008 測試。", "RM05-009 到了。")
     assert counting.calls == [["我們用 RM05-008 測試。", "RM05-009 到了。"]]
+
+
+async def test_while_too_much_waits_for_the_record_a_turn_is_refused_and_not_answered_worse(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(*_: object, **__: object) -> None:
+        raise StoreBusy("it was busy for 5 s", component="record")
+
+    for part, name in ((world.record, "reading"), (world.retriever, "search")):
+        with monkeypatch.context() as patched:
+            patched.setattr(part, name, busy)
+            with pytest.raises(StoreBusy):
+                await world.say("備用鑰匙放在哪裡？")

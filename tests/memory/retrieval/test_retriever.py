@@ -14,7 +14,7 @@ from memory.retrieval import legs
 from memory.retrieval.fusion import CONVERSATION, ENTITY_MEMORY, boosted_score, fused_score
 from memory.retrieval.retriever import HybridRetriever
 from memory.values.entities import EntityStatus
-from memory.values.errors import StoreUnavailable
+from memory.values.errors import StoreBusy, StoreUnavailable
 from memory.values.hits import HitKind, SearchFilter, SearchRequest
 from memory.values.records import Resource
 from tests.memory.conftest import World
@@ -153,6 +153,21 @@ async def test_while_the_record_is_down_the_result_is_empty_and_says_why(
     assert result.hits == ()
     assert set(result.degraded) == {"exact", "record"}
     assert len(result.degraded) == 2
+
+
+@pytest.mark.parametrize("part", ["reading", "backlog"])
+async def test_while_too_much_waits_for_the_record_a_search_is_refused(
+    world: World, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    def busy(*_: Any, **__: Any) -> Any:
+        raise StoreBusy("it was busy for 5 s", component="record")
+
+    if part == "backlog":
+        monkeypatch.setattr(world.record.backlog, "unlearned", busy)
+    else:
+        monkeypatch.setattr(world.record, "reading", busy)
+    with pytest.raises(StoreBusy):
+        await world.find("spare key")
 
 
 async def test_without_the_backlog_the_index_still_answers(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

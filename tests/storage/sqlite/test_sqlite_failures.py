@@ -14,7 +14,7 @@ from typing import Any, Never
 
 import pytest
 
-from memory.values.errors import StoreUnavailable
+from memory.values.errors import StoreBusy, StoreUnavailable
 from storage.sqlite.record import SqliteRecord
 
 
@@ -29,7 +29,7 @@ def raw(path: Path) -> Iterator[sqlite3.Connection]:
 
 _PROLOGUE = """
 import asyncio, os, pathlib, resource
-from memory.values.errors import StoreUnavailable
+from memory.values.errors import StoreBusy, StoreUnavailable
 from memory.values.records import Resource
 from memory.values.base import utc_now
 from storage.sqlite.record import SqliteRecord
@@ -121,6 +121,28 @@ class TestFailures:
             with pytest.raises(StoreUnavailable, match="busy"):
                 async with record.writing(user_id="ann"):
                     pass
+        await record.close()
+
+    async def test_one_that_waits_while_others_are_served_is_told_that_it_is_busy_and_nothing_is_degraded(
+        self, tmp_path: Path
+    ) -> None:
+        record = SqliteRecord.open(tmp_path / "record.db", readers=1, deadline_s=0.2)
+        ready = asyncio.Event()
+
+        async def hold(seconds: float) -> None:
+            async with record.reading(user_id="ann"):
+                ready.set()
+                await asyncio.sleep(seconds)
+
+        first = asyncio.create_task(hold(0.1))
+        await ready.wait()
+        second = asyncio.create_task(hold(0.4))
+        await asyncio.sleep(0)
+        with pytest.raises(StoreBusy):
+            async with record.reading(user_id="bob"):
+                pass
+        assert "status" not in record.figures()
+        await asyncio.gather(first, second)
         await record.close()
 
     async def test_a_full_disk_is_unavailable_and_undone_and_written_to_once_there_is_room(
