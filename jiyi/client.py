@@ -1,6 +1,7 @@
 """The Python client: one method an endpoint; replies are the JSON of the API as dicts."""
 
 import json
+import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
@@ -10,6 +11,7 @@ from httpx_sse import connect_sse
 
 _TOMBSTONES_AT_ONCE = 1_000
 _RETRY_PAUSE_S = 0.25
+_LONGEST_PAUSE_S = 8.0
 _PIECE_BYTES = 262_144
 
 
@@ -200,6 +202,7 @@ class JiyiClient:
 
     def _request(self, method: str, path: str, *, file: BinaryIO | None = None, **content: Any) -> httpx.Response:
         end = time.monotonic() + self._patience_s
+        longest_s = _RETRY_PAUSE_S
         while True:
             if file is not None:
                 content["content"] = _pieces(file)
@@ -207,10 +210,15 @@ class JiyiClient:
                 response = self._http.request(method, path, **content)
                 if not _is_unavailable(response) or time.monotonic() >= end:
                     return _check(response)
+                at_least_s = float(response.headers.get("Retry-After", _RETRY_PAUSE_S))
             except httpx.TransportError:
                 if time.monotonic() >= end:
                     raise
-            time.sleep(_RETRY_PAUSE_S)
+                at_least_s = _RETRY_PAUSE_S
+            # Longer each time and never alike: what all refused callers repeat at once keeps a service overloaded.
+            pause_s = at_least_s + random.uniform(0.0, longest_s)
+            longest_s = min(_LONGEST_PAUSE_S, 2 * longest_s)
+            time.sleep(max(0.0, min(pause_s, end - time.monotonic())))
 
 
 def _pieces(file: BinaryIO) -> Iterator[bytes]:

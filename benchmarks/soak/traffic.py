@@ -1,7 +1,9 @@
 """Numbered turns of a scenario, repeated until they are acknowledged, and what became of each attempt."""
 
 import asyncio
+import itertools
 import json
+import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,6 +14,7 @@ from benchmarks.load.scenarios import PlannedRequest, Planner
 
 _PATIENCE_S = 120.0
 _PAUSE_S = 1.0
+_LONGEST_PAUSE_S = 16.0
 _TIMEOUT_S = 30.0
 _SHOWN_CHARACTERS = 200
 _TEXT_FIELDS = ("message", "text")
@@ -81,8 +84,10 @@ class Traffic:
 
     async def _repeat(self, turn_id: str, text: str, request: PlannedRequest, answer: Answer) -> None:
         end = time.monotonic() + _PATIENCE_S
-        while time.monotonic() < end:
-            await asyncio.sleep(float(answer.headers.get("Retry-After", _PAUSE_S)))
+        for attempt in itertools.count():
+            if time.monotonic() >= end:
+                break
+            await asyncio.sleep(pause_s(attempt, float(answer.headers.get("Retry-After", _PAUSE_S))))
             answer = await self._attempt(request)
             if _is_ok(answer):
                 self._keep(turn_id, text)
@@ -106,6 +111,12 @@ class Traffic:
         elif answer.degraded:
             self.degraded.append((time.monotonic() - self.began, answer.degraded))
         return answer
+
+
+def pause_s(attempt: int, at_least_s: float) -> float:
+    """Seconds until a request is sent again: longer each time and never alike, so that repeats do not pile up."""
+    longest_s = min(_LONGEST_PAUSE_S, at_least_s * 2.0**attempt)
+    return at_least_s + random.uniform(0.0, longest_s)
 
 
 def numbered(request: PlannedRequest, number: int) -> tuple[str, str, PlannedRequest]:

@@ -25,7 +25,7 @@ from .routes import (
 from .support.access_log import AccessLog
 from .support.bodies import BodyLimit
 from .support.cancellations import Cancellations
-from .support.concurrency import Concurrency
+from .support.concurrency import Concurrency, Places, RefusalWhenFull
 from .support.defects import Defects
 from .support.document import complete_document
 from .support.methods import Methods
@@ -57,13 +57,15 @@ def build_http(
 
     app = FastAPIOffline(title="Jiyi", description=_DESCRIPTION, version=version("jiyi"), lifespan=lifespan)
     # The last one added is the first that a request meets.
-    app.add_middleware(Concurrency, limit=limits.concurrent_requests)
+    places = Places(limits.concurrent_requests)
+    app.add_middleware(Concurrency, places=places)
     app.add_middleware(BodyLimit, limits=limits)
     app.add_middleware(Authentication)
     app.add_middleware(Methods, document=lambda: app.openapi())
     app.add_middleware(Origins, http=http)
     app.add_middleware(Defects)
     app.add_middleware(Cancellations)
+    app.add_middleware(RefusalWhenFull, places=places)
     app.add_middleware(AccessLog)
     app.add_middleware(TraceContext)
     install_error_handlers(app)

@@ -11,35 +11,77 @@ OPERATORS_PATHS = ("/health/", "/metrics")
 _RETRY_AFTER_S = 1.0
 
 
+class Places:
+    """The places of one ingress replica, each for a request that is being answered.
+
+    Args:
+        limit: How many there are.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.taken = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a further request is to be refused."""
+        return self.taken >= self.limit
+
+
+class RefusalWhenFull:
+    """ASGI middleware that refuses requests (429) while no place is free, before anything is spent on them.
+
+    Args:
+        app: What answers.
+        places: Those that `Concurrency` takes.
+    """
+
+    def __init__(self, app: ASGIApp, places: Places) -> None:
+        self._app = app
+        self._places = places
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes a request on, or answers 429."""
+        if _needs_a_place(scope) and self._places.is_full:
+            await _refuse(self._places, scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+
 class Concurrency:
-    """ASGI middleware that refuses requests (429) while as many as allowed are being answered.
+    """ASGI middleware that takes a place for each request while it is being answered, or refuses it (429).
 
     What waits in the queues behind the ingress came through here: without a bound they outgrow the deadlines, and every
     reply comes late and poorer. It counts requests whose body has come, so that slow clients take no place.
 
     Args:
         app: What answers.
-        limit: Requests at a time; streams count until they end.
+        places: How many requests at a time; streams count until they end.
     """
 
-    def __init__(self, app: ASGIApp, limit: int) -> None:
+    def __init__(self, app: ASGIApp, places: Places) -> None:
         self._app = app
-        self._limit = limit
-        self._running = 0
+        self._places = places
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes a request on, or answers 429."""
-        if scope["type"] != "http" or scope["path"].startswith(OPERATORS_PATHS):
+        if not _needs_a_place(scope):
             await self._app(scope, receive, send)
             return
-        if self._running >= self._limit:
-            error = Overloaded(
-                f"{self._limit} requests are being answered; try again in a moment.", retry_after_s=_RETRY_AFTER_S
-            )
-            await problem_response(error)(scope, receive, send)
+        if self._places.is_full:
+            await _refuse(self._places, scope, receive, send)
             return
-        self._running += 1
+        self._places.taken += 1
         try:
             await self._app(scope, receive, send)
         finally:
-            self._running -= 1
+            self._places.taken -= 1
+
+
+def _needs_a_place(scope: Scope) -> bool:
+    return scope["type"] == "http" and not scope["path"].startswith(OPERATORS_PATHS)
+
+
+async def _refuse(places: Places, scope: Scope, receive: Receive, send: Send) -> None:
+    message = f"{places.limit} requests are being answered; try again in a moment."
+    await problem_response(Overloaded(message, retry_after_s=_RETRY_AFTER_S))(scope, receive, send)
