@@ -49,7 +49,12 @@ def test_a_changed_value_is_refused(text: str, data: st.DataObject) -> None:
         KEY.open(base64.urlsafe_b64encode(changed).decode(), "turn")
 
 
-@pytest.mark.parametrize("value", ["", "plain", "書", KEY.seal("a", "elsewhere"), OTHER.seal("a", "turn")])
+_ELSEWHERE, _OF_OTHER_KEY = KEY.seal("a", "elsewhere"), OTHER.seal("a", "turn")
+
+
+@pytest.mark.parametrize(
+    "value", ["", "plain", "書", _ELSEWHERE, _OF_OTHER_KEY], ids=["empty", "plain", "Chinese", "place", "key"]
+)
 def test_a_value_of_another_place_or_key_or_none_is_refused(value: str) -> None:
     with pytest.raises(Undecipherable, match="turn"):
         KEY.open(value, "turn")
