@@ -4,6 +4,7 @@ import os
 import pwd
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,7 @@ def test_root_becomes_the_account_with_its_home_and_without_a_way_back() -> None
 @needs_root
 def test_a_folder_that_the_account_cannot_write_is_named(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
-    for folder in (tmp_path.parent, tmp_path.parent.parent):
+    for folder in [folder for folder in tmp_path.parents if folder.is_relative_to(tempfile.gettempdir())][:-1]:
         folder.chmod(folder.stat().st_mode | 0o011)
     account = pwd.getpwnam(_ACCOUNT)
     home, of_root = tmp_path / "home", tmp_path / "home" / "record.db"

@@ -9,7 +9,7 @@ from memory.identity.caller import Identity
 from memory.ports.erasures import ErasureService
 from memory.values.erasures import WHOLE_USER, Erasure, ErasureScope, ErasureState, Tombstone
 
-from ..identity.operators import ADMIN, OPERATORS, IdentityDep, write_audit
+from ..identity.operators import OPERATORS, IdentityDep, write_audit
 from ..schemas.erasures import EraseBody, ErasureList, ReplayBody, TombstoneList
 from ..schemas.fields import Identifier
 from ..schemas.users import UserOfPath
@@ -48,13 +48,13 @@ async def erase_user(
     return await _erase(services, identity, WHOLE_USER, user_id, response, wait=wait)
 
 
-@router.get("/erasures", dependencies=[ADMIN])
+@router.get("/erasures", dependencies=OPERATORS)
 async def list_erasures(services: ServicesDep, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> ErasureList:
     """Pending erasures, then finished ones with their receipts, latest first. For operators."""
     return ErasureList(results=tuple(await services.erasures.list(limit=limit)))
 
 
-@router.get("/erasures/tombstones", dependencies=[ADMIN])
+@router.get("/erasures/tombstones", dependencies=OPERATORS)
 async def list_tombstones(services: ServicesDep) -> TombstoneList:
     """Finished erasures in digests, to be kept with backups: a restored one then brings nobody back. For operators."""
     return TombstoneList(tombstones=tuple(await services.erasures.tombstones()))

@@ -14,11 +14,11 @@ from structlog.testing import capture_logs
 from deployments.http.app import build_http
 from deployments.http.identity.middleware import OPEN_PATHS
 from deployments.http.identity.operators import ADMIN, APP_OR_ADMIN, AUDITED
-from deployments.http.schemas.users import UserQuery
+from deployments.http.schemas.users import UserOfPath, UserQuery
 from deployments.http.support.services import Services
 from deployments.telemetry.tracing import add_trace
 
-_WITHOUT_MEMORY = {"/v1/embeddings"}
+_WITHOUT_MEMORY = {"/v1/embeddings", "/erasures/{erasure_id}"}
 """What neither reads nor changes anybody's memory, and needs a credential of any scope."""
 
 
@@ -49,8 +49,8 @@ def _is_for_operators(route: APIRoute) -> bool:
 
 def _is_of_a_user(route: APIRoute) -> bool:
     bodies = [parameter.field_info.annotation for parameter in route.dependant.body_params]
-    user_query = UserQuery.__metadata__[0].dependency  # type: ignore[attr-defined]
-    return user_query in _calls(route.dependant) or any("user_id" in body.model_fields for body in bodies if body)
+    users = {of.__metadata__[0].dependency for of in (UserOfPath, UserQuery)}  # type: ignore[attr-defined]
+    return bool(users & {*_calls(route.dependant)}) or any("user_id" in body.model_fields for body in bodies if body)
 
 
 def test_there_are_routes_of_each_kind() -> None:

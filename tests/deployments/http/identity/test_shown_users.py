@@ -24,9 +24,12 @@ MARK = "\u241f"
 NOW = datetime(2026, 1, 31, tzinfo=UTC)
 OWN_IDS = {("Imported", "from_user_id"), ("KeyReply", "user")}
 """Fields that hold the user's own id, since it is stored without the app."""
+DIGESTS = {("Erasure", "user"), ("Receipt", "user"), ("Tombstone", "user")}
+"""Fields that hold a keyed digest of the user's id."""
 FREE = {
     *[("ChangedItem", "before"), ("ChangedItem", "after"), ("PipelineRun", "input"), ("PipelineRun", "output")],
     *[("Entity", "attributes"), ("TypedMemory", "metadata"), ("Hit", "metadata"), ("LongTermReply", "entities")],
+    ("Receipt", "purged"),
 }
 """Objects with any fields: those of the first line are shown by rules of their own, the others are not ours."""
 ENTITY = Entity(
@@ -76,7 +79,7 @@ def _hidden_users(name: str, schema: Mapping[str, Any]) -> Iterator[str]:
         is_text = any(one.get("type") == "string" for one in types)
         rules = {key: of[key] for key in of.keys() - {"title", "description"}}
         shown = field == "user_id" and rules == TypeAdapter(UserId).json_schema()
-        if "user" in field and is_text and not shown and (name, field) not in OWN_IDS:
+        if "user" in field and is_text and not shown and (name, field) not in OWN_IDS | DIGESTS:
             yield f"{name}.{field}"
         any_fields = any(one.get("type") == "object" and _may_hold_texts(one) for one in types)
         if any_fields and (name, field) not in FREE:
