@@ -13,7 +13,7 @@ from ..ports.language import Extractor, Resolver
 from ..ports.record import SystemOfRecord, UnitOfWork
 from ..ports.sessions import SessionStore
 from ..values.entities import Entity
-from ..values.errors import StoreBusy, StoreUnavailable, Unavailable
+from ..values.errors import StoreUnavailable, Unavailable, raise_if_busy
 from ..values.extractions import Extraction
 from ..values.resolutions import Alternative, CoreferenceResolution, CoreferenceResult, ResolutionRequest
 from ..values.text import fold_lower, has_han
@@ -173,14 +173,12 @@ def log_degraded(part: str, error: Unavailable) -> None:
     Raises:
         StoreBusy: The store is only busy: the turn is refused.
     """
-    if isinstance(error, StoreBusy):
-        raise error
+    raise_if_busy(error)
     _log.warning("chat_degraded", part=part, component=error.component, error=error.message)
 
 
 def _not_extracted(error: Unavailable) -> Extraction:
-    if isinstance(error, StoreBusy):
-        raise error
+    raise_if_busy(error)
     _log.error("entity_extraction_failed", component=error.component, error=error.message, exc_info=True)
     return Extraction(degraded=("extractor",))
 

@@ -17,7 +17,7 @@ from ..ports.services import Retriever
 from ..ports.vectors import VectorIndex
 from ..values.changes import ItemKind
 from ..values.entities import Entity
-from ..values.errors import StoreBusy, Unavailable
+from ..values.errors import Unavailable, raise_if_busy
 from ..values.hits import HitKind, SearchRequest, SearchResult
 from ..values.records import Memory
 from .fusion import CONVERSATION, FusionRecipe
@@ -185,8 +185,7 @@ def _log_degraded(part: str, error: Unavailable) -> str:
     Raises:
         StoreBusy: It is only busy.
     """
-    if isinstance(error, StoreBusy):
-        raise error
+    raise_if_busy(error)
     _log.warning("retrieval_degraded", part=part, component=error.component, error=error.message)
     return part
 

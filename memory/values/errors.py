@@ -100,3 +100,13 @@ class StoreBusy(StoreUnavailable):
 
 class ModelUnavailable(Unavailable):
     """Model weights are missing, unreadable or not what their entry in the catalogue says."""
+
+
+def raise_if_busy(error: Unavailable) -> None:
+    """For whoever goes on without a part that is away: a part that is only busy is waited for or refuses.
+
+    Raises:
+        StoreBusy: The error is one.
+    """
+    if isinstance(error, StoreBusy):
+        raise error

@@ -14,27 +14,14 @@ from memory.values.records import Resource
 from ..shared.checks import check_user
 from ..shared.stored_values import timestamp_us
 from .engine.connections import ConnectionPool, run_alone
+from .engine.erasing import OWNING_TABLES
 from .engine.transaction import enqueue
 from .repositories.log import COLUMNS, resource_of
-
-_OWNING = (
-    "resources",
-    "entities",
-    "relations",
-    "memories",
-    "facts",
-    "categories",
-    "category_accesses",
-    "edges",
-    "aam_memories",
-    "changes",
-)
-"""The tables that hold data of users."""
 
 
 def _next_user(after: str) -> str:
     """The query for the first user greater than `after`: one index lookup in each table."""
-    minima = (f"SELECT min(user_id) AS user_id FROM {table} WHERE user_id > {after}" for table in _OWNING)  # noqa: S608
+    minima = (f"SELECT min(user_id) AS user_id FROM {table} WHERE user_id > {after}" for table in OWNING_TABLES)  # noqa: S608
     return f"SELECT min(user_id) AS user_id FROM ({' UNION ALL '.join(minima)})"  # noqa: S608
 
 

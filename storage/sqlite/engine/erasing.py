@@ -5,10 +5,9 @@ import time
 
 from .health import unavailable
 
-USER_TABLES = (
+OWNING_TABLES = (
     "resources",
     "entities",
-    "names",
     "relations",
     "memories",
     "facts",
@@ -17,9 +16,9 @@ USER_TABLES = (
     "edges",
     "aam_memories",
     "changes",
-    "change_subjects",
-    "outbox",
 )
+"""The tables that hold what is remembered of users."""
+USER_TABLES = (*OWNING_TABLES, "names", "change_subjects", "outbox")
 """Every table with a column `user_id`; a test compares this with the schema."""
 _IN_MEMORY_BYTES = 512 * 2**20
 _RETRY_S = 0.05
