@@ -16,7 +16,8 @@ from typing import Any
 import psutil
 
 from benchmarks.embedding.peers import Server
-from deployments.config.settings import AppArgs, EmbedderArgs
+from deployments.config.model_settings import EmbedderArgs
+from deployments.config.settings import AppArgs
 from deployments.host.cluster import free_ports, members
 from jiyi import service
 

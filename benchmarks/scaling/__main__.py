@@ -25,7 +25,8 @@ from rich.table import Table
 from benchmarks.scaling.observing import observe
 from benchmarks.scaling.plot import draw
 from benchmarks.scaling.timeline import Phase, summary
-from deployments.config.settings import AppArgs, EmbedderArgs
+from deployments.config.model_settings import EmbedderArgs
+from deployments.config.settings import AppArgs
 from jiyi import service
 
 _DOWNSCALE_DELAY_S = 15.0

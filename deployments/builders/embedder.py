@@ -16,7 +16,8 @@ from models.batching.queue import GPU_LIMITS, BatchLimits
 from models.encoder.batched_encoder import BatchedEncoder
 from models.encoder.open_engine import open_engine
 
-from ..config.settings import AppArgs, EmbedderArgs
+from ..config.model_settings import EmbedderArgs
+from ..config.settings import AppArgs
 from ..serve.encoders import Encoders
 from .spaces import WantedModels
 

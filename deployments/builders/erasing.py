@@ -18,7 +18,8 @@ from memory.ports.record import SystemOfRecord
 from storage.redis.sessions import RedisSessions
 
 from ..config.settings import AppArgs
-from ..remote.handles import Handle, Remote, RemoteReplicaMemory
+from ..remote.erasures import RemoteReplicaMemory
+from ..remote.handles import Handle, Remote
 from .language import is_on
 from .stores import open_journal, open_redis
 

@@ -25,10 +25,10 @@ from ..config.settings import AppArgs
 from ..http.support.services import Embedding, Probe, Services
 from ..http.support.transfers import Transfers
 from ..remote.embedder import RemoteEmbedder, RemoteEncoder
+from ..remote.erasures import RemoteErasures
 from ..remote.handles import (
     Handle,
     Remote,
-    RemoteErasures,
     RemoteExtractor,
     RemoteLearning,
     RemoteMaintenance,

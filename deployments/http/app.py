@@ -7,7 +7,7 @@ from importlib.metadata import version
 from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 
-from ..config.settings import HttpArgs, LimitArgs
+from ..config.access_settings import HttpArgs, LimitArgs
 from .identity.middleware import Authentication
 from .routes import (
     chat,
@@ -24,10 +24,9 @@ from .routes import (
 )
 from .support.access_log import AccessLog
 from .support.bodies import BodyLimit
-from .support.cancellations import Cancellations
-from .support.concurrency import Concurrency, Places, RefusalWhenFull
-from .support.defects import Defects
+from .support.concurrency import ConcurrencyLimit, EarlyRefusal, Places
 from .support.document import complete_document
+from .support.failures import Failures
 from .support.methods import Methods
 from .support.origins import Origins
 from .support.problems import COMMON, install_error_handlers, replies
@@ -58,14 +57,13 @@ def build_http(
     app = FastAPIOffline(title="Jiyi", description=_DESCRIPTION, version=version("jiyi"), lifespan=lifespan)
     # The last one added is the first that a request meets.
     places = Places(limits.concurrent_requests)
-    app.add_middleware(Concurrency, places=places)
+    app.add_middleware(ConcurrencyLimit, places=places)
     app.add_middleware(BodyLimit, limits=limits)
     app.add_middleware(Authentication)
     app.add_middleware(Methods, document=lambda: app.openapi())
     app.add_middleware(Origins, http=http)
-    app.add_middleware(Defects)
-    app.add_middleware(Cancellations)
-    app.add_middleware(RefusalWhenFull, places=places)
+    app.add_middleware(Failures)
+    app.add_middleware(EarlyRefusal, places=places)
     app.add_middleware(AccessLog)
     app.add_middleware(TraceContext)
     install_error_handlers(app)

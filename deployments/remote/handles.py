@@ -20,18 +20,15 @@ from ray.serve.exceptions import (
 from ray.serve.handle import DeploymentHandle
 from typing_extensions import override
 
-from memory.ports.erasures import Erasures, ErasureService, ReplicaMemory
 from memory.ports.generations import ReembeddingService
 from memory.ports.jobs import IndexMaintenance, IndexOperation, IndexRun, PipelineRun, ReviewService
 from memory.ports.language import Extractor, Priority, Reranker, Resolver
 from memory.ports.services import LearningService, LearnReport, Retriever
-from memory.values.erasures import Erasure, ErasureScope, Tombstone
 from memory.values.errors import JiyiError, Overloaded, Unavailable
 from memory.values.extractions import Extraction
 from memory.values.hits import SearchRequest, SearchResult
 from memory.values.readings import Context
 from memory.values.resolutions import CoreferenceResult, ResolutionRequest
-from memory.values.text_caches import forget_texts
 
 from ..telemetry.tracing import current_span, headers_of
 
@@ -56,7 +53,6 @@ _TRACE = "_ray_trace_ctx"
 
 Serve sends one by itself only where it records spans.
 """
-_REPLAY_DEADLINE_S = 600.0
 _READ_CHARACTERS_PER_S = 200
 """Characters of a long text that the reader reads in a second at least; its deadline is so much later."""
 
@@ -331,58 +327,6 @@ class RemoteReembedding(ReembeddingService):
     async def last_run(self) -> PipelineRun | None:
         run: PipelineRun | None = await self._remote.call("reembedding_run")
         return run
-
-
-class RemoteErasures(ErasureService):
-    """The Learner deployment as an `ErasureService`."""
-
-    def __init__(self, remote: Remote) -> None:
-        self._remote = remote
-
-    @override
-    async def request(self, scope: ErasureScope, *, user_id: str) -> Erasure:
-        erasure: Erasure = await self._remote.call("erase", scope, user_id)
-        return erasure
-
-    @override
-    async def get(self, erasure_id: str) -> Erasure:
-        erasure: Erasure = await self._remote.call("erasure", erasure_id)
-        return erasure
-
-    @override
-    async def list(self, *, limit: int = 100) -> Erasures:
-        erasures: Erasures = await self._remote.call("erasures", limit)
-        return erasures
-
-    @override
-    async def tombstones(self) -> Sequence[Tombstone]:
-        tombstones: Sequence[Tombstone] = await self._remote.call("tombstones")
-        return tombstones
-
-    @override
-    async def replay(self, tombstones: Sequence[Tombstone] = ()) -> Erasures:
-        erasures: Erasures = await self._remote.call("replay_erasures", list(tombstones), deadline_s=_REPLAY_DEADLINE_S)
-        return erasures
-
-
-class RemoteReplicaMemory(ReplicaMemory):
-    """What all replicas of the service hold in memory.
-
-    Args:
-        ingress: Holds sessions while their store is away, and the rest of requests.
-        others: The other deployments that read texts; their caches are emptied.
-    """
-
-    def __init__(self, *, ingress: Remote, others: Sequence[Remote]) -> None:
-        self._ingress = ingress
-        self._others = others
-
-    @override
-    async def forget(self, user_id: str) -> None:
-        calls = [remote.call_each_replica("forget_texts") for remote in self._others]
-        await asyncio.gather(
-            self._ingress.call_each_replica("forget", user_id), *calls, asyncio.to_thread(forget_texts)
-        )
 
 
 class RemoteReviews(ReviewService):

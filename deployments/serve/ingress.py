@@ -8,7 +8,7 @@ from fastapi import FastAPI
 
 from memory.values.text_caches import forget_texts
 
-from ..config.settings import HttpArgs, LimitArgs
+from ..config.access_settings import HttpArgs, LimitArgs
 from ..http.app import build_http
 from ..http.support.services import Services
 from ..telemetry.replicas import IngressReport

@@ -7,7 +7,6 @@ import httpx
 import pytest
 
 from deployments.builders.live_model import LiveRetriever
-from deployments.http.app import build_http
 from deployments.http.identity.authentication import Authenticator
 from deployments.http.support.services import Embedding, Services
 from deployments.telemetry.metrics import MeteredExtractor, MeteredResolver, MeteredRetriever, ServiceMetrics
@@ -48,6 +47,7 @@ from storage.inmemory.sessions import InMemorySessions
 from storage.inmemory.vectors import InMemoryGenerations
 from testing.fakes.encoder import FakeEncoder, FakeEncoderEngine
 from testing.fakes.reader import FakeReader
+from tests.deployments.serving import serving
 from tests.memory.indexing.bulk import WalkingEmbedder
 
 DIMENSION = 32
@@ -174,13 +174,5 @@ async def services() -> AsyncIterator[Services]:
 
 @pytest.fixture
 async def http(services: Services) -> AsyncIterator[httpx.AsyncClient]:
-    @asynccontextmanager
-    async def opened() -> AsyncIterator[Services]:
-        yield services
-
-    app = build_http(opened)
-    async with (
-        app.router.lifespan_context(app),
-        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client,
-    ):
+    async with serving(services) as client:
         yield client

@@ -8,7 +8,8 @@ import ray
 
 from deployments.builders.bulk_embedding import RayEmbedder
 from deployments.builders.stores import open_record
-from deployments.config.settings import AppArgs, EmbedderArgs, ReembeddingArgs
+from deployments.config.model_settings import EmbedderArgs, ReembeddingArgs
+from deployments.config.settings import AppArgs
 from memory.extraction.extractor import ReadingExtractor
 from memory.indexing.bulk import BulkIndexing
 from memory.indexing.generations import OneSpace

@@ -14,7 +14,7 @@ from memory.identity.caller import Caller
 from memory.values.errors import Unauthenticated, Unavailable
 from memory.values.identity import KeyScope
 
-from ...config.settings import OidcArgs
+from ...config.access_settings import OidcArgs
 from ..schemas.fields import Identifier
 
 _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")

@@ -8,7 +8,7 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ...config.settings import LimitArgs
+from ...config.access_settings import LimitArgs
 from .problems import http_problem
 
 BULK_PATHS = frozenset({"/memories", "/v1/embeddings"})

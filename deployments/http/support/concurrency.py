@@ -28,12 +28,12 @@ class Places:
         return self.taken >= self.limit
 
 
-class RefusalWhenFull:
+class EarlyRefusal:
     """ASGI middleware that refuses requests (429) while no place is free, before anything is spent on them.
 
     Args:
         app: What answers.
-        places: Those that `Concurrency` takes.
+        places: Those that `ConcurrencyLimit` takes.
     """
 
     def __init__(self, app: ASGIApp, places: Places) -> None:
@@ -48,7 +48,7 @@ class RefusalWhenFull:
             await self._app(scope, receive, send)
 
 
-class Concurrency:
+class ConcurrencyLimit:
     """ASGI middleware that takes a place for each request while it is being answered, or refuses it (429).
 
     What waits in the queues behind the ingress came through here: without a bound they outgrow the deadlines, and every

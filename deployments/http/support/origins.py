@@ -6,7 +6,7 @@ from urllib.parse import unquote_to_bytes, urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ...config.settings import HttpArgs
+from ...config.access_settings import HttpArgs
 from .problems import http_problem
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})

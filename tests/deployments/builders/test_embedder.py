@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
 from deployments.builders.embedder import cluster_machines, place_embedder
-from deployments.config.settings import EmbedderArgs
+from deployments.config.model_settings import EmbedderArgs
 
 
 @pytest.mark.parametrize(

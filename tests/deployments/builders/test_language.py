@@ -17,7 +17,8 @@ from deployments.builders.language import (
     make_resolver,
     running_extraction_version,
 )
-from deployments.config.settings import AppArgs, ModelArgs
+from deployments.config.model_settings import ModelArgs
+from deployments.config.settings import AppArgs
 from deployments.serve.turn import ExtractorDeployment, LanguageParts, ResolverDeployment
 from memory.coreference.context import reading_context
 from memory.values.base import utc_now

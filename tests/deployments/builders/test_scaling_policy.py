@@ -16,7 +16,8 @@ from ray.serve._private.deployment_info import DeploymentInfo
 
 from deployments.app import APP_NAME, build_app
 from deployments.builders.scaling import TokenBacklogPolicy
-from deployments.config.settings import AppArgs, EmbedderArgs
+from deployments.config.model_settings import EmbedderArgs
+from deployments.config.settings import AppArgs
 from tests.deployments.builders.graph import bound_factory
 
 SPEED, TARGET_WAIT_S, DOWNSCALE_DELAY_S = 2000.0, 2.0, 60.0

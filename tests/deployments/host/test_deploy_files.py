@@ -14,7 +14,7 @@ from deployments.app import build_app
 from deployments.config.secrets import secret_values
 from deployments.config.settings import AppArgs
 from deployments.host.cluster import RAY_ENVIRONMENT
-from deployments.host.haproxy import Frontend, closed
+from deployments.host.haproxy import Frontend, restrict
 from deployments.host.ray_head import START_HOOK
 from tests.deployments.host.test_haproxy import serve_configuration
 
@@ -137,7 +137,7 @@ def test_the_image_starts_haproxy_by_the_launcher(tmp_path: Path) -> None:
     path = serve_configuration(tmp_path)
     subprocess.run([tmp_path / "haproxy", "-c", "-f", path], check=True)
     frontend = Frontend("0.0.0.0", defaults.connections, defaults.connections_per_client)
-    assert path.read_text() == closed(path.read_text(), frontend, tmp_path)
+    assert path.read_text() == restrict(path.read_text(), frontend, tmp_path)
 
 
 def test_the_network_policy_admits_to_every_pod_what_the_cluster_needs_and_no_more() -> None:

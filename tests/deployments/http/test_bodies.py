@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
@@ -13,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.types import Message
 
-from deployments.config.settings import LimitArgs
-from deployments.http.app import build_http
+from deployments.config.access_settings import LimitArgs
 from deployments.http.support import bodies
 from deployments.http.support.bodies import MAX_DEPTH, MAX_MEMBERS, MAX_VALUES, BodyLimit, excess
 from deployments.http.support.services import Services
+from tests.deployments.serving import serving
 
 LIMITS = LimitArgs()
 JSON = {"content-type": "application/json"}
@@ -78,7 +77,7 @@ async def test_too_many_values_are_refused_before_they_are_parsed(
 
     monkeypatch.setattr("json.loads", parse)
     limits = LimitArgs(body_bytes=100_000_000)
-    async with _client(services, limits) as client:
+    async with serving(services, limits=limits) as client:
         reply = await client.post("/chat", content=content, headers=JSON)
     assert reply.status_code == 422
     [error] = orjson.loads(reply.content)["errors"]
@@ -90,7 +89,7 @@ async def test_a_slow_body_is_given_up(services: Services) -> None:
         yield b"{"
         await asyncio.sleep(3600)
 
-    async with _client(services, LimitArgs(body_timeout_s=0.01)) as client:
+    async with serving(services, limits=LimitArgs(body_timeout_s=0.01)) as client:
         reply = await client.post("/chat", content=slow(), headers=JSON)
     assert (reply.status_code, reply.headers["content-type"]) == (408, "application/problem+json")
 
@@ -159,17 +158,3 @@ async def _answer(scope: dict[str, Any], receive: Any) -> list[Message]:
 
     await BodyLimit(app, LIMITS)(scope, receive, send)
     return sent
-
-
-@asynccontextmanager
-async def _client(services: Services, limits: LimitArgs) -> AsyncIterator[httpx.AsyncClient]:
-    @asynccontextmanager
-    async def opened() -> AsyncIterator[Services]:
-        yield services
-
-    app = build_http(opened, limits=limits)
-    async with (
-        app.router.lifespan_context(app),
-        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client,
-    ):
-        yield client

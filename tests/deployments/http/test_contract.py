@@ -17,7 +17,7 @@ import structlog
 from hypothesis import HealthCheck, settings
 from schemathesis.config import SchemathesisConfig
 
-from deployments.config.settings import HttpArgs
+from deployments.config.access_settings import HttpArgs
 from deployments.http.app import build_http
 from deployments.http.identity.authentication import Authenticator
 from deployments.http.support.bodies import NDJSON

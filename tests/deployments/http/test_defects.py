@@ -8,29 +8,20 @@ from typing import NoReturn
 import httpx
 import pytest
 
-from deployments.http.app import build_http
 from deployments.http.support.services import Services
+from tests.deployments.serving import client_of, running_app
 
 
 @asynccontextmanager
 async def _client(services: Services, error: BaseException) -> AsyncIterator[httpx.AsyncClient]:
     """A client of a service whose searches end with this error."""
 
-    @asynccontextmanager
-    async def opened() -> AsyncIterator[Services]:
-        yield services
-
     async def fail(*_: object, **__: object) -> NoReturn:
         raise error
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(services.retriever, "search", fail)
-        app = build_http(opened)
-        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-        async with (
-            app.router.lifespan_context(app),
-            httpx.AsyncClient(transport=transport, base_url="http://localhost") as client,
-        ):
+        async with running_app(services) as app, client_of(app, raise_app_exceptions=False) as client:
             yield client
 
 

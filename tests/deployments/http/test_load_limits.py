@@ -2,16 +2,13 @@
 
 import asyncio
 import dataclasses
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
-import httpx
 import pytest
 
 from deployments.builders.stores import open_short_lived
-from deployments.config.settings import AppArgs, LimitArgs
-from deployments.http.app import build_http
+from deployments.config.access_settings import LimitArgs
+from deployments.config.settings import AppArgs
 from deployments.http.identity.current import CURRENT_IDENTITY
 from deployments.http.support.services import Services
 from memory.identity.caller import Caller, Identity
@@ -19,6 +16,7 @@ from memory.ports.coordination import RateLimiter
 from memory.values.errors import Overloaded
 from memory.values.identity import KeyScope
 from storage.inmemory.coordination import InMemoryRateLimiter
+from tests.deployments.serving import serving
 
 UNCOUNTED = {"/health/live", "/health/ready", "/health/detailed", "/metrics"}
 
@@ -26,20 +24,6 @@ UNCOUNTED = {"/health/live", "/health/ready", "/health/detailed", "/metrics"}
 class _Refusing(RateLimiter):
     async def take(self, *, user_id: str) -> None:
         raise Overloaded("Too many requests.", retry_after_s=7)
-
-
-@asynccontextmanager
-async def _client(services: Services, limits: LimitArgs | None = None) -> AsyncIterator[httpx.AsyncClient]:
-    @asynccontextmanager
-    async def opened() -> AsyncIterator[Services]:
-        yield services
-
-    app = build_http(opened, limits=limits or LimitArgs())
-    async with (
-        app.router.lifespan_context(app),
-        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client,
-    ):
-        yield client
 
 
 async def test_users_are_limited_by_default(tmp_path: Any) -> None:
@@ -53,7 +37,7 @@ async def test_users_are_limited_by_default(tmp_path: Any) -> None:
 
 
 async def test_every_route_counts(services: Services) -> None:
-    async with _client(dataclasses.replace(services, limiter=_Refusing())) as client:
+    async with serving(dataclasses.replace(services, limiter=_Refusing())) as client:
         document = (await client.get("/openapi.json")).json()
         for path, methods in document["paths"].items():
             if path in UNCOUNTED:
@@ -72,7 +56,7 @@ async def test_every_route_counts(services: Services) -> None:
 
 async def test_one_user_s_requests_are_not_counted_for_another(services: Services) -> None:
     limiter = InMemoryRateLimiter(requests_per_minute=1, burst=1)
-    async with _client(dataclasses.replace(services, limiter=limiter)) as client:
+    async with serving(dataclasses.replace(services, limiter=limiter)) as client:
         statuses = [(await client.get("/entities", params={"user_id": user})).status_code for user in ("a", "a", "b")]
         assert statuses == [200, 429, 200]
         assert [(await client.get("/index/status")).status_code for _ in range(2)] == [200, 429]
@@ -90,7 +74,7 @@ async def test_more_requests_than_allowed_are_refused_until_one_ends(
         return await search(*arguments)
 
     monkeypatch.setattr(services.retriever, "search", wait)
-    async with _client(services, LimitArgs(concurrent_requests=2)) as client:
+    async with serving(services, limits=LimitArgs(concurrent_requests=2)) as client:
         body = {"user_id": "ann", "query": "x"}
         first = [asyncio.create_task(client.post("/search", json=body)) for _ in range(2)]
         for _ in first:

@@ -1,30 +1,13 @@
 """Who may send a request at all: known hosts, the service's own pages, and clients that are no browser."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-
 import httpx
 import pytest
 
-from deployments.config.settings import HttpArgs
-from deployments.http.app import build_http
+from deployments.config.access_settings import HttpArgs
 from deployments.http.support.services import Services
+from tests.deployments.serving import serving
 
 CHAT = {"user_id": "ann", "message": "hello"}
-
-
-@asynccontextmanager
-async def _client(services: Services, http: HttpArgs) -> AsyncIterator[httpx.AsyncClient]:
-    @asynccontextmanager
-    async def opened() -> AsyncIterator[Services]:
-        yield services
-
-    app = build_http(opened, http=http)
-    async with (
-        app.router.lifespan_context(app),
-        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client,
-    ):
-        yield client
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8000", "127.0.0.1:8000", "[::1]:8000"])
@@ -46,7 +29,7 @@ async def test_probes_may_name_any_host(http: httpx.AsyncClient) -> None:
 
 
 async def test_hosts_can_be_named(services: Services) -> None:
-    async with _client(services, HttpArgs(hosts=("jiyi.example.org", "*.example.com"))) as client:
+    async with serving(services, http=HttpArgs(hosts=("jiyi.example.org", "*.example.com"))) as client:
         for host, status in {
             "jiyi.example.org": 200,
             "a.b.example.com:443": 200,
@@ -55,7 +38,7 @@ async def test_hosts_can_be_named(services: Services) -> None:
             "localhost": 400,
         }.items():
             assert (await client.get("/index/status", headers={"host": host})).status_code == status, host
-    async with _client(services, HttpArgs(hosts=("*",))) as client:
+    async with serving(services, http=HttpArgs(hosts=("*",))) as client:
         assert (await client.get("/index/status", headers={"host": "anything"})).status_code == 200
 
 
@@ -93,7 +76,7 @@ async def test_own_pages_and_other_clients_may(http: httpx.AsyncClient, headers:
 
 
 async def test_sites_can_be_allowed(services: Services) -> None:
-    async with _client(services, HttpArgs(sites=("https://chat.example.org",))) as client:
+    async with serving(services, http=HttpArgs(sites=("https://chat.example.org",))) as client:
         for origin, status in {"https://chat.example.org": 200, "http://chat.example.org": 403}.items():
             headers = {"origin": origin, "sec-fetch-site": "cross-site"}
             reply = await client.post("/search", json={"user_id": "ann", "query": "x"}, headers=headers)

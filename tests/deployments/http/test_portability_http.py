@@ -5,7 +5,6 @@ import dataclasses
 import json
 import os
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,11 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
-from deployments.config.settings import LimitArgs
-from deployments.http.app import build_http
+from deployments.config.access_settings import LimitArgs
 from deployments.http.support.services import Services
 from deployments.http.support.transfers import Transfers
 from memory.values.errors import StoreUnavailable
+from tests.deployments.serving import serving
 
 NDJSON = "application/x-ndjson"
 TURNS = ("We run Grafana and Jenkins.", "小明住在台北。", "The office is in Room 101.")
@@ -40,20 +39,6 @@ async def _import(
 ) -> httpx.Response:
     users = {"user_id": user} | ({"from_user_id": from_user} if from_user else {})
     return await http.post("/import", params=users, content=file, headers={"content-type": NDJSON})
-
-
-@asynccontextmanager
-async def _client(services: Services, limits: LimitArgs) -> AsyncIterator[httpx.AsyncClient]:
-    @asynccontextmanager
-    async def opened() -> AsyncIterator[Services]:
-        yield services
-
-    app = build_http(opened, limits=limits)
-    async with (
-        app.router.lifespan_context(app),
-        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client,
-    ):
-        yield client
 
 
 async def test_another_user_gets_the_memory_and_goes_on_with_it(http: httpx.AsyncClient, services: Services) -> None:
@@ -174,7 +159,7 @@ async def test_an_import_may_be_large_but_not_larger_than_allowed_and_not_slow(s
         await asyncio.sleep(5)
         yield b"}"
 
-    async with _client(services, limits) as client:
+    async with serving(services, limits=limits) as client:
         assert (await _import(client, b" " * 50_000)).status_code == 422
         assert (await _import(client, b" " * 100_001)).status_code == 413
         for body, status in ((large(), 413), (slow(), 408)):
@@ -184,7 +169,7 @@ async def test_an_import_may_be_large_but_not_larger_than_allowed_and_not_slow(s
 
 async def test_a_user_has_one_export_or_import_at_a_time(services: Services, tmp_path: Path) -> None:
     services = dataclasses.replace(services, transfers=Transfers(tmp_path))
-    async with _client(services, LimitArgs()) as client:
+    async with serving(services, limits=LimitArgs()) as client:
         async with services.transfers.open("ann") as file:
             file.write(b"what ann said")
             file.flush()

@@ -1,7 +1,6 @@
 """The service where it asks for credentials, and clients that hold one."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -9,10 +8,10 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from deployments.http.app import build_http
 from deployments.http.identity.authentication import Authenticator
 from deployments.http.support.services import Services
 from memory.values.identity import DEFAULT_APP, KeyScope
+from tests.deployments.serving import running_app
 
 Client = Callable[..., Awaitable[httpx.AsyncClient]]
 
@@ -28,12 +27,7 @@ def guarded(services: Services) -> Services:
 
 @pytest.fixture
 async def app(guarded: Services) -> AsyncIterator[FastAPI]:
-    @asynccontextmanager
-    async def opened() -> AsyncIterator[Services]:
-        yield guarded
-
-    app = build_http(opened)
-    async with app.router.lifespan_context(app):
+    async with running_app(guarded) as app:
         yield app
 
 

@@ -13,7 +13,6 @@ from httpx_sse import aconnect_sse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from deployments.http.app import build_http
 from deployments.http.identity.authentication import Authenticator
 from deployments.http.support.services import Services
 from memory.identity.api_keys import ApiKeys
@@ -21,6 +20,7 @@ from memory.values.identity import DEFAULT_APP, KeyScope
 from storage.inmemory.keys import InMemoryKeys
 from tests.deployments.conftest import services as services_fixture
 from tests.deployments.http.identity.conftest import Client
+from tests.deployments.serving import serving
 
 MARK = "\u241f"
 
@@ -110,14 +110,7 @@ async def _service() -> AsyncIterator[tuple[httpx.AsyncClient, ApiKeys]]:
         guarded: Services = replace(opened, authenticator=Authenticator(keys=keys, required=True))
         stack.push_async_callback(keys.close)
 
-        @asynccontextmanager
-        async def given() -> AsyncIterator[Services]:
-            yield guarded
-
-        app = build_http(given)
-        await stack.enter_async_context(app.router.lifespan_context(app))
-        transport = httpx.ASGITransport(app)
-        yield await stack.enter_async_context(httpx.AsyncClient(transport=transport, base_url="http://localhost")), keys
+        yield await stack.enter_async_context(serving(guarded)), keys
 
 
 def _reached(scope: KeyScope, app: str, user: str, named_app: Any, header: Any, field: Any) -> tuple[str, str] | None:

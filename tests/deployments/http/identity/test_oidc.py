@@ -12,7 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
-from deployments.config.settings import OidcArgs
+from deployments.config.access_settings import OidcArgs
 from deployments.http.identity.oidc import OidcTokens
 from memory.values.errors import Unauthenticated, Unavailable
 from memory.values.identity import KeyScope
