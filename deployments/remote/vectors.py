@@ -115,6 +115,11 @@ class RemoteGenerations(GenerationStore):
         return int(await _call_shard(self._remote, "erase_user", user_id, deadline_s=_SCAN_DEADLINE_S))
 
     @override
+    async def erase_points(self, point_ids: Sequence[str], *, user_id: str) -> int:
+        arguments = (list(point_ids), user_id)
+        return int(await _call_shard(self._remote, "erase_points", *arguments, deadline_s=_SCAN_DEADLINE_S))
+
+    @override
     async def purge(self) -> bool:
         return bool(await _call_shard(self._remote, "purge", deadline_s=_PURGE_DEADLINE_S))
 

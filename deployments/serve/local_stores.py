@@ -56,6 +56,10 @@ class VectorShard:
         """`GenerationStore.erase_user`."""
         return await self._generations.erase_user(user_id)
 
+    async def erase_points(self, point_ids: list[str], user_id: str) -> int:
+        """`GenerationStore.erase_points`."""
+        return await self._generations.erase_points(point_ids, user_id=user_id)
+
     async def purge(self) -> bool:
         """`GenerationStore.purge`."""
         return await self._generations.purge()

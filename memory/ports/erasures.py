@@ -1,9 +1,11 @@
-"""Erasure as a service, and what the replicas of the service hold of a user in memory."""
+"""Erasure as a service, what it does to a user's rows, and what the processes of the service hold of users."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from ..values.changes import Change
 from ..values.erasures import Erasure, ErasureScope, Tombstone
+from ..values.records import Resource
 
 Erasures = list[Erasure]  # a class with a method `list` cannot spell the type inside
 
@@ -44,6 +46,34 @@ class ErasureService(ABC):
 
         Returns:
             The erasures that were requested for it.
+        """
+
+
+class RecordErasure(ABC):
+    """What erasure alone does to a user's rows, in the transaction of its unit of work."""
+
+    @abstractmethod
+    async def delete(
+        self,
+        *,
+        messages: Sequence[str] = (),
+        facts: Sequence[str] = (),
+        changes: Sequence[str] = (),
+        categories: Sequence[str] = (),
+    ) -> Mapping[str, int]:
+        """Deletes log entries, facts, changes and categories by id, whatever refers to them.
+
+        Facts are queued, so that the index drops them; with a category go its accesses.
+
+        Returns:
+            How many there were, by the names of the arguments.
+        """
+
+    @abstractmethod
+    async def rewrite(self, *, messages: Sequence[Resource] = (), changes: Sequence[Change] = ()) -> None:
+        """Replaces log entries and changes that exist; their places, and what waits for the learner, stay.
+
+        The session, kind and time of an entry, and the kind of a change, are as before.
         """
 
 

@@ -133,6 +133,14 @@ class GenerationStore(ABC):
         """
 
     @abstractmethod
+    async def erase_points(self, point_ids: Sequence[str], *, user_id: str) -> int:
+        """Removes a user's points by their ids, from every collection of every model; how many those were.
+
+        Raises:
+            StoreUnavailable: The store cannot answer; some of them may be gone.
+        """
+
+    @abstractmethod
     async def purge(self) -> bool:
         """Removes what deleted points left in files; whether that is certain, or left to a server that does so in time.
 

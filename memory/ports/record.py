@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ..values.errors import Conflict
 from ..values.records import Resource
+from .erasures import RecordErasure
 from .facts import CategoryAccessRepository, CategoryRepository, FactRepository, GraphRepository
 from .jobs import RunLog
 from .keys import KeyStore
@@ -38,6 +39,7 @@ class UnitOfWork(ABC):
     graph: GraphRepository
     typed_memories: TypedMemoryRepository
     changes: ChangeLog
+    erasure: RecordErasure
 
     @abstractmethod
     async def commit(self) -> None:

@@ -67,6 +67,14 @@ class SessionStore(ABC):
         """Forgets the session."""
 
     @abstractmethod
+    async def forget(self, session_id: str, *, user_id: str, turn_ids: Sequence[str]) -> bool:
+        """Forgets turns of a session, and everything that it remembers besides its turns; whether there was any.
+
+        Raises:
+            StoreUnavailable: The store cannot answer; some of it may be gone.
+        """
+
+    @abstractmethod
     async def clear_user(self, user_id: str) -> int:
         """Forgets all sessions of a user, and what else the store holds of the user; how many sessions there were.
 

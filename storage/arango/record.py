@@ -23,6 +23,7 @@ from .keys import ArangoKeys
 from .repositories.categories import ArangoCategories, ArangoCategoryAccesses
 from .repositories.changes import ArangoChanges
 from .repositories.entities import ArangoEntities
+from .repositories.erasing import ArangoErasure
 from .repositories.facts import ArangoFacts
 from .repositories.graph import ArangoGraph
 from .repositories.log import ArangoLog
@@ -48,6 +49,7 @@ class ArangoUnitOfWork(UnitOfWork):
         self.graph = ArangoGraph(transaction)
         self.typed_memories = ArangoTypedMemories(transaction)
         self.changes = ArangoChanges(transaction)
+        self.erasure = ArangoErasure(transaction)
         self._transaction = transaction
 
     @override

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 from typing_extensions import override
@@ -92,6 +93,17 @@ class EdgeGenerations(GenerationStore):
                 if count := await index.count(collection, user_id=user_id):  # else the log would name the user anew
                     await index.delete_user(collection, user_id=user_id)
                     erased += count
+        return erased
+
+    @override
+    async def erase_points(self, point_ids: Sequence[str], *, user_id: str) -> int:
+        erased = 0
+        for model_id, dimension in (await asyncio.to_thread(models_in, self._folder)).items():
+            index = await self.opened(VectorModel(model_id=model_id, dimension=dimension))
+            for collection in Collection:
+                if found := await index.get(collection, point_ids, user_id=user_id):
+                    await index.delete(collection, [point.point_id for point in found], user_id=user_id)
+                    erased += len(found)
         return erased
 
     @override

@@ -17,6 +17,7 @@ from .keys import InMemoryKeys
 from .repositories.categories import InMemoryCategories, InMemoryCategoryAccesses
 from .repositories.changes import InMemoryChanges
 from .repositories.entities import InMemoryEntities
+from .repositories.erasing import InMemoryErasure
 from .repositories.facts import InMemoryFacts
 from .repositories.graph import InMemoryGraph
 from .repositories.log import InMemoryLog
@@ -40,6 +41,7 @@ class InMemoryUnitOfWork(UnitOfWork):
         self.graph = InMemoryGraph(state)
         self.typed_memories = InMemoryTypedMemories(state)
         self.changes = InMemoryChanges(state)
+        self.erasure = InMemoryErasure(state)
         self._state = state
         self._users = users
 

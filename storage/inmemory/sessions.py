@@ -1,7 +1,7 @@
 """Sessions in memory: for tests, and for the time when the session server is unavailable."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from cachetools import LRUCache
@@ -14,6 +14,8 @@ from memory.values.resolutions import Clarification, CoreferenceResolution, Revi
 
 from ..shared.checks import check_owner, check_session, check_user
 from ..shared.session_state import appended, bounded, new_context, with_earlier
+
+_REMEMBERED = ("mentioned_entities", "last_referred_entity", "coreference_history", "deixis")
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,18 @@ class InMemorySessions(SessionStore):
     @override
     async def clear(self, session_id: str, *, user_id: str) -> None:
         self._sessions.pop((check_user(user_id), check_session(session_id)), None)
+
+    @override
+    async def forget(self, session_id: str, *, user_id: str, turn_ids: Sequence[str]) -> bool:
+        entry = self._sessions.pop((check_user(user_id), check_session(session_id)), None)
+        if entry is None:
+            return False
+        turns = tuple(turn for turn in entry.session.turns if turn.turn_id not in turn_ids)
+        if turns:
+            context = new_context(session_id, user_id=user_id, now=self._now())
+            self._store(replace(entry, session=Session(context=context, turns=turns)))
+        remembered = {field: getattr(entry.session.context, field) for field in _REMEMBERED}
+        return len(turns) < len(entry.session.turns) or any(remembered.values())
 
     @override
     async def clear_user(self, user_id: str) -> int:

@@ -130,6 +130,15 @@ class InMemoryGenerations(GenerationStore):
         return erased
 
     @override
+    async def erase_points(self, point_ids: Sequence[str], *, user_id: str) -> int:
+        erased = 0
+        for index in self._indexes.values():
+            for collection in Collection:
+                erased += len(await index.get(collection, point_ids, user_id=user_id))
+                await index.delete(collection, point_ids, user_id=user_id)
+        return erased
+
+    @override
     async def purge(self) -> bool:
         return True
 

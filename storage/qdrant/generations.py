@@ -1,8 +1,10 @@
 """Generations of the vector index on a Qdrant server: one set of collections a model (DESIGN §8)."""
 
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
+from more_itertools import chunked
 from qdrant_client import AsyncQdrantClient, models
 from typing_extensions import override
 
@@ -11,6 +13,7 @@ from memory.ports.vectors import Collection
 
 from ..resilience.circuit import Circuit
 from ..shared.checks import check_user
+from ..shared.index_points import POINTS_AT_ONCE, stored_ids
 from .calls import QdrantCalls
 from .requests import user_filter
 from .vectors import QdrantSettings, QdrantVectors, new_client
@@ -49,10 +52,18 @@ class QdrantGenerations(GenerationStore):
     @override
     async def erase_user(self, user_id: str) -> int:
         owned = user_filter(check_user(user_id))
+        return await self._with_patience(lambda client, calls: _delete_everywhere(client, calls, owned))
+
+    @override
+    async def erase_points(self, point_ids: Sequence[str], *, user_id: str) -> int:
+        ids = stored_ids(check_user(user_id), point_ids)
+        return await self._with_patience(lambda client, calls: _delete_points(client, calls, ids))
+
+    async def _with_patience(self, work: Callable[[AsyncQdrantClient, QdrantCalls], Awaitable[int]]) -> int:
         client = new_client(replace(self._settings, deadline_s=_ERASE_DEADLINE_S))
         calls = QdrantCalls(Circuit("vectors", deadline_s=_ERASE_DEADLINE_S))
         try:
-            return await _delete_everywhere(client, calls, owned)
+            return await work(client, calls)
         finally:
             await client.close()
 
@@ -65,6 +76,19 @@ class QdrantGenerations(GenerationStore):
         """Lets go of the connections."""
         for index in self._indexes.values():
             await index.close()
+
+
+async def _delete_points(client: AsyncQdrantClient, calls: QdrantCalls, ids: Sequence[str]) -> int:
+    """Deletes points by their ids from all collections of this program; how many there were."""
+    deleted = 0
+    for found in (await calls(client.get_collections)).collections:
+        for batch in chunked(ids, POINTS_AT_ONCE) if found.name.startswith(_OURS) else ():
+            known = await calls(partial(client.retrieve, found.name, ids=batch, with_payload=False, with_vectors=False))
+            chosen = models.PointIdsList(points=[record.id for record in known])
+            if known:
+                await calls(partial(client.delete, found.name, points_selector=chosen, wait=True))
+            deleted += len(known)
+    return deleted
 
 
 async def _delete_everywhere(client: AsyncQdrantClient, calls: QdrantCalls, owned: models.Filter) -> int:

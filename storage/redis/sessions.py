@@ -149,6 +149,19 @@ class RedisSessions(SessionStore):
         await self._ask(self._redis.commands.unlink(*session_keys(check_user(user_id), check_session(session_id))))
 
     @override
+    async def forget(self, session_id: str, *, user_id: str, turn_ids: Sequence[str]) -> bool:
+        """Removes entries by what they are, so that a turn that is appended meanwhile stays."""
+        *others, turns = session_keys(check_user(user_id), check_session(session_id))
+        entries: list[Any] = await self._ask(self._redis.commands.lrange(turns, 0, -1))
+        async with self._redis.commands.pipeline(transaction=True) as pipeline:
+            pipeline.unlink(*others)
+            for entry in entries:
+                turn = self._turn(entry)
+                if turn is not None and turn.turn_id in turn_ids:
+                    pipeline.lrem(turns, 0, entry.decode())
+            return any(await self._ask(pipeline.execute()))
+
+    @override
     async def clear_user(self, user_id: str) -> int:
         """Deletes the keys of all sessions of a user, found by a scan of all keys, and the user's rate limit."""
         commands = self._redis.commands

@@ -144,6 +144,12 @@ class ResilientSessions(SessionStore):
             self._recalled.add((user_id, session_id))
 
     @override
+    async def forget(self, session_id: str, *, user_id: str, turn_ids: Sequence[str]) -> bool:
+        """Forgets them here and in the primary; unlike other changes it does not wait for a primary that is away."""
+        await self.forget_here(user_id)
+        return await self._primary.forget(session_id, user_id=user_id, turn_ids=turn_ids)
+
+    @override
     async def clear_user(self, user_id: str) -> int:
         """Forgets them here and in the primary; unlike other changes it does not wait for a primary that is away."""
         await self.forget_here(user_id)

@@ -24,6 +24,7 @@ from .keys import SqliteKeys
 from .repositories.categories import SqliteCategories, SqliteCategoryAccesses
 from .repositories.changes import SqliteChanges
 from .repositories.entities import SqliteEntities
+from .repositories.erasing import SqliteErasure
 from .repositories.facts import SqliteFacts
 from .repositories.graph import SqliteGraph
 from .repositories.log import SqliteLog
@@ -49,6 +50,7 @@ class SqliteUnitOfWork(UnitOfWork):
         self.graph = SqliteGraph(transaction)
         self.typed_memories = SqliteTypedMemories(transaction)
         self.changes = SqliteChanges(transaction)
+        self.erasure = SqliteErasure(transaction)
         self._transaction = transaction
 
     @override

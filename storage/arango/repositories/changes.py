@@ -38,7 +38,9 @@ class ArangoChanges(ArangoRepository, ChangeLog):
             ]
             self._put(query, added)
             documents.put(
-                query, "change_subjects", [subject for change in added for subject in _subjects(self._user_id, change)]
+                query,
+                "change_subjects",
+                [subject for change in added for subject in subject_documents(self._user_id, change)],
             )
 
         await self._transaction.write(work)
@@ -87,18 +89,21 @@ class ArangoChanges(ArangoRepository, ChangeLog):
         return documents.by_id(query, _COLLECTION, Change, self._user_id, change_ids)
 
     def _put(self, query: Query, changes: Sequence[Change]) -> None:
-        documents.put(query, _COLLECTION, [self._document(change) for change in changes])
-
-    def _document(self, change: Change) -> Document:
-        return {
-            "_key": key_of(self._user_id, change.change_id),
-            "sequence": change.sequence,
-            "kind": change.kind.value,
-            "body": change.model_dump_json(),
-        }
+        documents.put(query, _COLLECTION, [change_document(self._user_id, change) for change in changes])
 
 
-def _subjects(user_id: str, change: Change) -> list[Document]:
+def change_document(user_id: str, change: Change) -> Document:
+    """The document of a change."""
+    return {
+        "_key": key_of(user_id, change.change_id),
+        "sequence": change.sequence,
+        "kind": change.kind.value,
+        "body": change.model_dump_json(),
+    }
+
+
+def subject_documents(user_id: str, change: Change) -> list[Document]:
+    """What a change is found by."""
     return [
         {
             "_key": key_of(user_id, change.change_id, subject),

@@ -36,7 +36,7 @@ class ArangoLog(ArangoRepository, RawLog):
                 query,
                 _COLLECTION,
                 [
-                    _document(key, resource, self._transaction.next_sequence(query))
+                    log_document(key, resource, self._transaction.next_sequence(query))
                     for key, resource in first.items()
                     if key not in stored
                 ],
@@ -96,7 +96,8 @@ class ArangoLog(ArangoRepository, RawLog):
         return await self._transaction.write(lambda query: len(query(aql.DELETE_ORPHANED, before=before)))
 
 
-def _document(key: str, resource: Resource, sequence: int) -> dict[str, object]:
+def log_document(key: str, resource: Resource, sequence: int) -> dict[str, object]:
+    """The document of an entry that nobody has learned from yet."""
     return {
         "_key": key,
         "sequence": sequence,

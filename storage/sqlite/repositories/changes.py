@@ -17,7 +17,7 @@ _APPEND = """
     INSERT INTO changes (user_id, change_id, kind, body) VALUES (?, ?, ?, ?)
     ON CONFLICT (user_id, change_id) DO NOTHING RETURNING sequence
 """
-_ADD_SUBJECT = "INSERT OR IGNORE INTO change_subjects (user_id, subject, sequence) VALUES (?, ?, ?)"
+ADD_SUBJECT = "INSERT OR IGNORE INTO change_subjects (user_id, subject, sequence) VALUES (?, ?, ?)"
 _BY_ID = "SELECT change_id, sequence, body FROM changes WHERE user_id = ? AND change_id IN ({})"
 _LATEST = """
     SELECT sequence, body FROM changes
@@ -32,7 +32,7 @@ _LATEST_ABOUT = """
     AND change_subjects.subject = ?5
     ORDER BY change_subjects.sequence DESC LIMIT ?4
 """
-_REPLACE = "UPDATE changes SET body = ? WHERE user_id = ? AND change_id = ?"
+REPLACE = "UPDATE changes SET body = ? WHERE user_id = ? AND change_id = ?"
 
 
 class SqliteChanges(SqliteRepository, ChangeLog):
@@ -44,11 +44,11 @@ class SqliteChanges(SqliteRepository, ChangeLog):
 
         def work(connection: sqlite3.Connection) -> None:
             for change in changes:
-                row = (self._user_id, change.change_id, change.kind.value, _body(change))
+                row = (self._user_id, change.change_id, change.kind.value, body_of(change))
                 added = connection.execute(_APPEND, row).fetchall()
                 for (sequence,) in added:
                     about = ((self._user_id, subject, sequence) for subject in change.subjects)
-                    connection.executemany(_ADD_SUBJECT, about)
+                    connection.executemany(ADD_SUBJECT, about)
 
         await self._transaction.write(work)
 
@@ -87,8 +87,8 @@ class SqliteChanges(SqliteRepository, ChangeLog):
         def work(connection: sqlite3.Connection) -> bool:
             found = self._by_id(connection, [change_id])
             for change in found:
-                body = _body(change.model_copy(update={"undone_at": at}))
-                connection.execute(_REPLACE, (body, self._user_id, change_id))
+                body = body_of(change.model_copy(update={"undone_at": at}))
+                connection.execute(REPLACE, (body, self._user_id, change_id))
             return bool(found)
 
         return await self._transaction.write(work)
@@ -99,7 +99,8 @@ class SqliteChanges(SqliteRepository, ChangeLog):
         return [found[change_id] for change_id in change_ids if change_id in found]
 
 
-def _body(change: Change) -> str:
+def body_of(change: Change) -> str:
+    """The change as a row has it."""
     return change.model_dump_json(exclude={"sequence"})
 
 

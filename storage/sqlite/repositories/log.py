@@ -43,6 +43,12 @@ def resource_of(sequence: int, body: str, understanding: str | None) -> Resource
     return Resource.model_validate(fields | ({"understanding": json.loads(understanding)} if understanding else {}))
 
 
+def texts_of(resource: Resource) -> tuple[str, str | None]:
+    """The body and the understanding of an entry as a row has them."""
+    understanding = resource.understanding.model_dump_json() if resource.understanding else None
+    return resource.model_dump_json(exclude={"sequence", "understanding"}), understanding
+
+
 class SqliteLog(SqliteRepository, RawLog):
     """The raw log of one user; `sequence` is the row number of the whole table."""
 
@@ -61,8 +67,7 @@ class SqliteLog(SqliteRepository, RawLog):
                         not resource.learn,
                         resource.kind.value,
                         timestamp_us(resource.created_at),
-                        resource.model_dump_json(exclude={"sequence", "understanding"}),
-                        resource.understanding.model_dump_json() if resource.understanding else None,
+                        *texts_of(resource),
                     )
                     for resource in resources
                 ),

@@ -37,3 +37,18 @@ async def test_nothing_of_an_erased_user_is_left_in_any_file(tmp_path: Path, mak
     await redis.close()
     server.stop()
     assert files_with(tmp_path, "ann-secret") == []
+
+
+async def test_nothing_of_a_forgotten_turn_is_left_in_any_file(tmp_path: Path, make: SimpleNamespace) -> None:
+    server = LocalRedisServer(tmp_path)
+    server.start()
+    sessions = RedisSessions(server.url)
+    turns = [make.turn("the secret", "1"), make.turn("the rest", "2")]
+    await sessions.append("s", user_id="ann", turns=turns, deixis=["secret today"])
+    assert await sessions.forget("s", user_id="ann", turn_ids=["1"])
+    assert await sessions.purge()
+    assert files_with(tmp_path, "secret") == []
+    assert [turn.content for turn in (await sessions.load("s", user_id="ann")).turns] == ["the rest"]
+    await sessions.close()
+    server.stop()
+    assert files_with(tmp_path, "secret") == []

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
+from memory.ports.erasures import RecordErasure
 from memory.ports.facts import CategoryAccessRepository, CategoryRepository, FactRepository, GraphRepository
 from memory.ports.record import Backlog, SystemOfRecord, UnitOfWork
 from memory.ports.repositories import (
@@ -35,6 +36,7 @@ REPOSITORIES: Mapping[str, Any] = {
     "unit.graph": GraphRepository,
     "unit.typed_memories": TypedMemoryRepository,
     "unit.changes": ChangeLog,
+    "unit.erasure": RecordErasure,
     "backlog": Backlog,
 }
 
@@ -167,6 +169,19 @@ async def _mark_undone(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> 
     return await unit.changes.mark_undone(step.first, at=None if step.third == "*" else step.at)
 
 
+async def _erase_rows(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> Mapping[str, int]:
+    return await unit.erasure.delete(
+        messages=[step.first], facts=[step.second], changes=[step.third], categories=[step.first, step.second]
+    )
+
+
+async def _rewrite_rows(step: Step, unit: UnitOfWork, make: SimpleNamespace) -> None:
+    entries = [entry.model_copy(update={"resolved": step.third}) for entry in await unit.log.get([step.first])]
+    unknown = make.resource("unknown", user_id=step.user_id)
+    changes = [make.change(step.first, step.second, user_id=step.user_id, at=step.at)]
+    await unit.erasure.rewrite(messages=[*entries, unknown], changes=changes)
+
+
 async def _save_typed_memory(step: Step, unit: UnitOfWork, make: SimpleNamespace) -> None:
     status = list(MemoryStatus)[len(step.second) % len(MemoryStatus)]
     memory = make.typed_memory(step.second, step.third, user_id=step.user_id, memory_id=step.first, status=status)
@@ -216,6 +231,8 @@ UNIT_ACTIONS: Mapping[str, Callable[[Step, UnitOfWork, SimpleNamespace], Awaitab
         _delete_typed_memory,
         _count_accesses,
         _mark_undone,
+        _erase_rows,
+        _rewrite_rows,
     )
 }
 

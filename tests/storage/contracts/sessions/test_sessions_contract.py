@@ -388,6 +388,24 @@ async def test_all_sessions_of_a_user_are_cleared_and_those_of_others_stay(
             assert len(kept) == (user_id not in ("ann", "*"))
 
 
+async def test_turns_are_forgotten_with_what_the_session_refers_to_and_others_stay(
+    sessions: SessionStore, make: SimpleNamespace
+) -> None:
+    for session_id in ("s", "t"):
+        turns = [make.turn("a", "1"), make.turn("b", "2"), make.turn("c")]
+        await sessions.append(session_id, user_id="ann", turns=turns, mentioned=["e"], deixis=["today"])
+    other = await sessions.load("t", user_id="ann")
+    assert await sessions.forget("s", user_id="ann", turn_ids=["1", "unknown"])
+    left = await sessions.load("s", user_id="ann")
+    assert [turn.content for turn in left.turns] == ["b", "c"]
+    assert (left.context.mentioned_entities, left.context.deixis) == ((), ())
+    assert not await sessions.forget("s", user_id="ann", turn_ids=["1"])
+    assert not await sessions.forget("unknown", user_id="ann", turn_ids=["1"])
+    assert await sessions.load("t", user_id="ann") == other
+    await sessions.append("s", user_id="ann", turns=[make.turn("d", "4")])
+    assert [turn.content for turn in (await sessions.load("s", user_id="ann")).turns] == ["b", "c", "d"]
+
+
 async def test_a_purge_keeps_the_sessions(sessions: SessionStore, make: SimpleNamespace) -> None:
     await sessions.append("s", user_id="ann", turns=[make.turn("a")])
     assert await sessions.purge()

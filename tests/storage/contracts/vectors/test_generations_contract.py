@@ -147,6 +147,20 @@ async def test_a_user_is_erased_from_every_generation_also_from_one_that_is_not_
         assert len(await store.index(model).stored(FACTS, user_id="bob")) == 2
 
 
+async def test_points_are_erased_by_their_ids_from_every_generation_and_others_stay(store: GenerationStore) -> None:
+    for model in (OLD, NEW):
+        for user_id in ("ann", "bob"):
+            await store.index(model).upsert(FACTS, [_point("a", model), _point("b", model)], user_id=user_id)
+    ids = [point_id("a"), point_id("unknown")]
+    assert await store.erase_points(ids, user_id="ann") == 2
+    assert await store.erase_points(ids, user_id="ann") == 0
+    assert await store.erase_points([], user_id="ann") == 0
+    for model in (OLD, NEW):
+        left = {user_id: await store.index(model).stored(FACTS, user_id=user_id) for user_id in ("ann", "bob")}
+        found = {user_id: sorted(point.point_id for point in points) for user_id, points in left.items()}
+        assert found == {"ann": [point_id("b")], "bob": sorted([point_id("a"), point_id("b")])}
+
+
 async def test_a_purge_keeps_all_points_and_searches_go_on(store: GenerationStore) -> None:
     await store.index(OLD).upsert(FACTS, [_point(f"p{number}", OLD) for number in range(600)], user_id="bob")
     query = IndexQuery(FACTS, 3, dense=_point("p1", OLD).dense)
