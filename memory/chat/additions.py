@@ -10,7 +10,7 @@ from ..ports.sessions import SessionStore
 from ..values.base import SessionId, UserId
 from ..values.dialogue import Role
 from ..values.errors import Overloaded, Unavailable
-from ..values.ids import memory_id, new_id, resource_id
+from ..values.ids import memory_id, new_id, reply_id, resource_id
 from ..values.mentions import MentionLevel
 from ..values.records import Resource, ResourceKind
 from .messages import Acknowledged, Added, ChatMessage, NewMemory, Reply, Understood
@@ -138,7 +138,7 @@ def _user_entry(message: ChatMessage, understood: Understood) -> Resource:
 
 def _reply_entry(message: ChatMessage, user_entry: Resource, reply: Reply) -> Resource:
     return Resource(
-        resource_id=resource_id(message.user_id, message.session_id, f"reply to {user_entry.resource_id}"),
+        resource_id=reply_id(message.user_id, message.session_id, user_entry.resource_id),
         user_id=message.user_id,
         session_id=message.session_id,
         role=Role.ASSISTANT,

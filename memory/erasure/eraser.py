@@ -3,19 +3,26 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from pydantic import JsonValue
 
 from ..governance.review_job import PIPELINE as REVIEWS
 from ..indexing.bulk import PIPELINE as BULK_INDEXING
 from ..indexing.generations import PIPELINE as REEMBEDDING
+from ..indexing.record_pages import WHOLE_OUTBOX
 from ..ports.erasures import ReplicaMemory
 from ..ports.generations import GenerationStore
 from ..ports.jobs import PipelineRun, RunLog, RunState
 from ..ports.record import SystemOfRecord
 from ..ports.sessions import SessionStore
+from ..ports.vectors import Collection
+from ..values.erasures import ErasureScope
 from ..values.errors import Unavailable
 from ..values.identity import app_and_user
+from .effects import Effects, apply
+from .planning import plan
+from .selection import select
 
 _ROUNDS = 5
 _ALL_RUNS = 10_000
@@ -75,6 +82,100 @@ class Eraser:
                 return
         raise Unavailable("Somebody keeps writing for this user.", component="record")
 
+    async def erase_scope(self, scope: ErasureScope, *, user_id: str, found: "Found", removed: dict[str, int]) -> None:
+        """Erases a part of a user's memory, and what was learned only from it.
+
+        Args:
+            scope: Which part; the end of a period is given.
+            user_id: The user.
+            found: What earlier attempts found; it grows, and is kept before the record forgets it.
+            removed: Where what is removed is counted, also when it fails.
+
+        Raises:
+            Unavailable: A part is away; repeat it.
+        """
+
+        def count(name: str, number: int) -> None:
+            removed[name] = removed.get(name, 0) + number
+
+        async def record() -> None:
+            if self._journal is not None:
+                # First, since it fills the record; by the names that only the record knows.
+                count("journal.resources", await self._erase_in_journal(self._journal, scope, user_id))
+            while erased := await self._erase_in_record(scope, user_id, found):
+                for name, number in erased.items():
+                    count(f"record.{name}", number)
+
+        async def vectors() -> None:
+            ids = [id_ for ids in found.points.values() for id_ in ids]
+            if ids:
+                count("vectors.points", await self._vectors.erase_points(ids, user_id=user_id))
+                await self._settle_outbox(found, user_id)
+
+        async def sessions() -> None:
+            if scope.session_id is not None:
+                session = await self._sessions.load(scope.session_id, user_id=user_id)
+                await self._sessions.clear(scope.session_id, user_id=user_id)
+                count("sessions", bool(session.turns))
+                return
+            for session_id, turn_ids in found.sessions.items():
+                forgotten = await self._sessions.forget(session_id, user_id=user_id, turn_ids=turn_ids)
+                count("sessions", forgotten)
+
+        async with self._lock(user_id):
+            await attempt_all([record, vectors, sessions, lambda: self._replicas.forget(user_id)])
+
+    async def _erase_in_journal(self, journal: SystemOfRecord, scope: ErasureScope, user_id: str) -> int:
+        erased = 0
+        async with self._record.reading(user_id=user_id) as unit:
+            selected = await select(unit, scope)
+        words = selected.names | selected.words
+        while True:
+            async with journal.writing(user_id=user_id) as unit:
+                selection = await select(unit, scope, words=words)
+                if not selection.messages:
+                    return erased
+                await unit.erasure.delete(messages=list(selection.messages))
+                await unit.commit()
+            erased += len(selection.messages)
+
+    async def _erase_in_record(self, scope: ErasureScope, user_id: str, found: "Found") -> dict[str, int]:
+        """Erases the next messages with all that follows; what was removed, nothing where there is nothing left."""
+        while True:
+            async with self._record.reading(user_id=user_id) as unit:
+                effects = await plan(unit, user_id, await select(unit, scope))
+            if effects.is_empty:
+                return {}
+            await found.keep(effects)
+            rewritten = {id_ for ids in effects.points.values() for id_ in ids}
+            runs = await forget_in_runs(self._record.runs, user_id, items=effects.gone | rewritten)
+            async with self._record.writing(user_id=user_id) as unit:
+                counts = await apply(unit, effects)
+                if counts is not None:
+                    await unit.commit()
+                    return counts | {"runs": runs}
+
+    async def _settle_outbox(self, found: "Found", user_id: str) -> None:
+        """Lets what is gone out of the outbox, and puts what stays on it, to be indexed anew."""
+        existing: dict[Collection, list[str]] = {}
+        async with self._record.reading(user_id=user_id) as unit:
+            points = {collection: found.points.get(collection, []) for collection in Collection}
+            memories = await unit.memories.get(points[Collection.MEMORIES])
+            entities = await unit.entities.get(points[Collection.ENTITIES])
+            facts = await unit.facts.get_many(points[Collection.FACTS])
+            typed_memories = await unit.typed_memories.get(points[Collection.TYPED_MEMORIES])
+        existing[Collection.MEMORIES] = [memory.memory_id for memory in memories]
+        existing[Collection.ENTITIES] = [entity.entity_id for entity in entities]
+        existing[Collection.FACTS] = [fact.fact_id for fact in facts]
+        existing[Collection.TYPED_MEMORIES] = [memory.memory_id for memory in typed_memories]
+        gone = {(name, id_) for name, ids in points.items() for id_ in set(ids) - set(existing[name])}
+        waiting = await self._record.backlog.outbox(limit=WHOLE_OUTBOX, user_id=user_id)
+        dropped = [entry for entry in waiting if (entry.collection, entry.item_id) in gone]
+        await self._record.backlog.acknowledge(dropped)
+        for collection, ids in existing.items():
+            if ids:
+                await self._record.backlog.requeue(collection, ids, user_id=user_id)
+
     async def purge(self) -> dict[str, bool]:
         """Removes what erased values left in files; for each store whether that is certain.
 
@@ -112,6 +213,35 @@ class Eraser:
         await attempt_all([journal, record, vectors, sessions, lambda: self._replicas.forget(user_id)])
 
 
+class Found:
+    """What an erasure of a part has found in the record, and other stores have to erase.
+
+    Args:
+        points: Ids of points by collection.
+        sessions: Ids of turns by session.
+        save: Keeps both where a crash does not lose them.
+    """
+
+    def __init__(
+        self,
+        *,
+        points: Mapping[Collection, Sequence[str]],
+        sessions: Mapping[str, Sequence[str]],
+        save: Callable[["Found"], Awaitable[None]],
+    ) -> None:
+        self.points = {collection: list(ids) for collection, ids in points.items()}
+        self.sessions = {session_id: list(ids) for session_id, ids in sessions.items()}
+        self._save = save
+
+    async def keep(self, effects: Effects) -> None:
+        """Adds what follows from a step, before it is taken."""
+        for collection, ids in effects.points.items():
+            self.points[collection] = [*dict.fromkeys([*self.points.get(collection, ()), *ids])]
+        for session_id, ids in effects.sessions.items():
+            self.sessions[session_id] = [*dict.fromkeys([*self.sessions.get(session_id, ()), *ids])]
+        await self._save(self)
+
+
 async def attempt_all(steps: Sequence[Callable[[], Awaitable[None]]]) -> None:
     """Takes every step, whatever becomes of the others.
 
@@ -128,8 +258,8 @@ async def attempt_all(steps: Sequence[Callable[[], Awaitable[None]]]) -> None:
         raise failures[0]
 
 
-async def forget_in_runs(runs: RunLog, user_id: str) -> int:
-    """Takes a user out of the recorded runs of jobs; how many runs named the user.
+async def forget_in_runs(runs: RunLog, user_id: str, *, items: AbstractSet[str] | None = None) -> int:
+    """Takes a user, or these items of the user, out of the recorded runs of jobs; how many runs named them.
 
     Raises:
         Unavailable: A job is at work on this user now.
@@ -137,7 +267,7 @@ async def forget_in_runs(runs: RunLog, user_id: str) -> int:
     changed = 0
     for pipeline in _PIPELINES:
         for run in await runs.latest(pipeline, limit=_ALL_RUNS):
-            without = _without_user(run, user_id)
+            without = _without_user(run, user_id) if items is None else _without_items(run, user_id, items)
             if without == run:
                 continue
             if run.state is RunState.RUNNING:
@@ -152,6 +282,17 @@ def _without_user(run: PipelineRun, user_id: str) -> PipelineRun:
     if run.cursor is not None and user_id in _cursor_parts(run.cursor):
         fields["cursor"] = None
     return run.model_copy(update=fields)
+
+
+def _without_items(run: PipelineRun, user_id: str, items: AbstractSet[str]) -> PipelineRun:
+    def is_meant(part: JsonValue) -> bool:
+        return isinstance(part, Mapping) and part.get("user_id") == user_id and part.get("item_id") in items
+
+    output: dict[str, JsonValue] = {
+        key: [part for part in value if not is_meant(part)] if isinstance(value, list) else value
+        for key, value in run.output.items()
+    }
+    return run.model_copy(update={"output": output})
 
 
 def _pruned(value: JsonValue, user_id: str) -> JsonValue:

@@ -59,6 +59,7 @@ class Request(Value):
     Args:
         target: None once the stores have erased it and only their files remain to be purged.
         points: Ids of points to delete from the vector index, by collection.
+        sessions: Ids of turns to forget, by session.
         removed: What was removed so far.
         purged: What was purged, once it is done.
     """
@@ -68,6 +69,7 @@ class Request(Value):
     requested_at: datetime
     target: Target | None
     points: dict[str, list[str]] = {}
+    sessions: dict[str, list[str]] = {}
     removed: dict[str, int] = {}
     purged: dict[str, bool] = {}
     attempts: int = 0
@@ -113,6 +115,7 @@ def new_request(scope: ErasureScope, *, user_id: str, digests: Digests, now: dat
         kind=scope.kind,
         user=digests.user(user_id),
         target=digests.target(scope, user_id),
+        messages=scope.messages,
         since=scope.since,
         until=scope.until,
         erased_at=now,

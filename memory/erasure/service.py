@@ -10,10 +10,11 @@ from typing_extensions import override
 from ..jobs.tasks import cancel, log_defect
 from ..ports.erasures import Erasures, ErasureService
 from ..ports.record import SystemOfRecord
+from ..ports.vectors import Collection
 from ..values.base import utc_now
-from ..values.erasures import WHOLE_USER, Erasure, ErasureKind, ErasureScope, Tombstone
+from ..values.erasures import Erasure, ErasureKind, ErasureScope, Tombstone
 from ..values.errors import Conflict, Unavailable
-from .eraser import Eraser
+from .eraser import Eraser, Found
 from .requests import MOST_PENDING, Digests, Request, RequestLog, Target, new_request
 from .tombstones import TombstoneFile, brought_back
 
@@ -24,7 +25,7 @@ _log = structlog.get_logger(__name__)
 class Erasing(ErasureService):
     """Works on the pending requests, oldest first, in one process.
 
-    A whole user's requests are refused by the service from the moment that theirs is recorded; the work begins
+    A whole user's requests are refused by the service from the moment that theirs is recorded. The work begins
     `settle_s` later, when every process knows that and what was under way has ended.
 
     Args:
@@ -106,8 +107,8 @@ class Erasing(ErasureService):
     @override
     async def replay(self, tombstones: Sequence[Tombstone] = ()) -> Erasures:
         marks = [*await self.tombstones(), *tombstones]
-        users = [user_id async for user_id in brought_back(self._record, marks, self._digests)]
-        return [await self.request(WHOLE_USER, user_id=user_id) for user_id in users]
+        back = [found async for found in brought_back(self._record, marks, self._digests)]
+        return [await self.request(scope, user_id=user_id) for user_id, scope in back]
 
     async def work(self) -> bool:
         """Works once on everything that is pending; whether all of it is done."""
@@ -163,18 +164,32 @@ class Erasing(ErasureService):
         try:
             await self._erase(request, request.target, removed)
         except Unavailable as error:
-            request = self._failed(request.plus(removed), error)
+            latest = await self._log.get(request.erasure_id)  # with what was found meanwhile
+            request = self._failed(latest.plus(removed), error)
         else:
             # From here on only files are left, which nobody needs the user's id for.
-            request = request.plus(removed).model_copy(update={"target": None, "points": {}})
+            request = request.plus(removed).model_copy(update={"target": None, "points": {}, "sessions": {}})
         await self._log.save(request, now=self._now())
         return request
 
     async def _erase(self, request: Request, target: Target, removed: dict[str, int]) -> None:
+        early = request.requested_at + self._settle - self._now()
+        await asyncio.sleep(max(0.0, early.total_seconds()))
         if target.scope.kind is ErasureKind.USER:
-            early = request.requested_at + self._settle - self._now()
-            await asyncio.sleep(max(0.0, early.total_seconds()))
             await self._eraser.erase_user(target.user_id, removed)
+            return
+
+        async def save(found: Found) -> None:
+            points = {collection.value: ids for collection, ids in found.points.items()}
+            update = {"points": points, "sessions": found.sessions}
+            await self._log.save(request.model_copy(update=update), now=self._now())
+
+        points = {Collection(name): ids for name, ids in request.points.items()}
+        found = Found(points=points, sessions=request.sessions, save=save)
+        scope = target.scope
+        if scope.kind is ErasureKind.PERIOD and scope.until is None:
+            scope = scope.model_copy(update={"until": request.requested_at})
+        await self._eraser.erase_scope(scope, user_id=target.user_id, found=found, removed=removed)
 
     async def _purge(self, erased: Sequence[Request]) -> Sequence[Request]:
         """Purges the files of all stores for these requests at once; the requests that are done now."""

@@ -1,13 +1,15 @@
 """Finished erasures as a file beside the record, so that a restored backup of the record brings nobody back."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
 from pathlib import Path
 
 import structlog
 
-from ..ports.record import SystemOfRecord
-from ..values.erasures import ErasureKind, Tombstone
+from ..ports.record import SystemOfRecord, UnitOfWork
+from ..values.erasures import WHOLE_USER, ErasureKind, ErasureScope, Tombstone
 from .requests import Digests
+from .selection import pages
 
 _PAGE = 256
 _log = structlog.get_logger(__name__)
@@ -44,27 +46,80 @@ class TombstoneFile:
             file.writelines(f"\n{tombstone.model_dump_json()}\n" for tombstone in tombstones)
 
 
-async def brought_back(record: SystemOfRecord, tombstones: Sequence[Tombstone], digests: Digests) -> AsyncIterator[str]:
-    """The users that were erased as a whole and have entries in the log from before that.
+async def brought_back(
+    record: SystemOfRecord, tombstones: Sequence[Tombstone], digests: Digests
+) -> AsyncIterator[tuple[str, ErasureScope]]:
+    """What was erased and is there again from before that: users, and scopes of users.
 
-    A user who came back by themselves has none.
+    A user who came back by themselves has no entries from before, and neither has a session that was begun anew.
 
     Raises:
         StoreUnavailable: The record cannot be read.
     """
-    erased: Mapping[str, Tombstone] = {mark.user: mark for mark in tombstones if mark.kind is ErasureKind.USER}
+    erased: dict[str, list[Tombstone]] = {}
+    for mark in tombstones:
+        erased.setdefault(mark.user, []).append(mark)
     after: str | None = None
     while erased and (users := await record.backlog.users(after=after, limit=_PAGE)):
         after = users[-1]
         for user_id in users:
-            mark = erased.get(digests.user(user_id))
-            if mark is not None and await _has_entries_before(record, user_id, mark):
-                yield user_id
+            for scope in await _scopes_there(record, user_id, erased.get(digests.user(user_id), ()), digests):
+                yield user_id, scope
 
 
-async def _has_entries_before(record: SystemOfRecord, user_id: str, mark: Tombstone) -> bool:
+async def _scopes_there(
+    record: SystemOfRecord, user_id: str, marks: Sequence[Tombstone], digests: Digests
+) -> list[ErasureScope]:
+    if not marks:
+        return []
     async with record.reading(user_id=user_id) as unit:
-        oldest = await unit.log.page(limit=1)
-        entities = [] if oldest else await unit.entities.page(limit=_PAGE)
+        for mark in marks:
+            if mark.kind is ErasureKind.USER and await _has_entries_before(unit, mark):
+                return [WHOLE_USER]
+        parts = [mark for mark in marks if mark.kind is not ErasureKind.USER]
+        return await _parts_there(unit, user_id, parts, digests) if parts else []
+
+
+async def _has_entries_before(unit: UnitOfWork, mark: Tombstone) -> bool:
+    oldest = await unit.log.page(limit=1)
+    entities = [] if oldest else await unit.entities.page(limit=_PAGE)
     times = [entry.created_at for entry in oldest] + [entity.first_mentioned for entity in entities]
     return any(at < mark.erased_at for at in times)
+
+
+async def _parts_there(
+    unit: UnitOfWork, user_id: str, marks: Sequence[Tombstone], digests: Digests
+) -> list[ErasureScope]:
+    """The scopes, but whole users, of which something is there from before; each once."""
+    found: dict[ErasureScope, None] = {}
+    targets = {(mark.kind, mark.target): mark for mark in marks if mark.target is not None}
+    periods = [mark for mark in marks if mark.kind is ErasureKind.PERIOD]
+
+    def check(kind: ErasureKind, name: str, at: datetime) -> None:
+        mark = targets.get((kind, digests.part(kind, user_id, name)))
+        if mark is not None and at < mark.erased_at:
+            field = "session_id" if kind is ErasureKind.SESSION else "item_id"
+            found[ErasureScope.model_validate({"kind": kind, field: name, "messages": mark.messages})] = None
+
+    def check_period(at: datetime) -> None:
+        for mark in periods:
+            until = mark.until or mark.erased_at
+            scope = ErasureScope(kind=ErasureKind.PERIOD, since=mark.since, until=until)
+            if scope.holds(at):
+                found[scope] = None
+
+    async for resource in pages(unit.log.page, lambda resource: resource.sequence):
+        check(ErasureKind.SESSION, resource.session_id, resource.created_at)
+        check(ErasureKind.ITEM, resource.resource_id, resource.created_at)
+        check_period(resource.created_at)
+    async for memory in pages(unit.memories.page, lambda memory: memory.memory_id):
+        check(ErasureKind.ITEM, memory.memory_id, memory.created_at)
+    async for entity in pages(unit.entities.page, lambda entity: entity.entity_id):
+        check(ErasureKind.ITEM, entity.entity_id, entity.first_mentioned)
+    async for relation in pages(unit.relations.page, lambda relation: relation.relation_id):
+        check(ErasureKind.ITEM, relation.relation_id, relation.created_at)
+    async for fact in pages(unit.facts.page, lambda fact: fact.fact_id):
+        check(ErasureKind.ITEM, fact.fact_id, fact.recorded_at)
+    async for typed_memory in pages(unit.typed_memories.page, lambda memory: memory.memory_id):
+        check(ErasureKind.ITEM, typed_memory.memory_id, typed_memory.created_at)
+    return [*found]

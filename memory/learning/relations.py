@@ -35,8 +35,7 @@ async def save_relations(
     for turn in turns:
         if not turn.tells:
             continue
-        speaker = await _speaker(unit, turn.resource)
-        for relation in (*_stated(turn, target_ids, speaker), *_mentioned_together(turn, target_ids)):
+        for relation in await observed_relations(unit, turn, target_ids):
             known = seen.get(relation.relation_id)
             seen[relation.relation_id] = relation if known is None else add_observation(known, relation)
     ends = {end for relation in seen.values() for end in _ends(relation)}
@@ -49,6 +48,14 @@ async def save_relations(
             for relation in kept
         ]
     )
+
+
+async def observed_relations(
+    unit: UnitOfWork, turn: LearnedTurn, target_ids: Mapping[str, str]
+) -> list[EntityRelation]:
+    """The relations that one turn shows, as if nothing else were known; see `save_relations`."""
+    speaker = await _speaker(unit, turn.resource)
+    return [*_stated(turn, target_ids, speaker), *_mentioned_together(turn, target_ids)]
 
 
 def _ends(relation: EntityRelation) -> tuple[str, str]:

@@ -19,7 +19,7 @@ class ErasureKind(StrEnum):
     SESSION = "session"
     """The messages of a session, and what was learned only from them."""
     ITEM = "item"
-    """A memory, message, entity, fact or typed memory by its id, and what was learned only from it."""
+    """A memory, message, entity, relation, fact or typed memory by its id, and what was learned only from it."""
     PERIOD = "period"
     """The messages of a period, and what was learned only from them."""
 
@@ -30,6 +30,7 @@ class ErasureScope(Value):
     Args:
         session_id: For kind SESSION alone.
         item_id: For kind ITEM alone.
+        messages: For kind ITEM alone: whether the messages that mention the item are forgotten, too.
         since: Begin of a PERIOD; None for the beginning of time.
         until: End of a PERIOD, which does not belong to it; None for the time of the erasure.
     """
@@ -37,6 +38,7 @@ class ErasureScope(Value):
     kind: ErasureKind
     session_id: str | None = None
     item_id: str | None = None
+    messages: bool = False
     since: Timestamp | None = None
     until: Timestamp | None = None
 
@@ -48,6 +50,8 @@ class ErasureScope(Value):
         if not given <= wanted or not is_enough:
             needs = " or ".join(sorted(wanted)) or "nothing else"
             raise ValueError(f"an erasure of kind {self.kind.value} needs {needs}, and no other of {sorted(_FIELDS)}")
+        if self.messages and self.kind is not ErasureKind.ITEM:
+            raise ValueError("messages may be given with kind item alone")
         if self.since is not None and self.until is not None and self.since >= self.until:
             raise ValueError("until must be later than since")
         return self
@@ -135,6 +139,7 @@ class Tombstone(Value):
     Args:
         user: A digest of the user's id.
         target: A digest of the id of the session or item; None for a whole user or a period.
+        messages: As in the scope.
         since, until: The period.
         erased_at: What was there at that time, and is there again, is to be erased again.
     """
@@ -143,6 +148,7 @@ class Tombstone(Value):
     kind: ErasureKind
     user: str
     target: str | None = None
+    messages: bool = False
     since: Timestamp | None = None
     until: Timestamp | None = None
     erased_at: Timestamp

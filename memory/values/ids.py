@@ -25,6 +25,11 @@ def resource_id(user_id: str, session_id: str, external_id: str) -> str:
     return derive_id("resource", user_id, session_id, external_id)
 
 
+def reply_id(user_id: str, session_id: str, message: str) -> str:
+    """The id of the raw-log entry that replies to the entry `message`."""
+    return resource_id(user_id, session_id, f"reply to {message}")
+
+
 def memory_id(user_id: str, resource: str) -> str:
     """The id of the memory that is learned from the raw-log entry `resource`."""
     return derive_id("memory", user_id, resource)

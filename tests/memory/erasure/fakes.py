@@ -1,7 +1,7 @@
 """Stores with something of several users, and parts that can be away."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -60,6 +60,10 @@ class Vectors(InMemoryGenerations):
         self._check()
         return await super().erase_user(user_id)
 
+    async def erase_points(self, point_ids: Sequence[str], *, user_id: str) -> int:
+        self._check()
+        return await super().erase_points(point_ids, user_id=user_id)
+
     async def purge(self) -> bool:
         self._check()
         return await super().purge()
@@ -77,6 +81,7 @@ class Stores:
         self.sessions = Sessions()
         self.vectors = Vectors()
         self.replicas = Replicas()
+        self.journal: InMemoryRecord | None = None
         self.now = NOW
         self._locks: dict[str, asyncio.Lock] = {}
 
@@ -87,6 +92,7 @@ class Stores:
             sessions=self.sessions,
             vectors=self.vectors,
             replicas=self.replicas,
+            journal=self.journal,
             lock=lambda user_id: self._locks.setdefault(user_id, asyncio.Lock()),
         )
         return Erasing(

@@ -4,8 +4,13 @@ import sqlite3
 from pathlib import Path
 from types import SimpleNamespace
 
+from memory.erasure.effects import apply
+from memory.erasure.planning import plan
+from memory.erasure.selection import select
+from memory.values.erasures import ErasureKind, ErasureScope
 from storage.sqlite.engine.erasing import USER_TABLES
 from storage.sqlite.record import SqliteRecord
+from tests.memory.erasure.conversations import Said, learn
 
 
 def files_with(folder: Path, word: str) -> list[str]:
@@ -32,6 +37,23 @@ async def test_nothing_of_an_erased_user_is_left_in_any_file(tmp_path: Path, mak
     async with reader.reading(user_id="bob-kept") as unit:  # another process goes on
         assert await unit.log.count() == 60
     await reader.close()
+    await record.close()
+
+
+async def test_nothing_of_an_erased_session_is_left_in_any_file(tmp_path: Path) -> None:
+    record = SqliteRecord.open(tmp_path / "record.sqlite")
+    kept = [Said("t", minute, ("Basalt",)) for minute in range(20)]
+    await learn(record, [*(Said("s", 100 + minute, ("Quarzborn",), words="x" * 500) for minute in range(20)), *kept])
+    scope = ErasureScope(kind=ErasureKind.SESSION, session_id="s")
+    assert files_with(tmp_path, "Quarzborn")
+    async with record.reading(user_id="ann") as unit:
+        effects = await plan(unit, "ann", await select(unit, scope))
+    async with record.writing(user_id="ann") as unit:
+        await apply(unit, effects)
+        await unit.commit()
+    assert await record.purge()
+    assert files_with(tmp_path, "uarzborn") == []
+    assert files_with(tmp_path, "Basalt") == ["record.sqlite"]
     await record.close()
 
 
