@@ -13,6 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from memory.erasure.effects import apply
+from memory.erasure.planning import plan
+from memory.erasure.selection import select
 from memory.portability.exporting import export_user
 from memory.portability.importing import Imported, import_user
 from memory.portability.lines import ItemType
@@ -20,6 +23,7 @@ from memory.ports.record import SystemOfRecord
 from memory.ports.sessions import SessionStore
 from memory.values.changes import ChangedItem
 from memory.values.entities import EntitySource
+from memory.values.erasures import ErasureKind, ErasureScope
 from memory.values.errors import Conflict
 from memory.values.extractions import Extraction
 from memory.values.ids import entity_id, fact_id, memory_id, relation_id, typed_memory_id
@@ -277,6 +281,39 @@ async def _round_trip(make: SimpleNamespace, backend: str, spelling: list[str], 
         await imported(third, make, of_zed, "ann", "zed")
         assert body_of(await exported(third, make, "ann")) == body_of(files["ann"])
         await third.close()
+
+
+class TestErasure:
+    async def test_an_export_gives_back_everything_of_a_user_who_was_erased(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
+        for user_id in ("ann", "bob"):
+            await fill(record, make, user_id)
+        file, other = await exported(record, make), await exported(record, make, "bob")
+        sessions = InMemorySessions(now=lambda: make.NOON)
+        await record.erase_user("ann")
+        assert body_of(await exported(record, make)).count(b"\n") == 1  # its end
+        report = await imported(record, make, file, sessions=sessions)
+        assert sum(report.unchanged.values()) == 0
+        assert body_of(await exported(record, make)) == body_of(file)
+        assert body_of(await exported(record, make, "bob")) == body_of(other)
+
+    async def test_an_export_gives_back_an_erased_session_and_leaves_the_rest_as_it_is(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
+        await fill(record, make)
+        later = make.resource("later", session_id="t", content="said later")
+        await record.append([later], user_id="ann")
+        file = await exported(record, make)
+        scope = ErasureScope(kind=ErasureKind.SESSION, session_id="t")
+        async with record.reading(user_id="ann") as unit:
+            effects = await plan(unit, "ann", await select(unit, scope))
+        async with record.writing(user_id="ann") as unit:
+            await apply(unit, effects)
+            await unit.commit()
+        assert b"said later" not in await exported(record, make)
+        assert (await imported(record, make, file)).imported == {ItemType.RESOURCE: 1}
+        assert body_of(await exported(record, make)) == body_of(file)
 
 
 class TestSessions:
