@@ -1,4 +1,4 @@
-"""`jiyi erase`: forgets a user in every store, and shows the receipt."""
+"""`jiyi erase`: forgets a user, or a part of their memory, in every store, and shows the receipt."""
 
 import json
 import os
@@ -14,7 +14,9 @@ from rich.table import Table
 from . import service
 from .client import JiyiClient
 
-app = typer.Typer(no_args_is_help=True, help="Erases users from every store, with a receipt.")
+app = typer.Typer(
+    no_args_is_help=True, help="Erases users, or parts of their memory, from every store, with a receipt."
+)
 _console = Console()
 _PATIENCE_S = 30.0
 _POLL_S = 0.3
@@ -33,6 +35,57 @@ def user(
 ) -> None:
     """Erases everything of a user; it cannot be undone."""
     _erase({"kind": "user"}, user_id, f"everything of {user_id}", yes, wait, as_json, home, url)
+
+
+@app.command()
+def session(
+    user_id: User,
+    session_id: Annotated[str, typer.Argument(help="The session.")],
+    yes: Yes = False,
+    wait: Wait = True,
+    as_json: Json = False,
+    home: Home = None,
+    url: Url = None,
+) -> None:
+    """Erases a session, and what was learned only from it; it cannot be undone."""
+    scope = {"kind": "session", "session_id": session_id}
+    _erase(scope, user_id, f"the session {session_id} of {user_id}", yes, wait, as_json, home, url)
+
+
+@app.command()
+def item(
+    user_id: User,
+    item_id: Annotated[str, typer.Argument(help="Of a memory, message, entity, relation, fact or typed memory.")],
+    messages: Annotated[bool, typer.Option("--messages", help="The messages that mention it, too.")] = False,
+    yes: Yes = False,
+    wait: Wait = True,
+    as_json: Json = False,
+    home: Home = None,
+    url: Url = None,
+) -> None:
+    """Erases an item, and what was learned only from it; it cannot be undone."""
+    scope = {"kind": "item", "item_id": item_id, "messages": messages}
+    what = f"{item_id} of {user_id}{' and the messages that mention it' if messages else ''}"
+    _erase(scope, user_id, what, yes, wait, as_json, home, url)
+
+
+@app.command()
+def period(
+    user_id: User,
+    since: Annotated[str | None, typer.Option(help="Its first moment, such as 2026-03-01T00:00:00Z.")] = None,
+    until: Annotated[str | None, typer.Option(help="The moment after its last; now, where it is not given.")] = None,
+    yes: Yes = False,
+    wait: Wait = True,
+    as_json: Json = False,
+    home: Home = None,
+    url: Url = None,
+) -> None:
+    """Erases what was said in a period, and what was learned only from it; it cannot be undone."""
+    if since is None and until is None:
+        raise typer.BadParameter("give --since, --until or both")
+    scope = {"kind": "period"} | {name: at for name, at in (("since", since), ("until", until)) if at is not None}
+    what = f"what {user_id} said from {since or 'the beginning'} until {until or 'now'}"
+    _erase(scope, user_id, what, yes, wait, as_json, home, url)
 
 
 @app.command()
@@ -81,13 +134,13 @@ def replay(
     home: Home = None,
     url: Url = None,
 ) -> None:
-    """Erases users again whom a restored backup has brought back."""
+    """Erases again what a restored backup has brought back."""
     marks = json.loads(file.read_text(encoding="utf-8")) if file else []
     with _client(home, url) as client:
         begun = client.replay_erasures(marks)
         for erasure in begun:
             _show(_until_done(client, erasure), as_json=False)
-    _console.print(f"{len(begun)} users were erased again.")
+    _console.print(f"{len(begun)} erasures were done again.")
 
 
 def _erase(

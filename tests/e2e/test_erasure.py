@@ -158,6 +158,39 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.3)
 
 
+def test_a_secret_of_one_session_is_in_no_file_and_the_other_session_is_as_it_was(
+    http: httpx.Client, home: Path
+) -> None:
+    cyd = Person(http, "Turmalin", "黑曜櫻")
+    traces = [trace for trace in cyd.traces if trace != cyd.user_id.encode()]
+    for session_id, text in (
+        ("kept", "我們公司買了 Zirkonia，放在二樓。"),
+        ("gone", f"我們公司買了 {cyd.word} 和{cyd.chinese}茶，{cyd.word} 放在三樓機房。"),
+        ("gone", f"它是{cyd.chinese}嗎？"),
+    ):
+        cyd.post("/chat", session_id=session_id, message=text, wait=True)
+    labs = cyd.post("/entities", entity_value=f"{cyd.word} Labs")["entity"]["entity_id"]
+    cyd.post("/search", query=cyd.word)
+    owner = {"user_id": cyd.user_id}
+    kept = http.get("/sessions/kept", params=owner).json()["turns"]
+    assert all(files_with(home, [trace]) for trace in (b"turmalin", cyd.chinese.encode()))
+
+    begun = [
+        cyd.post("/erasures", kind="session", session_id="gone"),
+        cyd.post("/erasures", kind="item", item_id=labs),
+    ]
+    for erasure in begun:
+        until(lambda erasure=erasure: http.get(f"/erasures/{erasure['erasure_id']}").json()["state"] == "done")  # type: ignore[misc]
+    receipts = [http.get(f"/erasures/{erasure['erasure_id']}").json()["receipt"] for erasure in begun]
+    assert receipts[0]["removed"]["record.resources"] >= 2
+    assert all(receipt["purged"] == {"record": True, "sessions": True, "vectors": True} for receipt in receipts)
+    assert files_with(home, traces) == {}
+    assert files_with((home / "cluster").resolve(), traces) == {}
+    assert http.get("/sessions/kept", params=owner).json()["turns"] == kept
+    exported = http.get("/export", params=owner).text
+    assert ("Zirkonia" in exported, cyd.word in exported) == (True, False)
+
+
 def test_a_secret_that_went_through_every_door_is_in_no_file_and_no_store_after_an_erasure(
     running: Service, http: httpx.Client, home: Path
 ) -> None:

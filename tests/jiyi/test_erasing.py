@@ -56,6 +56,25 @@ def test_it_waits_and_shows_what_was_removed(asked: list[tuple[str, Any]]) -> No
     assert "sessions" not in shown
 
 
+@pytest.mark.parametrize(
+    ("words", "scope"),
+    [
+        (["session", "ada", "s-1"], {"kind": "session", "session_id": "s-1"}),
+        (["item", "ada", "e-1"], {"kind": "item", "item_id": "e-1", "messages": False}),
+        (["item", "ada", "e-1", "--messages"], {"kind": "item", "item_id": "e-1", "messages": True}),
+        (["period", "ada", "--until", "2026-03-01T00:00:00Z"], {"kind": "period", "until": "2026-03-01T00:00:00Z"}),
+    ],
+)
+def test_a_part_is_erased(asked: list[tuple[str, Any]], words: list[str], scope: dict[str, Any]) -> None:
+    assert "e1: done" in _run(*words, "--yes")
+    assert asked == [("erase", {"user_id": "ada", **scope})]
+
+
+def test_a_period_has_a_begin_or_an_end(asked: list[tuple[str, Any]]) -> None:
+    assert "--since" in _run("period", "ada", "--yes")
+    assert asked == []
+
+
 def test_it_need_not_wait(asked: list[tuple[str, Any]]) -> None:
     assert "jiyi erase status e1" in _run("user", "ada", "--yes", "--no-wait")
     assert "vectors" in _run("list")
@@ -65,5 +84,5 @@ def test_tombstones_are_printed_and_replayed(asked: list[tuple[str, Any]], tmp_p
     printed = _run("tombstones")
     file = tmp_path / "marks.json"
     file.write_text(printed)
-    assert "1 users were erased again" in _run("replay", str(file))
+    assert "1 erasures were done again" in _run("replay", str(file))
     assert asked == [("replay", json.loads(printed))]

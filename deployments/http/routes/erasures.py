@@ -1,4 +1,4 @@
-"""`/erasures` and `DELETE /users/{user_id}`: forgetting a user, with a receipt."""
+"""`/erasures` and `DELETE /users/{user_id}`: forgetting a user or a part of their memory, with a receipt."""
 
 import asyncio
 from typing import Annotated, Any
@@ -27,13 +27,16 @@ _PENDING: dict[int | str, dict[str, Any]] = {
 
 @router.post("/erasures", responses=_PENDING)
 async def erase(body: EraseBody, services: ServicesDep, identity: IdentityDep, response: Response) -> Erasure:
-    """Erases everything of a user from every store.
+    """Erases everything of a user, or a part, from every store.
+
+    With messages goes what was learned only from them: what others say, too, stays. Of an `item`, the messages that
+    mention it stay unless `messages` is true.
 
     202 while it is at work: `GET /erasures/{erasure_id}` says when it is done, with a receipt. It is tried again until
     every store has done so. The same request again returns the erasure that is pending. While a whole user is being
     erased, other requests about that user are 409.
     """
-    return await _erase(services, identity, WHOLE_USER, body.user_id, response, wait=body.wait)
+    return await _erase(services, identity, body.scope, body.user_id, response, wait=body.wait)
 
 
 @router.delete("/users/{user_id}", responses=_PENDING)
@@ -62,9 +65,10 @@ async def list_tombstones(services: ServicesDep) -> TombstoneList:
 
 @router.post("/erasures/replay", dependencies=OPERATORS)
 async def replay(body: ReplayBody, services: ServicesDep) -> ErasureList:
-    """Erases users again whom a restored backup or an import has brought back. For operators.
+    """Erases again what a restored backup or an import has brought back. For operators.
 
-    Those are users who were erased and whose memory begins before that.
+    Those are users who were erased and whose memory begins before that, and parts of which something from before is
+    there.
     """
     return ErasureList(
         results=tuple(await services.erasures.replay([Tombstone(**mark.model_dump()) for mark in body.tombstones]))

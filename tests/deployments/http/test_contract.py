@@ -40,9 +40,10 @@ _JUDGED = (
     "/relations",
     "/keys",
     "/import",
+    "/erasures",
 )
 """Routes that judge a value by what it means (422): which models there are, what may be the name of an entity, which
-time is in the future, what is an export.
+time is in the future or before another, what is an export.
 """
 schemathesis.serializer.alias(NDJSON, "text/plain")
 _CONFIG = SchemathesisConfig.from_dict(

@@ -58,6 +58,11 @@ async def test_a_user_who_is_being_erased_is_refused(
     ("fields", "named"),
     [
         ({"kind": "user", "session_id": "s"}, "session_id"),
+        ({"kind": "session"}, "session_id"),
+        ({"kind": "session", "session_id": "s", "messages": True}, "messages"),
+        ({"kind": "item", "session_id": "s"}, "item_id"),
+        ({"kind": "period"}, "since"),
+        ({"kind": "period", "since": "2026-03-02T00:00:00Z", "until": "2026-03-01T00:00:00Z"}, "until"),
         ({"kind": "everything"}, "kind"),
         ({}, "kind"),
     ],
@@ -68,6 +73,37 @@ async def test_a_scope_that_is_not_sound_is_refused(
     reply = await http.post("/erasures", json={"user_id": "ann", **fields})
     assert reply.status_code == 422
     assert named in reply.text
+
+
+async def test_a_session_a_message_an_entity_and_a_period_are_erased_and_the_rest_is_found(
+    http: httpx.AsyncClient,
+) -> None:
+    said = {"s": "Erika keeps the key in Bonn.", "t": "Erika keeps the ladder in Linz.", "u": "Otto keeps the saw."}
+    ids: dict[str, str] = {}
+    for session, text in said.items():
+        messages = [{"content": text, "created_at": f"20{20 + len(ids)}-01-01T00:00:00Z"}]
+        body = {"user_id": "ann", "session_id": session, "messages": messages, "wait": True}
+        ids[session] = (await http.post("/memories", json=body)).json()["results"][0]["id"]
+    entity = (await http.post("/entities", json={"user_id": "ann", "entity_value": "Quarzborn"})).json()["entity"]
+
+    async def left() -> set[str]:
+        reply = await http.get("/export", params={"user_id": "ann"})
+        return {text for text in (*said.values(), "Quarzborn") if text in reply.text}
+
+    async def erase(**scope: Any) -> dict[str, Any]:
+        reply = await http.post("/erasures", json={"user_id": "ann", "wait": True, **scope})
+        assert (reply.status_code, reply.json()["state"]) == (200, "done"), reply.text
+        return dict(reply.json()["receipt"]["removed"])
+
+    assert len(await left()) == 4
+    assert (await erase(kind="session", session_id="s"))["record.resources"] == 1
+    assert await left() == {said["t"], said["u"], "Quarzborn"}
+    assert (await erase(kind="item", item_id=ids["t"]))["record.memories"] == 1
+    assert await left() == {said["u"], "Quarzborn"}
+    assert (await erase(kind="item", item_id=entity["entity_id"]))["record.entities"] == 1
+    assert await left() == {said["u"]}
+    await erase(kind="period", since="2022-01-01T00:00:00Z", until="2023-01-01T00:00:00Z")
+    assert await left() == set()
 
 
 async def test_an_unknown_erasure_is_not_found(http: httpx.AsyncClient) -> None:
