@@ -162,7 +162,7 @@ def test_a_secret_of_one_session_is_in_no_file_and_the_other_session_is_as_it_wa
     http: httpx.Client, home: Path
 ) -> None:
     cyd = Person(http, "Turmalin", "黑曜櫻")
-    traces = [trace for trace in cyd.traces if trace != cyd.user_id.encode()]
+    traces = [trace for trace in cyd.traces if trace != cyd.user_id.lower().encode()]
     for session_id, text in (
         ("kept", "我們公司買了 Zirkonia，放在二樓。"),
         ("gone", f"我們公司買了 {cyd.word} 和{cyd.chinese}茶，{cyd.word} 放在三樓機房。"),
