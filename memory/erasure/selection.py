@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from ..ports.record import UnitOfWork
+from ..ports.repositories import read_pages
 from ..values.erasures import ErasureKind, ErasureScope
 from ..values.ids import reply_id
 from ..values.records import Resource
@@ -67,11 +68,9 @@ async def select(unit: UnitOfWork, scope: ErasureScope, *, words: Iterable[str] 
 
 async def pages(read: Callable[..., Awaitable[list[T]]], cursor: Callable[[T], Any]) -> AsyncIterator[T]:
     """What a repository's method for pages gives, one by one; `cursor` is what the next page begins behind."""
-    after = None
-    while page := await read(after=after, limit=_PAGE):
+    async for page in read_pages(read, cursor, limit=_PAGE):
         for value in page:
             yield value
-        after = cursor(page[-1])
 
 
 def says(text: str, name: str) -> bool:

@@ -1,13 +1,14 @@
 """Writes everything of a user as lines, from one consistent view of the record."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic_core import to_json
 
 from ..ports.record import SystemOfRecord, UnitOfWork
+from ..ports.repositories import read_pages
 from ..ports.sessions import SessionStore
 from ..values.dialogue import Session
 from ..values.identity import app_and_user, shown_user
@@ -16,7 +17,6 @@ from .lines import Digest, Header, Item, ItemType, to_line
 PAGE = 256
 _CHANGES = 16
 """Changes of a page: one may hold many memories."""
-T = TypeVar("T")
 
 
 async def export_user(
@@ -77,21 +77,21 @@ def has_anything(session: Session) -> bool:
 
 async def _pages(unit: UnitOfWork) -> AsyncIterator[list[Item]]:
     """Pages of items of one type, none empty, in the order of the file."""
-    async for resources in _paged(unit.log.page, lambda resource: resource.sequence):
+    async for resources in read_pages(unit.log.page, lambda resource: resource.sequence, limit=PAGE):
         unlearned = await unit.log.list_unextracted(after=resources[0].sequence - 1, limit=len(resources))
         waiting = {resource.resource_id for resource in unlearned}
         yield [Item(ItemType.RESOURCE, resource, learned=resource.resource_id not in waiting) for resource in resources]
-    async for entities in _paged(unit.entities.oldest, lambda entity: entity.entity_id):
+    async for entities in read_pages(unit.entities.oldest, lambda entity: entity.entity_id, limit=PAGE):
         yield _items(ItemType.ENTITY, entities)
-    async for relations in _paged(unit.relations.page, lambda relation: relation.relation_id):
+    async for relations in read_pages(unit.relations.page, lambda relation: relation.relation_id, limit=PAGE):
         ends = {end for relation in relations for end in (relation.source_entity_id, relation.target_entity_id)}
         known = {entity.entity_id for entity in await unit.entities.get(sorted(ends))}
         walked = [relation for relation in relations if {relation.source_entity_id, relation.target_entity_id} <= known]
         if walked:
             yield _items(ItemType.RELATION, walked)
-    async for memories in _paged(unit.memories.oldest, lambda memory: memory.memory_id):
+    async for memories in read_pages(unit.memories.oldest, lambda memory: memory.memory_id, limit=PAGE):
         yield _items(ItemType.MEMORY, memories)
-    async for facts in _paged(unit.facts.page, lambda fact: fact.fact_id):
+    async for facts in read_pages(unit.facts.page, lambda fact: fact.fact_id, limit=PAGE):
         yield _items(ItemType.FACT, facts)
     for type_, values in (
         (ItemType.CATEGORY, await unit.categories.list()),
@@ -100,20 +100,10 @@ async def _pages(unit: UnitOfWork) -> AsyncIterator[list[Item]]:
     ):
         if values:
             yield _items(type_, values)
-    async for typed_memories in _paged(unit.typed_memories.page, lambda memory: memory.memory_id):
+    async for typed_memories in read_pages(unit.typed_memories.page, lambda memory: memory.memory_id, limit=PAGE):
         yield _items(ItemType.TYPED_MEMORY, typed_memories)
-    async for changes in _paged(unit.changes.page, lambda change: change.sequence, limit=_CHANGES):
+    async for changes in read_pages(unit.changes.page, lambda change: change.sequence, limit=_CHANGES):
         yield _items(ItemType.CHANGE, changes)
-
-
-async def _paged(
-    read: Callable[..., Awaitable[list[T]]], cursor: Callable[[T], Any], *, limit: int = PAGE
-) -> AsyncIterator[list[T]]:
-    """The pages of a repository's method; `cursor` is what the next one begins behind."""
-    after = None
-    while page := await read(after=after, limit=limit):
-        yield page
-        after = cursor(page[-1])
 
 
 def _items(type_: ItemType, values: Sequence[Any]) -> list[Item]:

@@ -5,9 +5,10 @@ Each repository is bound to one user by the unit of work that it belongs to.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, TypeVar
 
 from ..values.changes import Change, ChangeKind
 from ..values.entities import Entity, EntityRelation
@@ -17,6 +18,17 @@ from ..values.typed_memories import MemoryStatus, TypedMemory
 Resources = list[Resource]  # a class with a method `list` cannot spell the type inside
 Strings = list[str]
 Changes = list[Change]
+T = TypeVar("T")
+
+
+async def read_pages(
+    read: Callable[..., Awaitable[list[T]]], cursor: Callable[[T], Any], *, limit: int
+) -> AsyncIterator[list[T]]:
+    """The pages of a repository's method; `cursor` is what the next one begins behind."""
+    after = None
+    while page := await read(after=after, limit=limit):
+        yield page
+        after = cursor(page[-1])
 
 
 @dataclass(frozen=True)
