@@ -16,7 +16,7 @@ from ..names.ner_files import NamedSpan
 from ..shared.data_sets import Part
 
 LANGUAGES = ("zh-Hant", "zh-Hans", "en")
-REPORTED = {"references": ("a3", "b2", "c2", "f"), "messages": ("m3", "n3", "n6", "f")}
+REPORTED = {"references": ("a3", "b2", "c2", "f"), "messages": ("m3", "n3", "n6", "f", "h9")}
 TUNED = {"references": ("a6", "c3", "en-e9", "zh-Hant-e9", "zh-Hans-e14"), "messages": ("m5", "n5")}
 """Names of files, or their ends behind the language; a single letter stands for all files of that writer."""
 

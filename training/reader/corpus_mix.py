@@ -17,6 +17,8 @@ from ..shared.mix import Mix, repeats
 from .corpus import MarkedMessage, MarkedQuery
 from .examples import ReaderExample, ambiguous_example, message_example
 
+_MOST_UNRELATED = 5
+
 
 class AmbiguousMix(Mix[int, ReaderExample]):
     """Draws the queries to ask back.
@@ -51,13 +53,26 @@ class AmbiguousMix(Mix[int, ReaderExample]):
         return [self._examples[draw]]
 
 
-class MessageMix(Mix[tuple[int, str], ReaderExample]):
-    """Draws the messages of the corpus with their names, intents and facts; English ones sometimes without capitals.
+@dataclass(frozen=True, slots=True)
+class MessageDraw:
+    """A message with its variation: whether it loses its capitals, and the messages of other blocks said before it."""
+
+    number: int
+    is_lower: bool = False
+    earlier: tuple[int, ...] = ()
+
+
+class MessageMix(Mix[MessageDraw, ReaderExample]):
+    """Draws the messages of the corpus with their names, intents and facts.
+
+    English ones sometimes lose their capitals. Some come after messages of other blocks: in a conversation most of what
+    was said before has nothing to do with a message, and changes neither what it is for nor what it states.
 
     Args:
         messages: Those of the corpus.
         weight: How often an epoch reads each, on average.
         lower: Probability that an English message loses its capitals.
+        unrelated: Probability that a message comes after others.
         reader: Builds features.
         shape: Shape of the network.
         seed: Seed of all draws.
@@ -68,6 +83,7 @@ class MessageMix(Mix[tuple[int, str], ReaderExample]):
         messages: Sequence[MarkedMessage],
         weight: float,
         lower: float,
+        unrelated: float,
         reader: FeatureReader,
         shape: ReaderShape,
         *,
@@ -77,26 +93,43 @@ class MessageMix(Mix[tuple[int, str], ReaderExample]):
         self._messages = messages
         self._weight = weight
         self._lower = lower
+        self._unrelated = unrelated
+        self._of_language: dict[str, list[int]] = {}
+        for number, message in enumerate(messages):
+            self._of_language.setdefault(message.language, []).append(number)
         self._reader = reader
         self._shape = shape
         self._evidence = Evidence.of(NO_SOURCE, dict.fromkeys(EntitySubtype, 1.0), ())
-        self._made: dict[tuple[int, str], ReaderExample] = {}
+        self._made: dict[MessageDraw, ReaderExample] = {}
 
     @override
-    def draws(self, rng: random.Random) -> list[tuple[int, str]]:
+    def draws(self, rng: random.Random) -> list[MessageDraw]:
         return [
-            (number, "lower" if message.language == "en" and rng.random() < self._lower else "")
+            MessageDraw(
+                number,
+                is_lower=message.language == "en" and rng.random() < self._lower,
+                earlier=self._earlier(message, rng),
+            )
             for number, message in enumerate(self._messages)
             for _ in repeats(self._weight, rng)
         ]
 
     @override
-    def examples(self, draw: tuple[int, str]) -> list[ReaderExample]:
-        if draw not in self._made:
-            message = self._messages[draw[0]]
-            varied = in_lower_case(message) if draw[1] else message
-            self._made[draw] = message_example(varied, self._reader, self._evidence, self._shape)
-        return [self._made[draw]]
+    def examples(self, draw: MessageDraw) -> list[ReaderExample]:
+        if draw in self._made:
+            return [self._made[draw]]
+        message = self._messages[draw.number]
+        varied = in_lower_case(message) if draw.is_lower else message
+        turns = (*(self._messages[number].text for number in draw.earlier), *varied.turns)
+        example = message_example(replace(varied, turns=turns), self._reader, self._evidence, self._shape)
+        if not draw.earlier:  # the others hardly ever come again
+            self._made[draw] = example
+        return [example]
+
+    def _earlier(self, message: MarkedMessage, rng: random.Random) -> tuple[int, ...]:
+        if rng.random() >= self._unrelated:
+            return ()
+        return tuple(rng.choices(self._of_language[message.language], k=rng.randint(1, _MOST_UNRELATED)))
 
 
 def in_lower_case(message: MarkedMessage) -> MarkedMessage:

@@ -29,11 +29,30 @@ STAGES = (
             *("--ambiguous", "3", *_LATER),
         ),
     ),
+    (
+        "messages",
+        (
+            *("--epochs", "2.15", "--cooldown", "0.8", "--body-rate", "1.5e-4", "--head-rate", "8e-4"),
+            *("--messages", "2.6", "--unrelated", "0.5", "--queries", "0.8", "--ambiguous", "2.5"),
+            *("--rewriting", "0.05", "--names", "0.08", "--batch-tokens", "1100"),
+        ),
+    ),
+    (
+        "plain",
+        (
+            *("--epochs", "0.75", "--cooldown", "1", "--warmup", "30", "--body-rate", "1e-4", "--head-rate", "6e-4"),
+            *("--messages", "2", "--queries", "0.6", "--ambiguous", "2.5"),
+            *("--rewriting", "0.04", "--names", "0.05", "--batch-tokens", "1100"),
+        ),
+    ),
 )
-"""Names of the stages with their options. Before the last one a file is written that teaches it what queries are for,
-which the corpora mark of messages only."""
-SHIPPED = (("second", 0.35), ("last", 0.65))
-"""The stages whose weights are averaged in the file: the last one alone asks back less often where it should."""
+"""Names of the stages with their options."""
+TAUGHT = ("last", "messages", "plain")
+"""Stages before which a file is written that teaches them what queries are for, which the corpora mark of messages
+only."""
+SHIPPED = (("second", 0.35), ("messages", 0.15), ("plain", 0.5))
+"""The stages whose weights are averaged in the file: the last one alone asks back less often where it should, and finds
+fewer names behind other turns."""
 
 
 def main() -> None:
@@ -53,8 +72,8 @@ def main() -> None:
         given += device_options(arguments.device, batch_rows=128)
         if start is not None:
             given += ["--start", start, "--words", start.parent / "words.json"]
-        if name == STAGES[-1][0]:
-            teacher = arguments.out / "teacher.safetensors"
+        if name in TAUGHT:
+            teacher = folder / "teacher.safetensors"
             _export(start, teacher, arguments.cache, corpora)
             given += ["--teacher", teacher]
         run_module("reader.train", arguments.data, *corpora, *given)

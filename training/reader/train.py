@@ -67,6 +67,7 @@ class ReaderOptions:
         queries: How often an epoch reads each query of the corpus that is rewritten or kept, on average.
         ambiguous: Likewise each query to ask back.
         messages: Likewise each message.
+        unrelated: Probability that messages of other blocks were said before a message.
         recalled: Likewise each query that refers to an earlier conversation (`recalled_rows`).
         part_of_corpus: Share of the corpus' training rows that is used, for learning curves.
         rewriting: Likewise each row of the data sets of query rewriting, times the weight of its set.
@@ -78,6 +79,7 @@ class ReaderOptions:
     queries: float = 1.0
     ambiguous: float = 2.0
     messages: float = 2.0
+    unrelated: float = 0.4
     recalled: float = 0.5
     part_of_corpus: float = 1.0
     rewriting: float = 0.1
@@ -153,7 +155,7 @@ def joint_mix(arguments: argparse.Namespace, options: ReaderOptions, reader: Loa
             seed=seed,
             intents=intents,
         ),
-        MessageMix(messages, options.messages, 0.15, features, shape, seed=seed),
+        MessageMix(messages, options.messages, 0.15, options.unrelated, features, shape, seed=seed),
     ]
     if options.rewriting:
         sets = [

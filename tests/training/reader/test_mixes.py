@@ -72,8 +72,10 @@ def name_mix(reader: FeatureReader, *, copies: int = 1, is_english: bool = False
     return NameMix([share], ChatWriter(TEXTS, []), reader, SHAPE, NameOptions(**options), seed=1)
 
 
-def message_mix(reader: FeatureReader, *, weight: float = 1.0, lower: float = 0.0) -> MessageMix:
-    return MessageMix(MESSAGES, weight, lower, reader, SHAPE, seed=1)
+def message_mix(
+    reader: FeatureReader, *, weight: float = 1.0, lower: float = 0.0, unrelated: float = 0.0
+) -> MessageMix:
+    return MessageMix(MESSAGES, weight, lower, unrelated, reader, SHAPE, seed=1)
 
 
 def joint_mix(reader: FeatureReader, *, seed: int = 1) -> JointMix:
@@ -191,6 +193,15 @@ def test_an_english_message_may_lose_its_capitals_and_keeps_its_names(reader: Fe
     texts = {example.features.text for example in examples_of(message_mix(reader, lower=1.0))}
     assert texts == {"ann is in rome", "我愛茶"}
     assert {example.features.text for example in examples_of(message_mix(reader))} == {"Ann is in Rome", "我愛茶"}
+
+
+def test_messages_of_other_blocks_come_before_a_message_and_change_nothing_of_it(reader: FeatureReader) -> None:
+    alone = {example.features.text: example for example in examples_of(message_mix(reader))}
+    for example in examples_of(message_mix(reader, unrelated=1.0)):
+        assert 1 <= len(example.features.source.turns) <= 5
+        assert example.intents == alone[example.features.text].intents
+        assert example.facts is not None
+        assert len(example.facts) == len(alone[example.features.text].facts or ())
 
 
 @pytest.mark.parametrize(
