@@ -78,6 +78,16 @@ REMEMBERED = [
     )
 ]
 """What another session said: only the names of long-term memory tell."""
+_HCI = ("宏康 HCI 上週裝好了。", "好的，我記下了。")
+REFERABLE = [
+    Case("這個系統穩定嗎？", "宏康 HCI穩定嗎？", _HCI),
+    Case("這個產品的保固多久？", "宏康 HCI的保固多久？", _HCI),
+    Case("它多少錢？", "宏康 HCI多少錢？", _HCI),
+    Case("這個系統多少錢？", "宏康 HCI多少錢？", ("早安", "早安"), ("宏康 HCI",)),
+    Case("這個產品支援中文嗎？", "宏康 HCI支援中文嗎？", ("早安", "早安"), ("宏康 HCI",)),
+    Case("上次說的那個系統的保固多久？", "宏康 HCI的保固多久？", ("早安", "早安"), ("宏康 HCI",)),
+]
+"""000 §3.1's product that has the name of a company."""
 LEFT_ALONE = [
     Case(text, text, turns)
     for turns, texts in (
@@ -198,6 +208,7 @@ def is_stated(case: Case, reading: Reading) -> bool:
 KINDS: dict[str, tuple[Sequence[Case], Callable[[Case, Reading], bool], float]] = {
     "rewritten": (REWRITTEN, is_rewritten, 0.8),
     "remembered": (REMEMBERED, is_rewritten, 0.5),
+    "referable": (REFERABLE, is_rewritten, 0.6),
     "left alone": (LEFT_ALONE, is_left_alone, 0.9),
     "asked back": (ASKED_BACK, is_asked, 0.5),
     "named": (NAMED, is_named, 0.8),
