@@ -11,7 +11,7 @@ from ray.serve import Application
 from .builders.embedder import cluster_machines, make_encoders, place_embedder
 from .builders.encryption import check_encryption
 from .builders.ingress import open_services
-from .builders.language import is_on, make_extractor, make_reranker, make_resolver
+from .builders.language import check_language_model, is_on, make_extractor, make_reranker, make_resolver
 from .builders.learner import make_learner
 from .builders.retrieval import make_retriever
 from .builders.scaling import TokenBacklogPolicy
@@ -48,6 +48,7 @@ def build_app(args: AppArgs) -> Application:
     """Binds all deployments into one application.
 
     Raises:
+        ImportError: The settings need an extra that is not installed.
         ModelUnavailable: The model is unknown.
         StoreUnavailable: The stores of the home are not encrypted with the key of the settings.
         ValueError: A secret was given among the arguments.
@@ -55,6 +56,7 @@ def build_app(args: AppArgs) -> Application:
     args.to_send()
     make_private_home(args.data_home)
     check_encryption(args)
+    check_language_model(args)
     args = with_live_model(args)
     shared: dict[str, Any] = {"model": vector_model(args, args.model)}
     embedder = _embedder(args)

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from deployments.config.private_files import keep_private
+from memory.ports.jobs import MaintenanceKind
 
 from . import account, encryption, erasing, keys, runs, service, show
 from .client import JiyiClient, JiyiRefused
@@ -230,6 +231,21 @@ def review(
     with _client(url or _url(home), patience_s=_PATIENCE_S) as client:
         run = _follow(runs.follow_review, client, client.review(user_id=user, dry_run=dry_run))
     _console.print(runs.show_review(run))
+    if run["state"] != "done":
+        raise typer.Exit(1)
+
+
+@app.command()
+def job(
+    kind: Annotated[MaintenanceKind, typer.Argument(help="Which job over facts to do now.")],
+    user: Annotated[str | None, typer.Option(help="Only this user's facts; everybody's where not given.")] = None,
+    home: Home = None,
+    url: Url = None,
+) -> None:
+    """Keeps facts in order: merges and summarises (nightly), ages and archives (weekly), builds anew (monthly)."""
+    with _client(url or _url(home), patience_s=_PATIENCE_S) as client:
+        run = _follow(runs.follow_job, client, client.run_job(kind.value, user_id=user))
+    _console.print(runs.show_job(run))
     if run["state"] != "done":
         raise typer.Exit(1)
 

@@ -76,6 +76,18 @@ class JiyiClient:
             for event in source.iter_sse():
                 yield event.event, json.loads(event.data)
 
+    def before_reply(self, message: str, *, user_id: str, session_id: str = "default") -> dict[str, Any]:
+        """`POST /chat/before`, which stores nothing."""
+        return self._post("/chat/before", user_id=user_id, session_id=session_id, message=message)
+
+    def after_reply(self, message: str, *, user_id: str, session_id: str = "default", **options: Any) -> dict[str, Any]:
+        """`POST /chat/after`, with the `reply`."""
+        return self._post("/chat/after", user_id=user_id, session_id=session_id, message=message, **options)
+
+    def context(self, *, user_id: str, **options: Any) -> dict[str, Any]:
+        """`GET /context`: what is known of a user, for a prompt."""
+        return dict(self._request("GET", "/context", params={"user_id": user_id, **options}).json())
+
     def resolve(self, query: str, *, user_id: str, **context: Any) -> dict[str, Any]:
         """`POST /resolve`, with `session_id` or `history`."""
         return self._post("/resolve", user_id=user_id, query=query, **context)
@@ -141,6 +153,15 @@ class JiyiClient:
     def review_status(self) -> dict[str, Any] | None:
         """`GET /review/status`: the current run or the last one; None where there was none."""
         run: dict[str, Any] | None = self._request("GET", "/review/status").json()
+        return run
+
+    def run_job(self, kind: str, *, user_id: str | None = None) -> dict[str, Any]:
+        """`POST /jobs/{kind}` (nightly, weekly, monthly): the run that was started, over one user's facts or all."""
+        return self._post(f"/jobs/{kind}", user_id=user_id)
+
+    def job_status(self, kind: str) -> dict[str, Any] | None:
+        """`GET /jobs/{kind}`: the current run or the last one; None where there was none."""
+        run: dict[str, Any] | None = self._request("GET", f"/jobs/{kind}").json()
         return run
 
     def create_key(self, name: str, *, scope: str, **options: Any) -> dict[str, Any]:

@@ -134,16 +134,55 @@ def follow_review(client: JiyiClient, run: Run, progress: Progress) -> Run:
     Raises:
         RunLost: Another run is the last one now.
     """
-    task = progress.add_task("review", total=run["total"])
+    return _follow_users("review", run, progress, client.review_status)
+
+
+def follow_job(client: JiyiClient, run: Run, progress: Progress) -> Run:
+    """Shows how far a job over facts is until it ends; returns its last state.
+
+    Raises:
+        RunLost: Another run is the last one now.
+    """
+    kind = _job_name(run)
+    return _follow_users(f"{kind} job", run, progress, lambda: client.job_status(kind))
+
+
+def _follow_users(name: str, run: Run, progress: Progress, ask: Callable[[], Run | None]) -> Run:
+    task = progress.add_task(name, total=run["total"])
 
     def show(state: Run) -> None:
         progress.update(task, total=max(state["total"], state["done"]), completed=state["done"])
 
-    lost = "Another review has begun meanwhile; what this one did stays done."
-    run = watch(run, client.review_status, show, lost=lost)
+    run = watch(run, ask, show, lost=f"Another {name} has begun meanwhile; what this one did stays done.")
     if run["state"] == "done":
         progress.update(task, total=max(run["done"], 1), completed=max(run["done"], 1))
     return run
+
+
+def show_job(run: Run) -> RenderableType:
+    """Renders what a job over facts did, and the counts before and after."""
+    output = run["output"]
+    title = f"{_job_name(run)} {run['state']}, {run['done']} of {run['total']} users, begun {run['started_at']}"
+    done = _table(title, caption=run["error"])
+    counts = {name: count for name, count in output.items() if name not in ("users", "before", "after")}
+    for name in counts:
+        done.add_column(name, justify="right")
+    done.add_row(*map(str, counts.values()))
+    facts = _table("facts")
+    facts.add_column("")
+    for name in output["before"]:
+        facts.add_column(name.replace("_", " "), justify="right")
+    for when in ("before", "after"):
+        facts.add_row(when, *(_figure(figure) for figure in output[when].values()))
+    return Group(done, facts)
+
+
+def _job_name(run: Run) -> str:
+    return str(run["pipeline"]).removeprefix("facts_")
+
+
+def _figure(figure: float | None) -> str:
+    return "" if figure is None else f"{figure:.3f}" if isinstance(figure, float) else str(figure)
 
 
 def show_review(run: Run) -> RenderableType:

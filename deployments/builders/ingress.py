@@ -1,6 +1,6 @@
 """Builds the services of the ingress over its own stores and the handles of the other deployments."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -14,9 +14,11 @@ from memory.erasure.guard import ErasureGuard
 from memory.governance.accesses import AccessTally
 from memory.identity.api_keys import ApiKeys
 from memory.indexing.generations import PerSpace
+from memory.language.keywords import KeywordAnalyzer
+from memory.ports.chat_models import LANGUAGE_MODEL
 from memory.ports.generations import VectorModel, VectorSpace
 from memory.ports.vectors import Collection
-from memory.retrieval.retriever import CountingRetriever
+from memory.retrieval.validity import ValidityRetriever
 from memory.values.identity import app_and_user
 from models.assets.catalog import get_model
 from storage.resilience.fallbacks import ResilientSessions
@@ -30,6 +32,7 @@ from ..remote.handles import (
     Handle,
     Remote,
     RemoteExtractor,
+    RemoteFactJobs,
     RemoteLearning,
     RemoteMaintenance,
     RemoteReembedding,
@@ -39,11 +42,13 @@ from ..remote.handles import (
 )
 from ..telemetry.metrics import MeteredExtractor, MeteredResolver, MeteredRetriever, ServiceMetrics
 from ..telemetry.replicas import Figures
+from .facts import make_fact_search, priority_rules
 from .identity import open_authenticator, refuse_exposed_address
+from .language import make_fact_reader, make_summary_writer, open_language_model
 from .live_model import LiveAnswerer
 from .retrieval import make_answerer
 from .spaces import open_generations, open_spaces
-from .store_probes import store_probes
+from .store_probes import facts_probe, store_probes
 from .stores import open_log, open_short_lived
 from .typed_memories import make_typed_memory_manager, tally_figures
 
@@ -89,26 +94,27 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
     extractor = MeteredExtractor(RemoteExtractor(remotes["extractor"]), metrics)
     resolver = MeteredResolver(RemoteResolver(remotes["resolver"]), metrics)
     tally = AccessTally(record, interval_s=args.aam.access_flush_s)
-    retriever = MeteredRetriever(CountingRetriever(RemoteRetriever(remotes["retriever"]), tally), metrics)
+    searching = ValidityRetriever(RemoteRetriever(remotes["retriever"]), record=record, analyzer=KeywordAnalyzer())
+    retriever = MeteredRetriever(searching, metrics)
     learning = RemoteLearning(remotes["learner"])
     typed_memories = PerSpace(
         spaces,
-        lambda space: make_typed_memory_manager(
-            args, record=record, space=space.part(Collection.TYPED_MEMORIES), tally=tally
-        ),
+        lambda space: make_typed_memory_manager(args, record=record, space=space.part(Collection.FACTS), tally=tally),
     )
 
+    language_model = open_language_model(args)
     additions = MemoryAdditions(record=record, sessions=sessions, learning=learning)
 
     yield Services(
         chat=ChatTurn(
             reader=MessageReader(sessions=sessions, record=record, extractor=extractor, resolver=resolver),
-            retriever=retriever,
+            retriever=MeteredRetriever(searching, metrics, counts_recall=False),
             answerer=LiveAnswerer(
                 PerSpace(spaces, lambda space: make_answerer(args, model_id=space.encoder.model_id)),
                 otherwise=spaces.of(model),
             ),
             additions=additions,
+            uses=tally,
         ),
         additions=additions,
         record=record,
@@ -121,15 +127,24 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
         index=RemoteMaintenance(remotes["learner"]),
         typed_memories=typed_memories,
         reviews=RemoteReviews(remotes["learner"]),
+        fact_jobs=RemoteFactJobs(remotes["learner"]),
+        fact_search=PerSpace(spaces, partial(make_fact_search, record=record)),
+        tally=tally,
+        priority_rules=priority_rules(args.context),
+        summary_writer=make_summary_writer(args, language_model, extractor=extractor),
+        fact_reader=make_fact_reader(args, language_model),
         reembedding=RemoteReembedding(remotes["learner"]),
         erasures=RemoteErasures(remotes["learner"]),
         guard=ErasureGuard(record.runs),
         forget=partial(_forget, sessions, tally, authenticator.keys),
+        cosine_bounds=PerSpace(spaces, lambda space: get_model(space.encoder.model_id).answer_min_cosine),
         embeddings=PerSpace(spaces, partial(_embedding, RemoteEmbedder(remotes["embedder"]))),
         metrics=metrics,
         probes={
             **store_probes(record=record, index=generations.index(model), short_lived=short_lived),
-            "governance": _tally_probe(tally),
+            "facts": facts_probe(record),
+            "governance": _probe(partial(tally_figures, tally)),
+            **({LANGUAGE_MODEL: _probe(language_model.figures)} if language_model else {}),
         },
         parts={
             name: partial(remote.call_each_replica, "report", deadline_s=_PROBE_DEADLINE_S)
@@ -140,6 +155,8 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
         required=frozenset({*parts} - _OPTIONAL) | ({"record"} if args.stores == "embedded" else set()),
         authenticator=authenticator,
     )
+    if language_model is not None:
+        await language_model.close()
     await close_authenticator()
     await tally.close()
     await short_lived.close()
@@ -167,8 +184,8 @@ async def _forget(sessions: ResilientSessions, tally: AccessTally, keys: ApiKeys
     keys.forget_user(app=app, user=user)
 
 
-def _tally_probe(tally: AccessTally) -> Probe:
-    async def figures() -> Figures:
-        return tally_figures(tally)
+def _probe(figures: Callable[[], Figures]) -> Probe:
+    async def probe() -> Figures:
+        return figures()
 
-    return figures
+    return probe

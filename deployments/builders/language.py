@@ -1,14 +1,20 @@
-"""Builds extractor, resolver and reranker with the trained models that the settings turn on."""
+"""Builds extractor, resolver and reranker with the trained models that the settings turn on, and the language model."""
 
 import os
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from memory.coreference.resolver import ReadingResolver
 from memory.extraction.extractor import ReadingExtractor
 from memory.extraction.version import extraction_version
-from memory.ports.language import Extractor, Reranker, Resolver
+from memory.ports.language import Extractor, FactReader, Reranker, Resolver
+from memory.ports.summaries import SummaryWriter
+from memory.prompting.checked_model import CheckedModel
+from memory.prompting.facts import ModelFactReader
+from memory.prompting.summaries import ModelWriter
+from memory.tiers.summaries import CachedWriter, ExtractiveWriter
 from models.assets.weight_files import shipped_weight_file
 from models.batching.queue import GPU_LIMITS, BatchLimits
 from models.reader.reader import BatchedReader, TrainedReader
@@ -17,6 +23,7 @@ from models.reranker.late_interaction import LateInteraction
 from models.reranker.scorer import BatchedReranker, PairScorer
 
 from ..config.settings import AppArgs
+from ..remote.language_model import NO_CLIENT, EndpointModel, FallbackModel
 from ..serve.turn import LanguageParts, RunningModels
 
 
@@ -60,6 +67,55 @@ def open_reranker(args: AppArgs) -> BatchedReranker[Any]:
     else:
         scorer = HubCrossEncoder(args.models.reranker, args.model_cache, **_device(args))
     return BatchedReranker(scorer, limits=_limits(args))
+
+
+def check_language_model(args: AppArgs) -> None:
+    """Ends the start of a service that is to use a language model and has no client for one.
+
+    Raises:
+        ImportError: The extra `language-model` is not installed.
+    """
+    if args.language_model.endpoints and find_spec("openai") is None:
+        raise ImportError(NO_CLIENT)
+
+
+def open_language_model(args: AppArgs) -> CheckedModel | None:
+    """The language model of the settings; None where none is set.
+
+    Raises:
+        ImportError: The extra `language-model` is not installed.
+    """
+    settings = args.language_model
+    if not settings.endpoints:
+        return None
+    return CheckedModel(
+        FallbackModel([EndpointModel(endpoint) for endpoint in settings.endpoints]),
+        attempts=settings.attempts,
+        at_once=settings.at_once,
+        max_prompt_tokens=settings.max_prompt_tokens,
+    )
+
+
+def make_fact_reader(args: AppArgs, model: CheckedModel | None) -> FactReader | None:
+    """What reads facts in place of the trained reader, where a language model is to."""
+    settings = args.language_model
+    if model is None or not settings.read_facts:
+        return None
+    return ModelFactReader(model, deadline_s=settings.facts_deadline_s, max_tokens=settings.max_answer_tokens)
+
+
+def make_summary_writer(args: AppArgs, model: CheckedModel | None, *, extractor: Extractor) -> SummaryWriter:
+    """Writes summaries with the language model where it is to, else extractive ones.
+
+    Args:
+        args: The settings.
+        model: The language model.
+        extractor: Finds the names in what the model writes.
+    """
+    settings = args.language_model
+    if model is None or not settings.write_summaries:
+        return ExtractiveWriter()
+    return CachedWriter(ModelWriter(model, extractor=extractor, max_tokens=settings.max_answer_tokens))
 
 
 def is_on(args: AppArgs, name: str) -> bool:

@@ -19,7 +19,8 @@ from ..remote.handles import Handle, Remote, RemoteExtractor
 from ..serve.learner import LearnerParts
 from .bulk_embedding import RayEmbedder
 from .erasing import make_erasing
-from .language import running_extraction_version
+from .facts import make_fact_jobs
+from .language import make_fact_reader, make_summary_writer, open_language_model, running_extraction_version
 from .spaces import open_generations, open_spaces, prepared_model
 from .stores import open_locks, open_record
 from .typed_memories import make_recheck, make_review_job
@@ -39,20 +40,26 @@ def make_learner(
         generations=generations,
         deadline_s=args.deadlines.embedder,
     )
+    remote_extractor = RemoteExtractor(
+        Remote(extractor, component="extractor", deadline_s=args.deadlines.extractor_batch),
+        version=running_extraction_version(args),
+    )
+    language_model = open_language_model(args)
+    indexer = Indexer(
+        record=record,
+        spaces=spaces,
+        analyzer=KeywordAnalyzer(),
+        rechecks=PerSpace(spaces, lambda space: make_recheck(args, record=record, space=space.part(Collection.FACTS))),
+    )
+    erasing = make_erasing(
+        args, record=record, vectors=generations, lock=indexer.lock, embedder=embedder, extractor=extractor
+    )
     learner = Learner(
         record=record,
-        extractor=RemoteExtractor(
-            Remote(extractor, component="extractor", deadline_s=args.deadlines.extractor_batch),
-            version=running_extraction_version(args),
-        ),
-        indexer=Indexer(
-            record=record,
-            spaces=spaces,
-            analyzer=KeywordAnalyzer(),
-            rechecks=PerSpace(
-                spaces, lambda space: make_recheck(args, record=record, space=space.part(Collection.TYPED_MEMORIES))
-            ),
-        ),
+        extractor=remote_extractor,
+        facts=make_fact_reader(args, language_model),
+        indexer=indexer,
+        erasures=erasing,
     )
     locks = open_locks(args)
     bulk = RayEmbedder(args)
@@ -81,7 +88,13 @@ def make_learner(
             backlog=args.reembedding.backlog,
         ),
         reviews=make_review_job(args, record=record, locks=locks),
-        erasing=make_erasing(
-            args, record=record, vectors=generations, lock=learner.indexer.lock, embedder=embedder, extractor=extractor
+        fact_jobs=make_fact_jobs(
+            args,
+            record=record,
+            locks=locks,
+            spaces=spaces,
+            writer=make_summary_writer(args, language_model, extractor=remote_extractor),
         ),
+        language_model=language_model,
+        erasing=erasing,
     )

@@ -118,7 +118,7 @@ def open_spaces(
     if args.aam.model is not None:
         typed = vector_model(args, args.aam.model)
         name = f"{typed.model_id}{_TYPED_SUFFIX}"
-        typed_space[Collection.TYPED_MEMORIES] = VectorSpace(
+        typed_space[Collection.FACTS] = VectorSpace(
             encoder_of(typed), generations.index(typed.model_copy(update={"model_id": name}))
         )
 

@@ -4,10 +4,15 @@ import asyncio
 import math
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from functools import partial
 from typing import Any, Protocol
 
-from memory.ports.record import SystemOfRecord
+from memory.maintenance.fact_jobs import PIPELINES
+from memory.ports.jobs import RunLog
+from memory.ports.record import Backlog, SystemOfRecord
 from memory.values.errors import StoreUnavailable
+from memory.values.facts import FactStatus
+from memory.values.predicates import CategoryName
 from storage.resilience.journaled_record import JournaledRecord
 
 from ..http.support.services import Probe
@@ -108,20 +113,61 @@ class RateLimitedCounts:
     """
 
     def __init__(
-        self, count: Callable[[], Awaitable[Mapping[str, int]]], *, clock: Callable[[], float] = time.monotonic
+        self, count: Callable[[], Awaitable[Mapping[str, float]]], *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._count = count
         self._clock = clock
-        self._counts: Mapping[str, int] = {}
+        self._counts: Mapping[str, float] = {}
         self._good_until = -math.inf
 
-    async def __call__(self) -> Mapping[str, int]:
+    async def __call__(self) -> Mapping[str, float]:
         """New counts, or the last ones."""
         begin = self._clock()
         if begin >= self._good_until:
             self._counts = await self._count()
             self._good_until = self._clock() + _PAUSE_FACTOR * (self._clock() - begin)
         return self._counts
+
+
+def facts_probe(record: SystemOfRecord) -> Probe:
+    """The facts of all users by status and category, and the last run of each job over them (002 §8.4)."""
+    totals_of = RateLimitedCounts(partial(_fact_figures, record.backlog))
+
+    async def ask() -> Figures:
+        try:
+            return {**await totals_of(), **await _run_figures(record.runs)}
+        except StoreUnavailable:
+            return {}  # that is told of the record itself
+
+    return ask
+
+
+async def _fact_figures(backlog: Backlog) -> dict[str, float]:
+    """The number of facts by status, that of active ones by category, and the mean confidence of these."""
+    totals = await backlog.fact_totals()
+    figures: dict[str, float] = {status.value: 0 for status in FactStatus}
+    figures |= {f"active_{category.value}": 0 for category in CategoryName}
+    for total in totals:
+        figures[total.status.value] += total.count
+    active = [total for total in totals if total.status is FactStatus.ACTIVE]
+    figures |= {f"active_{total.category}": total.count for total in active}
+    if active:
+        weighted = math.fsum(total.count * total.confidence for total in active)
+        figures["confidence"] = weighted / figures[FactStatus.ACTIVE.value]
+    return figures
+
+
+async def _run_figures(runs: RunLog) -> dict[str, float | str]:
+    """State and begin of the last run of each job, also in seconds since 1970, for alerts."""
+    figures: dict[str, float | str] = {}
+    for kind, pipeline in PIPELINES.items():
+        for run in await runs.latest(pipeline):
+            figures |= {
+                f"{kind.value}_run": run.state.value,
+                f"{kind.value}_started": run.started_at.isoformat(),
+                f"{kind.value}_started_s": run.started_at.timestamp(),
+            }
+    return figures
 
 
 def _degradable(store: _Store) -> Probe:

@@ -29,6 +29,7 @@ def make_typed_memory_manager(
         analyzer=KeywordAnalyzer(),
         tally=tally,
         bands=conflict_bands(args, space.encoder.model_id),
+        evidence=get_model(space.encoder.model_id).answer_min_cosine,
         many_valued=frozenset(args.aam.many_valued_types),
         rules=review_rules(args.review),
     )
@@ -46,8 +47,10 @@ def make_recheck(args: AppArgs, *, record: SystemOfRecord, space: VectorSpace) -
 
 
 def conflict_bands(args: AppArgs, model_id: str) -> Bands:
-    """The calibrated bands of a model; for a model without, those of the settings (001 §3.3)."""
-    return get_model(model_id).bands or FixedBand(lower=args.aam.conflict_lower, upper=args.aam.conflict_upper)
+    """The band of the settings, where one of its bounds is set; else the calibrated bands of the model (001 §3.3)."""
+    bounds = {"lower": args.aam.conflict_lower, "upper": args.aam.conflict_upper}
+    given = {name: bound for name, bound in bounds.items() if bound is not None}
+    return FixedBand(**given) if given else get_model(model_id).bands or FixedBand()
 
 
 def make_review_job(args: AppArgs, *, record: SystemOfRecord, locks: Locks) -> ReviewJob:

@@ -48,9 +48,15 @@ def describe_settings(args: AppArgs, *, given: Mapping[str, Any] | None = None) 
 
 
 def sections() -> dict[str, type[BaseModel]]:
-    """The model of each section by its name; the empty name has the settings of no section."""
-    defaults = {name: field.default for name, field in AppArgs.model_fields.items()}
-    return {"": AppArgs} | {name: type(value) for name, value in defaults.items() if isinstance(value, BaseModel)}
+    """The model of each section by its name, those inside others too; the empty name has the settings of no section."""
+    return dict(_sections(AppArgs, ""))
+
+
+def _sections(model: type[BaseModel], name: str) -> Iterator[tuple[str, type[BaseModel]]]:
+    yield name, model
+    for inner, field in model.model_fields.items():
+        if isinstance(field.default, BaseModel):
+            yield from _sections(type(field.default), f"{name}.{inner}".removeprefix("."))
 
 
 def explain(error: ValidationError) -> str:

@@ -22,6 +22,7 @@ from storage.shared.encryption import SETTING, read_key
 
 from .access_settings import AuthArgs, ErasureArgs, HttpArgs, LimitArgs, OidcArgs
 from .deployment_options import check_options
+from .language_model_settings import LanguageModelArgs
 from .model_settings import EmbedderArgs, LearnerArgs, ModelArgs, ReembeddingArgs
 from .secrets import require_present, require_same, secret_values, secrets_folder, without_secrets
 from .section import Section
@@ -89,15 +90,18 @@ class ArangoArgs(Section):
 class TypedMemoryArgs(Section):
     """Typed memories (001)."""
 
-    conflict_lower: float = Field(
-        default=0.85,
+    conflict_lower: float | None = Field(
+        default=None,
         ge=-1,
         le=1,
-        description="From this cosine on two values contradict each other (001 §3.3), for a model without calibrated "
-        "bands of its own.",
+        description="From this cosine on two values contradict each other (001 §3.3), whatever the model. By default "
+        "as the bands of the model say, and 0.85 for a model without.",
     )
-    conflict_upper: float = Field(
-        default=1.0, ge=-1, le=1, description="Up to this cosine two values contradict each other."
+    conflict_upper: float | None = Field(
+        default=None,
+        ge=-1,
+        le=1,
+        description="Up to this cosine two values contradict each other; as `conflict_lower`, with 1.0.",
     )
     many_valued_types: tuple[str, ...] = Field(
         default=(),
@@ -137,12 +141,63 @@ class ReviewArgs(Section):
 
     @model_validator(mode="after")
     def _schedule_is_valid(self) -> "ReviewArgs":
-        if self.schedule != NEVER:
-            try:
-                Schedule.parse(self.schedule, timezone=self.timezone)
-            except InvalidField as error:
-                raise ValueError(f"review.{error.field}: {error.message}") from error
+        _check_schedule(self.schedule, timezone=self.timezone, section="review")
         return self
+
+
+class FactArgs(Section):
+    """The jobs over facts (002 §5); the thresholds are explained in `memory.maintenance.decay`."""
+
+    nightly: str = Field(
+        default="30 1 * * *",
+        description="When facts that say the same are merged, what was used becomes surer and summaries are written, "
+        "as cron writes it; `never`: by command alone.",
+    )
+    weekly: str = Field(
+        default="0 3 * * 0",
+        description="When age lowers the confidence of facts, and the old and unsure is archived; or `never`.",
+    )
+    monthly: str = Field(
+        default="0 4 1 * *",
+        description="When facts are embedded again, their graph is built again and files are written anew; or `never`.",
+    )
+    timezone: str = Field(default="UTC", description="Time zone of the schedules, as in `Asia/Taipei`.")
+    half_life_days: float = Field(
+        default=30, gt=0, description="After so many days without use, the confidence of a fact is a half."
+    )
+    archive_after_days: float = Field(default=90, gt=0, description="A fact that is older than so many days …")
+    archive_below: float = Field(
+        default=0.3, ge=0, le=1, description="… and of less confidence than this is archived by the weekly job."
+    )
+    orphans_after_days: float = Field(
+        default=90, gt=0, description="An entry of the log that nothing was made of is deleted after so many days."
+    )
+
+    @model_validator(mode="after")
+    def _schedules_are_valid(self) -> Self:
+        for schedule in (self.nightly, self.weekly, self.monthly):
+            _check_schedule(schedule, timezone=self.timezone, section="facts")
+        return self
+
+
+class ContextArgs(Section):
+    """How the categories of `/context` are ranked (002 §4.3)."""
+
+    usage_window_days: float = Field(default=30, gt=0, description="Uses of a category within so many days count.")
+    usage_norm: float = Field(default=10, gt=0, description="So many uses give the full score of usage.")
+    usage_weight: float = Field(default=0.3, ge=0, description="How much usage adds to the priority.")
+    recency_half_life_days: float = Field(
+        default=14, gt=0, description="After so many days without use, the score of recency is a half."
+    )
+    recency_weight: float = Field(default=0.2, ge=0, description="How much recency adds to the priority.")
+
+
+def _check_schedule(schedule: str, *, timezone: str, section: str) -> None:
+    if schedule != NEVER:
+        try:
+            Schedule.parse(schedule, timezone=timezone)
+        except InvalidField as error:
+            raise ValueError(f"{section}.{error.field}: {error.message}") from error
 
 
 class AppArgs(BaseSettings):
@@ -208,9 +263,12 @@ class AppArgs(BaseSettings):
     oidc: OidcArgs = OidcArgs()
     aam: TypedMemoryArgs = TypedMemoryArgs()
     review: ReviewArgs = ReviewArgs()
+    facts: FactArgs = FactArgs()
+    context: ContextArgs = ContextArgs()
     erasure: ErasureArgs = ErasureArgs()
     embedder: EmbedderArgs = EmbedderArgs()
     models: ModelArgs = ModelArgs()
+    language_model: LanguageModelArgs = LanguageModelArgs()
     learner: LearnerArgs = LearnerArgs()
     reembedding: ReembeddingArgs = ReembeddingArgs()
     deadlines: DeadlineArgs = DeadlineArgs()

@@ -21,11 +21,20 @@ from ray.serve.handle import DeploymentHandle
 from typing_extensions import override
 
 from memory.ports.generations import ReembeddingService
-from memory.ports.jobs import IndexMaintenance, IndexOperation, IndexRun, PipelineRun, ReviewService
+from memory.ports.jobs import (
+    IndexMaintenance,
+    IndexOperation,
+    IndexRun,
+    MaintenanceKind,
+    MaintenanceService,
+    PipelineRun,
+    ReviewService,
+)
 from memory.ports.language import Extractor, Priority, Reranker, Resolver
 from memory.ports.services import LearningService, LearnReport, Retriever
 from memory.values.errors import JiyiError, Overloaded, Unavailable
 from memory.values.extractions import Extraction
+from memory.values.forgetting import ForgetReport, ForgetRequest
 from memory.values.hits import SearchRequest, SearchResult
 from memory.values.readings import Context
 from memory.values.resolutions import CoreferenceResult, ResolutionRequest
@@ -278,6 +287,11 @@ class RemoteLearning(LearningService):
         report: LearnReport = await self._remote.call("learn", user_id)
         return report
 
+    @override
+    async def forget(self, request: ForgetRequest) -> ForgetReport | None:
+        report: ForgetReport | None = await self._remote.call("forget", request)
+        return report
+
 
 class RemoteMaintenance(IndexMaintenance):
     """The Learner deployment as an `IndexMaintenance`."""
@@ -343,4 +357,21 @@ class RemoteReviews(ReviewService):
     @override
     async def last_run(self) -> PipelineRun | None:
         run: PipelineRun | None = await self._remote.call("review_run")
+        return run
+
+
+class RemoteFactJobs(MaintenanceService):
+    """The Learner deployment as a `MaintenanceService`."""
+
+    def __init__(self, remote: Remote) -> None:
+        self._remote = remote
+
+    @override
+    async def start(self, kind: MaintenanceKind, *, user_id: str | None = None) -> PipelineRun:
+        run: PipelineRun = await self._remote.call("start_fact_job", kind, user_id)
+        return run
+
+    @override
+    async def last_run(self, kind: MaintenanceKind) -> PipelineRun | None:
+        run: PipelineRun | None = await self._remote.call("fact_job_run", kind)
         return run

@@ -12,9 +12,13 @@ from memory.indexing.bulk import BulkIndexing
 from memory.indexing.maintenance import BackgroundMaintenance
 from memory.indexing.reembedding import Reembedding
 from memory.learning.worker import LearningWorker
-from memory.ports.jobs import IndexOperation, IndexRun, PipelineRun
+from memory.maintenance.fact_jobs import FactJobs
+from memory.ports.chat_models import LANGUAGE_MODEL
+from memory.ports.jobs import IndexOperation, IndexRun, MaintenanceKind, PipelineRun
 from memory.ports.services import LearnReport
+from memory.prompting.checked_model import CheckedModel
 from memory.values.erasures import Erasure, ErasureScope, Tombstone
+from memory.values.forgetting import ForgetReport, ForgetRequest
 
 from ..telemetry.replicas import Figures, Reporting
 
@@ -28,7 +32,9 @@ class LearnerParts:
     reembedding: Reembedding
     bulk_indexing: BulkIndexing
     reviews: ReviewJob
+    fact_jobs: FactJobs
     erasing: Erasing
+    language_model: CheckedModel | None = None
 
 
 class LearnerDeployment(Reporting):
@@ -44,8 +50,11 @@ class LearnerDeployment(Reporting):
         self._bulk_indexing.begin()
         self._reviews = learner_parts.reviews
         self._reviews.begin()
+        self._fact_jobs = learner_parts.fact_jobs
+        self._fact_jobs.begin()
         self._erasing = learner_parts.erasing
         self._erasing.begin()
+        self._language_model = learner_parts.language_model
         self._running = asyncio.get_running_loop().create_task(self._worker.run())
 
     async def notify(self, user_id: str) -> None:
@@ -55,6 +64,10 @@ class LearnerDeployment(Reporting):
     async def learn(self, user_id: str) -> LearnReport:
         """See `LearningService.learn`."""
         return await self._worker.learn(user_id=user_id)
+
+    async def forget(self, request: ForgetRequest) -> ForgetReport | None:
+        """See `LearningService.forget`."""
+        return await self._worker.forget(request)
 
     async def maintain_index(self, operation: IndexOperation) -> IndexRun:
         """See `IndexMaintenance.start`."""
@@ -92,6 +105,14 @@ class LearnerDeployment(Reporting):
         """See `ReviewService.last_run`."""
         return await self._reviews.last_run()
 
+    async def start_fact_job(self, kind: MaintenanceKind, user_id: str | None) -> PipelineRun:
+        """See `MaintenanceService.start`."""
+        return await self._fact_jobs.start(kind, user_id=user_id)
+
+    async def fact_job_run(self, kind: MaintenanceKind) -> PipelineRun | None:
+        """See `MaintenanceService.last_run`."""
+        return await self._fact_jobs.last_run(kind)
+
     async def erase(self, scope: ErasureScope, user_id: str) -> Erasure:
         """See `ErasureService.request`."""
         return await self._erasing.request(scope, user_id=user_id)
@@ -116,6 +137,8 @@ class LearnerDeployment(Reporting):
     async def stats(self) -> Figures:
         """Totals since this replica started, and how the last run over the index is."""
         learned, error = self._worker.learned, self._worker.waits_for
+        language_model = self._language_model.figures() if self._language_model else {}
+        error = error or str(language_model.get("error", ""))
         return {
             **({"status": "degraded", "error": error} if error else {}),
             "learned_resources": learned.resources,
@@ -128,7 +151,13 @@ class LearnerDeployment(Reporting):
             **self._reembedding.figures(),
             **self._bulk_indexing.figures(),
             **self._reviews.figures(),
+            **self._fact_jobs.figures(),
             **self._erasing.figures(),
+            **{
+                f"{LANGUAGE_MODEL}_{name}": value
+                for name, value in language_model.items()
+                if not isinstance(value, str)
+            },
         }
 
     def check_health(self) -> None:
@@ -143,5 +172,8 @@ class LearnerDeployment(Reporting):
             await self._reembedding.close()
             await self._maintenance.close()
             await self._reviews.close()
+            await self._fact_jobs.close()
             await self._erasing.close()
             await self._running
+            if self._language_model is not None:
+                await self._language_model.close()

@@ -29,8 +29,12 @@ class ServiceMetrics:
         self.search_ms = self._histogram("entity_memory_search_latency_ms", "Search")
         self.resolved = self._counter("entity_memory_resolutions_success", "References resolved")
         self.unresolved = self._counter("entity_memory_resolutions_failed", "References left below the floor")
-        self.hits = self._counter("entity_memory_recall_hits", "Searches that found something")
-        self.misses = self._counter("entity_memory_recall_misses", "Searches that found nothing")
+        self.hits = self._counter(
+            "entity_memory_recall_hits", "Questions that memory answered, searches that found words of them"
+        )
+        self.misses = self._counter(
+            "entity_memory_recall_misses", "Questions that memory did not answer, searches that found none"
+        )
         self.degraded = Counter(
             "jiyi_degraded", "Requests in which a part could not do its work", ["part"], registry=self._registry
         )
@@ -40,6 +44,13 @@ class ServiceMetrics:
 
     def _counter(self, name: str, text: str) -> Counter:
         return Counter(name, text, registry=self._registry)
+
+    def count_answer(self, *, asked: bool, answered: bool) -> None:
+        """Counts a chat message as recalled or not; one that neither asks nor is answered from memory is neither."""
+        if answered:
+            self.hits.inc()
+        elif asked:
+            self.misses.inc()
 
     def collect(self) -> list[Metric]:
         """All metrics with their values now; they can be sent to another replica."""
@@ -75,7 +86,11 @@ def render_metrics(ingress: Sequence[IngressReport], parts: Mapping[str, Sequenc
     learner = parts.get("learner", ())
     for name, text, values in (
         ("entity_memory_extractions_count", "New entities since the learner started", _values(learner, "new_entities")),
-        ("entity_memory_storage_count", "Entities stored", [record.get("entities")]),
+        (
+            "entity_memory_storage_count",
+            "Entities, without those only preloaded",
+            [_mentioned_entities(record)],
+        ),
         ("entity_memory_storage_size_bytes", "Size of the system of record", [record.get("size_bytes")]),
     ):
         family = families[name] = Metric(name, text, "gauge")
@@ -83,6 +98,11 @@ def render_metrics(ingress: Sequence[IngressReport], parts: Mapping[str, Sequenc
         if known:
             family.add_sample(name, {}, sum(known))
     return generate_latest(_Collected(families.values()))
+
+
+def _mentioned_entities(record: Figures) -> float | None:
+    stored, preloaded = record.get("entities"), record.get("preloaded", 0)
+    return stored - preloaded if isinstance(stored, int | float) and isinstance(preloaded, int | float) else None
 
 
 def _add_part(figures: Metric, up: Metric, part: str, replica: str, values: Figures | None) -> None:
@@ -146,16 +166,27 @@ class MeteredExtractor(Extractor):
 
 
 class MeteredRetriever(Retriever):
-    """A retriever whose searches are timed and counted as hits or misses."""
+    """A retriever whose searches are timed and counted as hits or misses.
 
-    def __init__(self, retriever: Retriever, metrics: ServiceMetrics) -> None:
+    A hit is a search that found words of its query: there is always something nearest.
+
+    Args:
+        retriever: Searches.
+        metrics: Counts.
+        counts_recall: False for chat, where a hit is a message that memory answers (`ServiceMetrics.count_answer`).
+    """
+
+    def __init__(self, retriever: Retriever, metrics: ServiceMetrics, *, counts_recall: bool = True) -> None:
         self._retriever = retriever
         self._metrics = metrics
+        self._counts_recall = counts_recall
 
     @override
     async def search(self, request: SearchRequest) -> SearchResult:
         start = perf_counter()
         result = await self._retriever.search(request)
         self._metrics.search_ms.observe((perf_counter() - start) * 1000)
-        (self._metrics.hits if result.hits else self._metrics.misses).inc()
+        if self._counts_recall:
+            found = any(hit.shares_words for hit in result.hits)
+            (self._metrics.hits if found else self._metrics.misses).inc()
         return result

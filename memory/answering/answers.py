@@ -28,7 +28,7 @@ class AnswerRequest(Value):
         revised: Whether it revises an earlier message.
         clarification: The question to ask where a reference is ambiguous.
         extraction: What was understood of the message: its intents, facts, names and requests to remember.
-        hits: What retrieval found, best first.
+        hits: What retrieval found, best first, what holds before what it replaced.
         turns: The conversation before the message, oldest first.
     """
 
@@ -43,15 +43,20 @@ class AnswerRequest(Value):
 
 
 class Answer(Value):
-    """A reply and the hits that support it."""
+    """A reply, the hits that support it, and the ids of the facts that it states."""
 
     text: str
     answered_by: AnsweredBy
     sources: tuple[Hit, ...] = ()
+    fact_ids: tuple[str, ...] = ()
 
 
 class Answerer(ABC):
-    """Answers a message from retrieved memories."""
+    """Answers a message from retrieved memories.
+
+    A hit says of each fact that it states how that stands at the time of the question (`Hit.validity`): what is
+    OUTDATED is no answer, DOUBTFUL and HELD are told as such.
+    """
 
     @abstractmethod
     async def answer(self, request: AnswerRequest) -> Answer:
@@ -70,5 +75,9 @@ class CosineBounds(Value):
 
     def are_met(self, cosine: float, *texts: str) -> bool:
         """Whether a cosine of these texts reaches the bound."""
-        bound = self.chinese if any(map(has_han, texts)) else self.other
+        bound = self.bound(*texts)
         return bound is not None and cosine >= bound
+
+    def bound(self, *texts: str) -> float | None:
+        """The bound for these texts; None where there is none for their language."""
+        return self.chinese if any(map(has_han, texts)) else self.other

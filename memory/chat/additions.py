@@ -10,8 +10,10 @@ from ..ports.sessions import SessionStore
 from ..values.base import SessionId, UserId
 from ..values.dialogue import Role
 from ..values.errors import Overloaded, Unavailable
+from ..values.forgetting import ForgetOutcome, ForgetReport, ForgetRequest
 from ..values.ids import memory_id, new_id, reply_id, resource_id
 from ..values.mentions import MentionLevel
+from ..values.readings import Intent
 from ..values.records import Resource, ResourceKind
 from .messages import Acknowledged, Added, ChatMessage, NewMemory, Reply, Understood
 
@@ -68,7 +70,7 @@ class MemoryAdditions:
             asked=resolution.clarification,
             query=revision.query if revision else message.message,
         )
-        learned = await self._learn(message.user_id, wait=message.wait)
+        learned = await self._learn_or_notify(message.user_id, wait=message.wait)
         if message.wait and learned is None:
             missing.append("learner")
         return Acknowledged(
@@ -78,6 +80,51 @@ class MemoryAdditions:
             degraded=tuple(dict.fromkeys(missing)),
             learned=learned,
         )
+
+    async def forget(self, message: ChatMessage, understood: Understood) -> Acknowledged | None:
+        """Carries out a request to forget, or the choice of what the last reply asked about; it is stored nowhere.
+
+        Sessions forget at once what was removed; the rest is left to erasure.
+
+        Args:
+            message: The user's message.
+            understood: Its extraction, and what the last reply asked about.
+
+        Returns:
+            None where the message does not ask to forget anything, or where the learner is down: it is then to be
+            stored, and is carried out when it is learned.
+        """
+        request = _forget_request(message, understood, is_preview=False)
+        report = await self._forget(request)
+        if request is None or report is None:
+            return None
+        for session_id, turn_ids in report.turns.items():
+            await self._sessions.forget(session_id, user_id=message.user_id, turn_ids=turn_ids)
+        options = report.things if report.outcome is ForgetOutcome.WHICH else ()
+        await self._sessions.append(
+            message.session_id, user_id=message.user_id, turns=[], to_forget=[thing.ids for thing in options]
+        )
+        return Acknowledged(
+            turn_id=request.message.resource_id,
+            memory_id=memory_id(message.user_id, request.message.resource_id),
+            reply_id="",
+            degraded=understood.degraded,
+            learned=await self._learn_or_notify(message.user_id, wait=message.wait),
+            forgotten=report,
+        )
+
+    async def would_forget(self, message: ChatMessage, understood: Understood) -> ForgetReport | None:
+        """What `forget` would do; None where it is no request to forget, or where the learner is down."""
+        return await self._forget(_forget_request(message, understood, is_preview=True))
+
+    async def _forget(self, request: ForgetRequest | None) -> ForgetReport | None:
+        if request is None:
+            return None
+        try:
+            return await self._learning.forget(request)
+        except (Unavailable, Overloaded) as error:
+            _log.warning("forgetting_postponed", error=error.message)
+            return None
 
     async def add(
         self, additions: Sequence[NewMemory], *, user_id: UserId, session_id: SessionId, wait: bool
@@ -104,21 +151,36 @@ class MemoryAdditions:
             Added(id=memory_id(user_id, resource.resource_id), resource_id=resource.resource_id, text=resource.content)
             for resource in resources
         ]
-        return added, await self._learn(user_id, wait=wait)
+        return added, await self._learn_or_notify(user_id, wait=wait)
 
     def notify(self, *, user_id: str) -> None:
         """Requests in the background that changes of this user be indexed."""
         self._learning.notify(user_id=user_id)
 
-    async def _learn(self, user_id: str, *, wait: bool) -> LearnReport | None:
-        if not wait:
-            self._learning.notify(user_id=user_id)
-            return None
+    async def _learn_or_notify(self, user_id: str, *, wait: bool) -> LearnReport | None:
+        if wait:
+            return await self.learn(user_id=user_id)
+        self._learning.notify(user_id=user_id)
+        return None
+
+    async def learn(self, *, user_id: str) -> LearnReport | None:
+        """Learns what waits of this user; None where learning is postponed as a component is down or its queue full."""
         try:
             return await self._learning.learn(user_id=user_id)
         except (Unavailable, Overloaded) as error:  # the texts stay on the backlog
             _log.warning("learning_postponed", error=error.message)
             return None
+
+
+def _forget_request(message: ChatMessage, understood: Understood, *, is_preview: bool) -> ForgetRequest | None:
+    if Intent.FORGET not in understood.extraction.intents and not understood.to_forget:
+        return None
+    return ForgetRequest(
+        message=_user_entry(message, understood),
+        extraction=understood.extraction,
+        options=understood.to_forget,
+        is_preview=is_preview,
+    )
 
 
 def _user_entry(message: ChatMessage, understood: Understood) -> Resource:

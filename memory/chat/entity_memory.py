@@ -1,39 +1,52 @@
 """000 §7.1's `EntityMemoryService`, method by method, with its hooks for a chat backend (§8)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 
 import structlog
 
+from ..answering.answers import CosineBounds
+from ..answering.forgetting import forget_reply
+from ..entities.editor import EntityEditor
 from ..entities.entity_storage import EntityStorage
-from ..entities.lookup import find_by_name, follow_merges, is_named, validate_name
-from ..extraction.junk import junk_kind
+from ..entities.lookup import find_by_name, get_entity
+from ..entities.seeding import names_seed, preload
+from ..language.phrases import phrases_for
 from ..ports.language import Extractor, Resolver
-from ..ports.record import SystemOfRecord, UnitOfWork
-from ..ports.services import Retriever
+from ..ports.record import SystemOfRecord
+from ..ports.services import Retriever, UseCounter
 from ..ports.sessions import SessionStore
 from ..values.base import Scalar, Value, utc_now
+from ..values.changes import ItemKind
 from ..values.dialogue import Turn
-from ..values.entities import Entity, EntitySource
-from ..values.errors import InvalidField, Unavailable
+from ..values.entities import Entity, EntityType
+from ..values.errors import InvalidField, StoreUnavailable, Unavailable
 from ..values.extractions import Extraction
-from ..values.ids import derive_id, entity_id
+from ..values.forgetting import ForgetReport
+from ..values.hits import Hit
 from ..values.mentions import EntitySubtype
+from ..values.readings import Intent
 from ..values.resolutions import CoreferenceResult, ResolutionRequest
-from ..values.text import has_han, is_simplified, is_traditional, normalise
+from ..values.text import has_han, writes_simplified
 from .additions import MemoryAdditions
 from .messages import Acknowledged, ChatMessage, Reply, Understood
-from .reader import MessageReader
+from .reader import MessageReader, log_degraded
 
 _log = structlog.get_logger(__name__)
 MAX_ENTITIES = 100
 DEFAULT_REFERENTS = 5
 """Default limit of `search_by_coreference` (000 §6.4)."""
+MAX_CONTEXT = 2000
+"""Characters of the lines about entities in a prompt, as 002 §4.3 bounds its context."""
+MAX_NAME_IN_PROMPT = 80
 _IN_PROMPT = 5
 
 
 class ChatContext(Value):
-    """For a chat backend before it answers: the resolved query, and lines for its prompt (000 §8.1, §8.4)."""
+    """For a chat backend before it answers: the resolved query, and lines for its prompt (000 §8.1, §8.4).
+
+    For a request to forget, `forgotten` is what would become of it, and the lines say how to reply and nothing else.
+    """
 
     resolution: CoreferenceResult
     extraction: Extraction
@@ -41,6 +54,7 @@ class ChatContext(Value):
     entities: tuple[Entity, ...]
     context: str
     degraded: tuple[str, ...] = ()
+    forgotten: ForgetReport | None = None
 
 
 class EntityMemoryService:
@@ -56,6 +70,9 @@ class EntityMemoryService:
         resolver: Resolves references.
         retriever: Searches.
         additions: Writes to the raw log, from which the learner learns.
+        cosine_bounds: From which cosines of the live model on an entity belongs into a prompt; by default none does by
+            its cosine alone.
+        uses: Counts what prompts held.
         now: The clock.
     """
 
@@ -68,12 +85,17 @@ class EntityMemoryService:
         resolver: Resolver,
         retriever: Retriever,
         additions: MemoryAdditions,
+        uses: UseCounter,
+        cosine_bounds: Callable[[], Awaitable[CosineBounds]] | None = None,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         self.storage = EntityStorage(record=record, sessions=sessions, retriever=retriever, now=now)
         self._record = record
         self._reader = MessageReader(sessions=sessions, record=record, extractor=extractor, resolver=resolver)
         self._additions = additions
+        self._editor = EntityEditor(record=record, on_change=lambda user: additions.notify(user_id=user), now=now)
+        self._cosine_bounds = cosine_bounds
+        self._uses = uses
         self._now = now
 
     async def resolve_coreference(self, query: str, session_id: str, user_id: str) -> CoreferenceResult:
@@ -89,11 +111,20 @@ class EntityMemoryService:
             session: The id of the session, or turns that the caller has, oldest first. Without the history of a
                 session, an earlier resolution cannot be corrected.
         """
-        if isinstance(session, str):
-            understood = await self._reader.read(query, session_id=session, user_id=user_id, now=self._now())
-        else:
-            request = ResolutionRequest(query=query, user_id=user_id, turns=tuple(session), now=self._now())
+        now = self._now()
+        given = () if isinstance(session, str) else tuple(session)
+        request = ResolutionRequest(query=query, user_id=user_id, turns=given, now=now)
+        try:
+            if isinstance(session, str):
+                understood = await self._reader.read(query, session_id=session, user_id=user_id, now=now)
+            else:
+                understood = await self._reader.understand(request)
+        except StoreUnavailable as error:  # the session cannot be read: the query stands for itself (000 §9.1)
+            log_degraded("sessions", error)
             understood = await self._reader.understand(request)
+            degraded = ("sessions", *understood.resolution.degraded)
+            unresolved = understood.resolution.model_copy(update={"degraded": degraded})
+            understood = understood.model_copy(update={"resolution": unresolved})
         for resolution in understood.resolution.resolutions:
             _log.info(
                 "entity_resolved",  # no texts: a log outlives what is erased
@@ -125,25 +156,70 @@ class EntityMemoryService:
                 return await unit.entities.get(list(dict.fromkeys(mentioned)))
         message = ChatMessage(user_id=user_id, session_id=session_id, message=text, wait=True, now=self._now())
         unresolved = CoreferenceResult(original_query=text, resolved_query=text)
-        stored = await self._additions.add_turn(message, Understood(resolution=unresolved, extraction=extraction), None)
+        understood = Understood(resolution=unresolved, extraction=extraction)
+        if await self._additions.forget(message, understood) is not None:
+            return []
+        stored = await self._additions.add_turn(message, understood, None)
         return list(stored.learned.entities) if stored.learned else []
 
     async def get_entity(self, entity_value: str, user_id: str) -> Entity | None:
-        """The entity with this name or alias (000 §7.1)."""
+        """The entity with this name or alias (000 §7.1), also a preloaded one (§10.1)."""
+        await self._preload(entity_value, user_id)
         async with self._record.reading(user_id=user_id) as unit:
             return await find_by_name(unit, entity_value)
 
-    async def search_entities(self, query: str, user_id: str, limit: int = 10) -> list[Entity]:
+    async def find_entity(self, id_or_name: str, user_id: str) -> Entity:
+        """The entity with this id, name or alias; an archived one is found by its id only.
+
+        Raises:
+            NotFound: The user has no such entity.
+        """
+        await self._preload(id_or_name, user_id)
+        async with self._record.reading(user_id=user_id) as unit:
+            return await get_entity(unit, id_or_name)
+
+    async def search_entities(
+        self, query: str, user_id: str, limit: int = 10, *, entity_type: EntityType | EntitySubtype | None = None
+    ) -> list[Entity]:
         """Active entities, best first (000 §7.1); for an empty query all of them, latest mentioned first (§8.2).
+
+        Args:
+            query: Names or describes what is searched for.
+            user_id: The user.
+            limit: Number of results.
+            entity_type: Only entities of this type or subtype (000 §6.4).
 
         Raises:
             InvalidField: `limit` is out of bounds.
         """
         if query.strip():
-            return await self.storage.search_entities(query, user_id=user_id, limit=limit)
+            await self._preload(query, user_id)
+            return await self.storage.search_entities(query, user_id=user_id, limit=limit, entity_type=entity_type)
         async with self._record.reading(user_id=user_id) as unit:
-            recent = await unit.entities.recent(limit=limit)
-        return [entity for entity in recent if entity.mention_count > 0]
+            recent = await unit.entities.recent(limit=limit if entity_type is None else MAX_ENTITIES)
+        return [entity for entity in recent if not entity.is_unseen_seed and entity.is_of(entity_type)][:limit]
+
+    async def related_entities(self, query: str, user_id: str, limit: int = _IN_PROMPT) -> list[Entity]:
+        """The entities that belong into the prompt of a query (000 §8.4), best first; counts a use of each.
+
+        It names them or shares a term with them, or their cosine reaches the bound of the model; others are left out,
+        however few there are.
+
+        Raises:
+            InvalidField: `limit` is out of bounds.
+        """
+        bounds = CosineBounds() if self._cosine_bounds is None else await self._cosine_bounds()
+        await self._preload(query, user_id)
+        entities = await self.storage.search_entities(
+            query, user_id=user_id, limit=limit, accept=lambda hit: is_related(hit, query, bounds)
+        )
+        self._uses.add(ItemKind.ENTITY, [entity.entity_id for entity in entities], user_id=user_id, at=self._now())
+        return entities
+
+    async def _preload(self, text: str, user_id: str) -> None:
+        """Stores the preloaded entities if the text names one, which the user may not have yet (000 §10.1)."""
+        if names_seed(text):
+            await preload(self._record, user_id, at=self._now())
 
     async def remember_entity(
         self,
@@ -155,32 +231,14 @@ class EntityMemoryService:
     ) -> Entity:
         """Stores an entity at the user's request, with confidence 1 (000 §7.1).
 
-        For an existing entity this counts as a mention, which also restores it from the archive.
+        For an existing entity this counts as a mention, which also restores it from the archive. The same as
+        `EntityEditor.remember`, without the change.
 
         Raises:
             InvalidField: The value is not a name but a stop word, a number, a pronoun, a greeting or a date.
             StoreUnavailable: The entity was not stored.
         """
-        name = validate_name(entity_value, "entity_value")
-        if (junk := junk_kind(name)) is not None:
-            raise InvalidField(f"{name!r} is not a name: {junk}", field="entity_value", allowed="the name of an entity")
-        async with self._record.writing(user_id=user_id) as unit:
-            found = await unit.entities.get_by_value(name)
-            known = await follow_merges(unit, found) if found else None
-            if known is not None and is_named(known, name):
-                entity = known.mentioned_again(self._now())
-            else:
-                entity = await self._create(unit, user_id, name)
-            entity = entity.model_copy(
-                update={
-                    "confidence": 1.0,
-                    "subtype": subtype or entity.subtype,
-                    "attributes": {**entity.attributes, **(attributes or {})},
-                }
-            )
-            await unit.entities.save([entity])
-            await unit.commit()
-        self._additions.notify(user_id=user_id)
+        entity, _ = await self._editor.remember(entity_value, user_id=user_id, subtype=subtype, attributes=attributes)
         return entity
 
     async def search_by_coreference(
@@ -228,14 +286,28 @@ class EntityMemoryService:
 
     async def context_block(self, query: str, user_id: str, limit: int = _IN_PROMPT) -> str:
         """Lines about related entities for a router's system prompt (000 §8.4); empty where there are none."""
-        return context_lines(await self.search_entities(query, user_id, limit), query)
+        return context_lines(await self.related_entities(query, user_id, limit), query)
 
     async def before_reply(self, message: str, session_id: str, user_id: str) -> ChatContext:
         """Hook for a chat backend that has received a message: resolves it and finds related entities (000 §8.1)."""
         understood = await self.understand(message, user_id, session=session_id)
         resolution, degraded = understood.resolution, understood.degraded
+        chat_message = ChatMessage(user_id=user_id, session_id=session_id, message=message, now=self._now())
+        forgotten = await self._additions.would_forget(chat_message, understood)
+        if forgotten is not None or Intent.FORGET in understood.extraction.intents:
+            phrases = phrases_for(understood.written(message))
+            reply = forget_reply(forgotten, phrases) if forgotten else phrases.forget
+            return ChatContext(
+                resolution=resolution,
+                extraction=understood.extraction,
+                resolved_query=resolution.resolved_query,
+                entities=(),
+                context=phrases.forget_context.format(reply=reply),
+                degraded=degraded if forgotten else tuple(dict.fromkeys((*degraded, "learner"))),
+                forgotten=forgotten,
+            )
         try:
-            entities = await self.search_entities(resolution.resolved_query, user_id, _IN_PROMPT)
+            entities = await self.related_entities(resolution.resolved_query, user_id)
         except Unavailable as error:
             _log.warning("context_skipped", component=error.component, error=error.message)
             entities, degraded = [], tuple(dict.fromkeys((*degraded, error.component)))
@@ -249,48 +321,66 @@ class EntityMemoryService:
         )
 
     async def after_reply(
-        self, message: str, session_id: str, user_id: str, *, reply: str = "", turn_id: str | None = None
+        self,
+        message: str,
+        session_id: str,
+        user_id: str,
+        *,
+        reply: str = "",
+        turn_id: str | None = None,
+        said_at: datetime | None = None,
     ) -> Acknowledged:
         """Hook for a chat backend that is about to reply: stores the message and the reply and learns (000 §8.1).
+
+        `said_at` is when the message was said; None for now. A request to forget is carried out, and neither it nor
+        the reply is stored.
 
         Raises:
             StoreUnavailable: Neither was stored.
         """
-        now = self._now()
+        now = said_at or self._now()
         understood = await self._reader.read(message, session_id=session_id, user_id=user_id, now=now)
         chat_message = ChatMessage(
             user_id=user_id, session_id=session_id, message=message, turn_id=turn_id, wait=True, now=now
         )
-        return await self._additions.add_turn(chat_message, understood, Reply(text=reply) if reply else None)
-
-    async def _create(self, unit: UnitOfWork, user_id: str, name: str) -> Entity:
-        id_ = entity_id(user_id, name)
-        if await unit.entities.get([id_]):  # an entity created under this name has been renamed since
-            id_ = derive_id("entity", user_id, normalise(name), id_)
-        at = self._now()
-        return Entity(
-            entity_id=id_,
-            user_id=user_id,
-            entity_value=name,
-            normalised_value=normalise(name),
-            source=EntitySource.USER,
-            first_mentioned=at,
-            last_mentioned=at,
-            mention_count=1,
-        )
+        forgotten = await self._additions.forget(chat_message, understood)
+        if forgotten is not None:
+            return forgotten
+        postponed = ("learner",) if Intent.FORGET in understood.extraction.intents else ()
+        said = Reply(text=reply, learn=not postponed) if reply else None
+        return await self._additions.add_turn(chat_message, understood, said, degraded=postponed)
 
 
-def context_lines(entities: list[Entity], query: str) -> str:
+def is_related(hit: Hit, query: str, bounds: CosineBounds) -> bool:
+    """Whether a hit has evidence of its own that it concerns the query: every search has a nearest entity."""
+    return hit.shares_words or bounds.are_met(hit.parts.get("cosine", 0.0), query, hit.text)
+
+
+def context_lines(entities: Sequence[Entity], query: str) -> str:
     """A line for each entity with the time of its last mention, in the query's language and script (000 §8.4).
 
-    Han text that is valid in both scripts counts as Traditional.
+    Han text that is valid in both scripts counts as Traditional. Names are written in one line and cut to
+    `MAX_NAME_IN_PROMPT` characters, since they are text of users and not instructions; lines that would make it longer
+    than `MAX_CONTEXT` characters are left out.
     """
     if not entities:
         return ""
     if has_han(query):
-        simplified = not is_traditional(query) and is_simplified(query)
-        head, last = ("用户提到的相关实体：" if simplified else "用戶提到的相關實體："), "最近提及"
+        head = "用户提到的相关实体：" if writes_simplified(query) else "用戶提到的相關實體："
+        last = "最近提及"
     else:
         head, last = "Entities that the user mentioned:", "last mentioned"
-    lines = [f"- {entity.entity_value} ({last}: {entity.last_mentioned:%Y-%m-%d %H:%M})" for entity in entities]
-    return "\n".join([head, *lines])
+    lines, length = [head], len(head)
+    for entity in entities:
+        line = f"- {_name_in_prompt(entity)} ({last}: {entity.last_mentioned:%Y-%m-%d %H:%M})"
+        length += len(line) + 1
+        if length > MAX_CONTEXT:
+            break
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _name_in_prompt(entity: Entity) -> str:
+    printable = "".join(character if character.isprintable() else " " for character in entity.entity_value)
+    name = " ".join(printable.split())
+    return name if len(name) <= MAX_NAME_IN_PROMPT else f"{name[:MAX_NAME_IN_PROMPT]}…"

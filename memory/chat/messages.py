@@ -5,6 +5,7 @@ from ..ports.services import LearnReport
 from ..values.base import Scalar, SessionId, Timestamp, UserId, Value
 from ..values.dialogue import Role, Turn
 from ..values.extractions import Extraction
+from ..values.forgetting import ForgetReport
 from ..values.hits import SearchResult
 from ..values.records import ResourceKind
 from ..values.resolutions import CoreferenceResult
@@ -28,16 +29,24 @@ class ChatMessage(Value):
 
 
 class Understood(Value):
-    """First event of a turn: the resolution and extraction of the message, and the session's turns before it."""
+    """First event of a turn: the resolution and extraction of the message, and the session's turns before it.
+
+    `to_forget` is what the last reply asked which of it to forget (`SessionContext.to_forget`).
+    """
 
     resolution: CoreferenceResult
     extraction: Extraction
     turns: tuple[Turn, ...] = ()
+    to_forget: tuple[tuple[str, ...], ...] = ()
 
     @property
     def degraded(self) -> tuple[str, ...]:
         """The components that failed."""
         return tuple(dict.fromkeys((*self.extraction.degraded, *self.resolution.degraded)))
+
+    def written(self, message: str) -> list[str]:
+        """The message and what the user wrote before it, latest first: by these the language of a reply is chosen."""
+        return [message, *(turn.content for turn in reversed(self.turns) if turn.role is Role.USER)]
 
 
 class Found(Value):
@@ -53,10 +62,11 @@ class Replied(Value):
 
 
 class Acknowledged(Value):
-    """Last event: the turn is stored in the raw log.
+    """Last event: the turn is stored in the raw log, or, where it asked to forget something, that was done.
 
     `reply_id` is empty without a reply. `degraded` names the components that failed in this turn. `learned` is None
-    without `wait`, and where learning is postponed.
+    without `wait`, and where learning is postponed. `forgotten` says what became of a request to forget; neither that
+    nor the reply is stored.
     """
 
     turn_id: str
@@ -64,6 +74,7 @@ class Acknowledged(Value):
     reply_id: str
     degraded: tuple[str, ...] = ()
     learned: LearnReport | None = None
+    forgotten: ForgetReport | None = None
 
 
 ChatEvent = Understood | Found | Replied | Acknowledged

@@ -1,17 +1,20 @@
 """Understands a message in its session: reads the record once, extracts with the reader, resolves (DESIGN §3.2)."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import structlog
 
 from ..coreference.context import offered_entities, reading_context
 from ..coreference.time_windows import TimeWindow, find_window
+from ..entities.lookup import follow_merges
 from ..extraction.recognition import link_mentions, recognise
 from ..ports.language import Extractor, Resolver
 from ..ports.record import SystemOfRecord, UnitOfWork
 from ..ports.sessions import SessionStore
+from ..values.changes import ChangeKind
+from ..values.dialogue import Turn
 from ..values.entities import Entity
 from ..values.errors import StoreUnavailable, Unavailable, raise_if_busy
 from ..values.extractions import Extraction
@@ -32,12 +35,25 @@ class _Known:
 
     named: tuple[Entity, ...] = ()
     offered: tuple[Entity, ...] = ()
+    replaced: Mapping[str, str | None] = field(default_factory=dict)
     degraded: tuple[str, ...] = ()
 
     def added_to(self, request: ResolutionRequest) -> ResolutionRequest:
-        """The request with these entities as its long-term memory."""
+        """The request with these entities as its long-term memory, and turns that mention no entity that is gone."""
         entities = {entity.entity_id: entity for entity in (*self.named, *self.offered)}
-        return request.model_copy(update={"long_term": tuple(entities.values())})
+        turns = tuple(map(self._with_current_ids, request.turns)) if self.replaced else request.turns
+        return request.model_copy(update={"long_term": tuple(entities.values()), "turns": turns})
+
+    def _with_current_ids(self, turn: Turn) -> Turn:
+        if not turn.mentions:
+            return turn
+        mentions = tuple(
+            mention.model_copy(update={"entity_id": self.replaced[mention.entity_id]})
+            if mention.entity_id is not None and mention.entity_id in self.replaced
+            else mention
+            for mention in turn.mentions
+        )
+        return turn.model_copy(update={"mentions": mentions})
 
 
 class MessageReader:
@@ -69,7 +85,8 @@ class MessageReader:
             Overloaded: The reader's queue is full.
         """
         session = await self._sessions.load(session_id, user_id=user_id)
-        return await self.understand(ResolutionRequest.in_session(session, message, now=now))
+        understood = await self.understand(ResolutionRequest.in_session(session, message, now=now))
+        return understood.model_copy(update={"to_forget": session.context.to_forget})
 
     async def understand(self, request: ResolutionRequest) -> Understood:
         """Extracts from the query of a request and resolves it, in the turns of the request.
@@ -147,11 +164,12 @@ class MessageReader:
                 named = await unit.entities.found_in(request.query)
                 recent = await unit.entities.recent(limit=RECALLED if window else RECENT)
                 spoken_of = await _spoken_of(unit, window) if window else set()
+                replaced = await _replaced_ids(unit, request.turns)
         except StoreUnavailable as error:
             log_degraded("record", error)
             return _Known(degraded=("record",))
         offered = offered_entities(recent, window=window, spoken_of=spoken_of)
-        return _Known(tuple(named), offered[:RECENT])
+        return _Known(tuple(named), offered[:RECENT], replaced)
 
     async def _extract(self, request: ResolutionRequest, known: _Known) -> Extraction:
         names = [name for entity in known.named for name in entity.names]
@@ -159,6 +177,25 @@ class MessageReader:
         [extraction] = await self._extractor.extract([request.query], known=[names], contexts=[context])
         linked = link_mentions(extraction, known.named, user_id=request.user_id)
         return linked.model_copy(update={"degraded": (*linked.degraded, *known.degraded)})
+
+
+async def _replaced_ids(unit: UnitOfWork, turns: Sequence[Turn]) -> dict[str, str | None]:
+    """For entities of the turns that are gone, what each was merged into; None where it was archived or deleted.
+
+    An entity that is not stored yet will be learned, unless it was deleted.
+    """
+    mentions = (mention for turn in turns for mention in turn.mentions or ())
+    ids = list(dict.fromkeys(mention.entity_id for mention in mentions if mention.entity_id))
+    stored = {entity.entity_id: entity for entity in await unit.entities.get(ids)}
+    replaced: dict[str, str | None] = {}
+    for id_ in ids:
+        entity = stored.get(id_)
+        if entity is not None and not entity.is_current:
+            current = await follow_merges(unit, entity)
+            replaced[id_] = current.entity_id if current.is_current else None
+        elif entity is None and await unit.changes.list(subject=id_, kind=ChangeKind.DELETE, limit=1):
+            replaced[id_] = None
+    return replaced
 
 
 async def _spoken_of(unit: UnitOfWork, window: TimeWindow) -> set[str]:

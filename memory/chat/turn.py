@@ -1,13 +1,18 @@
 """A chat turn: session → resolve → retrieve → answer → append to the raw log → learn in the background (DESIGN §3)."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 import structlog
 
-from ..answering.answers import Answerer, AnswerRequest
-from ..ports.services import Retriever
+from ..answering.answers import Answer, AnsweredBy, Answerer, AnswerRequest
+from ..answering.forgetting import forget_reply
+from ..language.phrases import phrases_for
+from ..ports.services import Retriever, UseCounter
+from ..values.changes import Held, ItemKind
 from ..values.errors import Unavailable
-from ..values.hits import SearchRequest, SearchResult
+from ..values.hits import HitKind, SearchRequest, SearchResult
+from ..values.readings import Intent
+from ..values.text import normalise
 from .additions import MemoryAdditions
 from .messages import ChatEvent, ChatMessage, Found, Replied, Reply
 from .reader import MessageReader, log_degraded
@@ -25,15 +30,23 @@ class ChatTurn:
         retriever: Searches memory.
         answerer: Answers from the search result.
         additions: Stores the turn.
+        uses: Counts what the answer held.
     """
 
     def __init__(
-        self, *, reader: MessageReader, retriever: Retriever, answerer: Answerer, additions: MemoryAdditions
+        self,
+        *,
+        reader: MessageReader,
+        retriever: Retriever,
+        answerer: Answerer,
+        additions: MemoryAdditions,
+        uses: UseCounter,
     ) -> None:
         self._reader = reader
         self._retriever = retriever
         self._answerer = answerer
         self._additions = additions
+        self._uses = uses
 
     async def run(self, message: ChatMessage) -> AsyncIterator[ChatEvent]:
         """Yields the turn's events in order; the last one is the acknowledgement.
@@ -45,8 +58,16 @@ class ChatTurn:
             message.message, session_id=message.session_id, user_id=message.user_id, now=message.now
         )
         yield understood
+        forgotten = await self._additions.forget(message, understood)
+        if forgotten is not None and forgotten.forgotten is not None:
+            yield Found(result=SearchResult())
+            text = forget_reply(forgotten.forgotten, phrases_for(understood.written(message.message)))
+            yield Replied(answer=Answer(text=text, answered_by=AnsweredBy.EXTRACTIVE))
+            yield forgotten
+            return
+        postponed = ("learner",) if Intent.FORGET in understood.extraction.intents else ()
         resolution = understood.resolution
-        result = await self._retrieve(message, resolution.resolved_query)
+        result = SearchResult() if postponed else await self._retrieve(message, resolution.resolved_query)
         yield Found(result=result)
         answer = await self._answerer.answer(
             AnswerRequest(
@@ -60,6 +81,7 @@ class ChatTurn:
                 now=message.now,
             )
         )
+        self._count_uses(message, answer, result)
         yield Replied(answer=answer)
         reply = Reply(
             text=answer.text,
@@ -67,7 +89,21 @@ class ChatTurn:
             learn=False,
             metadata={"answered_by": answer.answered_by.value},
         )
-        yield await self._additions.add_turn(message, understood, reply, degraded=result.degraded)
+        yield await self._additions.add_turn(message, understood, reply, degraded=(*result.degraded, *postponed))
+
+    def _count_uses(self, message: ChatMessage, answer: Answer, result: SearchResult) -> None:
+        """Counts the memories that the answer quotes, the facts that it states and the found entities that it names."""
+        if not answer.sources:
+            return
+        text = normalise(answer.text)
+        named = [hit.id for hit in result.hits if hit.kind is HitKind.ENTITY and normalise(hit.text) in text]
+        held: dict[ItemKind | Held, Sequence[str]] = {
+            ItemKind.MEMORY: [source.id for source in answer.sources],
+            ItemKind.ENTITY: named,
+            Held.FACT: answer.fact_ids,
+        }
+        for kind, ids in held.items():
+            self._uses.add(kind, ids, user_id=message.user_id, at=message.now)
 
     async def _retrieve(self, message: ChatMessage, query: str) -> SearchResult:
         request = SearchRequest(query=query, user_id=message.user_id, top_k=message.top_k, now=message.now)

@@ -46,7 +46,7 @@ def offered_entities(
         window: The time that the message names (上週提到的), if any.
         spoken_of: Ids of the entities in memories of that time.
     """
-    mentioned = [entity for entity in recent if entity.mention_count > 0]
+    mentioned = [entity for entity in recent if not entity.is_unseen_seed]
     if window is None:
         return tuple(mentioned)
     return tuple(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ..values.mentions import EntitySubtype
 from ..values.resolutions import Alternative
-from ..values.text import has_han, is_traditional, to_simplified
+from ..values.text import has_han, to_simplified, writes_simplified
 
 _CHINESE_TYPES = {
     EntitySubtype.PERSON: "人物",
@@ -25,7 +25,7 @@ def reason(
     left_out: bool,
     others: Sequence[Alternative],
 ) -> str:
-    """Why this antecedent was chosen; in Simplified characters unless the query is in Traditional.
+    """Why this antecedent was chosen; in Simplified characters where the query is.
 
     Args:
         query: As the user wrote it.
@@ -36,7 +36,7 @@ def reason(
     """
     if has_han(query):
         text = _chinese(exchanges_back, subtype, left_out, others)
-        return text if is_traditional(query) else to_simplified(text)
+        return to_simplified(text) if writes_simplified(query) else text
     return _english(exchanges_back, subtype, left_out, others)
 
 
@@ -45,7 +45,7 @@ def named_by_the_user(message: str) -> str:
     if not has_han(message):
         return "the user said so"
     text = "使用者指明的"
-    return text if is_traditional(message) else to_simplified(text)
+    return to_simplified(text) if writes_simplified(message) else text
 
 
 def _chinese(

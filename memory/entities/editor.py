@@ -1,11 +1,11 @@
 """The service that edits entities and relations on a caller's request (000 §5.4, §7)."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 
-from ..ports.facts import MAX_DEPTH
 from ..ports.record import SystemOfRecord, UnitOfWork
+from ..ports.repositories import MAX_DEPTH
 from ..relations.strength import current_strength
 from ..values.base import Scalar, Value, utc_now
 from ..values.changes import Change, ChangedItem, ChangeKind
@@ -16,6 +16,7 @@ from ..values.mentions import EntitySubtype
 from . import edits, merging, splitting
 from .edits import ChangeContext, record_change
 from .lookup import get_editable, get_entity
+from .seeding import missing_seeds
 
 MAX_RELATED = 100
 
@@ -53,6 +54,18 @@ class EntityEditor:
         self._record = record
         self._on_change = on_change
         self._now = now
+
+    async def remember(
+        self,
+        name: str,
+        *,
+        user_id: str,
+        subtype: EntitySubtype | None = None,
+        attributes: Mapping[str, Scalar] | None = None,
+    ) -> tuple[Entity, Change | None]:
+        """Stores an entity at the user's request; raises what `edits.remember` raises."""
+        async with self._transaction(user_id) as (unit, context):
+            return await edits.remember(unit, name, context, subtype=subtype, attributes=attributes)
 
     async def add_alias(self, entity_id: str, alias: str, *, user_id: str) -> tuple[Entity, Change | None]:
         """Adds an alias; raises what `edits.add_alias` raises."""
@@ -152,7 +165,8 @@ class EntityEditor:
             await unit.relations.store([relation])
             items, ends = [ChangedItem.of(before, relation)], (source, target)
             reason = "stated by the user"
-            change = await record_change(unit, ChangeKind.OVERWRITE, items, context, reason, about=ends)
+            kind = ChangeKind.EDIT if before else ChangeKind.ADD
+            change = await record_change(unit, kind, items, context, reason, about=ends)
         return relation, change
 
     async def delete_relation(self, relation_id: str, *, user_id: str) -> Change:
@@ -223,8 +237,10 @@ class EntityEditor:
 
     @asynccontextmanager
     async def _transaction(self, user_id: str) -> AsyncIterator[tuple[UnitOfWork, ChangeContext]]:
-        """Commits where the body raises nothing, then reports the change."""
+        """Commits where the body raises nothing, then reports the change; the preloaded entities are there."""
+        at = self._now()
         async with self._record.writing(user_id=user_id) as unit:
-            yield unit, ChangeContext(user_id=user_id, at=self._now())
+            await unit.entities.save(await missing_seeds(unit, user_id, at=at))
+            yield unit, ChangeContext(user_id=user_id, at=at)
             await unit.commit()
         self._on_change(user_id)

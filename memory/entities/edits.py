@@ -9,14 +9,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from ..extraction.junk import junk_kind
 from ..ports.record import UnitOfWork
 from ..values.base import Scalar
 from ..values.changes import Change, ChangeActor, ChangedItem, ChangeKind, new_change
-from ..values.entities import Entity
+from ..values.entities import Entity, EntitySource
 from ..values.errors import InvalidField, NotFound
+from ..values.ids import derive_id, entity_id
 from ..values.mentions import EntitySubtype
 from ..values.text import normalise
-from .lookup import MAX_ALIASES, get_editable, is_named, require_name_free, validate_name
+from .lookup import MAX_ALIASES, follow_merges, get_editable, is_named, require_name_free, validate_name
+
+_REMEMBERED = ("status", "source", "confidence", "subtype", "attributes")
+"""What remembering an entity may change besides the count and the times of its mentions."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,63 @@ async def record_change(
     )
     await unit.changes.append([change])
     return change
+
+
+async def remember(
+    unit: UnitOfWork,
+    name: str,
+    context: ChangeContext,
+    *,
+    subtype: EntitySubtype | None = None,
+    attributes: Mapping[str, Scalar] | None = None,
+) -> tuple[Entity, Change | None]:
+    """Stores an entity as sure, or mentions the one of this name again, which restores it from the archive.
+
+    The change is None where nothing but the mention is new.
+
+    Raises:
+        InvalidField: The value is not a name but a stop word, a number, a pronoun, a greeting or a date.
+    """
+    value = validate_name(name, "entity_value")
+    if (junk := junk_kind(value)) is not None:
+        raise InvalidField(f"{value!r} is not a name: {junk}", field="entity_value", allowed="the name of an entity")
+    found = await unit.entities.get_by_value(value)
+    known = await follow_merges(unit, found) if found else None
+    known = known if known is not None and is_named(known, value) else None
+    is_new = known is None or known.is_unseen_seed
+    entity = known.mentioned_again(context.at) if known else await _new_entity(unit, value, context)
+    entity = entity.model_copy(
+        update={
+            "confidence": 1.0,
+            "source": EntitySource.USER if is_new else entity.source,
+            "subtype": subtype or entity.subtype,
+            "attributes": {**entity.attributes, **(attributes or {})},
+        }
+    )
+    await unit.entities.save([entity])
+    if known is not None and all(getattr(known, field) == getattr(entity, field) for field in _REMEMBERED):
+        return entity, None
+    if is_new:
+        kind = ChangeKind.ADD
+    else:
+        kind = ChangeKind.EDIT if known is not None and known.is_current else ChangeKind.RESTORE
+    return entity, await record_change(unit, kind, [ChangedItem.of(known, entity)], context, "remembered by the user")
+
+
+async def _new_entity(unit: UnitOfWork, name: str, context: ChangeContext) -> Entity:
+    id_ = entity_id(context.user_id, name)
+    if await unit.entities.get([id_]):  # an entity created under this name has been renamed since
+        id_ = derive_id("entity", context.user_id, normalise(name), id_)
+    return Entity(
+        entity_id=id_,
+        user_id=context.user_id,
+        entity_value=name,
+        normalised_value=normalise(name),
+        source=EntitySource.USER,
+        first_mentioned=context.at,
+        last_mentioned=context.at,
+        mention_count=1,
+    )
 
 
 async def add_alias(
@@ -142,7 +204,7 @@ async def describe(
     fields = {"subtype": subtype or entity.subtype, "attributes": merged}
     if all(getattr(entity, name) == value for name, value in fields.items()):
         return entity, None
-    return await _update(unit, entity, fields, ChangeKind.OVERWRITE, context, "described")
+    return await _update(unit, entity, fields, ChangeKind.EDIT, context, "described")
 
 
 async def _update(

@@ -10,9 +10,10 @@ from ..ports.services import Retriever
 from ..ports.sessions import SessionStore
 from ..values.base import utc_now
 from ..values.dialogue import SessionContext
-from ..values.entities import Entity, EntityRelation
+from ..values.entities import Entity, EntityRelation, EntityType
 from ..values.errors import InvalidField, StoreUnavailable
-from ..values.hits import MAX_TOP_K, HitKind, SearchRequest
+from ..values.hits import MAX_TOP_K, Hit, HitKind, SearchRequest
+from ..values.mentions import EntitySubtype
 
 _log = structlog.get_logger(__name__)
 
@@ -60,8 +61,23 @@ class EntityStorage:
         async with self._record.reading(user_id=user_id) as unit:
             return next(iter(await unit.entities.get([entity_id])), None)
 
-    async def search_entities(self, query: str, *, user_id: str, limit: int = 10) -> list[Entity]:
+    async def search_entities(
+        self,
+        query: str,
+        *,
+        user_id: str,
+        limit: int = 10,
+        entity_type: EntityType | EntitySubtype | None = None,
+        accept: Callable[[Hit], bool] = lambda _: True,
+    ) -> list[Entity]:
         """Active entities, best first, by vector, keywords and exact name (000 §5.4, §6.3).
+
+        Args:
+            query: Names or describes what is searched for.
+            user_id: The user.
+            limit: Number of results.
+            entity_type: Only entities of this type or subtype (000 §6.4).
+            accept: Says of each hit whether it belongs into the result.
 
         Raises:
             InvalidField: `limit` is out of bounds.
@@ -69,10 +85,17 @@ class EntityStorage:
         if not 1 <= limit <= MAX_TOP_K:
             raise InvalidField(f"limit {limit} is out of bounds", field="limit", allowed=f"1 to {MAX_TOP_K}")
         result = await self._retriever.search(
-            SearchRequest(query=query, user_id=user_id, top_k=limit, kinds=(HitKind.ENTITY,), now=self._now())
+            SearchRequest(
+                query=query,
+                user_id=user_id,
+                top_k=limit,
+                kinds=(HitKind.ENTITY,),
+                entity_type=entity_type,
+                now=self._now(),
+            )
         )
         async with self._record.reading(user_id=user_id) as unit:
-            return await unit.entities.get([hit.id for hit in result.hits])
+            return await unit.entities.get([hit.id for hit in result.hits if accept(hit)])
 
     async def get_entity_by_value(self, entity_value: str, *, user_id: str) -> Entity | None:
         """The entity with this name or alias; width, case and script are ignored (000 §5.4)."""

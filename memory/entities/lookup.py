@@ -16,12 +16,12 @@ def is_named(entity: Entity, name: str) -> bool:
 
 
 def validate_name(name: str, field: str) -> str:
-    """The name without surrounding white space.
+    """The name in one line: without surrounding white space, and with one space for each run of it.
 
     Raises:
         InvalidField: It holds no letter or digit, or is too long.
     """
-    stripped = name.strip()
+    stripped = " ".join(name.split())
     if len(stripped) > MAX_NAME or not any(character.isalnum() for character in stripped):
         raise InvalidField(
             f"{field} {stripped[:40]!r} is not a valid name",

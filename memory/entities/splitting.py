@@ -7,7 +7,7 @@ from datetime import datetime
 from ..extraction.comparable_text import ComparableText
 from ..ports.record import UnitOfWork
 from ..values.changes import Change, ChangedItem, ChangeKind
-from ..values.entities import Entity
+from ..values.entities import Entity, EntitySource
 from ..values.errors import InvalidField
 from ..values.ids import derive_id, entity_id
 from ..values.records import Memory
@@ -59,8 +59,8 @@ async def split(
             f"{value!r} stays a name of the entity", field="name", allowed="one of `names`, or a name it does not have"
         )
     await require_name_free(unit, value, entity, field="name")
-    division = _divide(entity, linked, moved_names, frozenset(memory_ids))
     merged_before = await _find_merged_row(unit, entity, value)
+    division = _divide(entity, linked, moved_names, frozenset(memory_ids), merged_before)
     remainder = division.remainder(entity, moved_names)
     created = _new_entity(entity, merged_before, value, moved_names, division, context)
     items = [ChangedItem.of(entity, remainder), ChangedItem.of(merged_before, created)]
@@ -115,22 +115,35 @@ class _Division:
 
 
 def _divide(
-    entity: Entity, linked: Sequence[Memory], moved_names: Sequence[str], chosen_ids: frozenset[str]
+    entity: Entity,
+    linked: Sequence[Memory],
+    moved_names: Sequence[str],
+    chosen_ids: frozenset[str],
+    merged_before: Entity | None,
 ) -> _Division:
+    """Counts what moves; of the mentions that no memory holds (`POST /entities`), those that a merge had brought."""
     moved = {normalise(name) for name in moved_names}
     shares, moved_at, kept_at = [], [], []
+    in_memories = 0
     for memory in linked:
         counts = count_names(memory.text, entity.names)
         total = sum(counts.values())
         under_names = sum(counts.get(name, 0) for name in moved)
         moving = max(total, 1) if memory.memory_id in chosen_ids else under_names
         staying = max(0, total - moving)
+        in_memories += max(1, moving + staying)
         if moving:
             shares.append(_MemoryShare(memory, moving, staying))
             moved_at.append(memory.created_at)
         if staying or not moving:
             kept_at.append(memory.created_at)
-    count = min(sum(share.moving for share in shares), entity.mention_count)
+    moving = sum(share.moving for share in shares)
+    if merged_before is not None and merged_before.merged_into == entity.entity_id:
+        by_hand = max(0, entity.mention_count - in_memories)
+        moving += min(by_hand, max(0, merged_before.mention_count - moving))
+        if not moved_at and moving:
+            moved_at += [merged_before.first_mentioned, merged_before.last_mentioned]
+    count = min(moving, entity.mention_count)
     return _Division(tuple(shares), count, tuple(moved_at), tuple(kept_at))
 
 
@@ -176,13 +189,18 @@ def _new_entity(
         aliases=tuple(name for name in dict.fromkeys(moved_names) if normalise(name) != normalised),
         subtype=merged_before.subtype if merged_before else entity.subtype,
         confidence=merged_before.confidence if merged_before else entity.confidence,
-        source=merged_before.source if merged_before else entity.source,
+        source=merged_before.source if merged_before else _source_beside(entity),
         first_mentioned=min(division.moved_at, default=context.at),
         last_mentioned=max(division.moved_at, default=context.at),
         mention_count=division.count,
         attributes=merged_before.attributes if merged_before else {},
         version=merged_before.version + 1 if merged_before else 1,
     )
+
+
+def _source_beside(entity: Entity) -> EntitySource:
+    """The source of what is split off: of a preloaded entity, the user said so."""
+    return EntitySource.USER if entity.source is EntitySource.SYSTEM else entity.source
 
 
 def _find_alias(entity: Entity, name: str) -> str:

@@ -96,21 +96,54 @@ async def set_status(
 ) -> tuple[Reviewable, Change | None]:
     """Archives, marks for review or restores an item; the change is None where it has that status already.
 
+    Archiving one side of a conflict between typed memories closes it, and restoring a memory that another one replaced
+    opens it again; the other memories that this changes belong to the same change.
+
     Raises:
         Conflict: The entity was merged into another one, which must be undone first.
     """
     changed = with_status(item, kind, at=at, reason=reason)
     if changed is item:
         return item, None
+    items = [ChangedItem.of(item, changed)]
     if isinstance(changed, Entity):
         await unit.entities.save([changed])
     else:
-        await unit.typed_memories.save([changed])
-    change = new_change(
-        kind, user_id=item.user_id, at=at, actor=actor, reason=reason, items=[ChangedItem.of(item, changed)]
-    )
+        assert isinstance(item, TypedMemory)  # noqa: S101 - a change of status changes no type
+        rivals = await _changed_rivals(unit, item, kind)
+        await unit.typed_memories.save([changed, *(after for _, after in rivals)])
+        items += [ChangedItem.of(before, after) for before, after in rivals]
+    change = new_change(kind, user_id=item.user_id, at=at, actor=actor, reason=reason, items=items)
     await unit.changes.append([change])
     return changed, change
+
+
+async def _changed_rivals(
+    unit: UnitOfWork, memory: TypedMemory, kind: ChangeKind
+) -> list[tuple[TypedMemory, TypedMemory]]:
+    """Memories whose conflict with one opens or closes by its new status, before and after."""
+    if kind is ChangeKind.RESTORE and memory.superseded_by:
+        winners = await unit.typed_memories.get([memory.superseded_by])
+        return [
+            (winner, _with_version(winner.disputed_by([memory])))
+            for winner in winners
+            if winner.status is not MemoryStatus.ARCHIVED
+        ]
+    if kind is not ChangeKind.ARCHIVE:
+        return []
+    rivals = []
+    after = None
+    while page := await unit.typed_memories.page(after=after, limit=_PAGE, status=MemoryStatus.REVIEW):
+        after = page[-1].memory_id
+        for rival in page:
+            if memory.memory_id in rival.conflicts_with:
+                left = await unit.typed_memories.get([id_ for id_ in rival.conflicts_with if id_ != memory.memory_id])
+                rivals.append((rival, _with_version(rival.disputed_by(left) if left else rival.undisputed())))
+    return rivals
+
+
+def _with_version(memory: TypedMemory) -> TypedMemory:
+    return memory.model_copy(update={"version": memory.version + 1})
 
 
 def with_status(item: Reviewable, kind: ChangeKind, *, at: datetime, reason: str) -> Reviewable:

@@ -72,6 +72,9 @@ async def undo_in(
     for item in change.items:
         current = current_values.get((item.kind, item.item_id))
         earlier, reasons = _revert(item, current)
+        if change.kind is ChangeKind.ARCHIVE and isinstance(earlier, Entity | TypedMemory):
+            # as restoring does: else the next review would archive it again
+            earlier = earlier.model_copy(update={"accessed_at": max(earlier.accessed_at or at, at)})
         obstacles += [f"{_label(item)}: {why}" for why in reasons]
         if earlier is not None:
             reverted.append(earlier)
@@ -119,9 +122,10 @@ async def get_latest_change(unit: UnitOfWork) -> str:
 def revert_fields(before: JsonObject, after: JsonObject, now: JsonObject) -> tuple[JsonObject, list[str]]:
     """Reverts in the current snapshot what a change did; returns the result and the fields that prevent it.
 
-    A field that the change did not touch keeps its current value. One that it touched gets its old value if it still
-    has the value that the change gave it. If it has changed since: counts, lists and the weight of a relation keep what
-    was added since, times and evidence stay, confidence gets its old value; any other field prevents the undo.
+    A field that the change did not touch keeps its current value. One that it touched gets its old value if it has that
+    one again, or still has the value that the change gave it. If it has another one: counts, lists and the weight of a
+    relation keep what was added since, times and evidence stay, confidence gets its old value; any other field prevents
+    the undo.
     """
     result, obstacles = dict(now), []
     for name in before.keys() & after.keys() & now.keys():
@@ -136,7 +140,7 @@ def revert_fields(before: JsonObject, after: JsonObject, now: JsonObject) -> tup
             result[name] = _weight_without(after, now, instead=before)
         elif name in _COUNTS:
             result[name] = max(0, _as_int(old) + _as_int(current) - _as_int(left))
-        elif current == left or name == "confidence":
+        elif current in (old, left) or name == "confidence":
             result[name] = old
         else:
             obstacles.append(name)
@@ -190,7 +194,7 @@ async def _write(unit: UnitOfWork, values: Sequence[Value], deleted: Sequence[Ch
     """Saves the values and deletes the items; the vector index follows through the outbox."""
     deleted_ids = {kind: [item.item_id for item in deleted if item.kind is kind] for kind in ItemKind}
     await unit.relations.delete(deleted_ids[ItemKind.RELATION])  # before the entities that they connect
-    await unit.typed_memories.delete(deleted_ids[ItemKind.TYPED_MEMORY])
+    await unit.erasure.delete(facts=deleted_ids[ItemKind.TYPED_MEMORY])
     await unit.memories.delete(deleted_ids[ItemKind.MEMORY])
     await unit.entities.delete(deleted_ids[ItemKind.ENTITY])
     await unit.entities.save([value for value in values if isinstance(value, Entity)])

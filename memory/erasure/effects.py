@@ -11,7 +11,6 @@ from ..values.changes import Change
 from ..values.entities import Entity, EntityRelation
 from ..values.facts import Category, Fact, GraphEdge
 from ..values.records import Memory, Resource
-from ..values.typed_memories import TypedMemory
 
 T = TypeVar("T", bound=Value)
 
@@ -32,7 +31,6 @@ class Effects:
     entities: list[str] = field(default_factory=list)
     relations: list[str] = field(default_factory=list)
     facts: list[str] = field(default_factory=list)
-    typed_memories: list[str] = field(default_factory=list)
     changes: list[str] = field(default_factory=list)
     categories: list[str] = field(default_factory=list)
     edges: list[GraphEdge] | None = None
@@ -59,7 +57,6 @@ class Effects:
             *self.entities,
             *self.relations,
             *self.facts,
-            *self.typed_memories,
         }
 
     @property
@@ -69,10 +66,6 @@ class Effects:
             Collection.MEMORIES: [*self.memories, *(memory.memory_id for memory in self.rewritten_of(Memory))],
             Collection.ENTITIES: [*self.entities, *(entity.entity_id for entity in self.rewritten_of(Entity))],
             Collection.FACTS: [*self.facts, *(fact.fact_id for fact in self.rewritten_of(Fact))],
-            Collection.TYPED_MEMORIES: [
-                *self.typed_memories,
-                *(memory.memory_id for memory in self.rewritten_of(TypedMemory)),
-            ],
         }
 
     @property
@@ -102,7 +95,6 @@ async def apply(unit: UnitOfWork, effects: Effects) -> dict[str, int] | None:
     counts["relations"] = await unit.relations.delete(effects.relations)
     counts["memories"] = await unit.memories.delete(effects.memories)
     counts["entities"] = await unit.entities.delete(effects.entities)
-    counts["typed_memories"] = await unit.typed_memories.delete(effects.typed_memories)
     counts["edges"] = 0
     if effects.edges is not None:
         counts["edges"] = await unit.graph.delete_all() - len(await unit.graph.create_many(effects.edges))
@@ -110,7 +102,6 @@ async def apply(unit: UnitOfWork, effects: Effects) -> dict[str, int] | None:
     await unit.memories.save(effects.rewritten_of(Memory))
     await unit.entities.save(effects.rewritten_of(Entity))
     await unit.relations.store(effects.rewritten_of(EntityRelation))
-    await unit.typed_memories.save(effects.rewritten_of(TypedMemory))
     for fact in effects.rewritten_of(Fact):
         await unit.facts.update(fact)
     for category in effects.rewritten_of(Category):
@@ -123,14 +114,13 @@ async def _is_unchanged(unit: UnitOfWork, effects: Effects) -> bool:
         return [value for value in effects.former if isinstance(value, kind)]
 
     messages, memories, entities = former(Resource), former(Memory), former(Entity)
-    relations, facts, typed, changes = former(EntityRelation), former(Fact), former(TypedMemory), former(Change)
+    relations, facts, changes = former(EntityRelation), former(Fact), former(Change)
     pairs: Iterable[tuple[Sequence[Value], Sequence[Value]]] = (
         (messages, await unit.log.get([message.resource_id for message in messages])),
         (memories, await unit.memories.get([memory.memory_id for memory in memories])),
         (entities, await unit.entities.get([entity.entity_id for entity in entities])),
         (relations, await unit.relations.get([relation.relation_id for relation in relations])),
         (facts, await unit.facts.get_many([fact.fact_id for fact in facts])),
-        (typed, await unit.typed_memories.get([memory.memory_id for memory in typed])),
         (changes, await unit.changes.get([change.change_id for change in changes])),
     )
     return all(list(known) == list(found) for known, found in pairs)

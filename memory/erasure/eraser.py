@@ -11,6 +11,7 @@ from ..governance.review_job import PIPELINE as REVIEWS
 from ..indexing.bulk import PIPELINE as BULK_INDEXING
 from ..indexing.generations import PIPELINE as REEMBEDDING
 from ..indexing.record_pages import WHOLE_OUTBOX
+from ..maintenance.fact_jobs import PIPELINES as FACT_JOBS
 from ..ports.erasures import ReplicaMemory
 from ..ports.generations import GenerationStore
 from ..ports.jobs import PipelineRun, RunLog, RunState
@@ -26,7 +27,7 @@ from .selection import select
 
 _ROUNDS = 5
 _ALL_RUNS = 10_000
-_PIPELINES = (REVIEWS, REEMBEDDING, BULK_INDEXING)
+_PIPELINES = (REVIEWS, REEMBEDDING, BULK_INDEXING, *FACT_JOBS.values())
 
 
 class Eraser:
@@ -163,11 +164,9 @@ class Eraser:
             memories = await unit.memories.get(points[Collection.MEMORIES])
             entities = await unit.entities.get(points[Collection.ENTITIES])
             facts = await unit.facts.get_many(points[Collection.FACTS])
-            typed_memories = await unit.typed_memories.get(points[Collection.TYPED_MEMORIES])
         existing[Collection.MEMORIES] = [memory.memory_id for memory in memories]
         existing[Collection.ENTITIES] = [entity.entity_id for entity in entities]
         existing[Collection.FACTS] = [fact.fact_id for fact in facts]
-        existing[Collection.TYPED_MEMORIES] = [memory.memory_id for memory in typed_memories]
         gone = {(name, id_) for name, ids in points.items() for id_ in set(ids) - set(existing[name])}
         waiting = await self._record.backlog.outbox(limit=WHOLE_OUTBOX, user_id=user_id)
         dropped = [entry for entry in waiting if (entry.collection, entry.item_id) in gone]

@@ -55,7 +55,6 @@ class _Planner:
         await self._settle_memories()
         await self._settle_relations()
         await self._settle_facts()
-        await self._settle_typed_memories()
         await self._settle_changes()
         for resource in self._selection.messages.values():
             self._effects.sessions.setdefault(resource.session_id, []).append(resource.resource_id)
@@ -216,13 +215,14 @@ class _Planner:
         async for fact in pages(self._unit.facts.page, lambda fact: fact.fact_id):
             names = {normalise(fact.subject), normalise(fact.object)}
             is_meant = fact.resource_id in selection.messages or fact.fact_id in selection.items
-            if not is_meant and selection.holds(fact.recorded_at):
+            told_at = (fact.recorded_at,) if fact.resource_id else (fact.recorded_at, fact.updated_at)
+            if not is_meant and selection.holds(*told_at):
                 is_meant = not await self._unit.log.get([fact.resource_id])
             (gone if is_meant or names & selection.names else kept).append(fact)
         effects.facts = [fact.fact_id for fact in gone]
+        gone_ids = frozenset(effects.facts)
         for fact in kept:
-            if fact.supersedes in effects.facts:
-                effects.rewrite(fact, fact.model_copy(update={"supersedes": None}))
+            effects.rewrite(fact, _without_links(fact, gone_ids))
         said = {_statement(fact) for fact in gone} - {_statement(fact) for fact in kept}
         edges = await self._unit.graph.list_all() if said or selection.names else []
         staying = [
@@ -238,24 +238,6 @@ class _Planner:
                 self._effects.categories.append(category.category_id)
             elif category.name in touched:
                 self._effects.rewrite(category, category.model_copy(update={"summary": ""}))
-
-    async def _settle_typed_memories(self) -> None:
-        selection, effects = self._selection, self._effects
-        kept = []
-        async for memory in pages(self._unit.typed_memories.page, lambda memory: memory.memory_id):
-            is_meant = memory.memory_id in selection.items or normalise(memory.entity_value) in selection.names
-            if is_meant or selection.holds(memory.created_at, memory.updated_at):
-                effects.typed_memories.append(memory.memory_id)
-            else:
-                kept.append(memory)
-        gone = set(effects.typed_memories)
-        for memory in kept:
-            update = {
-                "conflicts_with": tuple(id_ for id_ in memory.conflicts_with if id_ not in gone),
-                "supersedes": tuple(id_ for id_ in memory.supersedes if id_ not in gone),
-                "superseded_by": None if memory.superseded_by in gone else memory.superseded_by,
-            }
-            effects.rewrite(memory, memory.model_copy(update=update))
 
     async def _settle_changes(self) -> None:
         effects = self._effects
@@ -281,3 +263,22 @@ class _Planner:
 
 def _statement(value: Fact | GraphEdge) -> tuple[str, str, str]:
     return normalise(value.subject), normalise(value.predicate), normalise(value.object)
+
+
+def _without_links(fact: Fact, gone: frozenset[str]) -> Fact:
+    """The fact without the ids of facts that go."""
+    details = fact.details
+    if details is not None:
+        details = details.model_copy(
+            update={
+                "also_supersedes": tuple(id_ for id_ in details.also_supersedes if id_ not in gone),
+                "superseded_by": None if details.superseded_by in gone else details.superseded_by,
+            }
+        )
+    return fact.model_copy(
+        update={
+            "supersedes": None if fact.supersedes in gone else fact.supersedes,
+            "conflicts_with": tuple(id_ for id_ in fact.conflicts_with if id_ not in gone),
+            "details": details,
+        }
+    )

@@ -115,6 +115,7 @@ def new_request(scope: ErasureScope, *, user_id: str, digests: Digests, now: dat
         kind=scope.kind,
         user=digests.user(user_id),
         target=digests.target(scope, user_id),
+        more=tuple(digests.part(scope.kind, user_id, name) for name in scope.more),
         messages=scope.messages,
         since=scope.since,
         until=scope.until,
@@ -136,18 +137,7 @@ class RequestLog:
 
     async def save(self, request: Request, *, now: datetime) -> None:
         """Inserts or replaces."""
-        done = request.finished_at is not None
-        await self._runs.save(
-            PipelineRun(
-                run_id=request.erasure_id,
-                pipeline=DONE if done else PENDING,
-                state=RunState.DONE if done else RunState.RUNNING,
-                input={"request": request.model_dump(mode="json")},
-                started_at=request.requested_at,
-                updated_at=now,
-                ended_at=request.finished_at,
-            )
-        )
+        await self._runs.save(run_of(request, now=now))
 
     async def get(self, erasure_id: str) -> Request:
         """The request of this id.
@@ -167,6 +157,20 @@ class RequestLog:
     async def done(self, *, limit: int) -> list[Request]:
         """The requests that are done, latest first."""
         return [_request(run) for run in await self._runs.latest(DONE, limit=limit)]
+
+
+def run_of(request: Request, *, now: datetime) -> PipelineRun:
+    """A request as it is recorded."""
+    done = request.finished_at is not None
+    return PipelineRun(
+        run_id=request.erasure_id,
+        pipeline=DONE if done else PENDING,
+        state=RunState.DONE if done else RunState.RUNNING,
+        input={"request": request.model_dump(mode="json")},
+        started_at=request.requested_at,
+        updated_at=now,
+        ended_at=request.finished_at,
+    )
 
 
 def _request(run: PipelineRun) -> Request:

@@ -27,9 +27,10 @@ class Selection:
     Args:
         scope: What was asked for, with the end of its period.
         messages: Log entries by id, at most `MESSAGES_AT_ONCE`; those of an item with the replies to them.
-        items: Ids of entities, relations, facts and typed memories.
+        items: Ids of entities, relations and facts.
         names: The names of an entity that is to be erased, normalised.
-        words: What a message says that mentions the item: names, or the value of a typed memory, normalised.
+        words: What a message says that mentions the item, normalised: names, or the object of a fact that was never
+            logged.
     """
 
     scope: ErasureScope
@@ -85,7 +86,8 @@ def says(text: str, name: str) -> bool:
 
 
 async def _select_item(unit: UnitOfWork, selection: Selection, item_id: str) -> None:
-    await _add(selection, unit.log.get([item_id]))
+    for message in (await unit.log.get([item_id, *selection.scope.more]))[:MESSAGES_AT_ONCE]:
+        selection.messages[message.resource_id] = message
     for memory in await unit.memories.get([item_id]):
         await _add(selection, unit.log.get([memory.resource_id]))
         selection.items.add(item_id)
@@ -94,14 +96,13 @@ async def _select_item(unit: UnitOfWork, selection: Selection, item_id: str) -> 
         selection.names.update(map(normalise, entity.names))
         evidence += [memory.resource_id for memory in await unit.memories.mentioning(item_id)]
         selection.items.add(item_id)
-    for typed_memory in await unit.typed_memories.get([item_id]):
-        selection.words.add(normalise(typed_memory.entity_value))
-        selection.items.add(item_id)
     for relation in await unit.relations.get([item_id]):
         evidence.append(relation.evidence)
         selection.items.add(item_id)
     for fact in await unit.facts.get_many([item_id]):
-        evidence.append(fact.resource_id)
+        evidence += [fact.resource_id, *fact.evidence]
+        if not fact.resource_id:
+            selection.words.add(normalise(fact.object))
         selection.items.add(item_id)
     if selection.scope.messages:
         sources, words = set(evidence), selection.names | selection.words

@@ -8,21 +8,22 @@ import structlog
 from typing_extensions import override
 
 from ..jobs.tasks import cancel, log_defect
-from ..ports.erasures import Erasures, ErasureService
+from ..ports.erasures import ErasureRequests, Erasures, ErasureService
+from ..ports.jobs import PipelineRun
 from ..ports.record import SystemOfRecord
 from ..ports.vectors import Collection
 from ..values.base import utc_now
 from ..values.erasures import Erasure, ErasureKind, ErasureScope, Tombstone
 from ..values.errors import Conflict, Unavailable
 from .eraser import Eraser, Found
-from .requests import MOST_PENDING, Digests, Request, RequestLog, Target, new_request
+from .requests import MOST_PENDING, Digests, Request, RequestLog, Target, new_request, run_of
 from .tombstones import TombstoneFile, brought_back
 
 _MOST_TOMBSTONES = 100_000
 _log = structlog.get_logger(__name__)
 
 
-class Erasing(ErasureService):
+class Erasing(ErasureService, ErasureRequests):
     """Works on the pending requests, oldest first, in one process.
 
     A whole user's requests are refused by the service from the moment that theirs is recorded. The work begins
@@ -87,6 +88,18 @@ class Erasing(ErasureService):
         _log.info("erasure_requested", erasure_id=request.erasure_id, kind=scope.kind.value)
         self._wake.set()
         return request.shown()
+
+    @override
+    def prepare(self, messages: Sequence[str], *, user_id: str) -> Sequence[PipelineRun]:
+        if not messages:
+            return []
+        now = self._now()
+        scope = ErasureScope(kind=ErasureKind.ITEM, item_id=messages[0], more=tuple(messages[1:]))
+        return [run_of(new_request(scope, user_id=user_id, digests=self._digests, now=now), now=now)]
+
+    @override
+    def wake(self) -> None:
+        self._wake.set()
 
     @override
     async def get(self, erasure_id: str) -> Erasure:

@@ -92,7 +92,7 @@ async def _parts_there(
 ) -> list[ErasureScope]:
     """The scopes, but whole users, of which something is there from before; each once."""
     found: dict[ErasureScope, None] = {}
-    targets = {(mark.kind, mark.target): mark for mark in marks if mark.target is not None}
+    targets = {(mark.kind, name): mark for mark in marks for name in (mark.target, *mark.more) if name is not None}
     periods = [mark for mark in marks if mark.kind is ErasureKind.PERIOD]
 
     def check(kind: ErasureKind, name: str, at: datetime) -> None:
@@ -120,6 +120,4 @@ async def _parts_there(
         check(ErasureKind.ITEM, relation.relation_id, relation.created_at)
     async for fact in pages(unit.facts.page, lambda fact: fact.fact_id):
         check(ErasureKind.ITEM, fact.fact_id, fact.recorded_at)
-    async for typed_memory in pages(unit.typed_memories.page, lambda memory: memory.memory_id):
-        check(ErasureKind.ITEM, typed_memory.memory_id, typed_memory.created_at)
     return [*found]

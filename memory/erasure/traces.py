@@ -58,6 +58,8 @@ def kept_change(
         gone: Ids by which a change is not found any more.
         names: Normalised names that nothing but messages may hold any more.
     """
+    if change.kind is ChangeKind.FORGET:  # ids alone; what is meant goes, that something was forgotten stays
+        return change.model_copy(update={"subjects": tuple(id_ for id_ in change.subjects if id_ not in messages)})
     reason = normalise(change.reason)
     if messages & set(change.subjects) or any(says(reason, name) for name in names):
         return None

@@ -1,4 +1,4 @@
-"""Counting accesses without a write per retrieval: added up in memory, written in batches (001 §1.3)."""
+"""Counting uses without a write per answer: added up in memory, written in batches (001 §1.3, 002 §3.2)."""
 
 import asyncio
 import contextlib
@@ -6,20 +6,25 @@ from collections.abc import Iterable
 from datetime import datetime
 
 import structlog
+from typing_extensions import override
 
 from ..ports.record import SystemOfRecord
 from ..ports.repositories import Access
-from ..values.changes import ItemKind
+from ..ports.services import UseCounter
+from ..values.changes import Held, ItemKind
 from ..values.errors import Unavailable
+from ..values.facts import CategoryAccess
+from ..values.ids import derive_id
 
 MAX_PENDING = 50_000
 """Items whose counts are held in memory; accesses of further items are dropped while the record is down."""
 _log = structlog.get_logger(__name__)
 
-_Key = tuple[ItemKind, str]
+
+_Key = tuple[ItemKind | Held, str]
 
 
-class AccessTally:
+class AccessTally(UseCounter):
     """Adds up accesses and writes them at intervals; a killed process loses those that it has not written.
 
     Args:
@@ -40,12 +45,11 @@ class AccessTally:
         """Number of items whose accesses are not written yet."""
         return self._size
 
-    def add(self, kind: ItemKind, ids: Iterable[str], *, user_id: str, at: datetime) -> None:
-        """Counts one access of each item; returns at once. Call it on the event loop."""
-        counts = self._pending.setdefault(user_id, {})
+    @override
+    def add(self, kind: ItemKind | Held, ids: Iterable[str], *, user_id: str, at: datetime) -> None:
         for item_id in ids:
-            self._add(counts, (kind, item_id), 1, at)
-        if self._writer is None or self._writer.done():
+            self._add(self._pending.setdefault(user_id, {}), (kind, item_id), 1, at)
+        if self._pending and (self._writer is None or self._writer.done()):
             self._writer = asyncio.get_running_loop().create_task(self._write_later())
 
     def forget(self, user_id: str) -> None:
@@ -96,11 +100,26 @@ class AccessTally:
                 _log.warning("access_write_postponed", error=error.message, pending=self._size)
 
     async def _write(self, user_id: str, counts: dict[_Key, tuple[int, datetime]]) -> None:
-        by_kind: dict[ItemKind, list[Access]] = {}
+        by_kind: dict[ItemKind | Held, list[Access]] = {}
         for (kind, item_id), (count, at) in counts.items():
             by_kind.setdefault(kind, []).append(Access(item_id, count, at))
         async with self._record.writing(user_id=user_id) as unit:
             await unit.entities.count_accesses(by_kind.get(ItemKind.ENTITY, []))
             await unit.memories.count_accesses(by_kind.get(ItemKind.MEMORY, []))
             await unit.typed_memories.count_accesses(by_kind.get(ItemKind.TYPED_MEMORY, []))
+            await unit.facts.count_accesses(by_kind.get(Held.FACT, []))
+            await unit.category_accesses.create_many(
+                [_category_access(user_id, access) for access in by_kind.get(Held.CATEGORY, [])]
+            )
             await unit.commit()
+
+
+def _category_access(user_id: str, access: Access) -> CategoryAccess:
+    """One use for all prompts that held the category between two writes, so that their number grows slowly."""
+    return CategoryAccess(
+        access_id=derive_id("category access", user_id, access.item_id, access.at.isoformat()),
+        user_id=user_id,
+        category=access.item_id,
+        accessed_at=access.at,
+        source="prompt",
+    )

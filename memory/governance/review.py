@@ -3,17 +3,25 @@
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Self
 
+import structlog
 from pydantic import Field
+from typing_extensions import override
 
 from ..entities.statuses import Reviewable, ReviewableKind, get_reviewable, id_of, kind_of, page_of, set_status
+from ..jobs.user_job import JobReport
 from ..ports.record import SystemOfRecord
 from ..values.base import UserId, Value
 from ..values.changes import ChangeActor, ChangeKind
 from ..values.entities import Entity, EntityStatus
+from ..values.predicates import LASTING, predicate_of
 
 LOW_HOTNESS = "低熱度 / rarely used"
 STALE = "長期未更新但持續訪問 / not updated for long, yet still used"
+_log = structlog.get_logger(__name__)
+MAX_REPORTED = 200
+"""So many items of a review are listed."""
 _PAGE = 256
 
 
@@ -73,13 +81,18 @@ class ReviewRules(Value):
 
         Preloaded entities that were never mentioned are left alone.
         """
-        if item.status.value != EntityStatus.ACTIVE.value or (isinstance(item, Entity) and item.mention_count == 0):
+        if item.status.value != EntityStatus.ACTIVE.value or (isinstance(item, Entity) and item.is_unseen_seed):
             return Verdict.NONE
-        if self.is_low_hotness(item, now) and not self.is_kept(item):
+        if self.is_low_hotness(item, now) and not self.is_kept(item) and not _is_lasting(item):
             return Verdict.ARCHIVE
         if self.is_potentially_stale(item, now):
             return Verdict.REVIEW
         return Verdict.KEEP if self.is_kept(item) else Verdict.NONE
+
+
+def _is_lasting(item: Reviewable) -> bool:
+    """Whether age makes it no less true: an allergy is not archived because nobody has asked about it."""
+    return not isinstance(item, Entity) and predicate_of(item.entity_type) in LASTING
 
 
 def use_count(item: Reviewable) -> int:
@@ -121,7 +134,7 @@ class ReviewedItem(Value):
         )
 
 
-class ReviewReport(Value):
+class ReviewReport(JobReport):
     """What a review did, or would have done in a dry run.
 
     Args:
@@ -132,22 +145,27 @@ class ReviewReport(Value):
         items: The first of the items archived or marked.
     """
 
-    users: int = 0
     checked: int = 0
     archived: int = 0
     marked: int = 0
     kept: int = 0
     items: tuple[ReviewedItem, ...] = ()
 
-    def plus(self, other: "ReviewReport", *, max_items: int = 200) -> "ReviewReport":
-        """The sum of two reports, with at most `max_items` items."""
+    @property
+    @override
+    def is_change(self) -> bool:
+        return self.archived + self.marked > 0
+
+    @override
+    def plus(self, other: Self) -> "ReviewReport":
+        """The sum of two reports, with at most `MAX_REPORTED` items."""
         return ReviewReport(
             users=self.users + other.users,
             checked=self.checked + other.checked,
             archived=self.archived + other.archived,
             marked=self.marked + other.marked,
             kept=self.kept + other.kept,
-            items=(*self.items, *other.items)[:max_items],
+            items=(*self.items, *other.items)[:MAX_REPORTED],
         )
 
 
@@ -189,6 +207,8 @@ async def _apply(
                 await set_status(unit, current, kind, at=now, actor=ChangeActor.JOB, reason=reason)
                 done.append((current, verdict))
         await unit.commit()
+    for item, verdict in done:
+        _log.info("memory_reviewed", verdict=verdict.value, kind=kind_of(item).value, item_id=id_of(item))
     return done
 
 

@@ -190,7 +190,7 @@ class Indexer:
         """Removes entries from the outbox, after the pending conflict checks of typed memories."""
         if not entries:
             return
-        if self._rechecks and collection is Collection.TYPED_MEMORIES:
+        if self._rechecks and collection is Collection.FACTS:
             recheck = await self._rechecks.current()
             await recheck.check([entry.item_id for entry in entries], user_id=user_id)
         await self._record.backlog.acknowledge(entries)

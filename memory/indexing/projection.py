@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from hashlib import blake2s
 
 from ..language.keywords import VERSION as ANALYSIS_VERSION
+from ..language.wording import fact_text
 from ..ports.vectors import FloatVector, IndexPoint, Stored
 from ..values.base import Scalar
 from ..values.entities import Entity, EntityStatus
 from ..values.facts import Fact, FactStatus
+from ..values.predicates import type_of
 from ..values.records import Memory, Resource
 from ..values.text import has_han
-from ..values.typed_memories import MemoryStatus, TypedMemory
 from ..values.vectors import SparseVector
 
 _DIGEST_BYTES = 8
@@ -75,8 +76,8 @@ def has_same_vector(left: str, right: str) -> bool:
 
 
 def project_entity(entity: Entity) -> Projection | None:
-    """An entity of any status by its names; None where the user never mentioned it."""
-    if entity.mention_count == 0:
+    """An entity of any status by its names; None where it was only preloaded."""
+    if entity.is_unseen_seed:
         return None
     text = "、".join((entity.entity_value, *entity.aliases))
     return Projection(
@@ -115,36 +116,27 @@ def project_memory(memory: Memory, resource: Resource | None) -> Projection:
 
 
 def project_fact(fact: Fact) -> Projection | None:
-    """A fact as a sentence; None where it was deleted."""
+    """A fact in its own words, else as sentences in English and Chinese; None where it was deleted.
+
+    The payload is that of 001 §2.2; `status` is the fact's: one in review is active.
+    """
     if fact.status is FactStatus.DELETED:
         return None
-    text = f"{fact.subject} {fact.predicate} {fact.object}"
+    text = fact_text(fact)
     return Projection(
         item_id=fact.fact_id,
         dense_text=text,
         keyword_text=text,
         created_at_s=fact.recorded_at.timestamp(),
-        payload={"category": fact.category, "status": fact.status.value, "confidence": fact.confidence},
-    )
-
-
-def project_typed_memory(memory: TypedMemory) -> Projection | None:
-    """A typed memory by its content; None where it is archived, so that only an exact match finds it."""
-    if memory.status is MemoryStatus.ARCHIVED:
-        return None
-    return Projection(
-        item_id=memory.memory_id,
-        dense_text=memory.content,
-        keyword_text=memory.content,
-        created_at_s=memory.created_at.timestamp(),
         payload={
-            "entity_type": memory.entity_type,
-            "entity_value": memory.entity_value,
-            "confidence": memory.confidence,
-            "access_count": memory.access_count,
-            "status": memory.status.value,
-            "created_at": memory.created_at.timestamp(),
-            "updated_at": memory.updated_at.timestamp(),
+            "category": fact.category,
+            "entity_type": type_of(fact.predicate),
+            "entity_value": fact.object,
+            "confidence": fact.confidence,
+            "access_count": fact.access_count,
+            "status": fact.status.value,
+            "created_at": fact.recorded_at.timestamp(),
+            "updated_at": fact.updated_at.timestamp(),
         },
     )
 

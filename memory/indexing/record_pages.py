@@ -11,7 +11,7 @@ from ..ports.generations import Selection
 from ..ports.record import SystemOfRecord, UnitOfWork
 from ..ports.vectors import Collection
 from ..values.records import Memory
-from .projection import Projection, project_entity, project_fact, project_memory, project_typed_memory
+from .projection import Projection, project_entity, project_fact, project_memory
 
 Projections = dict[str, Projection | None]
 """Existing items by id, in the order of reading; None for one that is not indexed."""
@@ -20,7 +20,6 @@ COUNTED_AS = {
     Collection.ENTITIES: "entities",
     Collection.MEMORIES: "memories",
     Collection.FACTS: "facts",
-    Collection.TYPED_MEMORIES: "aam_memories",
 }
 """Keys of the collections in `Backlog.counts`."""
 
@@ -44,10 +43,6 @@ async def project_items(unit: UnitOfWork, collection: Collection, item_ids: Sequ
             return await _memories(unit, await unit.memories.get(item_ids))
         case Collection.FACTS:
             return {fact.fact_id: project_fact(fact) for fact in await unit.facts.get_many(item_ids)}
-        case Collection.TYPED_MEMORIES:
-            return {
-                memory.memory_id: project_typed_memory(memory) for memory in await unit.typed_memories.get(item_ids)
-            }
 
 
 async def project_page(unit: UnitOfWork, collection: Collection, *, after: str | None, limit: int) -> Projections:
@@ -60,11 +55,6 @@ async def project_page(unit: UnitOfWork, collection: Collection, *, after: str |
             return await _memories(unit, await unit.memories.page(after=after, limit=limit))
         case Collection.FACTS:
             return {fact.fact_id: project_fact(fact) for fact in await unit.facts.page(after=after, limit=limit)}
-        case Collection.TYPED_MEMORIES:
-            return {
-                memory.memory_id: project_typed_memory(memory)
-                for memory in await unit.typed_memories.page(after=after, limit=limit)
-            }
 
 
 async def projected_pages(

@@ -43,6 +43,7 @@ _RUN = re.compile(
     rf"|(?P<syllables>[{_SYLLABLES}]+)"
     rf"|(?P<word>[^\W_{_HAN}{_SYLLABLES}]+(?:[-_.'/:@][^\W_{_HAN}{_SYLLABLES}]+)*(?:\+\+|#(?!\w))?)"
 )
+_HAN_RUN = re.compile(rf"[{_HAN}]+")
 _NUMBER = re.compile(r"\d+(?:[.:/]\d+)*")
 _VERSION = re.compile(r"v(\d+(?:\.\d+)*)")
 _SEPARATORS = re.compile(r"[-_./:@]")
@@ -67,8 +68,8 @@ class KeywordAnalyzer:
         return list(self._terms(_fold(text)))
 
     def content_terms(self, text: str) -> set[str]:
-        """The distinct terms of a text without Chinese question words."""
-        return set(self.terms(text)) - _QUESTION_WORDS_CHINESE
+        """The distinct terms of a text without Chinese question words, and what stands on both sides of one apart."""
+        return set(self._terms(_HAN_RUN.sub(_without_question_words, _fold(text))))
 
     def document_vector(self, text: str) -> SparseVector:
         """Weights of a text in the index: `tf·(k1+1) / (tf + k1·(1 − b + b·length/average))`; the store adds IDF."""
@@ -154,6 +155,10 @@ def _plain(word: str) -> str:
         return word.replace("'", "")
     letters = unicodedata.normalize("NFKD", word)
     return "".join(letter for letter in letters if not unicodedata.combining(letter) and letter != "'") or word
+
+
+def _without_question_words(run: re.Match[str]) -> str:
+    return "".join(" " if word in _QUESTION_WORDS_CHINESE else word for word in _segmenter().cut(run.group()))
 
 
 def _bigrams(run: str) -> Iterator[str]:

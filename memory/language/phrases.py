@@ -1,6 +1,6 @@
 """The sentences that Jiyi says itself, in Traditional Chinese, Simplified Chinese and English."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ..values.text import has_han, is_simplified, is_traditional
@@ -10,8 +10,14 @@ from ..values.text import has_han, is_simplified, is_traditional
 class Phrases:
     """One language's sentences; `{…}` is filled in.
 
-    The first group answers what a message is for (`memory.values.readings.Intent`), the second quotes memories, the
-    third asks which antecedent is meant.
+    The first group answers what a message is for (`memory.values.readings.Intent`), the second says what became of a
+    request to forget and names things without their values, the third quotes memories, the fourth says that a quotation
+    may hold no longer, the fifth asks which antecedent is meant.
+
+    Args:
+        doubtful: {change} is a phrase of `changes`.
+        changes: By predicate, what has changed about {subject} and {object}; "" is any other change.
+        you: The user as {subject}.
     """
 
     greeting: str
@@ -29,10 +35,30 @@ class Phrases:
     forget: str
     nothing_found: str
 
+    forgotten: str
+    forgotten_already: str
+    forget_which: str
+    forget_nothing: str
+    forget_everything: str
+    not_kept: str
+    kept: str
+    forget_context: str
+    all_about: str
+    said_on: str
+    quoted_on: str
+    just_said: str
+
     said: str
     anonymous: str
     user: str
     assistant: str
+
+    until: str
+    doubtful: str
+    unsure: str
+    conflicting: str
+    you: str
+    changes: Mapping[str, str]
 
     which: str
     which_left_out: str
@@ -56,12 +82,44 @@ TRADITIONAL = Phrases(
     request_with_facts="這件事我沒辦法代勞，不過您說的我會記著。",
     request_with_memories="這件事我沒辦法代勞，不過我記得：",
     remember="好的，我會記住：{content}",
-    forget=("我還不能在對話裡刪除記憶，之前說過的都還在。您的要求會記進變更紀錄，等人處理；這句話本身不會變成記憶。"),
+    forget="我會把找到的內容從記憶裡移除，也不會再提起這句話。如果可能指好幾件事，我什麼都不會刪，請說清楚是哪一件。",
     nothing_found="我的記憶裡沒有相關的內容。",
+    forgotten="好的，我已經把{things}從記憶裡刪除了，不會再提起。",
+    forgotten_already="這件事先前已經刪除了。",
+    forget_which="您要我忘掉的是哪一件？我記得{things}。在您說明之前，我什麼都不會刪。",
+    forget_nothing="我的記憶裡找不到這件事，所以沒有刪除任何內容。",
+    forget_everything="我不會只憑一句話就清空全部記憶。請告訴我要忘掉哪一件；若要全部清除，請使用刪除個人資料的功能。",
+    not_kept="好的，這件事我沒有記下來。",
+    kept="好的，那就都留著，我什麼都沒有刪。",
+    forget_context="使用者要求忘掉某件事。請按以下意思回覆，不要提到其內容：{reply}",
+    all_about="所有關於{name}的內容",
+    said_on="您在 {date} 說的話",
+    quoted_on="{date} 說的「{quote}」",
+    just_said="您剛才說的事",
     said="{speaker}（{date}）：「{quote}」",
     anonymous="記錄",
     user="您說過",
     assistant="助理說過",
+    until="{quote}，這個情況到 {date} 為止。",
+    doubtful="這是{change}（{date}）之前的情況，現在不一定還是這樣。{quote}",
+    unsure="這一點後來可能變了。{quote}",
+    conflicting="這幾個說法對不上，我不知道現在以哪一個為準：",
+    you="您",
+    changes={
+        "lives_in": "{subject}從{object}搬走",
+        "address": "{subject}從{object}搬走",
+        "works_at": "{subject}離開{object}",
+        "occupation": "{subject}不再擔任{object}",
+        "studies_at": "{subject}離開{object}",
+        "member_of": "{subject}離開{object}",
+        "owns": "{subject}的{object}脫手",
+        "drives": "{subject}不再開{object}",
+        "uses": "{subject}不再使用{object}",
+        "subscribes_to": "{subject}停訂{object}",
+        "works_on": "{subject}不再負責{object}",
+        "scheduled_at": "{subject}改期",
+        "": "{object}的情況改變",
+    },
     which="「{reference}」是指{options}？",
     which_left_out="您是指{options}？",
     whether="「{reference}」是指{options}嗎？",
@@ -83,12 +141,44 @@ SIMPLIFIED = Phrases(
     request_with_facts="这件事我没办法代劳，不过您说的我会记着。",
     request_with_memories="这件事我没办法代劳，不过我记得：",
     remember="好的，我会记住：{content}",
-    forget=("我还不能在对话里删除记忆，之前说过的都还在。您的要求会记进变更记录，等人处理；这句话本身不会变成记忆。"),
+    forget="我会把找到的内容从记忆里移除，也不会再提起这句话。如果可能指好几件事，我什么都不会删，请说清楚是哪一件。",
     nothing_found="我的记忆里没有相关的内容。",
+    forgotten="好的，我已经把{things}从记忆里删除了，不会再提起。",
+    forgotten_already="这件事之前已经删除了。",
+    forget_which="您要我忘掉的是哪一件？我记得{things}。在您说明之前，我什么都不会删。",
+    forget_nothing="我的记忆里找不到这件事，所以没有删除任何内容。",
+    forget_everything="我不会只凭一句话就清空全部记忆。请告诉我要忘掉哪一件；如果要全部清除，请使用删除个人数据的功能。",
+    not_kept="好的，这件事我没有记下来。",
+    kept="好的，那就都留着，我什么都没有删。",
+    forget_context="用户要求忘掉某件事。请按以下意思回复，不要提到其内容：{reply}",
+    all_about="所有关于{name}的内容",
+    said_on="您在 {date} 说的话",
+    quoted_on="{date} 说的「{quote}」",
+    just_said="您刚才说的事",
     said="{speaker}（{date}）：「{quote}」",
     anonymous="记录",
     user="您说过",
     assistant="助理说过",
+    until="{quote}，这个情况到 {date} 为止。",
+    doubtful="这是{change}（{date}）之前的情况，现在不一定还是这样。{quote}",
+    unsure="这一点后来可能变了。{quote}",
+    conflicting="这几个说法对不上，我不知道现在以哪一个为准：",
+    you="您",
+    changes={
+        "lives_in": "{subject}从{object}搬走",
+        "address": "{subject}从{object}搬走",
+        "works_at": "{subject}离开{object}",
+        "occupation": "{subject}不再担任{object}",
+        "studies_at": "{subject}离开{object}",
+        "member_of": "{subject}离开{object}",
+        "owns": "{subject}的{object}脱手",
+        "drives": "{subject}不再开{object}",
+        "uses": "{subject}不再使用{object}",
+        "subscribes_to": "{subject}停订{object}",
+        "works_on": "{subject}不再负责{object}",
+        "scheduled_at": "{subject}改期",
+        "": "{object}的情况改变",
+    },
     which="「{reference}」是指{options}？",
     which_left_out="您是指{options}？",
     whether="「{reference}」是指{options}吗？",
@@ -111,14 +201,51 @@ ENGLISH = Phrases(
     request_with_memories="I can't do that for you, but this is what I have about it:",
     remember="I will remember: {content}",
     forget=(
-        "I can't delete memories from the chat yet, so what you told me before is still there. "
-        "Your wish goes into the change log for a person to act on; this message itself does not become a memory."
+        "I remove what I find of it from memory, and will not bring this message up again. Where several things could "
+        "be meant I remove none: say which one."
     ),
     nothing_found="I have nothing about that in memory.",
+    forgotten="Done: I have removed {things} from memory and will not bring it up again.",
+    forgotten_already="That was removed earlier.",
+    forget_which="Which one should I forget? I have {things}. Until you say, I remove nothing.",
+    forget_nothing="I could not find that in memory, so nothing was removed.",
+    forget_everything=(
+        "I will not clear my whole memory on the strength of one message. Tell me which thing to forget; to have "
+        "everything erased, use the function that deletes your data."
+    ),
+    not_kept="All right, I have not kept that.",
+    kept="All right, I keep them; nothing was removed.",
+    forget_context=(
+        "The user asks to forget something. Reply to this effect, without mentioning what it says: {reply}"
+    ),
+    all_about="everything about {name}",
+    said_on="what you said on {date}",
+    quoted_on="“{quote}” ({date})",
+    just_said="what you just said",
     said="{speaker} ({date}): “{quote}”",
     anonymous="Noted",
     user="You said",
     assistant="The assistant said",
+    until="{quote} That was so until {date}.",
+    doubtful="This is as of before {change} ({date}), and may have changed since. {quote}",
+    unsure="This may have changed since. {quote}",
+    conflicting="These do not agree, and I don't know which is right now:",
+    you="you",
+    changes={
+        "lives_in": "{subject} moved from {object}",
+        "address": "{subject} moved from {object}",
+        "works_at": "{subject} left {object}",
+        "occupation": "{subject} stopped working as {object}",
+        "studies_at": "{subject} left {object}",
+        "member_of": "{subject} left {object}",
+        "owns": "{subject} gave up the {object}",
+        "drives": "{subject} stopped driving the {object}",
+        "uses": "{subject} stopped using {object}",
+        "subscribes_to": "{subject} cancelled {object}",
+        "works_on": "{subject} stopped working on {object}",
+        "scheduled_at": "{subject} was rescheduled",
+        "": "a change about {object}",
+    },
     which="By “{reference}”, do you mean {options}?",
     which_left_out="Do you mean {options}?",
     whether="By “{reference}”, do you mean {options}?",

@@ -1,15 +1,15 @@
 """Saves the entities and memories of entries of the raw log (DESIGN §3.6)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
+from ..entities.seeding import missing_seeds
 from ..entities.statuses import log_restoration
 from ..extraction.alias_patterns import AliasClaim, find_aliases
 from ..extraction.assertions import Assertions, assertions_of
 from ..extraction.junk import is_junk
-from ..extraction.seeds import SEEDS
-from ..governance.forgetting import note_wish_to_forget
+from ..ports.language import FactReader, FactRequest
 from ..ports.record import UnitOfWork
 from ..values.dialogue import Role
 from ..values.entities import Entity, EntitySource, raised_confidence
@@ -23,8 +23,11 @@ from .mention_targets import MentionTargets, find_mention_targets
 
 _KNOWN_SOURCES = (KNOWN_NAME, SEED_NAME)
 _TELLING = frozenset({Intent.STATEMENT, Intent.REMEMBER, Intent.CORRECTION, Intent.CONFIRM})
+_SMALL_TALK = frozenset({Intent.GREETING, Intent.THANKS, Intent.CHITCHAT})
 MIN_CONFIDENCE = 0.6
 """Mentions of lower confidence are used in the session but not learned."""
+TURNS_BEFORE = 6
+"""Turns of its session in which a message is read by `FactReader`."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,12 @@ class LearnedTurn:
         """Whether a message asks to forget something: nothing is learned from it, and it is never quoted."""
         is_message = self.resource.role is Role.USER and self.resource.kind is ResourceKind.TURN
         return is_message and Intent.FORGET in self.extraction.intents
+
+    @property
+    def may_state_facts(self) -> bool:
+        """Whether a message of the user's is worth reading for facts: it is no small talk and no request to forget."""
+        intents = self.extraction.intents
+        return self.teaches_entities and not (intents and _SMALL_TALK.issuperset(intents))
 
     @property
     def remembers(self) -> bool:
@@ -65,7 +74,7 @@ class LearnedTurn:
         chats. A message that was extracted without the reader does.
         """
         intents = self.extraction.intents
-        is_free = not intents or self.resource.kind is ResourceKind.NOTE
+        is_free = not intents or self.resource.kind is not ResourceKind.TURN
         states_facts = bool(self.extraction.facts) and Intent.CHITCHAT not in intents
         return self.teaches_entities and (is_free or states_facts or not _TELLING.isdisjoint(intents))
 
@@ -112,11 +121,36 @@ class SavedEntities:
     targets: MentionTargets
 
 
+async def with_facts(
+    turns: Sequence[LearnedTurn], before: Sequence[Sequence[Resource]], reader: FactReader
+) -> list[LearnedTurn]:
+    """The turns with the facts of the reader, where it has them.
+
+    Args:
+        turns: As they were extracted.
+        before: The entries before each in its session.
+        reader: Reads those that may state facts.
+    """
+    asked = [place for place, turn in enumerate(turns) if turn.may_state_facts]
+    found = await reader.read_facts(
+        [
+            FactRequest(text=turns[place].resource.content, turns=tuple(entry.as_turn() for entry in before[place]))
+            for place in asked
+        ]
+    )
+    read = list(turns)
+    for place, facts in zip(asked, found, strict=True):
+        if facts is not None:
+            extraction = turns[place].extraction.model_copy(update={"facts": facts})
+            read[place] = replace(turns[place], extraction=extraction)
+    return read
+
+
 async def save_entities(unit: UnitOfWork, user_id: str, turns: Sequence[LearnedTurn]) -> SavedEntities:
     """Saves the entities of all mentions."""
     mentions = {id_: mention for turn in turns for id_, mention in turn.mentions()}
     targets = await find_mention_targets(unit, user_id, mentions)
-    seeds = await _missing_seeds(unit, user_id, turns)
+    seeds = await missing_seeds(unit, user_id, at=turns[0].resource.created_at) if turns else []
     for seed in seeds:
         targets.set_entity(seed)
     await _join_aliases(unit, user_id, turns, targets)
@@ -150,24 +184,14 @@ async def _join_aliases(unit: UnitOfWork, user_id: str, turns: Sequence[LearnedT
                 targets.ids[alias] = named
 
 
-async def _missing_seeds(unit: UnitOfWork, user_id: str, turns: Sequence[LearnedTurn]) -> list[Entity]:
-    """The preloaded entities that this user does not have yet: all the first time, none later."""
-    if not turns:
-        return []
-    seeds = system_entities(user_id, at=turns[0].resource.created_at)
-    present = {entity.entity_id for entity in await unit.entities.get([seed.entity_id for seed in seeds])}
-    return [seed for seed in seeds if seed.entity_id not in present]
-
-
 async def save_memories(unit: UnitOfWork, turns: Sequence[LearnedTurn], targets: MentionTargets) -> int:
     """Saves a memory of each entry; an entry that only says "remember this" marks the previous memory instead.
 
-    A request to forget becomes no memory, but an entry in the log of changes.
+    A request to forget becomes no memory.
     """
     memories: dict[str, Memory] = {}
     for turn in turns:
         if turn.forgets:
-            await note_wish_to_forget(unit, turn.resource, turn.extraction)
             continue
         if turn.points_back:
             await _remember_previous(unit, turn, memories)
@@ -229,20 +253,3 @@ def first_mention(mention: Mention, *, user_id: str, at: datetime, remembered: b
         last_mentioned=at,
         mention_count=1,
     )
-
-
-def system_entities(user_id: str, *, at: datetime) -> list[Entity]:
-    """The preloaded entities (000 §10.1) for a user, without mentions."""
-    return [
-        Entity(
-            entity_id=entity_id(user_id, seed.name),
-            user_id=user_id,
-            entity_value=seed.name,
-            normalised_value=normalise(seed.name),
-            subtype=seed.subtype,
-            source=EntitySource.SYSTEM,
-            first_mentioned=at,
-            last_mentioned=at,
-        )
-        for seed in SEEDS
-    ]

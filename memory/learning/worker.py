@@ -11,6 +11,7 @@ from ..ports.language import Priority
 from ..ports.record import SystemOfRecord
 from ..ports.services import BacklogWorker, LearningService, LearnReport
 from ..values.errors import Overloaded, Unavailable
+from ..values.forgetting import ForgetReport, ForgetRequest
 from .learner import Learner
 
 _log = structlog.get_logger(__name__)
@@ -70,6 +71,10 @@ class LearningWorker(LearningService, BacklogWorker):
         report = await self._learner.learn(user_id=user_id, priority=Priority.INTERACTIVE)
         self._count(report)
         return report
+
+    @override
+    async def forget(self, request: ForgetRequest) -> ForgetReport | None:
+        return await self._learner.forget(request)
 
     async def run(self) -> None:
         """Learns until `close`, then ends the current batches; never raises for a component that is down."""

@@ -72,6 +72,7 @@ def has_anything(session: Session) -> bool:
         or context.last_referred_entity
         or context.coreference_history
         or context.deixis
+        or context.to_forget
     )
 
 
@@ -100,8 +101,6 @@ async def _pages(unit: UnitOfWork) -> AsyncIterator[list[Item]]:
     ):
         if values:
             yield _items(type_, values)
-    async for typed_memories in read_pages(unit.typed_memories.page, lambda memory: memory.memory_id, limit=PAGE):
-        yield _items(ItemType.TYPED_MEMORY, typed_memories)
     async for changes in read_pages(unit.changes.page, lambda change: change.sequence, limit=_CHANGES):
         yield _items(ItemType.CHANGE, changes)
 

@@ -16,7 +16,7 @@ from ..ports.sessions import CONTEXT_TTL, HISTORY_TTL, SessionStore
 from ..ports.vectors import Collection
 from ..values.base import UserId, Value
 from ..values.dialogue import Session
-from ..values.entities import Entity, EntitySource
+from ..values.entities import Entity
 from ..values.errors import Conflict, InvalidField
 from ..values.ids import memory_id
 from .checking import CheckedFile, Line, check_file, read_lines
@@ -202,7 +202,7 @@ def _is_same(found: Value, imported: Value) -> bool:
 
 def _is_untouched_seed(value: Value) -> bool:
     """Whether it is an entity that every memory begins with, and that was never mentioned."""
-    return isinstance(value, Entity) and value.source is EntitySource.SYSTEM and not value.mention_count
+    return isinstance(value, Entity) and value.is_unseen_seed
 
 
 async def _existing(unit: UnitOfWork, type_: ItemType, ids: Sequence[str]) -> dict[str, Any]:

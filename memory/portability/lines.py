@@ -41,6 +41,7 @@ class ItemType(StrEnum):
     CATEGORY_ACCESS = "category_access"
     EDGE = "edge"
     TYPED_MEMORY = "typed_memory"
+    """In exports of earlier versions; an import makes facts of them."""
     CHANGE = "change"
     SESSION = "session"
 

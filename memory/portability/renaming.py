@@ -15,6 +15,7 @@ from ..values.dialogue import Session, Turn
 from ..values.entities import Entity, EntityRelation
 from ..values.facts import Category, Fact, GraphEdge
 from ..values.mentions import Mention
+from ..values.predicates import type_of
 from ..values.records import Memory, Resource
 from ..values.typed_memories import TypedMemory
 from .lines import Item, ItemType
@@ -73,7 +74,11 @@ class Renaming:
                 return ids.memory_id(target, value.resource_id) if is_derived else value.memory_id
             case Fact():
                 stated = (value.resource_id, value.subject, value.predicate, value.object)
-                return ids.fact_id(target, *stated) if value.fact_id == ids.fact_id(source, *stated) else value.fact_id
+                if value.fact_id == ids.fact_id(source, *stated):
+                    return ids.fact_id(target, *stated)
+                type_and_value = (type_of(value.predicate), value.object)
+                is_typed = value.fact_id == ids.typed_memory_id(source, *type_and_value)
+                return ids.typed_memory_id(target, *type_and_value) if is_typed else value.fact_id
             case EntityRelation():
                 old = (value.source_entity_id, value.relation_type, value.target_entity_id)
                 if value.relation_id != ids.relation_id(source, *old):
@@ -112,6 +117,16 @@ class Renaming:
             case Fact():
                 update["fact_id"] = self._id(value.fact_id)
                 update["supersedes"] = self._maybe(value.supersedes)
+                update["doubted_by"] = self._maybe(value.doubted_by)
+                update["conflicts_with"] = self._all(value.conflicts_with)
+                update["subject_id"] = self._maybe(value.subject_id)
+                update["object_id"] = self._maybe(value.object_id)
+                if value.details is not None:
+                    links = {
+                        "also_supersedes": self._all(value.details.also_supersedes),
+                        "superseded_by": self._maybe(value.details.superseded_by),
+                    }
+                    update["details"] = value.details.model_copy(update=links)
             case TypedMemory():
                 update["memory_id"] = self._id(value.memory_id)
                 update["conflicts_with"] = self._all(value.conflicts_with)
@@ -150,6 +165,7 @@ class Renaming:
                     else entry
                     for entry in session.context.coreference_history
                 ),
+                "to_forget": tuple(map(self._all, session.context.to_forget)),
             }
         )
         return Session(context=context, turns=tuple(map(self._turn, session.turns)))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from ..values.changes import Change
 from ..values.erasures import Erasure, ErasureScope, Tombstone
 from ..values.records import Resource
+from .jobs import PipelineRun
 
 Erasures = list[Erasure]  # a class with a method `list` cannot spell the type inside
 
@@ -49,6 +50,18 @@ class ErasureService(ABC):
         """
 
 
+class ErasureRequests(ABC):
+    """Requests for erasure that are recorded by the transaction which makes them necessary, so that none is lost."""
+
+    @abstractmethod
+    def prepare(self, messages: Sequence[str], *, user_id: str) -> Sequence[PipelineRun]:
+        """What asks for the erasure of log entries, to be recorded by `RecordErasure.request`."""
+
+    @abstractmethod
+    def wake(self) -> None:
+        """Says that requests have been committed."""
+
+
 class RecordErasure(ABC):
     """What erasure alone does to a user's rows, in the transaction of its unit of work."""
 
@@ -75,6 +88,10 @@ class RecordErasure(ABC):
 
         The session, kind and time of an entry, and the kind of a change, are as before.
         """
+
+    @abstractmethod
+    async def request(self, requests: Sequence[PipelineRun]) -> None:
+        """Inserts or replaces runs among `SystemOfRecord.runs`, where they are seen once this is committed."""
 
 
 class ReplicaMemory(ABC):

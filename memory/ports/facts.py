@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from ..values.facts import Category, CategoryAccess, Fact, FactStatus, GraphEdge
+from .repositories import Access
 
-MAX_DEPTH = 3
-"""The largest number of hops of a graph query."""
+Place = tuple[datetime, str]
+"""The place of a fact in the order of lists: `recorded_at` and id."""
 
 # A class with a method `list` cannot spell the type inside.
 Facts = list[Fact]
@@ -30,10 +31,6 @@ class FactRepository(ABC):
     @abstractmethod
     async def get_many(self, fact_ids: Sequence[str]) -> Facts:
         """The facts that exist, in the order of the ids."""
-
-    async def create(self, fact: Fact) -> str:
-        """Adds one fact; returns its id. See `create_many`."""
-        return (await self.create_many([fact]))[0]
 
     @abstractmethod
     async def create_many(self, facts: Sequence[Fact]) -> Strings:
@@ -54,10 +51,19 @@ class FactRepository(ABC):
         """Sets status and `updated_at`, and queues the fact for the vector index; whether there is such a fact."""
 
     @abstractmethod
+    async def count_accesses(self, accesses: Sequence[Access]) -> None:
+        """Adds to `access_count` and moves `accessed_at`; see `Access`."""
+
+    @abstractmethod
     async def list(
-        self, *, category: str | None = None, status: FactStatus | None = FactStatus.ACTIVE, limit: int = 100
+        self,
+        *,
+        category: str | None = None,
+        status: FactStatus | None = FactStatus.ACTIVE,
+        behind: Place | None = None,
+        limit: int = 100,
     ) -> Facts:
-        """Facts of a category, or of all; of a status, or of any."""
+        """Facts of a category, or of all; of a status, or of any; behind a place, whether or not a fact is there."""
 
     @abstractmethod
     async def page(self, *, after: str | None = None, limit: int) -> Facts:
@@ -72,14 +78,25 @@ class FactRepository(ABC):
         """Active facts with this subject and predicate, compared in normalised form."""
 
     @abstractmethod
+    async def history(self, subject: str, predicate: str, *, limit: int | None = None) -> Facts:
+        """The facts of any status but deleted with this subject and predicate, compared in normalised form.
+
+        With a limit the latest.
+        """
+
+    @abstractmethod
+    async def stating(self, subject: str, predicate: str, objects: Sequence[str]) -> Facts:
+        """Those of `history` that have one of these objects, compared in normalised form."""
+
+    @abstractmethod
+    async def stated_in(self, resource_ids: Sequence[str]) -> Facts:
+        """The facts of any status but deleted that one of these log entries stated first."""
+
+    @abstractmethod
     async def list_duplicates(self) -> Sequence[tuple[Fact, ...]]:
         """Groups of two or more active facts that say the same: equal subject, predicate and object in normalised
         form. Each group oldest first; groups by the id of their first fact.
         """
-
-    @abstractmethod
-    async def count_by_subject_recent(self, subject: str, *, since: datetime) -> int:
-        """The number of active facts about a subject that were recorded at or after `since`."""
 
     @abstractmethod
     async def list_distinct_categories(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> Strings:
@@ -101,25 +118,9 @@ class FactRepository(ABC):
     async def list_all_ids(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> Strings:
         """The ids of the facts of a status, sorted."""
 
-    async def list_archived(self, *, limit: int = 100) -> Facts:
-        """Archived facts."""
-        return await self.list(status=FactStatus.ARCHIVED, limit=limit)
-
-    @abstractmethod
-    async def get_superseding(self, archived_id: str) -> Fact | None:
-        """The fact that took this one's place (002's `get_superseding_item`); the latest where there are several."""
-
 
 class CategoryRepository(ABC):
     """The categories of one user; names are compared as they are written."""
-
-    @abstractmethod
-    async def get(self, category_id: str) -> Category | None:
-        """One category."""
-
-    @abstractmethod
-    async def get_by_name(self, name: str) -> Category | None:
-        """The category of this name."""
 
     @abstractmethod
     async def create(self, category: Category) -> bool:
@@ -157,37 +158,19 @@ class CategoryAccessRepository(ABC):
     async def last_accessed(self) -> Mapping[str, datetime]:
         """When each category was used last."""
 
+    @abstractmethod
+    async def prune(self, *, before: datetime) -> int:
+        """Deletes the uses before then, but each category's last one; returns how many."""
+
 
 class GraphRepository(ABC):
     """The graph of one user's facts. Vertices are names in normalised form; edges come in the order of their ids."""
-
-    async def create(self, edge: GraphEdge) -> str:
-        """Adds one edge; returns its id. See `create_many`."""
-        return (await self.create_many([edge]))[0]
 
     @abstractmethod
     async def create_many(self, edges: Sequence[GraphEdge]) -> list[str]:
         """Adds edges; where the user has one of the same subject, predicate and object, that one stays as it is.
         Returns the ids under which they are kept, in the order given.
         """
-
-    @abstractmethod
-    async def get_by_subject(self, subject: str) -> list[GraphEdge]:
-        """Edges that start at this name."""
-
-    @abstractmethod
-    async def get_neighbors(self, subject: str, *, depth: int = 1, limit: int = 100) -> Mapping[str, int]:
-        """Names that can be reached over edges in either direction, in normalised form, with the number of hops.
-
-        Nearest first, then by name; the start is not among them. `depth` is 1 to `MAX_DEPTH`.
-
-        Raises:
-            InvalidField: Another depth.
-        """
-
-    @abstractmethod
-    async def delete_by_subject(self, subject: str) -> int:
-        """Deletes the edges that start at this name; how many those were."""
 
     @abstractmethod
     async def list_all(self) -> list[GraphEdge]:
@@ -200,7 +183,3 @@ class GraphRepository(ABC):
     @abstractmethod
     async def count(self) -> int:
         """The number of edges."""
-
-    @abstractmethod
-    async def update_weight(self, subject: str, predicate: str, object_: str, weight: float) -> bool:
-        """Sets the weight of an edge; whether there is one."""

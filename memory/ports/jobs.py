@@ -81,6 +81,31 @@ class ReviewService(ABC):
         """The run in progress, else the last one that is recorded."""
 
 
+class MaintenanceKind(StrEnum):
+    """The jobs over facts (002 §5)."""
+
+    NIGHTLY = "nightly"
+    WEEKLY = "weekly"
+    MONTHLY = "monthly"
+
+
+class MaintenanceService(ABC):
+    """Keeps facts in order by the jobs of 002 §5; one run at a time over all jobs and processes."""
+
+    @abstractmethod
+    async def start(self, kind: MaintenanceKind, *, user_id: str | None = None) -> PipelineRun:
+        """Starts a job for one user or for all and returns at once; the run continues in the background.
+
+        Raises:
+            Conflict: A run of one of the jobs is in progress.
+            Unavailable: It is unknown whether a run is in progress.
+        """
+
+    @abstractmethod
+    async def last_run(self, kind: MaintenanceKind) -> PipelineRun | None:
+        """The run of this job that is in progress, else the last one that is recorded."""
+
+
 class CollectionReport(Value):
     """How one collection of the index compares with the record; counts of items.
 

@@ -7,9 +7,11 @@ from enum import IntEnum, StrEnum
 import numpy as np
 import numpy.typing as npt
 
+from ..values.base import Value
+from ..values.dialogue import Turn
 from ..values.errors import InvalidField
 from ..values.extractions import Extraction
-from ..values.readings import Context, Reading, ReadRequest
+from ..values.readings import Context, Reading, ReadRequest, StatedFact
 from ..values.resolutions import CoreferenceResult, ResolutionRequest
 
 FloatMatrix = npt.NDArray[np.float32]
@@ -55,6 +57,19 @@ class Encoder(ABC):
         Raises:
             Overloaded: The queue is full.
             ModelUnavailable: The engine is gone.
+        """
+
+
+class TokenCounter(ABC):
+    """Counts tokens as a model reads them, so that a budget in tokens is kept."""
+
+    @abstractmethod
+    async def count(self, texts: Sequence[str]) -> list[int]:
+        """The number of tokens of each text, in order.
+
+        Raises:
+            Overloaded: The queue is full.
+            ModelUnavailable: The tokenizer is away.
         """
 
 
@@ -110,6 +125,24 @@ class Reader(ABC):
         Raises:
             Overloaded: The queue is full.
             ModelUnavailable: The weights are missing or corrupt, or the engine is gone.
+        """
+
+
+class FactRequest(Value):
+    """A message of the user's, and the turns of its session before it, oldest first."""
+
+    text: str
+    turns: tuple[Turn, ...] = ()
+
+
+class FactReader(ABC):
+    """Finds the facts that messages state, in place of those that the trained reader finds (002 §4.1)."""
+
+    @abstractmethod
+    async def read_facts(self, requests: Sequence[FactRequest]) -> list[tuple[StatedFact, ...] | None]:
+        """The facts of each message, in order; None where they cannot be had, so that the trained reader's hold.
+
+        Offsets of a span are into the message, or into the turn that it names.
         """
 
 

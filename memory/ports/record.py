@@ -10,6 +10,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 from ..values.errors import Conflict
+from ..values.facts import FactStatus
 from ..values.records import Resource
 from .erasures import RecordErasure
 from .facts import CategoryAccessRepository, CategoryRepository, FactRepository, GraphRepository
@@ -21,8 +22,8 @@ from .repositories import (
     MemoryRepository,
     RawLog,
     RelationRepository,
-    TypedMemoryRepository,
 )
+from .typed_memories import TypedMemories
 from .vectors import Collection
 
 
@@ -37,9 +38,13 @@ class UnitOfWork(ABC):
     categories: CategoryRepository
     category_accesses: CategoryAccessRepository
     graph: GraphRepository
-    typed_memories: TypedMemoryRepository
     changes: ChangeLog
     erasure: RecordErasure
+
+    @property
+    def typed_memories(self) -> TypedMemories:
+        """The facts as document 001 shows them."""
+        return TypedMemories(self.facts)
 
     @abstractmethod
     async def commit(self) -> None:
@@ -58,6 +63,16 @@ class OutboxEntry:
     user_id: str
     collection: Collection
     item_id: str
+
+
+@dataclass(frozen=True)
+class FactTotal:
+    """The facts of all users that have a status and a category: how many, and their mean confidence."""
+
+    status: FactStatus
+    category: str
+    count: int
+    confidence: float
 
 
 class Backlog(ABC):
@@ -85,9 +100,13 @@ class Backlog(ABC):
 
     @abstractmethod
     async def counts(self) -> Mapping[str, int]:
-        """Totals for the metrics: `resources`, `unlearned`, `entities`, `relations`, `memories`, `facts`,
-        `aam_memories`, `outbox`, `users`, `size_bytes`.
+        """Totals for the metrics: `resources`, `unlearned`, `entities`, `preloaded` (those of them that no user
+        has mentioned), `relations`, `memories`, `facts`, `outbox`, `users`, `size_bytes`.
         """
+
+    @abstractmethod
+    async def fact_totals(self) -> list[FactTotal]:
+        """The facts of all users, by status and category (002 §8.4)."""
 
 
 def check_same_content(resources: Sequence[Resource], kept: Sequence[Resource]) -> None:

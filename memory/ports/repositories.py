@@ -1,5 +1,5 @@
 """The repositories of one user besides facts (000 §5.4, 001, 002 §6.2): the raw log, entities and their relations,
-memories, typed memories, and the log of changes.
+memories, and the log of changes.
 
 Each repository is bound to one user by the unit of work that it belongs to.
 """
@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 from ..values.changes import Change, ChangeKind
 from ..values.entities import Entity, EntityRelation
 from ..values.records import Memory, Resource, ResourceKind
-from ..values.typed_memories import MemoryStatus, TypedMemory
 
 Resources = list[Resource]  # a class with a method `list` cannot spell the type inside
 Strings = list[str]
@@ -29,6 +28,10 @@ async def read_pages(
     while page := await read(after=after, limit=limit):
         yield page
         after = cursor(page[-1])
+
+
+MAX_DEPTH = 3
+"""The largest number of hops between entities."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +145,7 @@ class EntityRepository(ABC):
 
 
 class RelationRepository(ABC):
-    """The relations between one user's entities; those of a deleted or unknown entity are never walked."""
+    """The relations between one user's entities; those of a deleted, archived or unknown entity are never walked."""
 
     @abstractmethod
     async def store(self, relations: Sequence[EntityRelation]) -> None:
@@ -166,7 +169,8 @@ class RelationRepository(ABC):
     ) -> Mapping[str, int]:
         """Ids of entities that can be reached over relations in either direction, with the number of hops.
 
-        Nearest first, then by id; the start is not among them. `depth` is 1 to `memory.ports.facts.MAX_DEPTH`. Only
+        Nearest first, then by id; the start is not among them, and archived entities are neither found nor walked
+        through. `depth` is 1 to `MAX_DEPTH`. Only
         relations at least this sure are walked.
 
         Raises:
@@ -226,37 +230,6 @@ class MemoryRepository(ABC):
     @abstractmethod
     async def count_accesses(self, accesses: Sequence[Access]) -> None:
         """Adds to `access_count` and moves `last_accessed_at`; see `Access`."""
-
-
-class TypedMemoryRepository(ABC):
-    """Typed memories by id; the id says type and value, so that an exact match is a look by id."""
-
-    @abstractmethod
-    async def get(self, memory_ids: Sequence[str]) -> list[TypedMemory]:
-        """The memories that exist, in the order of the ids."""
-
-    @abstractmethod
-    async def page(
-        self,
-        *,
-        after: str | None = None,
-        limit: int,
-        entity_type: str | None = None,
-        status: MemoryStatus | None = None,
-    ) -> list[TypedMemory]:
-        """Memories of a type and status, or of any, in the order of their ids, from the first id after `after`."""
-
-    @abstractmethod
-    async def save(self, memories: Sequence[TypedMemory]) -> None:
-        """Inserts or replaces, and queues them for the vector index."""
-
-    @abstractmethod
-    async def delete(self, memory_ids: Sequence[str]) -> int:
-        """Deletes memories and queues them, so that the index drops them; how many there were."""
-
-    @abstractmethod
-    async def count_accesses(self, accesses: Sequence[Access]) -> None:
-        """Adds to `access_count` and moves `accessed_at`; see `Access`."""
 
 
 class ChangeLog(ABC):

@@ -1,10 +1,14 @@
 """The interfaces of the domain's services: the retriever, the learner, and the worker that learns a backlog."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
+from datetime import datetime
 
 from ..values.base import Value
+from ..values.changes import Held, ItemKind
 from ..values.entities import Entity
+from ..values.forgetting import ForgetReport, ForgetRequest
 from ..values.hits import SearchRequest, SearchResult
 
 
@@ -14,6 +18,14 @@ class Retriever(ABC):
     @abstractmethod
     async def search(self, request: SearchRequest) -> SearchResult:
         """Runs all legs in parallel and fuses them; a leg that fails is named in `degraded`."""
+
+
+class UseCounter(ABC):
+    """Counts what answers and prompts held; that a search touched something is no use of it (001 §3.4, 002 §5)."""
+
+    @abstractmethod
+    def add(self, kind: ItemKind | Held, ids: Iterable[str], *, user_id: str, at: datetime) -> None:
+        """Counts one use of each item; returns at once. Call it on the event loop."""
 
 
 class LearnReport(Value):
@@ -42,6 +54,18 @@ class LearningService(ABC):
 
         Raises:
             Unavailable: A store or model is down. The work stays on the backlog and will be done later.
+        """
+
+    @abstractmethod
+    async def forget(self, request: ForgetRequest) -> ForgetReport | None:
+        """Learns the user's backlog and removes at once what a message asks to forget, which is stored nowhere.
+
+        Returns:
+            What became of it; None where the message does not ask to forget anything.
+
+        Raises:
+            Unavailable: A store or model is down. It is not known whether anything was removed.
+            Overloaded: The queue of a model is full.
         """
 
 

@@ -42,6 +42,7 @@ class SessionStore(ABC):
         revision: Revision | None = None,
         asked: Clarification | None = None,
         query: str = "",
+        to_forget: Sequence[Sequence[str]] = (),
     ) -> None:
         """Adds turns and what was seen in them, in one atomic step; renews both times to live.
 
@@ -49,9 +50,9 @@ class SessionStore(ABC):
         `referred`, else the entity id of the last resolution that has one, becomes `last_referred_entity`. What
         `revision` rejects gets `corrected`, the name of what was meant: the latest entry of `coreference_history` that
         resolved the same words to it and has none yet. `asked` is the question about a reference that stays open, and
-        `query` the text that it and `resolutions` have offsets into: a later correction or answer needs them. Every
-        list is cut to its bound above, oldest first. A turn whose `turn_id` is already in the history is not added
-        again.
+        `query` the text that it and `resolutions` have offsets into: a later correction or answer needs them.
+        `to_forget` replaces what the context has: only the message after the question may answer it. Every list is cut
+        to its bound above, oldest first. A turn whose `turn_id` is already in the history is not added again.
         """
 
     @abstractmethod

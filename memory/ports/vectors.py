@@ -25,8 +25,7 @@ class Collection(StrEnum):
 
     ENTITIES = "ai_box_entity_memory"
     MEMORIES = "ai_box_aam_memory"
-    FACTS = "ai_box_facts"
-    TYPED_MEMORIES = "aam_entities"
+    FACTS = "aam_entities"
 
 
 class FieldKind(StrEnum):
@@ -53,12 +52,8 @@ PAYLOAD_FIELDS: Mapping[Collection, Mapping[str, FieldKind]] = {
         "created_at": FieldKind.TIME,
         "updated_at": FieldKind.TIME,
     },
-    Collection.FACTS: {  # 002 §3.2
+    Collection.FACTS: {  # 001 §2.2, 002 §3.2
         "category": FieldKind.KEYWORD,
-        "status": FieldKind.KEYWORD,
-        "confidence": FieldKind.FLOAT,
-    },
-    Collection.TYPED_MEMORIES: {  # 001 §2.2
         "entity_type": FieldKind.KEYWORD,
         "entity_value": FieldKind.KEYWORD,
         "confidence": FieldKind.FLOAT,

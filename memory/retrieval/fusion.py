@@ -18,6 +18,8 @@ class FusionRecipe:
         exact: Weight of lexical evidence: 1 for an exact name, else the keyword leg's score.
         freshness: Weight of how recently a candidate was mentioned.
         freshness_hours: Age at which freshness reaches 0.
+        partial_name: Factor for keyword evidence of an entity that the query does not name in full, 0 to 1.
+        confidence: Share of an entity's score that its confidence decides, 0 to 1 (000 §6.2).
         graph: Factor for evidence from relations, beside 1 for a name in the query itself, 0 to 1.
         beside: Boost by the better neighbour in the conversation, 0 to 1.
         speaker: Boost of memories whose speaker the query names, 0 to 1.
@@ -30,6 +32,8 @@ class FusionRecipe:
     exact: float
     freshness: float
     freshness_hours: float
+    partial_name: float = 0.5
+    confidence: float = 0.5
     graph: float = 0.0
     beside: float = 0.0
     speaker: float = 0.0

@@ -87,6 +87,20 @@ async def exact_leg(request: SearchRequest, record: SystemOfRecord) -> Scores:
     return {Key(HitKind.ENTITY, entity.entity_id): 1.0 for entity in entities}
 
 
+async def type_leg(request: SearchRequest, record: SystemOfRecord) -> Scores:
+    """Scores without weight for the latest entities of the type that is searched for: they become candidates."""
+    async with record.reading(user_id=request.user_id) as unit:
+        recent = await unit.entities.recent(limit=_MAX_RECENT)
+    return {Key(HitKind.ENTITY, entity.entity_id): 0.0 for entity in recent if entity.is_of(request.entity_type)}
+
+
+async def is_name(request: SearchRequest, record: SystemOfRecord) -> bool:
+    """Whether the query is the name of an entity and nothing else."""
+    async with record.reading(user_id=request.user_id) as unit:
+        named = await unit.entities.get_by_value(request.query)
+    return named is not None and named.is_current
+
+
 async def graph_leg(request: SearchRequest, record: SystemOfRecord, *, hops: int = 2) -> Scores:
     """Scores the neighbours of the entities named in the query, and the memories that are evidence of the relations.
 

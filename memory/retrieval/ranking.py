@@ -105,44 +105,68 @@ class Ranking:
     def hits(self) -> list[Hit]:
         """The `top_k` best hits."""
         scores = self.memory_scores()
-        hits = [self._entity_hit(entity) for entity in self._entities if self._is_visible(entity)]
-        hits += [self._memory_hit(memory, scores[id_]) for id_, memory in self._memories.items()]
+        hits = _named_first([self._entity_hit(entity) for entity in self._entities if self._is_visible(entity)])
+        hits += [
+            memory_hit(memory, scores[id_], self.parts[Key(HitKind.MEMORY, id_)])
+            for id_, memory in self._memories.items()
+        ]
         return diversify(hits, top_k=self._request.top_k, weight=self._recipe.alike)
 
     def _is_visible(self, entity: Entity) -> bool:
-        """False for archived entities, and for preloaded ones that were never mentioned and are not in the query."""
-        if not entity.is_current:
+        """False for archived entities, for those of another type than is wanted, and for preloaded ones that were never
+        mentioned and are not in the query.
+        """
+        if not entity.is_current or not entity.is_of(self._request.entity_type):
             return False
-        return entity.mention_count > 0 or "exact" in self.parts[Key(HitKind.ENTITY, entity.entity_id)]
+        return not entity.is_unseen_seed or "exact" in self.parts[Key(HitKind.ENTITY, entity.entity_id)]
 
     def _entity_hit(self, entity: Entity) -> Hit:
-        parts = self.parts[Key(HitKind.ENTITY, entity.entity_id)]
-        hours = self._recipe.freshness_hours
-        parts["freshness"] = freshness(entity.last_mentioned, self._request.now, horizon_hours=hours)
+        recipe = self._recipe
+        parts = dict(self.parts[Key(HitKind.ENTITY, entity.entity_id)])
+        parts["freshness"] = freshness(entity.last_mentioned, self._request.now, horizon_hours=recipe.freshness_hours)
+        parts["confidence"] = entity.confidence
+        if "keyword" in parts and "exact" not in parts:
+            parts["keyword"] *= recipe.partial_name
         return Hit(
             kind=HitKind.ENTITY,
             id=entity.entity_id,
             text=entity.entity_value,
-            score=fused_score(parts, self._recipe),
+            score=fused_score(parts, recipe) * (1.0 - recipe.confidence * (1.0 - entity.confidence)),
             parts=parts,
             metadata=entity.attributes,
             created_at=entity.first_mentioned,
         )
 
-    def _memory_hit(self, memory: Memory, score: float) -> Hit:
-        return Hit(
-            kind=HitKind.MEMORY,
-            id=memory.memory_id,
-            text=memory.text,
-            resolved=memory.resolved,
-            score=score,
-            parts=self.parts[Key(HitKind.MEMORY, memory.memory_id)],
-            role=memory.role,
-            speaker=memory.speaker,
-            session_id=memory.session_id,
-            metadata=memory.metadata,
-            created_at=memory.created_at,
-        )
+
+def memory_hit(memory: Memory, score: float, parts: Mapping[str, float]) -> Hit:
+    """A memory as a hit with this score and its parts."""
+    return Hit(
+        kind=HitKind.MEMORY,
+        id=memory.memory_id,
+        text=memory.text,
+        resolved=memory.resolved,
+        score=score,
+        parts=dict(parts),
+        role=memory.role,
+        speaker=memory.speaker,
+        session_id=memory.session_id,
+        metadata=memory.metadata,
+        created_at=memory.created_at,
+    )
+
+
+def _named_first(hits: Sequence[Hit]) -> list[Hit]:
+    """The hits of entities; those that the query names in full rank above all others (000 §6.1)."""
+    named = [hit.score for hit in hits if "exact" in hit.parts]
+    if not named:
+        return list(hits)
+    least = min(named)
+    return [
+        hit
+        if "exact" in hit.parts
+        else hit.model_copy(update={"score": hit.score * least, "parts": {**hit.parts, "named": least}})
+        for hit in hits
+    ]
 
 
 def _keep_best(parts: dict[Key, dict[str, float]], name: str, scores: Mapping[Key, float]) -> None:

@@ -108,6 +108,8 @@ def passage_of(hit: Hit, memory: Memory | None) -> str:
 
 
 def _blend(hit: Hit, answers: float, scaled: float, recipe: RerankRecipe) -> Hit:
+    """The hit with its new score; an entity that the query names in full keeps its rank above others (000 §6.1)."""
+    scaled = 1.0 if "exact" in hit.parts else scaled
     score = recipe.weight * scaled + (1.0 - recipe.weight) * hit.score
     return hit.model_copy(
         update={"score": score, "parts": {**hit.parts, "fused": hit.score, _PART: scaled, "answers": answers}}

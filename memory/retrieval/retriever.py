@@ -8,14 +8,12 @@ from typing import TypeVar
 import structlog
 from typing_extensions import override
 
-from ..governance.accesses import AccessTally
 from ..language.keywords import KeywordAnalyzer
 from ..language.questions import questions_of
 from ..ports.language import Encoder
 from ..ports.record import SystemOfRecord
 from ..ports.services import Retriever
 from ..ports.vectors import VectorIndex
-from ..values.changes import ItemKind
 from ..values.entities import Entity
 from ..values.errors import Unavailable, raise_if_busy
 from ..values.hits import HitKind, SearchRequest, SearchResult
@@ -27,10 +25,12 @@ from .legs import (
     dense_leg,
     exact_leg,
     graph_leg,
+    is_name,
     keyword_leg,
     link_leg,
     overlap_leg,
     recent_memories,
+    type_leg,
     unindexed_memories,
 )
 from .ranking import Evidence, Ranking
@@ -39,11 +39,13 @@ T = TypeVar("T")
 _log = structlog.get_logger(__name__)
 _MIN_CANDIDATES = 30
 _INDEX_LEGS = ("vector", "keyword")
-_ITEM_KINDS = {HitKind.ENTITY: ItemKind.ENTITY, HitKind.MEMORY: ItemKind.MEMORY}
 
 
 class HybridRetriever(Retriever):
-    """Runs the dense, keyword and exact legs in parallel and fuses them; a second step starts from the best hits.
+    """Runs the search legs that a query needs in parallel and fuses them; a second step starts from the best hits.
+
+    A name alone is matched exactly and by its words; any other query is searched by its meaning as well, and for a type
+    the latest entities of it are candidates too (000 §6.2). An entity that the query names in full ranks first.
 
     A memory scores higher if its neighbours in the conversation were found too, if it shares terms with the best hit,
     or if the query names its speaker; it scores lower if a better hit says the same. A query of several sentences is
@@ -72,9 +74,9 @@ class HybridRetriever(Retriever):
     @override
     async def search(self, request: SearchRequest) -> SearchResult:
         if not request.filters.is_empty:  # entities carry none of the filtered fields
-            request = request.model_copy(
-                update={"kinds": tuple(kind for kind in request.kinds if kind is HitKind.MEMORY)}
-            )
+            request = _of_kind(request, HitKind.MEMORY)
+        if request.entity_type is not None:  # memories have no type
+            request = _of_kind(request, HitKind.ENTITY)
         unindexed, evidence, degraded = await self._gather(request, questions_of(request.query, self._analyzer))
         ranking = Ranking(request, self._recipe, evidence)
         try:
@@ -82,7 +84,7 @@ class HybridRetriever(Retriever):
             if self._recipe.linked and not any(name in degraded for name in _INDEX_LEGS):
                 degraded += await self._link(request, ranking, evidence)
         except Unavailable as error:
-            return SearchResult(degraded=tuple(dict.fromkeys((*degraded, _log_degraded("record", error)))))
+            return SearchResult(degraded=tuple(dict.fromkeys((*degraded, log_degraded("record", error)))))
         return SearchResult(hits=tuple(ranking.hits()), degraded=tuple(dict.fromkeys(degraded)))
 
     async def _gather(
@@ -105,17 +107,29 @@ class HybridRetriever(Retriever):
     ) -> tuple[dict[str, list[Scores]], dict[str, Scores], list[str]]:
         """The scores of the index legs for each question, those of the other legs, and the legs that failed."""
         limit = _candidate_limit(request)
-        index_legs = {
-            "vector": dense_leg(request, questions, self._encoder, self._index, limit=limit),
-            "keyword": keyword_leg(request, questions, self._analyzer, self._index, limit=limit),
-        }
+        needs_vectors = not await self._is_name(request)
+        index_legs = {"keyword": keyword_leg(request, questions, self._analyzer, self._index, limit=limit)}
+        if needs_vectors:
+            index_legs["vector"] = dense_leg(request, questions, self._encoder, self._index, limit=limit)
         other_legs = {"exact": exact_leg(request, self._record)}
+        if request.entity_type is not None:
+            other_legs["type"] = type_leg(request, self._record)
         if self._recipe.graph:
             other_legs["graph"] = graph_leg(request, self._record)
         (index_scores, failed_index), (other_scores, failed_others) = await asyncio.gather(
             _gather_available(index_legs), _gather_available(other_legs)
         )
         return index_scores, other_scores, [*failed_index, *failed_others]
+
+    async def _is_name(self, request: SearchRequest) -> bool:
+        """Whether exact match suffices (000 §6.2): entities are searched for by nothing but a name."""
+        if request.kinds != (HitKind.ENTITY,):
+            return False
+        try:
+            return await is_name(request, self._record)
+        except Unavailable as error:
+            log_degraded("record", error)
+            return False
 
     async def _link(self, request: SearchRequest, ranking: Ranking, evidence: Evidence) -> list[str]:
         """Adds the memories that are linked to the best hits; returns the step's name where it failed."""
@@ -143,21 +157,8 @@ class HybridRetriever(Retriever):
         return entities, [memories[id_] for id_ in ids[HitKind.MEMORY] if id_ in memories], previous
 
 
-class CountingRetriever(Retriever):
-    """Wraps a retriever and counts every hit as an access (001 §3.4), without a write per search."""
-
-    def __init__(self, retriever: Retriever, tally: AccessTally) -> None:
-        self._retriever = retriever
-        self._tally = tally
-
-    @override
-    async def search(self, request: SearchRequest) -> SearchResult:
-        result = await self._retriever.search(request)
-        for hit_kind, item_kind in _ITEM_KINDS.items():
-            ids = [hit.id for hit in result.hits if hit.kind is hit_kind]
-            if ids:
-                self._tally.add(item_kind, ids, user_id=request.user_id, at=request.now)
-        return result
+def _of_kind(request: SearchRequest, kind: HitKind) -> SearchRequest:
+    return request.model_copy(update={"kinds": tuple(wanted for wanted in request.kinds if wanted is kind)})
 
 
 def _candidate_limit(request: SearchRequest) -> int:
@@ -171,7 +172,7 @@ async def _gather_available(legs: Mapping[str, Awaitable[T]]) -> tuple[dict[str,
     failed: list[str] = []
     for name, outcome in zip(legs, outcomes, strict=True):
         if isinstance(outcome, Unavailable):
-            failed.append(_log_degraded(name, outcome))
+            failed.append(log_degraded(name, outcome))
         elif isinstance(outcome, BaseException):
             raise outcome
         else:
@@ -179,7 +180,7 @@ async def _gather_available(legs: Mapping[str, Awaitable[T]]) -> tuple[dict[str,
     return results, failed
 
 
-def _log_degraded(part: str, error: Unavailable) -> str:
+def log_degraded(part: str, error: Unavailable) -> str:
     """Logs that a component was unavailable; returns its name.
 
     Raises:
@@ -195,4 +196,4 @@ async def _read_or_empty(reading: Awaitable[list[Memory]]) -> tuple[list[Memory]
     try:
         return await reading, []
     except Unavailable as error:
-        return [], [_log_degraded("record", error)]
+        return [], [log_degraded("record", error)]

@@ -7,6 +7,7 @@ from enum import StrEnum
 from ..ports.record import UnitOfWork
 from ..values.base import Value
 from ..values.changes import Change, ChangeKind
+from ..values.predicates import has_many_values, has_one_value
 from ..values.text import normalise
 from ..values.typed_memories import MemoryStatus, TypedMemory
 from .bands import Bands
@@ -23,12 +24,15 @@ class Resolution(StrEnum):
 
 
 class MemoryConflict(Value):
-    """A stored memory that a new value of its type contradicts (001 §3.3). `similarity` is the cosine of the two."""
+    """A stored memory that a new value of its type contradicts (001 §3.3).
+
+    `similarity` is the cosine of the two; None where it is unknown and the type has one value only.
+    """
 
     existing: TypedMemory
     new_value: str
     new_confidence: float
-    similarity: float
+    similarity: float | None
     resolution: Resolution
 
 
@@ -44,7 +48,8 @@ class Conflicts(Value):
 
     Args:
         open: Those that a person should decide.
-        overwritten: Those where the more confident value replaced the other; `change_id` undoes each.
+        overwritten: Those where the more confident value, or what was said later, replaced the other; `change_id`
+            undoes each.
     """
 
     open: tuple[OpenConflict, ...]
@@ -64,25 +69,26 @@ def find_conflicts(
     Args:
         new: The new value.
         others: Memories of the same user.
-        cosines: Their cosines with `new`, by id; memories without one are skipped.
+        cosines: Their cosines with `new`, by id; memories without one are skipped, unless the type has one value only
+            (a home city): then any other value contradicts.
         bands: Which cosines may mean a conflict, for the encoder that the cosines come from.
-        many_valued: Types that hold several values at once (allergies): never overwritten, only put in review.
+        many_valued: Types that hold several values at once, besides those of many-valued predicates (allergies): never
+            overwritten, only put in review.
     """
-    if_surer = Resolution.REVIEW if new.entity_type in many_valued else Resolution.OVERWRITE
+    has_many = new.entity_type in many_valued or has_many_values(new.entity_type)
+    if_surer = Resolution.REVIEW if has_many else Resolution.OVERWRITE
     conflicts = [
         MemoryConflict(
             existing=old,
             new_value=new.entity_value,
             new_confidence=new.confidence,
-            similarity=cosines[old.memory_id],
+            similarity=cosines.get(old.memory_id),
             resolution=if_surer if new.confidence > old.confidence else Resolution.REVIEW,
         )
         for old in others
-        if old.memory_id in cosines
-        and _are_rivals(new, old)
-        and bands.of(new.content, old.content).may_conflict(cosines[old.memory_id])
+        if _are_rivals(new, old) and (has_one_value(new.entity_type) or _are_alike(new, old, cosines, bands))
     ]
-    return sorted(conflicts, key=lambda conflict: (-conflict.similarity, conflict.existing.memory_id))
+    return sorted(conflicts, key=lambda conflict: (-(conflict.similarity or 0.0), conflict.existing.memory_id))
 
 
 async def list_conflicts(unit: UnitOfWork, *, limit: int) -> Conflicts:
@@ -97,23 +103,10 @@ async def list_conflicts(unit: UnitOfWork, *, limit: int) -> Conflicts:
         for memory in page:
             if memory.conflicts_with:
                 contradicted = await unit.typed_memories.get(memory.conflicts_with)
-                open_conflicts.append(OpenConflict(memory=memory, contradicts=tuple(contradicted)))
+                current = tuple(rival for rival in contradicted if rival.status is not MemoryStatus.ARCHIVED)
+                open_conflicts += [OpenConflict(memory=memory, contradicts=current)] if current else []
     overwritten = await unit.changes.list(kind=ChangeKind.OVERWRITE, limit=limit)
     return Conflicts(open=tuple(open_conflicts[:limit]), overwritten=tuple(overwritten))
-
-
-def put_in_review(memory: TypedMemory, conflicts: Sequence[MemoryConflict]) -> TypedMemory:
-    """The memory in review, with the memories that it contradicts as the reason."""
-    rivals = [conflict.existing for conflict in conflicts]
-    quoted = "、".join(f"「{rival.entity_value}」" for rival in rivals)
-    return memory.model_copy(
-        update={
-            "status": MemoryStatus.REVIEW,
-            "superseded_by": None,
-            "conflicts_with": tuple(rival.memory_id for rival in rivals),
-            "review_reason": f"與 {quoted} 衝突 / contradicts {quoted}",
-        }
-    )
 
 
 def archive_superseded(old: TypedMemory, by: TypedMemory, *, at: datetime) -> TypedMemory:
@@ -141,7 +134,17 @@ def _are_rivals(new: TypedMemory, old: TypedMemory) -> bool:
     return (
         old.memory_id != new.memory_id
         and old.entity_type == new.entity_type
+        and normalise(old.subject) == normalise(new.subject)
         and old.status is not MemoryStatus.ARCHIVED
         and normalise(old.entity_value) != normalise(new.entity_value)
+    )
+
+
+def _are_alike(new: TypedMemory, old: TypedMemory, cosines: Mapping[str, float], bands: Bands) -> bool:
+    """Whether their texts are so similar that they may say different things of one matter; identifiers never are."""
+    cosine = cosines.get(old.memory_id)
+    return (
+        cosine is not None
         and not are_distinct(old.entity_value, new.entity_value)
+        and bands.of(new.content, old.content).may_conflict(cosine)
     )

@@ -9,21 +9,27 @@ from weakref import WeakValueDictionary
 
 import structlog
 
+from ..answering.answers import CosineBounds
 from ..entities.statuses import ReviewableKind, get_reviewable, set_status
 from ..governance.accesses import AccessTally
 from ..governance.review import ReviewRules
 from ..language.keywords import KeywordAnalyzer
+from ..language.wording import fact_sentence, language_of
 from ..ports.language import Encoder
-from ..ports.record import SystemOfRecord
+from ..ports.record import SystemOfRecord, UnitOfWork
+from ..ports.typed_memories import fact_of
 from ..ports.vectors import VectorIndex
 from ..values.base import Value, utc_now
 from ..values.changes import ChangeActor, ChangeKind, ItemKind
 from ..values.errors import InvalidField, Unavailable
-from ..values.ids import typed_memory_id
+from ..values.ids import new_id, typed_memory_id
+from ..values.predicates import PREDICATES, predicate_of, shown_type
+from ..values.records import Resource, ResourceKind
 from ..values.typed_memories import MemoryStatus, NewTypedMemory, TypedMemory
 from .bands import Bands, FixedBand
 from .conflicts import MemoryConflict, find_conflicts
 from .retrieval import (
+    EVIDENT,
     MAX_LIMIT,
     TYPED_MEMORY_HOTNESS,
     HotnessRecipe,
@@ -65,10 +71,11 @@ class TypedMemoryManager:
     Args:
         record: Stores the memories.
         encoder: Encodes their contents; the encoder of the index's vectors.
-        index: Holds `Collection.TYPED_MEMORIES`.
+        index: Holds `Collection.FACTS`.
         analyzer: Splits queries into terms.
         tally: Counts accesses.
         bands: Which cosines may mean a conflict, for this encoder.
+        evidence: The cosines of this encoder from which a memory counts as evidence for a question.
         many_valued: Types whose values are never overwritten automatically.
         rules: Thresholds of the review.
         recipe: Weights of the ranking.
@@ -84,6 +91,7 @@ class TypedMemoryManager:
         analyzer: KeywordAnalyzer,
         tally: AccessTally,
         bands: Bands | None = None,
+        evidence: CosineBounds | None = None,
         many_valued: frozenset[str] = frozenset(),
         rules: ReviewRules | None = None,
         recipe: HotnessRecipe = TYPED_MEMORY_HOTNESS,
@@ -92,7 +100,7 @@ class TypedMemoryManager:
         self._record = record
         self._neighbours = NeighbourSearch(record=record, encoder=encoder, index=index)
         self._retriever = HotnessRetriever(
-            record=record, encoder=encoder, index=index, analyzer=analyzer, recipe=recipe
+            record=record, encoder=encoder, index=index, analyzer=analyzer, evidence=evidence, recipe=recipe
         )
         self._tally = tally
         self._bands = bands or FixedBand()
@@ -110,15 +118,19 @@ class TypedMemoryManager:
         Raises:
             StoreUnavailable: The value was not stored.
         """
-        memory = new.memory(user_id=user_id, at=self._now())
+        memory = _said_at_length(new, new.memory(user_id=user_id, at=self._now()))
         async with self._user_locks.setdefault(user_id, asyncio.Lock()):
             known = await self.find_by_exact_match(new.entity_type, new.entity_value, user_id=user_id)
+            if known is not None:
+                memory = memory.model_copy(update={"memory_id": known.memory_id})
             rival_ids, cosines, degraded = await self._find_rivals(memory, known)
             async with self._record.writing(user_id=user_id) as unit:
                 known = next(iter(await unit.typed_memories.get([memory.memory_id])), None)
                 rivals = await unit.typed_memories.get(list(rival_ids))
                 given = memory.model_copy(update={"unchecked": bool(degraded)})
                 updated = given if known is None else repeat(known, given, at=given.created_at)
+                if known is None or updated.content != known.content:
+                    updated = await _logged(unit, updated, at=given.created_at)
                 find = partial(self._find_conflicts, others=rivals, cosines=cosines)
                 stored, conflicts = await save_and_resolve(unit, updated, known, find, at=given.created_at)
                 await unit.commit()
@@ -134,7 +146,7 @@ class TypedMemoryManager:
         limit: int | None = None,
         entity_type: str | None = None,
     ) -> RetrievedMemories:
-        """The best memories by relevance, use and age; counts an access of each (001 §3.4, §5.2).
+        """The best memories by relevance, use and age; counts a use of each that is relevant (001 §3.4, §5.2).
 
         Args:
             query: The question.
@@ -156,11 +168,12 @@ class TypedMemoryManager:
             raise InvalidField(
                 f"min_confidence {min_confidence} is out of bounds", field="min_confidence", allowed="0 to 1"
             )
+        entity_type = None if entity_type is None else shown_type(entity_type)
         now = self._now()
         retrieved = await self._retriever.retrieve(
             query, user_id=user_id, min_confidence=min_confidence, limit=limit, entity_type=entity_type, now=now
         )
-        ids = [result.memory.memory_id for result in retrieved.results]
+        ids = [found.memory.memory_id for found in retrieved.results if found.parts["relevance"] >= EVIDENT]
         if ids:
             self._tally.add(ItemKind.TYPED_MEMORY, ids, user_id=user_id, at=now)
         return retrieved
@@ -179,10 +192,15 @@ class TypedMemoryManager:
         return self._find_conflicts(memory, others, cosines)
 
     async def find_by_exact_match(self, entity_type: str, entity_value: str, *, user_id: str) -> TypedMemory | None:
-        """The memory of this type and value, whatever its status; width, case and script are ignored (001 §3.2)."""
+        """The memory of the user of this type and value, whoever told it and whatever its status (001 §3.2).
+
+        Width, case and script are ignored.
+        """
         async with self._record.reading(user_id=user_id) as unit:
-            found = await unit.typed_memories.get([typed_memory_id(user_id, entity_type, entity_value)])
-        return next(iter(found), None)
+            id_ = typed_memory_id(user_id, shown_type(entity_type), entity_value)
+            given = await unit.typed_memories.get([id_])
+            found = await unit.typed_memories.find(entity_type, entity_value)
+        return next(iter((*found, *given)), None)
 
     async def get_user_entities(
         self,
@@ -284,3 +302,27 @@ class TypedMemoryManager:
     def _override_rules(self, thresholds: Mapping[str, float | None]) -> ReviewRules:
         given = {name: value for name, value in thresholds.items() if value is not None}
         return ReviewRules.model_validate(self._rules.model_dump() | given)
+
+
+def _said_at_length(new: NewTypedMemory, memory: TypedMemory) -> TypedMemory:
+    """The memory with a sentence as its content, where the caller gives none and its type has words."""
+    if new.content is not None or predicate_of(new.entity_type) not in PREDICATES:
+        return memory
+    fact = fact_of(memory).model_copy(update={"details": None})
+    return memory.model_copy(update={"content": fact_sentence(fact, language_of([fact]))})
+
+
+async def _logged(unit: UnitOfWork, memory: TypedMemory, *, at: datetime) -> TypedMemory:
+    """Appends what was given to the raw log, from which chat finds it; the memory with that entry as a source."""
+    fact = fact_of(memory)
+    entry_id = new_id()
+    entry = Resource(
+        resource_id=entry_id,
+        user_id=memory.user_id,
+        session_id=entry_id,
+        kind=ResourceKind.FACT,
+        content=fact_sentence(fact, language_of([fact])),
+        created_at=at,
+    )
+    await unit.log.append([entry])
+    return memory.model_copy(update={"sources": (*memory.sources, entry_id)})

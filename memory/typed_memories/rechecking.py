@@ -28,7 +28,7 @@ class ConflictRecheck:
     Args:
         record: Stores the memories.
         encoder: The encoder of the index's vectors.
-        index: Holds `Collection.TYPED_MEMORIES`.
+        index: Holds `Collection.FACTS`.
         bands: Which cosines may mean a conflict, for this encoder.
         many_valued: Types whose values are never overwritten automatically.
         now: The clock.

@@ -6,21 +6,29 @@ from datetime import datetime
 
 import structlog
 
+from ..answering.answers import CosineBounds
 from ..language.keywords import KeywordAnalyzer
+from ..language.wording import fact_text
 from ..ports.language import Encoder, Priority, TextKind
 from ..ports.record import SystemOfRecord
+from ..ports.typed_memories import fact_of
 from ..ports.vectors import Collection, FloatVector, IndexQuery, VectorIndex
-from ..retrieval.fusion import freshness, min_max, share_of_best
+from ..retrieval.fusion import freshness
 from ..values.base import UserId, Value
 from ..values.errors import Unavailable
+from ..values.facts import FactStatus
+from ..values.predicates import has_one_value
 from ..values.text import normalise
 from ..values.typed_memories import MemoryStatus, TypedMemory
 
 MAX_LIMIT = 100
+EVIDENT = 0.5
+"""The relevance from which a memory counts as evidence, and a retrieval as a use of it."""
 _MAX_NEIGHBOURS = 64
 """Indexed memories that are compared with a new value, nearest first."""
 _MAX_UNINDEXED = 256
 """Outbox entries that are read for memories that the index does not hold yet."""
+_NOT_ARCHIVED = {"status": FactStatus.ACTIVE.value}
 _log = structlog.get_logger(__name__)
 
 
@@ -107,7 +115,7 @@ class NeighbourSearch:
     Args:
         record: Stores the memories.
         encoder: The encoder of the index's vectors.
-        index: Holds `Collection.TYPED_MEMORIES`.
+        index: Holds `Collection.FACTS`.
     """
 
     def __init__(self, *, record: SystemOfRecord, encoder: Encoder, index: VectorIndex) -> None:
@@ -116,7 +124,9 @@ class NeighbourSearch:
         self._index = index
 
     async def find(self, new: TypedMemory) -> tuple[list[TypedMemory], dict[str, float]]:
-        """Other memories of the same user and type, without archived ones, and their cosines by id.
+        """Other memories of the same user and type, without archived ones, and the cosines of the nearest by id.
+
+        Of a type with one value all are found, near or not.
 
         Raises:
             Unavailable: The encoder or a store is down.
@@ -126,17 +136,21 @@ class NeighbourSearch:
             for memory in await unindexed_memories(self._record, new.user_id)
             if memory.entity_type == new.entity_type and memory.memory_id != new.memory_id
         ]
-        texts = [new.content, *(memory.content for memory in unindexed)]
+        texts = [fact_text(fact_of(memory)) for memory in (new, *unindexed)]
         vectors = await self._encoder.encode(texts, kind=TextKind.PASSAGE, priority=Priority.INTERACTIVE)
         cosines = await self._search_index(new, vectors[0])
         computed = vectors[1:] @ vectors[0]  # (unindexed,)
         cosines |= {memory.memory_id: float(cosine) for memory, cosine in zip(unindexed, computed, strict=True)}
         async with self._record.reading(user_id=new.user_id) as unit:
-            return await unit.typed_memories.get(list(cosines)), cosines
+            near = await unit.typed_memories.get(list(cosines))
+            has_one = has_one_value(new.entity_type)
+            rivals = await unit.typed_memories.of_type(new.entity_type) if has_one else []
+        others = {memory.memory_id: memory for memory in (*near, *rivals) if memory.memory_id != new.memory_id}
+        return list(others.values()), cosines
 
     async def _search_index(self, new: TypedMemory, vector: FloatVector) -> dict[str, float]:
-        where = {"entity_type": new.entity_type}
-        query = IndexQuery(Collection.TYPED_MEMORIES, _MAX_NEIGHBOURS, dense=vector, where=where)
+        where = {"entity_type": new.entity_type} | _NOT_ARCHIVED
+        query = IndexQuery(Collection.FACTS, _MAX_NEIGHBOURS, dense=vector, where=where)
         [points] = await self._index.search([query], user_id=new.user_id)
         return {point.point_id: point.score for point in points if point.point_id != new.memory_id}
 
@@ -147,8 +161,9 @@ class HotnessRetriever:
     Args:
         record: Stores the memories.
         encoder: The encoder of the index's vectors.
-        index: Holds `Collection.TYPED_MEMORIES`.
+        index: Holds `Collection.FACTS`.
         analyzer: Splits queries and contents into terms.
+        evidence: The cosines of this encoder from which a memory counts as evidence for a question.
         recipe: Weights and defaults.
     """
 
@@ -159,12 +174,14 @@ class HotnessRetriever:
         encoder: Encoder,
         index: VectorIndex,
         analyzer: KeywordAnalyzer,
+        evidence: CosineBounds | None = None,
         recipe: HotnessRecipe = TYPED_MEMORY_HOTNESS,
     ) -> None:
         self._record = record
         self._encoder = encoder
         self._index = index
         self._analyzer = analyzer
+        self._evidence = evidence or CosineBounds()
         self.recipe = recipe
 
     async def retrieve(
@@ -176,16 +193,16 @@ class HotnessRetriever:
             StoreUnavailable: The record cannot be read.
         """
         max_candidates = limit * self.recipe.candidates
-        scores, degraded = await self._search_index(query, user_id, max_candidates, entity_type)
+        cosines, degraded = await self._search_index(query, user_id, max_candidates, entity_type)
         unindexed = await unindexed_memories(self._record, user_id)
         async with self._record.reading(user_id=user_id) as unit:
-            indexed = await unit.typed_memories.get(list(scores))
+            indexed = await unit.typed_memories.get(list(cosines))
         memories = {
             memory.memory_id: memory
             for memory in (*indexed, *unindexed)
             if memory.status is not MemoryStatus.ARCHIVED and entity_type in (None, memory.entity_type)
         }
-        relevance = self._relevance(query, memories, scores)
+        relevance = self._relevance(query, memories, cosines)
         candidates = sorted(relevance, key=lambda id_: (-relevance[id_], id_))[:max_candidates]
         ranked = [
             self._rank(memories[id_], relevance[id_], now)
@@ -197,36 +214,37 @@ class HotnessRetriever:
 
     async def _search_index(
         self, query: str, user_id: str, limit: int, entity_type: str | None
-    ) -> tuple[dict[str, float], tuple[str, ...]]:
-        """The better of the normalised vector and keyword scores by id, 0 to 1; and the legs that were unavailable."""
-        where = {} if entity_type is None else {"entity_type": entity_type}
+    ) -> tuple[dict[str, float | None], tuple[str, ...]]:
+        """The cosines of what either leg finds, by id, None where only keywords do; and the legs that failed."""
+        where = _NOT_ARCHIVED | ({} if entity_type is None else {"entity_type": entity_type})
         try:
             [vector] = await self._encoder.encode([query], kind=TextKind.QUERY, priority=Priority.INTERACTIVE)
-            queries = [IndexQuery(Collection.TYPED_MEMORIES, limit, dense=vector, where=where)]
+            queries = [IndexQuery(Collection.FACTS, limit, dense=vector, where=where)]
             sparse = self._analyzer.query_vector(query)
             if sparse.indices:
-                queries.append(IndexQuery(Collection.TYPED_MEMORIES, limit, sparse=sparse, where=where))
+                queries.append(IndexQuery(Collection.FACTS, limit, sparse=sparse, where=where))
             dense, *keyword = await self._index.search(queries, user_id=user_id)
         except Unavailable as error:
             _log.warning("retrieval_degraded", part="vector", component=error.component, error=error.message)
             return {}, ("vector", "keyword")
-        scores = min_max({point.point_id: point.score for point in dense})
-        for points in keyword:
-            for id_, share in share_of_best({point.point_id: point.score for point in points}).items():
-                scores[id_] = max(scores.get(id_, 0.0), share)
-        return scores, ()
+        found: dict[str, float | None] = {point.point_id: None for points in keyword for point in points}
+        return found | {point.point_id: point.score for point in dense}, ()
 
     def _relevance(
-        self, query: str, memories: Mapping[str, TypedMemory], scores: Mapping[str, float]
+        self, query: str, memories: Mapping[str, TypedMemory], cosines: Mapping[str, float | None]
     ) -> dict[str, float]:
-        """1 where the query holds the value; else the score in the index, or the share of shared terms without one."""
+        """1 where the query holds the value; else the better of the cosine's relevance and the share of its terms.
+
+        It says how near a memory is, not which is the nearest: for a query that none concerns all are low.
+        """
         folded, terms = normalise(query), set(self._analyzer.terms(query))
         relevance = {}
         for id_, memory in memories.items():
             exact = 1.0 if normalise(memory.entity_value) in folded else 0.0
-            overlap = 0.0 if id_ in scores else _term_overlap(terms, self._analyzer.terms(memory.content))
-            score = max(scores.get(id_, 0.0), exact, overlap)
-            if id_ in scores or score > 0:
+            cosine = cosines.get(id_)
+            alike = 0.0 if cosine is None else _cosine_relevance(cosine, self._evidence.bound(query, memory.content))
+            score = max(alike, exact, _term_overlap(terms, self._analyzer.terms(memory.content)))
+            if id_ in cosines or score > 0:
                 relevance[id_] = score
         return relevance
 
@@ -242,12 +260,22 @@ class HotnessRetriever:
 async def unindexed_memories(record: SystemOfRecord, user_id: str) -> Sequence[TypedMemory]:
     """Stored memories that the index does not hold yet, without archived ones."""
     entries = await record.backlog.outbox(limit=_MAX_UNINDEXED, user_id=user_id)
-    ids = [entry.item_id for entry in entries if entry.collection is Collection.TYPED_MEMORIES]
+    ids = [entry.item_id for entry in entries if entry.collection is Collection.FACTS]
     if not ids:
         return []
     async with record.reading(user_id=user_id) as unit:
         memories = await unit.typed_memories.get(ids)
     return [memory for memory in memories if memory.status is not MemoryStatus.ARCHIVED]
+
+
+def _cosine_relevance(cosine: float, bound: float | None) -> float:
+    """A cosine on the scale of its encoder, 0 to 1: `EVIDENT` at the bound from which it counts as evidence.
+
+    The cosines of e5 crowd into 0.75–1.0 (DESIGN §6). Without a bound it is the cosine (001 §3.4).
+    """
+    if bound is None or bound >= 1.0:
+        return min(1.0, max(0.0, cosine))
+    return min(1.0, max(0.0, EVIDENT + (1.0 - EVIDENT) * (cosine - bound) / (1.0 - bound)))
 
 
 def _term_overlap(terms: set[str], others: Sequence[str]) -> float:

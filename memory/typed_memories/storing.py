@@ -8,7 +8,7 @@ from ..ports.record import UnitOfWork
 from ..values.changes import ChangeActor, ChangedItem, ChangeKind, new_change
 from ..values.entities import raised_confidence
 from ..values.typed_memories import MemoryStatus, TypedMemory
-from .conflicts import MemoryConflict, Resolution, archive_superseded, link_superseded, put_in_review
+from .conflicts import MemoryConflict, Resolution, archive_superseded, link_superseded
 
 ConflictFinder = Callable[[TypedMemory], Sequence[MemoryConflict]]
 """Finds the conflicts of a memory, in the form in which it is about to be stored."""
@@ -35,11 +35,11 @@ async def save_and_resolve(
     if known is not None and await _successor_stands(unit, known, overwritten):
         await unit.typed_memories.save([memory])
         return memory, conflicts
-    memory = put_in_review(memory, undecided) if undecided else _activate(memory)
+    memory = memory.disputed_by(_rivals(undecided)) if undecided else memory.undisputed()
     if known is not None:
         await log_restoration(unit, known, memory, at=at)
     if overwritten:
-        memory = await _overwrite(unit, memory, overwritten, disputed=put_in_review(memory, conflicts), at=at)
+        memory = await _overwrite(unit, memory, overwritten, disputed=memory.disputed_by(_rivals(conflicts)), at=at)
     await unit.typed_memories.save([memory])
     return memory, conflicts
 
@@ -67,7 +67,10 @@ async def _overwrite(
     winner = link_superseded(memory, conflicts)
     losers = [(conflict.existing, archive_superseded(conflict.existing, winner, at=at)) for conflict in conflicts]
     await unit.typed_memories.save([after for _, after in losers])
-    replaced = ", ".join(f"「{conflict.existing.entity_value}」 {conflict.similarity:.3f}" for conflict in conflicts)
+    replaced = ", ".join(
+        f"「{conflict.existing.entity_value}」" + ("" if conflict.similarity is None else f" {conflict.similarity:.3f}")
+        for conflict in conflicts
+    )
     change = new_change(
         ChangeKind.OVERWRITE,
         user_id=memory.user_id,
@@ -88,8 +91,5 @@ async def _successor_stands(unit: UnitOfWork, known: TypedMemory, overwritten: S
     return any(successor.status is not MemoryStatus.ARCHIVED for successor in successors)
 
 
-def _activate(memory: TypedMemory) -> TypedMemory:
-    """The memory as active and undisputed: giving a value again brings it back."""
-    return memory.model_copy(
-        update={"status": MemoryStatus.ACTIVE, "superseded_by": None, "conflicts_with": (), "review_reason": None}
-    )
+def _rivals(conflicts: Sequence[MemoryConflict]) -> list[TypedMemory]:
+    return [conflict.existing for conflict in conflicts]

@@ -18,8 +18,14 @@ JsonObject = dict[str, JsonValue]
 
 
 class ChangeKind(StrEnum):
-    """The kind of a change; FORGET changes nothing, but says that the user asked in chat to forget something."""
+    """The kind of a change.
 
+    OVERWRITE is a value that a more confident one, or what was said later, replaced (001 §3.3), ADD and EDIT are what a
+    user stored or described by hand. FORGET says that the user asked in chat to forget something, without what.
+    """
+
+    ADD = "add"
+    EDIT = "edit"
     OVERWRITE = "overwrite"
     MERGE = "merge"
     SPLIT = "split"
@@ -48,6 +54,13 @@ class ItemKind(StrEnum):
     RELATION = "relation"
     MEMORY = "memory"
     TYPED_MEMORY = "aam_memory"
+
+
+class Held(StrEnum):
+    """What an answer or a prompt holds besides the items of `ItemKind`: facts by id, categories by name (002 §4.3)."""
+
+    FACT = "fact"
+    CATEGORY = "category"
 
 
 KINDS: dict[type[Value], ItemKind] = {

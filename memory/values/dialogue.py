@@ -39,7 +39,8 @@ class SessionContext(Value):
     (original_text, resolved_text, entity_id, source, confidence; and for a later correction query, start, end, before
     and after, see `CoreferenceResolution` and `Clarification`); one that the user corrected has `corrected` too, the
     name of what was meant, and one that was asked about has `options`. `deixis` holds the latest time and event words
-    (L1 of 000 §3.1): they stay here and never reach long-term memory.
+    (L1 of 000 §3.1): they stay here and never reach long-term memory. `to_forget` holds the ids of each of the things
+    of which the last message may have meant to forget one, where the reply asked which.
     """
 
     session_id: SessionId
@@ -48,6 +49,7 @@ class SessionContext(Value):
     last_referred_entity: str | None = None
     coreference_history: tuple[HistoryEntry, ...] = ()
     deixis: tuple[str, ...] = ()
+    to_forget: tuple[tuple[str, ...], ...] = ()
     started_at: Timestamp
     last_activity: Timestamp
 

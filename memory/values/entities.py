@@ -86,6 +86,15 @@ class Entity(Value):
         """Whether it can be found and referred to: every one but the archived, also those in review (001 §4)."""
         return self.status is not EntityStatus.ARCHIVED
 
+    def is_of(self, wanted: EntityType | EntitySubtype | None) -> bool:
+        """Whether it has this type or subtype; None stands for any."""
+        return wanted in (None, self.entity_type, self.subtype)
+
+    @property
+    def is_unseen_seed(self) -> bool:
+        """Whether it was only preloaded (000 §10.1): the user has never mentioned it, so lists leave it out."""
+        return self.source is EntitySource.SYSTEM and self.mention_count == 0
+
     def mentioned_again(self, at: datetime) -> "Entity":
         """The entity after one more mention: the count grows, the times widen, and an archived one is there again.
 

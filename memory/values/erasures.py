@@ -30,6 +30,7 @@ class ErasureScope(Value):
     Args:
         session_id: For kind SESSION alone.
         item_id: For kind ITEM alone.
+        more: For kind ITEM alone: ids of log entries that go with it.
         messages: For kind ITEM alone: whether the messages that mention the item are forgotten, too.
         since: Begin of a PERIOD; None for the beginning of time.
         until: End of a PERIOD, which does not belong to it; None for the time of the erasure.
@@ -38,6 +39,7 @@ class ErasureScope(Value):
     kind: ErasureKind
     session_id: str | None = None
     item_id: str | None = None
+    more: tuple[str, ...] = ()
     messages: bool = False
     since: Timestamp | None = None
     until: Timestamp | None = None
@@ -50,8 +52,8 @@ class ErasureScope(Value):
         if not given <= wanted or not is_enough:
             needs = " or ".join(sorted(wanted)) or "nothing else"
             raise ValueError(f"an erasure of kind {self.kind.value} needs {needs}, and no other of {sorted(_FIELDS)}")
-        if self.messages and self.kind is not ErasureKind.ITEM:
-            raise ValueError("messages may be given with kind item alone")
+        if (self.messages or self.more) and self.kind is not ErasureKind.ITEM:
+            raise ValueError("messages and more may be given with kind item alone")
         if self.since is not None and self.until is not None and self.since >= self.until:
             raise ValueError("until must be later than since")
         return self
@@ -139,6 +141,7 @@ class Tombstone(Value):
     Args:
         user: A digest of the user's id.
         target: A digest of the id of the session or item; None for a whole user or a period.
+        more: Digests of `more` of the scope.
         messages: As in the scope.
         since, until: The period.
         erased_at: What was there at that time, and is there again, is to be erased again.
@@ -148,6 +151,7 @@ class Tombstone(Value):
     kind: ErasureKind
     user: str
     target: str | None = None
+    more: tuple[str, ...] = ()
     messages: bool = False
     since: Timestamp | None = None
     until: Timestamp | None = None

@@ -6,6 +6,9 @@ from pydantic import Field
 
 from .base import Scalar, SessionId, Timestamp, UserId, Value
 from .dialogue import Role
+from .entities import EntityType
+from .facts import Validity
+from .mentions import EntitySubtype
 
 MAX_TOP_K = 100
 
@@ -37,13 +40,14 @@ class SearchFilter(Value):
 
 
 class SearchRequest(Value):
-    """A search in one user's memory."""
+    """A search in one user's memory; `entity_type` finds entities of this type or subtype only (000 §6.4)."""
 
     query: str
     user_id: UserId
     top_k: int = Field(default=10, ge=1, le=MAX_TOP_K)
     kinds: tuple[HitKind, ...] = (HitKind.ENTITY, HitKind.MEMORY)
     filters: SearchFilter = SearchFilter()
+    entity_type: EntityType | EntitySubtype | None = None
     now: Timestamp
 
 
@@ -51,9 +55,13 @@ class Hit(Value):
     """An entity or memory that a search found, with its score.
 
     `score` is the fused score in 0–1 (000 §6.3) with the boosts of the conversation (DESIGN §6). `parts` holds the
-    parts of the score: `vector`, `keyword`, `exact`, `freshness` (each 0–1, as they entered the formula),
+    parts of the score: `vector`, `keyword`, `exact`, `freshness` (each 0–1, as they entered the formula), `confidence`
+    of an entity, `named` where the query names another entity in full (its score, by which this one was multiplied),
     `beside`, `speaker`, `linked` and `alike` where they counted, and the raw `cosine` and `bm25` of those legs.
     `resolved` is the text of a memory with its references resolved, where that differs (`Memory.resolved`).
+    `validity` says of the facts that a memory states how they stand at the time that the query asks about; empty where
+    none was found in it. `instead_of` is the text of the memory that matched where this one took its place: it states
+    what holds instead, or as well, and `score` and `parts` are those of the match.
     """
 
     kind: HitKind
@@ -66,7 +74,14 @@ class Hit(Value):
     speaker: str | None = None
     session_id: str | None = None
     metadata: dict[str, Scalar] = {}
+    validity: tuple[Validity, ...] = ()
+    instead_of: str | None = None
     created_at: Timestamp
+
+    @property
+    def shares_words(self) -> bool:
+        """Whether it has words of the query; without, it may only be the nearest of what is far away."""
+        return any(self.parts.get(name, 0.0) > 0 for name in ("exact", "keyword", "bm25"))
 
 
 class SearchResult(Value):

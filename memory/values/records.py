@@ -12,10 +12,11 @@ from .mentions import Mention
 
 
 class ResourceKind(StrEnum):
-    """The kind of an entry of the raw log."""
+    """The kind of an entry of the raw log; a FACT was given as a fact, so that none is read from its text."""
 
     TURN = "turn"
     NOTE = "note"
+    FACT = "fact"
 
 
 class Resource(Value):
@@ -111,7 +112,7 @@ class Memory(Value):
         remembered: bool = False,
     ) -> "Memory":
         """The memory of one entry of the raw log; its id depends on the entry alone."""
-        kind = MemoryKind.NOTE if resource.kind is ResourceKind.NOTE else MemoryKind.TURN
+        kind = MemoryKind.TURN if resource.kind is ResourceKind.TURN else MemoryKind.NOTE
         return cls(
             memory_id=memory_id(resource.user_id, resource.resource_id),
             user_id=resource.user_id,

@@ -113,6 +113,11 @@ def is_simplified(text: str) -> bool:
     return not _simplified_characters().isdisjoint(text)
 
 
+def writes_simplified(text: str) -> bool:
+    """Whether a Han text is to be answered in Simplified characters; one that is right in both scripts is not."""
+    return is_simplified(text) and not is_traditional(text)
+
+
 def is_traditional(text: str) -> bool:
     """Whether a text is written in Traditional characters: it changes when folded to Simplified."""
     return to_simplified(text) != text

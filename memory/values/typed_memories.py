@@ -1,5 +1,6 @@
-"""Typed memories: one value of one type that a user's memory holds, with its confidence and use (001 §2.1)."""
+"""Typed memories: facts as 001 shows them, one value of one type with its confidence and use (001 §2.1)."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated
 
@@ -8,6 +9,7 @@ from pydantic import Field, StringConstraints
 from .base import Scalar, Timestamp, UserId, Value
 from .entities import Confidence
 from .ids import typed_memory_id
+from .predicates import shown_type
 
 DEFAULT_CONFIDENCE = 0.5
 """001 §2.1."""
@@ -42,10 +44,13 @@ class MemoryStatus(StrEnum):
 
 
 class TypedMemory(Value):
-    """001's Memory with the fields of its Qdrant extension; a user has one of each type and value.
+    """001's Memory with the fields of its Qdrant extension: a fact as `memory.ports.typed_memories` shows it.
 
     Args:
-        content: What is embedded: the value, unless the caller says it at more length.
+        memory_id: The id of the fact.
+        content: What is embedded: the fact as a sentence, unless the caller gives another text.
+        subject: Whom the value is said of: `memory.values.facts.SPEAKER`, or a name.
+        sources: The log entries that say it, oldest first (001 §1.2).
         updated_at: When it was last said; reading it does not count.
         accessed_at: When it was last retrieved, said again or restored.
         access_count: How often that was.
@@ -71,6 +76,8 @@ class TypedMemory(Value):
     relevance_score: float = 0.0
     entity_type: str = ""
     entity_value: str = ""
+    subject: str = "user"
+    sources: tuple[str, ...] = ()
     confidence: Confidence = DEFAULT_CONFIDENCE
     status: MemoryStatus = MemoryStatus.ACTIVE
     review_reason: str | None = None
@@ -79,6 +86,24 @@ class TypedMemory(Value):
     superseded_by: str | None = None
     unchecked: bool = False
     version: int = 1
+
+    def disputed_by(self, rivals: "Sequence[TypedMemory]") -> "TypedMemory":
+        """The memory in review, with the memories that it contradicts as the reason."""
+        quoted = "、".join(f"「{rival.entity_value}」" for rival in rivals)
+        return self.model_copy(
+            update={
+                "status": MemoryStatus.REVIEW,
+                "superseded_by": None,
+                "conflicts_with": tuple(rival.memory_id for rival in rivals),
+                "review_reason": f"與 {quoted} 衝突 / contradicts {quoted}",
+            }
+        )
+
+    def undisputed(self) -> "TypedMemory":
+        """The memory as active, contradicting nothing."""
+        return self.model_copy(
+            update={"status": MemoryStatus.ACTIVE, "superseded_by": None, "conflicts_with": (), "review_reason": None}
+        )
 
 
 class NewTypedMemory(Value):
@@ -94,11 +119,13 @@ class NewTypedMemory(Value):
 
     def memory(self, *, user_id: str, at: Timestamp) -> TypedMemory:
         """The memory that this makes where there is none of its type and value."""
+        entity_type = shown_type(self.entity_type)
         return TypedMemory(
-            memory_id=typed_memory_id(user_id, self.entity_type, self.entity_value),
+            memory_id=typed_memory_id(user_id, entity_type, self.entity_value),
             user_id=user_id,
+            entity_type=entity_type,
             content=self.content or self.entity_value,
             created_at=at,
             updated_at=at,
-            **self.model_dump(exclude={"content"}),
+            **self.model_dump(exclude={"content", "entity_type"}),
         )

@@ -6,8 +6,9 @@ from contextlib import AbstractAsyncContextManager
 from typing_extensions import override
 
 from memory.ports.jobs import PipelineRun, RunLog
-from memory.ports.record import Backlog, OutboxEntry
+from memory.ports.record import Backlog, FactTotal, OutboxEntry
 from memory.ports.vectors import Collection
+from memory.values.facts import FactStatus
 from memory.values.records import Resource
 
 from ..shared.checks import check_user
@@ -15,9 +16,11 @@ from ..shared.stored_values import timestamp_us
 from .engine import documents
 from .engine import queries as aql
 from .engine.client import ArangoServer, query_alone
-from .engine.keys import ascii_of, key_of, order_of, text_of
+from .engine.keys import Document, ascii_of, key_of, order_of, text_of
 from .engine.transaction import ArangoTransaction, Query
 
+_UNSEEN_SEED = {"by_system": '"source":"system"', "unmentioned": '"mention_count":0,'}
+"""Parts of the bodies of entities that no user has mentioned."""
 _NO_LIMIT = 2**31
 
 Writing = Callable[[str], AbstractAsyncContextManager[ArangoTransaction]]
@@ -89,9 +92,16 @@ class ArangoBacklog(Backlog):
     @override
     async def counts(self) -> Mapping[str, int]:
         """Totals for the metrics; `size_bytes` is 0, since the disk is the server's."""
-        (totals,) = await query_alone(self._server, aql.ALL_COUNTS)
+        (totals,) = await query_alone(self._server, aql.ALL_COUNTS, **_UNSEEN_SEED)
         users = await self.users(limit=_NO_LIMIT)
         return {**{name: int(total) for name, total in totals.items()}, "users": len(users), "size_bytes": 0}
+
+    @override
+    async def fact_totals(self) -> list[FactTotal]:
+        return [
+            FactTotal(FactStatus(status), text_of(category), int(total), float(confidence))
+            for status, category, total, confidence in await query_alone(self._server, aql.ALL_FACT_TOTALS)
+        ]
 
 
 class ArangoRuns(RunLog):
@@ -102,13 +112,7 @@ class ArangoRuns(RunLog):
 
     @override
     async def save(self, run: PipelineRun) -> None:
-        document = {
-            "_key": key_of("", run.run_id),
-            "pipeline": ascii_of(run.pipeline),
-            "started_us": timestamp_us(run.started_at),
-            "body": run.model_dump_json(),
-        }
-        await query_alone(self._server, aql.ALL_RUNS_WITH_THIS_ONE, run=document)
+        await query_alone(self._server, aql.ALL_RUNS_WITH_THIS_ONE, run=run_document(run))
 
     @override
     async def get(self, run_id: str) -> PipelineRun | None:
@@ -119,6 +123,16 @@ class ArangoRuns(RunLog):
     async def latest(self, pipeline: str, *, limit: int = 1) -> list[PipelineRun]:
         found = await query_alone(self._server, aql.ALL_RUNS_OF_A_JOB, pipeline=ascii_of(pipeline), limit=max(limit, 0))
         return documents.parse(PipelineRun, found)
+
+
+def run_document(run: PipelineRun) -> Document:
+    """The document of a run."""
+    return {
+        "_key": key_of("", run.run_id),
+        "pipeline": ascii_of(run.pipeline),
+        "started_us": timestamp_us(run.started_at),
+        "body": run.model_dump_json(),
+    }
 
 
 def _bound(user_id: str | None, of_user: str, of_all: str) -> tuple[str, dict[str, str]]:

@@ -29,7 +29,6 @@ from .repositories.graph import ArangoGraph
 from .repositories.log import ArangoLog
 from .repositories.memories import ArangoMemories
 from .repositories.relations import ArangoRelations
-from .repositories.typed_memories import ArangoTypedMemories
 
 _ERASED_AT_ONCE = 2_000
 _log = structlog.get_logger(__name__)
@@ -47,7 +46,6 @@ class ArangoUnitOfWork(UnitOfWork):
         self.categories = ArangoCategories(transaction)
         self.category_accesses = ArangoCategoryAccesses(transaction)
         self.graph = ArangoGraph(transaction)
-        self.typed_memories = ArangoTypedMemories(transaction)
         self.changes = ArangoChanges(transaction)
         self.erasure = ArangoErasure(transaction)
         self._transaction = transaction

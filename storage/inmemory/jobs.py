@@ -1,13 +1,16 @@
 """The backlog and the recorded runs of background jobs, over all users, in memory."""
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
 
 from typing_extensions import override
 
 from memory.ports.jobs import PipelineRun, RunLog
-from memory.ports.record import Backlog, OutboxEntry
+from memory.ports.record import Backlog, FactTotal, OutboxEntry
 from memory.ports.vectors import Collection
+from memory.values.facts import FactStatus
 from memory.values.records import Resource
 
 from ..shared.checks import check_user
@@ -71,14 +74,25 @@ class InMemoryBacklog(Backlog):
             "resources": sum(len(data.resources) for data in users),
             "unlearned": sum(len(data.unlearned) for data in users),
             "entities": sum(len(data.entities) for data in users),
+            "preloaded": sum(entity.is_unseen_seed for data in users for entity in data.entities.values()),
             "relations": sum(len(data.relations) for data in users),
             "memories": sum(len(data.memories) for data in users),
             "facts": sum(len(data.facts) for data in users),
-            "aam_memories": sum(len(data.typed_memories) for data in users),
             "outbox": sum(len(data.outbox) for data in users),
             "users": sum(data.has_records for data in users),
             "size_bytes": 0,
         }
+
+    @override
+    async def fact_totals(self) -> list[FactTotal]:
+        groups: dict[tuple[FactStatus, str], list[float]] = defaultdict(list)
+        for data in self._users.values():
+            for fact in data.facts.values():
+                groups[fact.status, fact.category].append(fact.confidence)
+        return [
+            FactTotal(status, category, len(confidences), fmean(confidences))
+            for (status, category), confidences in groups.items()
+        ]
 
     def _of(self, user_id: str | None) -> list[tuple[str, UserData]]:
         if user_id is None:

@@ -24,13 +24,12 @@ from .repositories.log import InMemoryLog
 from .repositories.memories import InMemoryMemories
 from .repositories.relations import InMemoryRelations
 from .repositories.state import State, UserData
-from .repositories.typed_memories import InMemoryTypedMemories
 
 
 class InMemoryUnitOfWork(UnitOfWork):
     """A copy of one user's data, which replaces the shared one at the commit."""
 
-    def __init__(self, state: State, users: dict[str, UserData]) -> None:
+    def __init__(self, state: State, users: dict[str, UserData], runs: InMemoryRuns) -> None:
         self.log = InMemoryLog(state)
         self.entities = InMemoryEntities(state)
         self.relations = InMemoryRelations(state)
@@ -39,17 +38,19 @@ class InMemoryUnitOfWork(UnitOfWork):
         self.categories = InMemoryCategories(state)
         self.category_accesses = InMemoryCategoryAccesses(state)
         self.graph = InMemoryGraph(state)
-        self.typed_memories = InMemoryTypedMemories(state)
         self.changes = InMemoryChanges(state)
         self.erasure = InMemoryErasure(state)
         self._state = state
         self._users = users
+        self._runs = runs
 
     @override
     async def commit(self) -> None:
         data = self._state.readable
         if self._state.can_write:
             self._users[self._state.user_id] = data
+            for run in self._state.runs:
+                await self._runs.save(run)
         self._state.over = True
 
     @override
@@ -67,7 +68,8 @@ class InMemoryRecord(SystemOfRecord):
         self._write_lock = asyncio.Lock()
         self._closed = False
         self.backlog = InMemoryBacklog(self._users, self._numbers, self._write_lock)
-        self.runs = InMemoryRuns()
+        self._runs = InMemoryRuns()
+        self.runs = self._runs
         self.keys = InMemoryKeys()
 
     @override
@@ -115,7 +117,7 @@ class InMemoryRecord(SystemOfRecord):
         data = self._users.get(user_id, UserData())
         state = State(data.copy() if can_write else data, user_id, self._numbers, can_write=can_write)
         try:
-            yield InMemoryUnitOfWork(state, self._users)
+            yield InMemoryUnitOfWork(state, self._users, self._runs)
         finally:
             state.over = True
 

@@ -15,7 +15,7 @@ from memory.values.resolutions import Clarification, CoreferenceResolution, Revi
 from ..shared.checks import check_owner, check_session, check_user
 from ..shared.session_state import appended, bounded, new_context, with_earlier
 
-_REMEMBERED = ("mentioned_entities", "last_referred_entity", "coreference_history", "deixis")
+_REMEMBERED = ("mentioned_entities", "last_referred_entity", "coreference_history", "deixis", "to_forget")
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,7 @@ class InMemorySessions(SessionStore):
         revision: Revision | None = None,
         asked: Clarification | None = None,
         query: str = "",
+        to_forget: Sequence[Sequence[str]] = (),
     ) -> None:
         entry = self._load(check_user(user_id), check_session(session_id))
         now = self._now()
@@ -68,6 +69,7 @@ class InMemorySessions(SessionStore):
             revision=revision,
             asked=asked,
             query=query,
+            to_forget=to_forget,
             now=now,
         )
         self._store(_Entry(session, now + CONTEXT_TTL, now + HISTORY_TTL))

@@ -46,7 +46,7 @@ for place, key in ipairs(KEYS) do
 end
 
 redis.call('HSETNX', context, 'started_at', call.now)
-redis.call('HSET', context, 'last_activity', call.now)
+redis.call('HSET', context, 'last_activity', call.now, 'to_forget', call.to_forget)
 if call.referred ~= '' then redis.call('HSET', context, 'last_referred_entity', call.referred) end
 
 local known = {}

@@ -102,6 +102,7 @@ class RedisSessions(SessionStore):
         revision: Revision | None = None,
         asked: Clarification | None = None,
         query: str = "",
+        to_forget: Sequence[Sequence[str]] = (),
     ) -> None:
         """Adds turns, mentions and resolutions in one script, so concurrent appends lose nothing."""
         keys = session_keys(check_user(user_id), check_session(session_id))
@@ -116,6 +117,7 @@ class RedisSessions(SessionStore):
             "referred": last_referred(referred, resolutions) or "",
             "corrected": self._entries.correction(revision),
             "deixis": [self._entries.word(word) for word in deixis],
+            "to_forget": _ids(to_forget),
             "bounds": _BOUNDS,
             "ttls": _TTLS_S,
         }
@@ -129,6 +131,7 @@ class RedisSessions(SessionStore):
             "started_at": context.started_at.isoformat(),
             "last_activity": context.last_activity.isoformat(),
             "last_referred_entity": context.last_referred_entity or "",
+            "to_forget": _ids(context.to_forget),
         }
         key, *lists = session_keys(user_id, context.session_id)[: len(PARTS) - 1]
         history = [self._entries.resolution(entry) for entry in context.coreference_history]
@@ -254,12 +257,17 @@ class RedisSessions(SessionStore):
                 last_referred_entity=fields.get(b"last_referred_entity", b"").decode() or None,
                 coreference_history=tuple(self._entries.read_resolution(entry) for entry in coreference),
                 deixis=tuple(self._entries.read_word(entry) for entry in deixis),
+                to_forget=orjson.loads(fields.get(b"to_forget", b"[]")),
                 started_at=datetime.fromisoformat(fields[b"started_at"].decode()),
                 last_activity=datetime.fromisoformat(fields[b"last_activity"].decode()),
             )
         except (ValueError, KeyError) as error:  # ValueError: includes what pydantic, orjson and decode raise
             _log.warning("session_context_unreadable", error=type(error).__name__)
             return empty
+
+
+def _ids(groups: Sequence[Sequence[str]]) -> str:
+    return orjson.dumps([list(ids) for ids in groups]).decode()
 
 
 async def _values(pipeline: Pipeline) -> list[Any]:

@@ -116,6 +116,7 @@ class ResilientSessions(SessionStore):
         revision: Revision | None = None,
         asked: Clarification | None = None,
         query: str = "",
+        to_forget: Sequence[Sequence[str]] = (),
     ) -> None:
         await self._change(
             lambda store: store.append(
@@ -129,6 +130,7 @@ class ResilientSessions(SessionStore):
                 revision=revision,
                 asked=asked,
                 query=query,
+                to_forget=to_forget,
             ),
             user_id,
         )

@@ -1,8 +1,8 @@
-"""Checks, and the search by hops, of a user's two graphs: relations between entities, and the graph of facts."""
+"""Checks, and the search by hops, of a user's graph: relations between entities."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from memory.ports.facts import MAX_DEPTH
+from memory.ports.repositories import MAX_DEPTH
 from memory.values.errors import InvalidField
 
 Step = Callable[[Sequence[str], int], Iterable[str]]
@@ -59,14 +59,3 @@ def check_ends(ends: Iterable[str], known: Iterable[str]) -> None:
             field="source_entity_id, target_entity_id",
             allowed="ids of entities",
         )
-
-
-def check_weight(weight: float) -> float:
-    """Returns the weight of an edge if it is allowed.
-
-    Raises:
-        InvalidField: It is negative or not a number.
-    """
-    if not weight >= 0:
-        raise InvalidField("weight must be a number from 0 up.", field="weight", allowed="a number from 0 up")
-    return weight

@@ -108,6 +108,7 @@ def appended(
     revision: Revision | None,
     asked: Clarification | None,
     query: str,
+    to_forget: Sequence[Sequence[str]],
     now: datetime,
 ) -> Session:
     """The session after an append (`memory.ports.sessions.SessionStore.append`).
@@ -123,6 +124,7 @@ def appended(
     changes: dict[str, object] = {
         "mentioned_entities": (*context.mentioned_entities, *mentioned),
         "last_referred_entity": last_referred(referred, resolutions) or context.last_referred_entity,
+        "to_forget": tuple(map(tuple, to_forget)),
         "last_activity": now,
     }
     if not repeated:

@@ -8,9 +8,8 @@ from memory.values.entities import Entity, EntityStatus
 from memory.values.facts import Fact, FactStatus
 from memory.values.identity import ApiKey
 from memory.values.records import Memory
-from memory.values.typed_memories import TypedMemory
 
-AccessedT = TypeVar("AccessedT", Entity, Memory, TypedMemory)
+AccessedT = TypeVar("AccessedT", Entity, Memory, Fact)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

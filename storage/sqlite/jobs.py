@@ -7,8 +7,9 @@ from pathlib import Path
 from typing_extensions import override
 
 from memory.ports.jobs import PipelineRun, RunLog
-from memory.ports.record import Backlog, OutboxEntry
+from memory.ports.record import Backlog, FactTotal, OutboxEntry
 from memory.ports.vectors import Collection
+from memory.values.facts import FactStatus
 from memory.values.records import Resource
 
 from ..shared.checks import check_user
@@ -40,13 +41,17 @@ _COUNTS = """
         (SELECT count(*) FROM resources),
         (SELECT count(*) FROM resources WHERE learned = 0),
         (SELECT count(*) FROM entities),
+        (
+            SELECT count(*) FROM entities
+            WHERE json_extract(body, '$.mention_count') = 0 AND json_extract(body, '$.source') = 'system'
+        ),
         (SELECT count(*) FROM relations),
         (SELECT count(*) FROM memories),
         (SELECT count(*) FROM facts),
-        (SELECT count(*) FROM aam_memories),
         (SELECT count(*) FROM outbox)
 """
-_COUNTED = ("resources", "unlearned", "entities", "relations", "memories", "facts", "aam_memories", "outbox")
+_FACT_TOTALS = "SELECT status, category, count(*), avg(confidence) FROM facts GROUP BY status, category"
+_COUNTED = ("resources", "unlearned", "entities", "preloaded", "relations", "memories", "facts", "outbox")
 
 _SAVE_RUN = """
     INSERT INTO runs (run_id, pipeline, started_us, body) VALUES (?, ?, ?, ?)
@@ -129,6 +134,13 @@ class SqliteBacklog(Backlog):
 
         return await run_alone(self._counter, work)
 
+    @override
+    async def fact_totals(self) -> list[FactTotal]:
+        def work(connection: sqlite3.Connection) -> list[FactTotal]:
+            return [FactTotal(FactStatus(status), *rest) for status, *rest in connection.execute(_FACT_TOTALS)]
+
+        return await run_alone(self._counter, work)
+
 
 class SqliteRuns(RunLog):
     """Runs of all jobs, each write a transaction of its own.
@@ -144,12 +156,7 @@ class SqliteRuns(RunLog):
 
     @override
     async def save(self, run: PipelineRun) -> None:
-        row = (run.run_id, run.pipeline, timestamp_us(run.started_at), run.model_dump_json())
-
-        def work(connection: sqlite3.Connection) -> None:
-            connection.execute(_SAVE_RUN, row)
-
-        await run_alone(self._writer, work, commit=True)
+        await run_alone(self._writer, lambda connection: save_run(connection, run), commit=True)
 
     @override
     async def get(self, run_id: str) -> PipelineRun | None:
@@ -166,6 +173,12 @@ class SqliteRuns(RunLog):
             return [PipelineRun.model_validate_json(body) for (body,) in rows]
 
         return await run_alone(self._reader, work)
+
+
+def save_run(connection: sqlite3.Connection, run: PipelineRun) -> None:
+    """Inserts or replaces a run."""
+    row = (run.run_id, run.pipeline, timestamp_us(run.started_at), run.model_dump_json())
+    connection.execute(_SAVE_RUN, row)
 
 
 def _users(connection: sqlite3.Connection, after: str, limit: int) -> list[str]:

@@ -30,7 +30,6 @@ from .repositories.graph import SqliteGraph
 from .repositories.log import SqliteLog
 from .repositories.memories import SqliteMemories
 from .repositories.relations import SqliteRelations
-from .repositories.typed_memories import SqliteTypedMemories
 
 _MIN_ROOM_BYTES = 8 * 2**20
 """Less than this is full: the vector index and Redis on the same disk need some too."""
@@ -48,7 +47,6 @@ class SqliteUnitOfWork(UnitOfWork):
         self.categories = SqliteCategories(transaction)
         self.category_accesses = SqliteCategoryAccesses(transaction)
         self.graph = SqliteGraph(transaction)
-        self.typed_memories = SqliteTypedMemories(transaction)
         self.changes = SqliteChanges(transaction)
         self.erasure = SqliteErasure(transaction)
         self._transaction = transaction

@@ -7,7 +7,19 @@ from typing_extensions import override
 
 from memory.ports.language import Priority, Reader
 from memory.values.mentions import EntitySubtype, TaggedSpan
-from memory.values.readings import Action, Context, ContextSpan, Intent, Reading, ReadRequest, Replacement, Rewrite
+from memory.values.readings import (
+    Action,
+    Context,
+    ContextSpan,
+    FactSpan,
+    Intent,
+    Qualifier,
+    Reading,
+    ReadRequest,
+    Replacement,
+    Rewrite,
+    StatedFact,
+)
 from memory.values.text import fold, normalise
 
 from .reader_names import NAMES
@@ -78,6 +90,40 @@ def read_one(request: ReadRequest) -> Reading:
         intents=_intents(request.text),
         rewrite=_rewrite(request.text, request.context),
     )
+
+
+def stated(text: str, *facts: str, intents: str = "statement") -> Reading:
+    """The reading of a message that states facts, for a test to script.
+
+    Args:
+        text: The message.
+        facts: As the chat corpus writes them: `user | lives_in | 三峽 | planned, time=下個月`.
+        intents: As the chat corpus writes them: `correction, statement`.
+    """
+    marked = tuple((Intent(intent.strip()), _SURE) for intent in intents.split(","))
+    return read_one(ReadRequest(text=text)).model_copy(
+        update={"facts": tuple(_fact(text, fact) for fact in facts), "intents": marked, "rewrite": Rewrite(text=text)}
+    )
+
+
+def _fact(text: str, written: str) -> StatedFact:
+    subject, predicate, object_, *rest = (part.strip() for part in written.split("|"))
+    marks = [mark.strip() for mark in rest[0].split(",")] if rest else []
+    time = next((mark.removeprefix("time=") for mark in marks if mark.startswith("time=")), None)
+    return StatedFact(
+        subject=None if subject == "user" else _span(text, subject),
+        predicate=predicate,
+        object=_span(text, object_),
+        qualifiers=tuple(Qualifier(mark) for mark in marks if not mark.startswith("time=")),
+        time=_span(text, time) if time else None,
+        confidence=_SURE,
+    )
+
+
+def _span(text: str, words: str) -> FactSpan:
+    """The words in the message, or in the turn before it."""
+    start = text.find(words)
+    return FactSpan(text=words, start=max(start, 0), end=max(start, 0) + len(words), turn=None if start >= 0 else 0)
 
 
 def names_in(text: str) -> list[TaggedSpan]:

@@ -2,11 +2,14 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 import httpx
 import pytest
 
+from deployments.builders.facts import make_fact_search
 from deployments.builders.live_model import LiveRetriever
+from deployments.builders.store_probes import facts_probe
 from deployments.http.identity.authentication import Authenticator
 from deployments.http.support.services import Embedding, Services
 from deployments.telemetry.metrics import MeteredExtractor, MeteredResolver, MeteredRetriever, ServiceMetrics
@@ -34,9 +37,12 @@ from memory.indexing.verification import IndexVerifier
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.learning.worker import LearningWorker
+from memory.maintenance.fact_jobs import FactJobs, FactMaintenance
 from memory.ports.erasures import ReplicaMemory
 from memory.ports.generations import VectorModel, VectorSpace
 from memory.retrieval.retriever import HybridRetriever
+from memory.retrieval.validity import ValidityRetriever
+from memory.tiers.summaries import ExtractiveWriter
 from memory.typed_memories.manager import TypedMemoryManager
 from memory.values.errors import InvalidField
 from memory.values.text_caches import forget_texts
@@ -46,11 +52,14 @@ from storage.inmemory.record import InMemoryRecord
 from storage.inmemory.sessions import InMemorySessions
 from storage.inmemory.vectors import InMemoryGenerations
 from testing.fakes.encoder import FakeEncoder, FakeEncoderEngine
-from testing.fakes.reader import FakeReader
+from testing.fakes.reader import FakeReader, stated
 from tests.deployments.serving import serving
 from tests.memory.indexing.bulk import WalkingEmbedder
 
 DIMENSION = 32
+MOVED = "I moved to Boston in March 2025."
+"""A message that the reader of the fakes has facts of."""
+SCRIPTED = {MOVED: stated(MOVED, "user | lives_in | Boston | time=March 2025")}
 
 
 class NoReplicas(ReplicaMemory):
@@ -76,7 +85,7 @@ async def open_fakes() -> AsyncIterator[Services]:
     record, sessions, store = InMemoryRecord(), InMemorySessions(), InMemoryGenerations()
     analyzer, metrics = KeywordAnalyzer(), ServiceMetrics()
     encoder = BatchedEncoder(FakeEncoderEngine(dimension=DIMENSION))
-    extractor = MeteredExtractor(ReadingExtractor(FakeReader()), metrics)
+    extractor = MeteredExtractor(ReadingExtractor(FakeReader(scripted=SCRIPTED)), metrics)
     resolver = MeteredResolver(ReadingResolver(), metrics)
     model = VectorModel(model_id=encoder.model_id, dimension=DIMENSION)
 
@@ -94,10 +103,13 @@ async def open_fakes() -> AsyncIterator[Services]:
             record=record, encoder=space.encoder, index=space.index, analyzer=analyzer, tally=tally
         )
 
-    retriever = MeteredRetriever(LiveRetriever(PerSpace(spaces, retriever_in)), metrics)
-    learner = Learner(
-        record=record, extractor=extractor, indexer=Indexer(record=record, spaces=spaces, analyzer=analyzer)
-    )
+    searching = ValidityRetriever(LiveRetriever(PerSpace(spaces, retriever_in)), record=record, analyzer=analyzer)
+    retriever = MeteredRetriever(searching, metrics)
+    indexer = Indexer(record=record, spaces=spaces, analyzer=analyzer)
+    eraser = Eraser(record=record, sessions=sessions, vectors=store, replicas=NoReplicas(), lock=indexer.lock)
+    erasing = Erasing(record=record, eraser=eraser, digests=Digests(b"a key of the tests"), settle_s=0)
+    erasing.begin()
+    learner = Learner(record=record, extractor=extractor, indexer=indexer, erasures=erasing)
     learning = LearningWorker(learner=learner, record=record)
     tally = AccessTally(record)
     verifiers = PerSpace(spaces, lambda space: IndexVerifier(record=record, space=space, indexer=learner.indexer))
@@ -122,9 +134,6 @@ async def open_fakes() -> AsyncIterator[Services]:
         notice_s=0,
     )
     keys = ApiKeys(record.keys)
-    eraser = Eraser(record=record, sessions=sessions, vectors=store, replicas=NoReplicas(), lock=learner.indexer.lock)
-    erasing = Erasing(record=record, eraser=eraser, digests=Digests(b"a key of the tests"), settle_s=0)
-    erasing.begin()
 
     async def forget(user_id: str) -> None:
         tally.forget(user_id)
@@ -133,9 +142,10 @@ async def open_fakes() -> AsyncIterator[Services]:
     yield Services(
         chat=ChatTurn(
             reader=MessageReader(sessions=sessions, record=record, extractor=extractor, resolver=resolver),
-            retriever=retriever,
+            retriever=MeteredRetriever(searching, metrics, counts_recall=False),
             answerer=ExtractiveAnswerer(analyzer=analyzer, min_cosine=CosineBounds(chinese=0.99, other=0.99)),
             additions=additions,
+            uses=tally,
         ),
         additions=additions,
         record=record,
@@ -148,14 +158,20 @@ async def open_fakes() -> AsyncIterator[Services]:
         index=BackgroundMaintenance(verifiers=verifiers, embedder=bulk, locks=InMemoryLocks()),
         typed_memories=PerSpace(spaces, typed_memories_in),
         reviews=ReviewJob(record=record, locks=InMemoryLocks(), rules=ReviewRules(), schedule=None),
+        fact_jobs=FactJobs(
+            facts=FactMaintenance(record=record, writer=ExtractiveWriter()), locks=InMemoryLocks(), schedules={}
+        ),
+        fact_search=PerSpace(spaces, partial(make_fact_search, record=record)),
+        tally=tally,
         reembedding=reembedding,
         erasures=erasing,
         guard=ErasureGuard(record.runs, refresh_s=0),
         forget=forget,
         embeddings=PerSpace(spaces, embedding_in),
+        cosine_bounds=PerSpace(spaces, lambda _: CosineBounds(chinese=0.99, other=0.99)),
         metrics=metrics,
         authenticator=Authenticator(keys=keys),
-        probes={"record": record.backlog.counts},
+        probes={"record": record.backlog.counts, "facts": facts_probe(record)},
         parts={"part": healthy},
         required=frozenset({"record"}),
     )

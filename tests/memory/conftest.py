@@ -9,31 +9,47 @@ import pytest
 from memory.answering.answers import CosineBounds
 from memory.answering.extractive import ExtractiveAnswerer
 from memory.chat.additions import MemoryAdditions
+from memory.chat.entity_memory import EntityMemoryService
 from memory.chat.messages import Acknowledged, ChatMessage, NewMemory, Replied, Understood
 from memory.chat.reader import MessageReader
 from memory.chat.turn import ChatTurn
 from memory.coreference.resolver import ReadingResolver
+from memory.erasure.eraser import Eraser
+from memory.erasure.requests import Digests
+from memory.erasure.service import Erasing
 from memory.extraction.extractor import ReadingExtractor
+from memory.governance.accesses import AccessTally
 from memory.indexing.generations import OneSpace
 from memory.indexing.indexer import Indexer
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.learning.worker import LearningWorker
+from memory.ports.erasures import ReplicaMemory
+from memory.ports.generations import VectorModel
 from memory.ports.services import LearnReport
 from memory.retrieval.retriever import HybridRetriever
+from memory.retrieval.validity import ValidityRetriever
 from memory.values.hits import SearchRequest, SearchResult
 from memory.values.records import ResourceKind
 from models.encoder.batched_encoder import BatchedEncoder
 from storage.inmemory.record import InMemoryRecord
 from storage.inmemory.sessions import InMemorySessions
-from storage.inmemory.vectors import InMemoryVectors
+from storage.inmemory.vectors import InMemoryGenerations, InMemoryVectors
 from testing.fakes.encoder import FakeEncoderEngine
 from testing.fakes.reader import FakeReader
+from tests.memory.diary import Diary
 from tests.memory.index_bench import DIMENSION, Bench, ListeningEncoder
 from tests.memory.typed_memories.harness import TypedMemories
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 _DIMENSION = 64
+
+
+class NoReplicas(ReplicaMemory):
+    """No process holds anything."""
+
+    async def forget(self, user_id: str) -> None:
+        """Nothing to forget."""
 
 
 @dataclass
@@ -51,7 +67,24 @@ class World:
     chat_turn: ChatTurn
     additions: MemoryAdditions
     language: FakeReader
+    tally: AccessTally
+    vectors: InMemoryGenerations
+    erasing: Erasing
     now: datetime = NOW
+
+    @property
+    def entity_memory(self) -> EntityMemoryService:
+        """The service of entities and hooks over these parts, at the time of the last message."""
+        return EntityMemoryService(
+            record=self.record,
+            sessions=self.sessions,
+            extractor=self.reader._extractor,
+            resolver=self.reader._resolver,
+            retriever=self.retriever,
+            additions=self.additions,
+            uses=self.tally,
+            now=lambda: self.now,
+        )
 
     async def say(
         self, message: str, *, user: str = "ann", session: str = "s", turn_id: str | None = None
@@ -89,26 +122,44 @@ class World:
 
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
-    record, index, sessions = InMemoryRecord(), InMemoryVectors(dimension=_DIMENSION), InMemorySessions()
+    record, vectors, sessions = InMemoryRecord(), InMemoryGenerations(), InMemorySessions()
     encoder, analyzer = BatchedEncoder(FakeEncoderEngine(dimension=_DIMENSION)), KeywordAnalyzer()
+    index = vectors.index(VectorModel(model_id=encoder.model_id, dimension=_DIMENSION))
     language = FakeReader()
     extractor = ReadingExtractor(language, version="fake")
-    learner = Learner(
-        record=record,
-        extractor=extractor,
-        indexer=Indexer(record=record, spaces=OneSpace(encoder=encoder, index=index), analyzer=analyzer),
-    )
+    indexer = Indexer(record=record, spaces=OneSpace(encoder=encoder, index=index), analyzer=analyzer)
+    eraser = Eraser(record=record, sessions=sessions, vectors=vectors, replicas=NoReplicas(), lock=indexer.lock)
+    erasing = Erasing(record=record, eraser=eraser, digests=Digests(b"k" * 32), settle_s=0)
+    learner = Learner(record=record, extractor=extractor, indexer=indexer, erasures=erasing)
     worker = LearningWorker(learner=learner, record=record)
     retriever = HybridRetriever(encoder=encoder, index=index, record=record, analyzer=analyzer)
     reader = MessageReader(sessions=sessions, record=record, extractor=extractor, resolver=ReadingResolver())
     additions = MemoryAdditions(record=record, sessions=sessions, learning=worker)
+    tally = AccessTally(record, interval_s=3600)
     chat_turn = ChatTurn(
         reader=reader,
-        retriever=retriever,
+        retriever=ValidityRetriever(retriever, record=record, analyzer=analyzer),
         answerer=ExtractiveAnswerer(analyzer=analyzer, min_cosine=CosineBounds(chinese=0.99, other=0.99)),
         additions=additions,
+        uses=tally,
     )
-    yield World(record, index, sessions, encoder, learner, worker, retriever, reader, chat_turn, additions, language)
+    yield World(
+        record,
+        index,
+        sessions,
+        encoder,
+        learner,
+        worker,
+        retriever,
+        reader,
+        chat_turn,
+        additions,
+        language,
+        tally,
+        vectors,
+        erasing,
+    )
+    await tally.close()
     await encoder.close()
 
 
@@ -124,3 +175,8 @@ async def typed_memories() -> AsyncIterator[TypedMemories]:
     memories = TypedMemories()
     yield memories
     await memories.tally.close()
+
+
+@pytest.fixture
+def diary() -> Diary:
+    return Diary()

@@ -120,7 +120,7 @@ class Bench:
             updated_at=AT,
         )
         async with self.record.writing(user_id=user) as unit:
-            await unit.facts.create(fact)
+            await unit.facts.create_many([fact])
             await unit.commit()
 
     async def contents(self, user: str = "ann") -> dict[Collection, dict[str, IndexPoint]]:

@@ -14,7 +14,9 @@ from .current import CURRENT_IDENTITY, CURRENT_USER
 if TYPE_CHECKING:
     from ..support.services import Services
 
-OPEN_PATHS = frozenset({"/health/live", "/health/ready", "/docs", "/docs/oauth2-redirect", "/redoc", "/openapi.json"})
+OPEN_PATHS = frozenset(
+    {"/health", "/health/live", "/health/ready", "/docs", "/docs/oauth2-redirect", "/redoc", "/openapi.json"}
+)
 """Paths that need no credential, and `OPEN_FOLDER`: what the service is, not what it holds."""
 OPEN_FOLDER = "/static-offline-docs/"
 

@@ -16,12 +16,13 @@ from memory.chat.messages import Acknowledged, ChatEvent, ChatMessage, Found, Re
 from memory.values.base import utc_now
 from memory.values.errors import JiyiError
 from memory.values.hits import SearchResult
+from memory.values.readings import Intent
 from memory.values.resolutions import Clarification
 
 from ..schemas.chat import ChatBody, ChatReply
 from ..schemas.entities import AfterBody, AfterReply, BeforeBody, BeforeReply
 from ..schemas.shown_users import with_own_ids
-from ..schemas.understanding import FactReply, ResolveReply, action_of
+from ..schemas.understanding import FactReply, ForgetReply, ResolveReply, action_of
 from ..support.problems import problem, replies
 from ..support.service_route import ServiceRoute
 from ..support.services import Services, ServicesDep
@@ -70,7 +71,7 @@ async def chat(body: ChatBody, request: Request, services: ServicesDep) -> Any:
         turn_id=body.turn_id,
         metadata=body.metadata,
         wait=body.wait,
-        now=utc_now(),
+        now=body.created_at or utc_now(),
     )
     events = _observed(services.chat.run(message), services)
     if body.stream or "text/event-stream" in request.headers.get("accept", ""):
@@ -86,7 +87,9 @@ async def before_reply(body: BeforeBody, services: ServicesDep) -> BeforeReply:
     """On receiving a message: what it is for and what it refers to, rewritten to stand alone, and what the prompt
     should know.
 
-    Stores nothing. Where resolving fails the query comes back as it was.
+    Stores nothing. Where resolving fails the query comes back as it was. For a request to forget, `forgotten` says what
+    would be forgotten or what could be meant, and `context` says how to reply and holds nothing of the memory;
+    `/chat/after` carries it out.
     """
     found = await services.entities.before_reply(body.message, body.session_id, body.user_id)
     services.count_degraded(found.degraded)
@@ -100,12 +103,15 @@ async def before_reply(body: BeforeBody, services: ServicesDep) -> BeforeReply:
         context=found.context,
         entities=found.entities,
         degraded=found.degraded,
+        forgotten=ForgetReply.of(found.forgotten),
     )
 
 
 @router.post("/chat/after")
 async def after_reply(body: AfterBody, services: ServicesDep) -> AfterReply:
     """Before sending the reply: writes message and reply down and learns the entities; returns those.
+
+    A request to forget is carried out instead; neither it nor the reply is written down.
 
     With `auto_learn` false nothing is written; what comes back are the known entities that the message mentions.
     """
@@ -114,10 +120,19 @@ async def after_reply(body: AfterBody, services: ServicesDep) -> AfterReply:
         known = await memory.extract_and_store(body.message, body.session_id, body.user_id, auto_learn=False)
         return AfterReply(results=tuple(known))
     kept = await memory.after_reply(
-        body.message, body.session_id, body.user_id, reply=body.reply or "", turn_id=body.turn_id
+        body.message,
+        body.session_id,
+        body.user_id,
+        reply=body.reply or "",
+        turn_id=body.turn_id,
+        said_at=body.created_at,
     )
     services.count_degraded(kept.degraded)
-    return AfterReply(results=kept.learned.entities if kept.learned else (), degraded=kept.degraded)
+    return AfterReply(
+        results=kept.learned.entities if kept.learned else (),
+        degraded=kept.degraded,
+        forgotten=ForgetReply.of(kept.forgotten),
+    )
 
 
 class ReplyInProgress:
@@ -145,6 +160,7 @@ class ReplyInProgress:
                 self._fields["sources"] = event.answer.sources
             case Acknowledged():
                 self._fields |= {name: getattr(event, name) for name in type(event).model_fields}
+                self._fields["forgotten"] = ForgetReply.of(event.forgotten)
             case Found():
                 pass
 
@@ -154,10 +170,12 @@ class ReplyInProgress:
 
 
 async def _observed(events: AsyncIterator[ChatEvent], services: Services) -> AsyncIterator[ChatEvent]:
-    """Passes events on; logs what was resolved (000 §9.3), without texts, and counts what was degraded."""
+    """Passes events on; logs what was resolved (000 §9.3), without texts; counts what was degraded or answered."""
+    asks = False
     async for event in events:
         if isinstance(event, Understood):
             result = event.resolution
+            asks = Intent.QUESTION in event.extraction.intents
             for resolution in result.resolutions:
                 _log.info(
                     "entity_resolved",
@@ -167,6 +185,8 @@ async def _observed(events: AsyncIterator[ChatEvent], services: Services) -> Asy
                     source=resolution.source.value,
                     confidence=round(resolution.confidence, 3),
                 )
+        if isinstance(event, Replied):
+            services.metrics.count_answer(asked=asks, answered=bool(event.answer.sources))
         if isinstance(event, Acknowledged):
             services.count_degraded(event.degraded)
         yield event

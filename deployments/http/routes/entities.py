@@ -6,9 +6,8 @@ from fastapi import APIRouter, Query
 
 from memory.chat.entity_memory import context_lines
 from memory.chat.messages import NewMemory
-from memory.entities.lookup import get_entity
 from memory.extraction.recognition import recognise
-from memory.ports.facts import MAX_DEPTH
+from memory.ports.repositories import MAX_DEPTH
 from memory.values.base import utc_now
 from memory.values.changes import Change
 from memory.values.entities import Entity
@@ -54,7 +53,7 @@ async def list_recent(
     """The entities that were mentioned last, latest first."""
     async with services.record.reading(user_id=user_id) as unit:
         recent = await unit.entities.recent(limit=limit)
-    return EntitiesReply(results=tuple(entity for entity in recent if entity.mention_count > 0))
+    return EntitiesReply(results=tuple(entity for entity in recent if not entity.is_unseen_seed))
 
 
 @router.post("/entities/extract")
@@ -84,16 +83,18 @@ async def _learn_text(body: ExtractBody, extraction: Extraction, services: Servi
 @router.post("/entities")
 async def remember(body: RememberBody, services: ServicesDep) -> EntityReply:
     """Stores a name as an entity (000 `remember_entity`); a number, a greeting or a date is refused."""
-    entity = await services.entities.remember_entity(
-        body.entity_value, body.user_id, body.attributes, subtype=body.subtype
+    entity, change = await services.editor.remember(
+        body.entity_value, user_id=body.user_id, subtype=body.subtype, attributes=body.attributes
     )
-    return EntityReply(entity=entity)
+    return EntityReply(entity=entity, change_ids=_ids(change))
 
 
 @router.post("/entities/search")
 async def search(body: EntitySearchBody, services: ServicesDep) -> EntitiesReply:
     """Searches entities by vector, keyword and exact name (000 `search_entities`); an empty query returns all."""
-    entities = await services.entities.search_entities(body.query, body.user_id, body.limit)
+    entities = await services.entities.search_entities(
+        body.query, body.user_id, body.limit, entity_type=body.entity_type
+    )
     return EntitiesReply(results=tuple(entities))
 
 
@@ -124,7 +125,7 @@ async def list_long_term(
 @router.post("/entities/context")
 async def context(body: ContextBody, services: ServicesDep) -> ContextReply:
     """Lines about related entities for the system prompt of a router (000 §8.4)."""
-    entities = await services.entities.search_entities(body.query, body.user_id, body.limit)
+    entities = await services.entities.related_entities(body.query, body.user_id, body.limit)
     return ContextReply(context=context_lines(entities, body.query), entities=tuple(entities))
 
 
@@ -161,8 +162,7 @@ async def split(body: SplitBody, services: ServicesDep) -> EntityReply:
 @router.get("/entities/{entity_id}")
 async def get(entity_id: str, user_id: UserQuery, services: ServicesDep) -> EntityReply:
     """An entity by its id, its name or an alias; `merged_into` names the entity that it was merged into."""
-    async with services.record.reading(user_id=user_id) as unit:
-        return EntityReply(entity=await get_entity(unit, entity_id))
+    return EntityReply(entity=await services.entities.find_entity(entity_id, user_id))
 
 
 @router.patch("/entities/{entity_id}")

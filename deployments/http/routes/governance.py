@@ -99,7 +99,9 @@ async def detect_conflicts(body: DetectBody, services: ServicesDep) -> DetectRep
 
 @router.get("/memories/conflicts")
 async def get_conflicts(user_id: UserQuery, services: ServicesDep, limit: Limit = 20) -> Conflicts:
-    """Conflicts that a person should decide, and those where the more confident value won, which can be undone."""
+    """Conflicts that a person should decide, and those where the more confident value, or the one that was said later,
+    won, which can be undone.
+    """
     async with services.record.reading(user_id=user_id) as unit:
         return await list_conflicts(unit, limit=limit)
 

@@ -53,6 +53,7 @@ async def search(body: SearchBody, services: ServicesDep) -> SearchReply:
             user_id=body.user_id,
             top_k=body.top_k,
             kinds=body.kinds,
+            entity_type=body.entity_type,
             filters=SearchFilter(**body.filters.model_dump()),
             now=utc_now(),
         )

@@ -29,6 +29,7 @@ class Readiness(BaseModel):
     down: list[str]
 
 
+@router.get("/health")
 @router.get("/health/live")
 async def live() -> dict[str, str]:
     """200 while the process runs; checks no component."""

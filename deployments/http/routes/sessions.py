@@ -1,6 +1,7 @@
 """`/resolve` and `/sessions/{id}`: references in a conversation, and its short-term memory (000 §4.3, DESIGN §9)."""
 
 from fastapi import APIRouter
+from starlette.convertors import PathConvertor, register_url_convertor
 
 from memory.values.base import utc_now
 from memory.values.dialogue import Turn
@@ -12,6 +13,14 @@ from ..schemas.users import UserQuery
 from ..support.service_route import ServiceRoute
 from ..support.services import ServicesDep
 
+
+class _AnyText(PathConvertor):
+    """The rest of a path whatever is in it, so that slashes and line breaks are refused by the field's name."""
+
+    regex = r"[\s\S]*"
+
+
+register_url_convertor("text", _AnyText())
 router = APIRouter(route_class=ServiceRoute)
 
 
@@ -38,7 +47,7 @@ async def resolve(body: ResolveBody, services: ServicesDep) -> ResolveReply:
     return ResolveReply.of(understood)
 
 
-@router.get("/sessions/{session_id:path}", tags=["chat"])  # `:path`, so that a slash is refused by name
+@router.get("/sessions/{session_id:text}", tags=["chat"])
 async def get_session(session_id: SessionName, user_id: UserQuery, services: ServicesDep) -> SessionReply:
     """A session: the entities mentioned, the resolved references with their corrections, and the turns.
 

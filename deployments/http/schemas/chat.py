@@ -2,13 +2,14 @@
 
 from typing import Annotated
 
-from pydantic import Field, JsonValue, StrictInt, model_validator
+from pydantic import Field, StrictInt, model_validator
 
 from memory.answering.answers import AnsweredBy
 from memory.ports.services import LearnReport
 from memory.values.dialogue import Role, SessionContext, Turn
+from memory.values.entities import EntityType
 from memory.values.hits import Hit, HitKind
-from memory.values.mentions import Mention
+from memory.values.mentions import EntitySubtype, Mention
 from memory.values.readings import Action, Intent
 from memory.values.records import ResourceKind
 from memory.values.resolutions import Clarification, CoreferenceResult
@@ -25,17 +26,14 @@ from .fields import (
     Text,
     Time,
     examples,
+    given,
 )
-from .understanding import ACTION, FACTS, INTENTS, FactReply
+from .understanding import ACTION, FACTS, FORGOTTEN, INTENTS, FactReply, ForgetReply
 from .users import User
 
 TopK = Annotated[StrictInt, Field(ge=1, le=100), WHOLE]
 DEFAULT_SESSION = "default"
-
-
-def _given(**types: str) -> dict[str, JsonValue]:
-    """The JSON Schema of a body in which these fields are there and not null."""
-    return {"required": [*types], "properties": {name: {"type": type_} for name, type_ in types.items()}}
+SAID_AT = Field(default=None, description="When the message was said; default: now. For conversations of before.")
 
 
 class ChatBody(RequestModel):
@@ -50,6 +48,7 @@ class ChatBody(RequestModel):
     stream: Flag = False
     wait: Flag = False
     turn_id: Identifier | None = Field(default=None, description="Your own id of the message; makes retries safe.")
+    created_at: Time | None = SAID_AT
     metadata: Metadata = {}
 
 
@@ -58,6 +57,8 @@ class ChatReply(RequestModel):
 
     `clarification` is set where a reference is ambiguous: the reference stays unresolved, and the reply asks the
     question unless memory has an answer that does not depend on it. The user's answer then resolves the message.
+    A request to forget is carried out before the reply and stored nowhere, nor is the reply: `forgotten` says what is
+    gone, or what could be meant, and the next message may then choose.
     """
 
     reply: str
@@ -75,6 +76,7 @@ class ChatReply(RequestModel):
     reply_id: str
     degraded: tuple[str, ...]
     learned: LearnReport | None
+    forgotten: ForgetReply | None = FORGOTTEN
 
 
 class HistoryTurn(RequestModel):
@@ -95,7 +97,7 @@ class ResolveBody(RequestModel):
             "query": "它支援哪些作業系統？",
             "history": [{"role": "user", "content": "我們剛買了 AI-Box。"}],
         },
-        rule={"not": _given(session_id="string", history="array")},
+        rule={"not": given(session_id="string", history="array")},
     )
 
     user_id: User
@@ -126,7 +128,7 @@ class AddBody(RequestModel):
 
     model_config = examples(
         {"user_id": "ada", "text": "The spare key is in the blue drawer.", "metadata": {"room": "kitchen"}},
-        rule={"oneOf": [_given(messages="array"), _given(text="string")]},
+        rule={"oneOf": [given(messages="array"), given(text="string")]},
     )
 
     user_id: User
@@ -196,6 +198,9 @@ class SearchBody(RequestModel):
     query: Text
     top_k: TopK = 10
     kinds: Annotated[tuple[HitKind, ...], Field(min_length=1)] = (HitKind.ENTITY, HitKind.MEMORY)
+    entity_type: EntityType | EntitySubtype | None = Field(
+        default=None, description="Only entities of this type: `entity_noun` (every one) or a finer one."
+    )
     filters: FilterIn = FilterIn()
 
 

@@ -7,15 +7,15 @@ from pydantic import ConfigDict, Field, StrictInt, StringConstraints
 from memory.chat.entity_memory import DEFAULT_REFERENTS
 from memory.entities.editor import MAX_RELATED, RelatedEntity
 from memory.entities.lookup import MAX_NAME
-from memory.values.entities import Entity, EntityRelation
+from memory.values.entities import Entity, EntityRelation, EntityType
 from memory.values.extractions import RememberIntent
 from memory.values.mentions import EntitySubtype, Mention
 from memory.values.readings import Action, Intent
 from memory.values.resolutions import Clarification, CoreferenceResult
 
-from .chat import DEFAULT_SESSION
-from .fields import WHOLE, Flag, Identifier, Metadata, RequestModel, SessionName, Text, examples
-from .understanding import ACTION, FACTS, INTENTS, FactReply
+from .chat import DEFAULT_SESSION, SAID_AT
+from .fields import WHOLE, Flag, Identifier, Metadata, RequestModel, SessionName, Text, Time, examples
+from .understanding import ACTION, FACTS, FORGOTTEN, INTENTS, FactReply, ForgetReply
 from .users import User
 
 Name = Annotated[Text, StringConstraints(max_length=MAX_NAME)]
@@ -55,6 +55,9 @@ class EntitySearchBody(RequestModel):
     user_id: User
     query: Annotated[str, StringConstraints(max_length=4096)] = ""
     limit: Limit = 10
+    entity_type: EntityType | EntitySubtype | None = Field(
+        default=None, description="Only entities of this type: `entity_noun` (every one) or a finer one."
+    )
 
 
 class ReferenceSearchBody(RequestModel):
@@ -160,6 +163,7 @@ class AfterBody(RequestModel):
     message: Text
     reply: Text | None = None
     turn_id: Identifier | None = Field(default=None, description="Your own id of the message; makes retries safe.")
+    created_at: Time | None = SAID_AT
     auto_learn: Flag = Field(
         default=True, description="False: return the known entities that the message mentions, and store nothing."
     )
@@ -244,6 +248,7 @@ class BeforeReply(RequestModel):
     context: str
     entities: tuple[Entity, ...]
     degraded: tuple[str, ...] = ()
+    forgotten: ForgetReply | None = FORGOTTEN
 
 
 class AfterReply(RequestModel):
@@ -251,3 +256,4 @@ class AfterReply(RequestModel):
 
     results: tuple[Entity, ...]
     degraded: tuple[str, ...] = ()
+    forgotten: ForgetReply | None = FORGOTTEN

@@ -82,6 +82,7 @@ class TombstoneIn(RequestModel):
     kind: ErasureKind
     user: Identifier
     target: Identifier | None = None
+    more: Annotated[tuple[Identifier, ...], Field(max_length=100_000)] = ()
     messages: Flag = False
     since: Time | None = None
     until: Time | None = None

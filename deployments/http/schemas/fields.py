@@ -130,3 +130,8 @@ def examples(*bodies: dict[str, JsonValue], rule: Mapping[str, JsonValue] | None
     `rule` is JSON Schema for what a validator checks across fields.
     """
     return ConfigDict(frozen=True, extra="forbid", json_schema_extra={"examples": [*bodies], **(rule or {})})
+
+
+def given(**types: str) -> dict[str, JsonValue]:
+    """The JSON Schema of a body in which these fields are there and not null."""
+    return {"required": [*types], "properties": {name: {"type": type_} for name, type_ in types.items()}}

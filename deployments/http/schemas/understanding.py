@@ -6,6 +6,7 @@ from typing import Self
 from pydantic import Field, JsonValue
 
 from memory.chat.messages import Understood
+from memory.values.forgetting import ForgetOutcome, ForgetReport, Forgettable
 from memory.values.readings import Action, Intent, Qualifier, StatedFact
 from memory.values.resolutions import CoreferenceResult
 
@@ -31,6 +32,31 @@ ACTION = Field(
     "`clarification` holds a question, else `keep`.",
     examples=["rewrite"],
 )
+
+
+FORGOTTEN = Field(
+    default=None,
+    description="For a request to forget: what became of it, or in `/chat/before` what would; else null.",
+)
+
+
+class ForgetReply(RequestModel):
+    """What became of a request to forget.
+
+    `things` are what is gone, or with `which` what the user has to choose from, without their values: of facts subject
+    (null for the user) and predicate, of what is forgotten altogether its name, of a message when it was said.
+    """
+
+    outcome: ForgetOutcome
+    things: tuple[Forgettable, ...] = ()
+    facts: int = 0
+    memories: int = 0
+    entities: int = 0
+
+    @classmethod
+    def of(cls, report: ForgetReport | None) -> Self | None:
+        """The reply for a report, without ids of turns."""
+        return None if report is None else cls(**{name: getattr(report, name) for name in cls.model_fields})
 
 
 class FactReply(RequestModel):

@@ -11,7 +11,7 @@ from .problems import http_problem
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods that change nothing on any route."""
-PROBE_PATHS = frozenset({"/health/live", "/health/ready"})
+PROBE_PATHS = frozenset({"/health", "/health/live", "/health/ready"})
 """Paths for any Host: load balancers and kubelets ask for them by address, and their replies hold nothing."""
 
 

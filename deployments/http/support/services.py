@@ -6,22 +6,31 @@ from functools import cached_property
 from typing import Annotated, Protocol
 
 from fastapi import Depends, Request
+from typing_extensions import override
 
+from memory.answering.answers import CosineBounds
 from memory.chat.additions import MemoryAdditions
 from memory.chat.entity_memory import EntityMemoryService
 from memory.chat.turn import ChatTurn
 from memory.entities.editor import EntityEditor
 from memory.erasure.guard import ErasureGuard
+from memory.governance.accesses import AccessTally
 from memory.identity.caller import ANONYMOUS
 from memory.indexing.generations import PerSpace
 from memory.ports.coordination import RateLimiter
 from memory.ports.erasures import ErasureService
 from memory.ports.generations import ReembeddingService
-from memory.ports.jobs import IndexMaintenance, ReviewService
-from memory.ports.language import Extractor, FloatMatrix, Priority, Resolver, TextKind
+from memory.ports.jobs import IndexMaintenance, MaintenanceService, ReviewService
+from memory.ports.language import Extractor, FactReader, FloatMatrix, Priority, Resolver, TextKind, TokenCounter
 from memory.ports.record import SystemOfRecord
 from memory.ports.services import Retriever
 from memory.ports.sessions import SessionStore
+from memory.ports.summaries import SummaryWriter
+from memory.tiers.context import ContextBuilder
+from memory.tiers.fact_search import FactSearch
+from memory.tiers.priority import PriorityRules
+from memory.tiers.retrieval import TieredRetrieval
+from memory.tiers.summaries import ExtractiveWriter
 from memory.typed_memories.manager import TypedMemoryManager
 from memory.values.errors import Unavailable
 from memory.values.identity import credential_subject
@@ -56,6 +65,26 @@ class Embedding:
     embed: Embed
 
 
+class EmbeddingTokens(TokenCounter):
+    """Counts tokens as the live embedding model reads them, line by line, so that none is cut off.
+
+    Args:
+        embeddings: The models.
+    """
+
+    def __init__(self, embeddings: PerSpace[Embedding]) -> None:
+        self._embeddings = embeddings
+
+    @override
+    async def count(self, texts: Sequence[str]) -> list[int]:
+        embed = (await self._embeddings.current()).embed
+        counts = []
+        for text in texts:
+            _, tokens = await embed(text.splitlines(), kind=TextKind.PASSAGE, priority=Priority.INTERACTIVE)
+            counts.append(tokens)
+        return counts
+
+
 Probe = Callable[[], Awaitable[Figures]]
 """A health check: returns the figures of a store, or raises `Unavailable`."""
 
@@ -66,7 +95,9 @@ class Services:
 
     Args:
         typed_memories: A manager for each embedding model, with that model's encoder, index and bands.
+        fact_search: A search of facts for each embedding model.
         embeddings: The `/v1/embeddings` model for each embedding model.
+        cosine_bounds: From which cosines of each embedding model on an entity belongs into a prompt.
         authenticator: Says who asks.
         guard: Knows the users who are being erased.
         forget: Drops what this replica holds of a user.
@@ -75,6 +106,10 @@ class Services:
         ingress_reports: Returns a report of every ingress replica; None where there is only this one.
         required: Stores and deployments without which the service is not ready.
         transfers: Files of exports and imports in progress.
+        tally: Counts what answers and prompts held.
+        priority_rules: How categories of facts are ranked.
+        summary_writer: Writes the summaries of `/summarize`.
+        fact_reader: Reads the facts of `/extract` in place of the extractor; None where nothing else does.
     """
 
     chat: ChatTurn
@@ -89,8 +124,12 @@ class Services:
     index: IndexMaintenance
     typed_memories: PerSpace[TypedMemoryManager]
     reviews: ReviewService
+    fact_jobs: MaintenanceService
+    fact_search: PerSpace[FactSearch]
+    tally: AccessTally
     reembedding: ReembeddingService
     embeddings: PerSpace[Embedding]
+    cosine_bounds: PerSpace[CosineBounds]
     erasures: ErasureService
     guard: ErasureGuard
     forget: Callable[[str], Awaitable[None]]
@@ -101,6 +140,9 @@ class Services:
     ingress_reports: Callable[[], Awaitable[Sequence[IngressReport]]] | None = None
     required: frozenset[str] = frozenset()
     transfers: Transfers = field(default_factory=Transfers)
+    priority_rules: PriorityRules = field(default_factory=PriorityRules)
+    summary_writer: SummaryWriter = field(default_factory=ExtractiveWriter)
+    fact_reader: FactReader | None = None
 
     @cached_property
     def entities(self) -> EntityMemoryService:
@@ -112,6 +154,24 @@ class Services:
             resolver=self.resolver,
             retriever=self.retriever,
             additions=self.additions,
+            cosine_bounds=self.cosine_bounds.current,
+            uses=self.tally,
+        )
+
+    @cached_property
+    def contexts(self) -> ContextBuilder:
+        """Says what is known of a user, for prompts (002 §8.1)."""
+        tokens = EmbeddingTokens(self.embeddings)
+        return ContextBuilder(record=self.record, tally=self.tally, tokens=tokens, rules=self.priority_rules)
+
+    @cached_property
+    def tiers(self) -> TieredRetrieval:
+        """Retrieves in tiers (002 §4.2)."""
+        return TieredRetrieval(
+            record=self.record,
+            contexts=self.contexts,
+            facts=self.fact_search.current,
+            retriever=self.retriever,
         )
 
     @cached_property

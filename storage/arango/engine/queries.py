@@ -1,7 +1,7 @@
 """Every AQL statement of Jiyi (STORES, ArangoDB).
 
 `@user` is the owner in ASCII (`keys.ascii_of`), bound in every statement of a unit of work, so the server
-refuses one that does not filter by it. Only `ALL_…`, `MIGRATIONS` and `ADD_MIGRATION` are without.
+refuses one that does not filter by it. Only `ALL_…` and `…MIGRATION…` are without.
 Documents hold what is compared and, in `body`, the value itself. `order` sorts as the id does by code point.
 """
 
@@ -116,9 +116,9 @@ SORT e.confidence DESC, e.order LIMIT @limit RETURN e.body
 RELATED = """
 WITH entities
 FOR v, e, p IN 1..@depth ANY @vertex GRAPH "entity_graph"
-PRUNE v.user_id != @user
+PRUNE v.user_id != @user OR (v.status != @active AND v._id != @vertex)
 OPTIONS {order: "bfs", uniqueVertices: "global"}
-FILTER v.user_id == @user AND e.user_id == @user AND v._id != @vertex
+FILTER v.user_id == @user AND e.user_id == @user AND v._id != @vertex AND v.status == @active
 SORT LENGTH(p.edges), v.order LIMIT @limit RETURN [v.entity_id, LENGTH(p.edges)]
 """
 # One hop: with a bound on confidence, a vertex first met over an unsure relation would count as visited.
@@ -126,7 +126,7 @@ RELATED_BY_ONE_HOP = """
 WITH entities
 FOR start IN @frontier
 FOR v, e IN 1..1 ANY start GRAPH "entity_graph"
-FILTER v.user_id == @user AND e.user_id == @user AND e.confidence >= @least
+FILTER v.user_id == @user AND e.user_id == @user AND v.status == @active AND e.confidence >= @least
 COLLECT order = v.order, id = v.entity_id SORT order LIMIT @limit RETURN id
 """
 
@@ -162,6 +162,7 @@ FOR m IN memories FILTER m.user_id == @user AND CONTAINS(m.body, @text) SORT m.o
 FACTS = """
 FOR f IN facts FILTER f.user_id == @user AND (@category == null OR f.category == @category)
 FILTER @status == null OR f.status == @status
+FILTER @at == null OR f.recorded_us < @at OR (f.recorded_us == @at AND f.order > @order)
 SORT f.recorded_us DESC, f.order LIMIT @limit RETURN f.body
 """
 COUNT_FACTS = """
@@ -173,16 +174,24 @@ CONFLICTING_FACTS = """
 FOR f IN facts FILTER f.user_id == @user AND f.about == @about AND f.status == @active AND f._key != @left_out
 SORT f.recorded_us DESC, f.order RETURN f.body
 """
+FACT_HISTORY = """
+FOR f IN facts FILTER f.user_id == @user AND f.about == @about AND f.status != @deleted
+SORT f.recorded_us DESC, f.order LIMIT @limit RETURN f.body
+"""
+FACTS_STATING = """
+FOR f IN facts FILTER f.user_id == @user AND f.says IN @says AND f.status != @deleted
+SORT f.recorded_us DESC, f.order RETURN f.body
+"""
+FACTS_STATED_IN = """
+FOR f IN facts FILTER f.user_id == @user AND f.source IN @sources AND f.status != @deleted
+SORT f.recorded_us DESC, f.order RETURN f.body
+"""
 DUPLICATE_FACTS = """
 FOR f IN facts FILTER f.user_id == @user AND f.status == @active
 COLLECT says = f.says AGGREGATE total = SUM(1)
 FILTER total > 1
 RETURN (FOR d IN facts FILTER d.user_id == @user AND d.says == says AND d.status == @active
 SORT d.recorded_us, d.order RETURN d.body)
-"""
-COUNT_RECENT_FACTS_ABOUT = """
-FOR f IN facts FILTER f.user_id == @user AND f.subject == @subject AND f.status == @active AND f.recorded_us >= @since
-COLLECT WITH COUNT INTO total RETURN total
 """
 FACTS_BY_CATEGORY = """
 FOR f IN facts FILTER f.user_id == @user AND (@status == null OR f.status == @status)
@@ -203,10 +212,6 @@ FACT_IDS = """
 FOR f IN facts FILTER f.user_id == @user AND (@status == null OR f.status == @status)
 SORT f.order RETURN f.fact_id
 """
-SUPERSEDING_FACT = """
-FOR f IN facts FILTER f.user_id == @user AND f.supersedes == @superseded
-SORT f.recorded_us DESC, f.order LIMIT 1 RETURN f.body
-"""
 
 # Categories and their use
 
@@ -218,6 +223,10 @@ FOR c IN categories FILTER c.user_id == @user RETURN c.body
 """
 CATEGORY_ACCESSES = """
 FOR a IN category_accesses FILTER a.user_id == @user RETURN a.body
+"""
+CATEGORY_ACCESSES_BEFORE = """
+FOR a IN category_accesses FILTER a.user_id == @user AND a.accessed_us < @before
+RETURN [a._key, a.category, a.accessed_us]
 """
 CATEGORIES_USED = """
 FOR a IN category_accesses FILTER a.user_id == @user AND a.accessed_us >= @since
@@ -239,41 +248,11 @@ FOR e IN graph_edges FILTER e._key IN @keys AND e.user_id == @user RETURN [e._ke
 EDGES_WITH_IDS = """
 FOR e IN graph_edges FILTER e.user_id == @user AND e.order IN @orders RETURN e.edge_id
 """
-EDGES_FROM = """
-FOR e IN graph_edges FILTER e.user_id == @user AND e._from == @vertex SORT e.order RETURN e.body
-"""
-NEIGHBOURS = """
-WITH graph_nodes
-FOR v, e, p IN 1..@depth ANY @vertex GRAPH "fact_graph"
-PRUNE v.user_id != @user
-OPTIONS {order: "bfs", uniqueVertices: "global"}
-FILTER v.user_id == @user AND e.user_id == @user AND v._id != @vertex
-SORT LENGTH(p.edges), v.order LIMIT @limit RETURN [v.name, LENGTH(p.edges)]
-"""
-REMOVE_EDGES_FROM = """
-FOR e IN graph_edges FILTER e.user_id == @user AND e._from == @vertex
-REMOVE e IN graph_edges RETURN [OLD._from, OLD._to]
-"""
 REMOVE_EDGES = """
 FOR e IN graph_edges FILTER e.user_id == @user REMOVE e IN graph_edges RETURN 1
 """
 REMOVE_NODES = """
 FOR v IN graph_nodes FILTER v.user_id == @user REMOVE v IN graph_nodes
-"""
-REMOVE_LONE_NODES = """
-FOR v IN graph_nodes FILTER v._id IN @vertices AND v.user_id == @user
-LET starting = (FOR e IN graph_edges FILTER e._from == v._id AND e.user_id == @user LIMIT 1 RETURN 1)
-LET ending = (FOR e IN graph_edges FILTER e._to == v._id AND e.user_id == @user LIMIT 1 RETURN 1)
-FILTER LENGTH(starting) == 0 AND LENGTH(ending) == 0
-REMOVE v IN graph_nodes
-"""
-
-# Typed memories
-
-TYPED_MEMORIES = """
-FOR m IN aam_memories FILTER m.user_id == @user AND m.order > @after AND (@type == null OR m.type == @type)
-FILTER @status == null OR m.status == @status
-SORT m.order LIMIT @limit RETURN m.body
 """
 
 # Changes that can be undone
@@ -323,24 +302,30 @@ LET fact = (FOR d IN facts FILTER d.user_id == u.user_id LIMIT 1 RETURN 1)
 LET category = (FOR d IN categories FILTER d.user_id == u.user_id LIMIT 1 RETURN 1)
 LET access = (FOR d IN category_accesses FILTER d.user_id == u.user_id LIMIT 1 RETURN 1)
 LET edge = (FOR d IN graph_edges FILTER d.user_id == u.user_id LIMIT 1 RETURN 1)
-LET typed = (FOR d IN aam_memories FILTER d.user_id == u.user_id LIMIT 1 RETURN 1)
 LET relation = (FOR d IN entity_relations FILTER d.user_id == u.user_id LIMIT 1 RETURN 1)
 LET change = (FOR d IN changes FILTER d.user_id == u.user_id LIMIT 1 RETURN 1)
 FILTER LENGTH(resource) + LENGTH(entity) + LENGTH(memory) + LENGTH(fact)
-+ LENGTH(category) + LENGTH(access) + LENGTH(edge) + LENGTH(relation) + LENGTH(typed) + LENGTH(change) > 0
++ LENGTH(category) + LENGTH(access) + LENGTH(edge) + LENGTH(relation) + LENGTH(change) > 0
 LIMIT @limit RETURN u.user_id
+"""
+ALL_FACT_TOTALS = """
+FOR f IN facts COLLECT status = f.status, category = f.category
+AGGREGATE total = SUM(1), confidence = AVERAGE(f.confidence) RETURN [status, category, total, confidence]
 """
 ALL_COUNTS = """
 LET resources_ = (FOR d IN resources COLLECT WITH COUNT INTO n RETURN n)
 LET unlearned = (FOR d IN resources FILTER d.learned == false COLLECT WITH COUNT INTO n RETURN n)
 LET entities_ = (FOR d IN entities COLLECT WITH COUNT INTO n RETURN n)
+LET preloaded = (
+    FOR d IN entities FILTER CONTAINS(d.body, @by_system) AND CONTAINS(d.body, @unmentioned)
+    COLLECT WITH COUNT INTO n RETURN n
+)
 LET relations = (FOR d IN entity_relations COLLECT WITH COUNT INTO n RETURN n)
 LET memories_ = (FOR d IN memories COLLECT WITH COUNT INTO n RETURN n)
 LET facts_ = (FOR d IN facts COLLECT WITH COUNT INTO n RETURN n)
-LET typed = (FOR d IN aam_memories COLLECT WITH COUNT INTO n RETURN n)
 LET outbox_ = (FOR d IN outbox COLLECT WITH COUNT INTO n RETURN n)
-RETURN {resources: resources_[0], unlearned: unlearned[0], entities: entities_[0], relations: relations[0],
-memories: memories_[0], facts: facts_[0], aam_memories: typed[0], outbox: outbox_[0]}
+RETURN {resources: resources_[0], unlearned: unlearned[0], entities: entities_[0], preloaded: preloaded[0],
+relations: relations[0], memories: memories_[0], facts: facts_[0], outbox: outbox_[0]}
 """
 
 # Runs of jobs, which are nobody's
@@ -353,6 +338,9 @@ FOR r IN runs FILTER r._key == @key RETURN r.body
 """
 ALL_RUNS_WITH_THIS_ONE = """
 INSERT @run INTO runs OPTIONS {overwriteMode: "replace"}
+"""
+RUNS_OF_A_UNIT_OF_WORK = """
+FOR r IN @runs FILTER r.user_id == @user INSERT UNSET(r, "user_id") INTO runs OPTIONS {overwriteMode: "replace"}
 """
 
 # API keys, which belong to no user's data
@@ -387,4 +375,13 @@ FOR m IN migrations SORT m.number RETURN [m.number, m.name]
 """
 ADD_MIGRATION = """
 INSERT @record INTO migrations
+"""
+MIGRATION_TYPED_MEMORIES = """
+FOR m IN aam_memories LIMIT @limit RETURN [m._key, m.body]
+"""
+MIGRATION_ADD_FACTS = """
+FOR d IN @documents INSERT d INTO facts OPTIONS {overwriteMode: "replace"}
+"""
+MIGRATION_REMOVE_TYPED_MEMORIES = """
+FOR m IN aam_memories FILTER m._key IN @keys REMOVE m IN aam_memories
 """

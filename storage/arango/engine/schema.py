@@ -21,6 +21,7 @@ from memory.values.errors import StoreUnavailable
 from . import queries as aql
 from .client import ArangoSettings, rows_of
 from .errors import COLLECTION_NOT_FOUND, DATABASE_NOT_FOUND, DUPLICATE_NAME, GRAPH_DUPLICATE, unavailable
+from .facts import make_facts_of_typed_memories
 
 OLDEST_VERSION = (3, 11)
 
@@ -37,6 +38,7 @@ _FIRST_DOCUMENTS = (
     "outbox",
 )
 DOCUMENTS = (*_FIRST_DOCUMENTS, "changes", "change_subjects", "aam_memories", "runs", "api_keys")
+"""`aam_memories` is empty since typed memories are facts."""
 EDGES = ("entity_relations", "graph_edges")
 COLLECTIONS = (*DOCUMENTS, *EDGES)
 """The collections that a unit of work may read and write."""
@@ -156,6 +158,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     # In the body of a log entry, which needs no step; the number keeps builds that cannot read it from the database.
     Migration("what was understood of log entries", ()),
     Migration("API keys", (_collection("api_keys"), _index("api_keys", "order"))),
+    Migration("typed memories are facts", (make_facts_of_typed_memories,)),
 )
 
 

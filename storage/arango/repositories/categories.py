@@ -25,14 +25,6 @@ class ArangoCategories(ArangoRepository, CategoryRepository):
     """The categories of one user; a document's key is that of the name."""
 
     @override
-    async def get(self, category_id: str) -> Category | None:
-        return await self._transaction.read(lambda query: _with_id(query, category_id))
-
-    @override
-    async def get_by_name(self, name: str) -> Category | None:
-        return await self._transaction.read(lambda query: self._named(query, name))
-
-    @override
     async def create(self, category: Category) -> bool:
         check_owner([category], self._user_id)
 
@@ -135,3 +127,14 @@ class ArangoCategoryAccesses(ArangoRepository, CategoryAccessRepository):
             return {text_of(name): from_timestamp_us(last) for name, last in query(aql.CATEGORIES_LAST_USED)}
 
         return await self._transaction.read(work)
+
+    @override
+    async def prune(self, *, before: datetime) -> int:
+        limit = timestamp_us(check_aware(before, "before"))
+
+        def work(query: Query) -> int:
+            last = dict(query(aql.CATEGORIES_LAST_USED))
+            old = query(aql.CATEGORY_ACCESSES_BEFORE, before=limit)
+            return documents.remove(query, _ACCESSES, [key for key, category, at in old if at < last[category]])
+
+        return await self._transaction.write(work)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing_extensions import override
 
 from memory.ports.erasures import RecordErasure
+from memory.ports.jobs import PipelineRun
 from memory.ports.vectors import Collection
 from memory.values.changes import Change
 from memory.values.facts import Category, CategoryAccess
@@ -14,8 +15,9 @@ from ...shared.checks import check_owner
 from ..engine import documents
 from ..engine import queries as aql
 from ..engine.documents import ArangoRepository
-from ..engine.keys import key_of
+from ..engine.keys import ascii_of, key_of
 from ..engine.transaction import Query
+from ..jobs import run_document
 from .changes import change_document, subject_documents
 from .log import log_document
 
@@ -66,6 +68,12 @@ class ArangoErasure(ArangoRepository, RecordErasure):
             documents.put(query, "changes", [change_document(self._user_id, change) for change in rewritten])
 
         await self._transaction.write(work)
+
+    @override
+    async def request(self, requests: Sequence[PipelineRun]) -> None:
+        owner = {"user_id": ascii_of(self._user_id)}
+        runs = [run_document(run) | owner for run in requests]
+        await self._transaction.write(lambda query: query(aql.RUNS_OF_A_UNIT_OF_WORK, runs=runs))
 
     def _rewrite_messages(self, query: Query, messages: Sequence[Resource]) -> None:
         keys = {key_of(self._user_id, resource.resource_id): resource for resource in messages}

@@ -5,22 +5,26 @@ from datetime import datetime
 
 from typing_extensions import override
 
-from memory.ports.facts import FactRepository, Facts, Strings
+from memory.ports.facts import FactRepository, Facts, Place, Strings
+from memory.ports.repositories import Access
 from memory.ports.vectors import Collection
 from memory.values.errors import NotFound
 from memory.values.facts import Fact, FactStatus
 
 from ...shared.checks import check_aware, check_owner
-from ...shared.names import comparable
 from ...shared.stored_values import timestamp_us, with_status
 from ..engine import documents
 from ..engine import queries as aql
 from ..engine.documents import ArangoRepository
-from ..engine.keys import Document, ascii_of, key_of, order_of, text_of
+from ..engine.facts import fact_document, key_of_names
+from ..engine.keys import ascii_of, key_of, order_of, text_of
 from ..engine.transaction import ArangoTransaction, Query
 
 _COLLECTION = "facts"
 _ACTIVE = FactStatus.ACTIVE.value
+_DELETED = FactStatus.DELETED.value
+_NO_LIMIT = 2**31 - 1
+"""AQL's LIMIT takes no null."""
 
 
 class ArangoFacts(ArangoRepository, FactRepository):
@@ -71,10 +75,26 @@ class ArangoFacts(ArangoRepository, FactRepository):
         return await self._transaction.write(work)
 
     @override
+    async def count_accesses(self, accesses: Sequence[Access]) -> None:
+        def work(query: Query) -> None:
+            facts = documents.accessed_by_id(query, _COLLECTION, Fact, self._user_id, accesses)
+            documents.put(query, _COLLECTION, [fact_document(fact) for fact in facts])
+
+        await self._transaction.write(work)
+
+    @override
     async def list(
-        self, *, category: str | None = None, status: FactStatus | None = FactStatus.ACTIVE, limit: int = 100
+        self,
+        *,
+        category: str | None = None,
+        status: FactStatus | None = FactStatus.ACTIVE,
+        behind: Place | None = None,
+        limit: int = 100,
     ) -> Facts:
-        return await self._values(Fact, aql.FACTS, **_filter(category, status), limit=max(limit, 0))
+        at, order = (
+            (None, "") if behind is None else (timestamp_us(check_aware(behind[0], "behind")), order_of(behind[1]))
+        )
+        return await self._values(Fact, aql.FACTS, **_filter(category, status), at=at, order=order, limit=max(limit, 0))
 
     @override
     async def page(self, *, after: str | None = None, limit: int) -> Facts:
@@ -91,20 +111,28 @@ class ArangoFacts(ArangoRepository, FactRepository):
         return await self._values(Fact, aql.CONFLICTING_FACTS, about=about, active=_ACTIVE, left_out=left_out)
 
     @override
+    async def history(self, subject: str, predicate: str, *, limit: int | None = None) -> Facts:
+        about = self._key(subject, predicate)
+        count = _NO_LIMIT if limit is None else max(limit, 0)
+        return await self._values(Fact, aql.FACT_HISTORY, about=about, deleted=_DELETED, limit=count)
+
+    @override
+    async def stating(self, subject: str, predicate: str, objects: Sequence[str]) -> Facts:
+        says = list(dict.fromkeys(self._key(subject, predicate, name) for name in objects))
+        return await self._values(Fact, aql.FACTS_STATING, says=says, deleted=_DELETED)
+
+    @override
+    async def stated_in(self, resource_ids: Sequence[str]) -> Facts:
+        sources = [key_of(self._user_id, resource_id) for resource_id in resource_ids]
+        return await self._values(Fact, aql.FACTS_STATED_IN, sources=sources, deleted=_DELETED)
+
+    @override
     async def list_duplicates(self) -> Sequence[tuple[Fact, ...]]:
         def work(query: Query) -> Sequence[tuple[Fact, ...]]:
             groups = [tuple(documents.parse(Fact, bodies)) for bodies in query(aql.DUPLICATE_FACTS, active=_ACTIVE)]
             return sorted(groups, key=lambda group: group[0].fact_id)
 
         return await self._transaction.read(work)
-
-    @override
-    async def count_by_subject_recent(self, subject: str, *, since: datetime) -> int:
-        first = timestamp_us(check_aware(since, "since"))
-        key = self._key(subject)
-        return await self._transaction.read(
-            lambda query: int(query(aql.COUNT_RECENT_FACTS_ABOUT, subject=key, active=_ACTIVE, since=first)[0])
-        )
 
     @override
     async def list_distinct_categories(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> Strings:
@@ -135,37 +163,15 @@ class ArangoFacts(ArangoRepository, FactRepository):
     async def list_all_ids(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> Strings:
         return await self._transaction.read(lambda query: query(aql.FACT_IDS, status=_value(status)))
 
-    @override
-    async def get_superseding(self, archived_id: str) -> Fact | None:
-        superseded = key_of(self._user_id, archived_id)
-        return next(iter(await self._values(Fact, aql.SUPERSEDING_FACT, superseded=superseded)), None)
-
     def _by_id(self, query: Query, fact_ids: Sequence[str]) -> Facts:
         return documents.by_id(query, _COLLECTION, Fact, self._user_id, fact_ids)
 
     def _put(self, query: Query, facts: Sequence[Fact]) -> None:
-        documents.put(query, _COLLECTION, [self._document(fact) for fact in facts])
+        documents.put(query, _COLLECTION, [fact_document(fact) for fact in facts])
         documents.enqueue(self._transaction, query, Collection.FACTS, [fact.fact_id for fact in facts])
 
     def _key(self, *names: str) -> str:
-        return key_of(self._user_id, *(comparable(name) for name in names))
-
-    def _document(self, fact: Fact) -> Document:
-        return {
-            "_key": key_of(self._user_id, fact.fact_id),
-            "fact_id": fact.fact_id,
-            "order": order_of(fact.fact_id),
-            "source": key_of(self._user_id, fact.resource_id),
-            "subject": self._key(fact.subject),
-            "about": self._key(fact.subject, fact.predicate),
-            "says": self._key(fact.subject, fact.predicate, fact.object),
-            "category": ascii_of(fact.category),
-            "confidence": fact.confidence,
-            "status": fact.status.value,
-            "supersedes": None if fact.supersedes is None else key_of(self._user_id, fact.supersedes),
-            "recorded_us": timestamp_us(fact.recorded_at),
-            "body": fact.model_dump_json(),
-        }
+        return key_of_names(self._user_id, *names)
 
 
 async def facts_by_category(transaction: ArangoTransaction, status: FactStatus | None) -> dict[str, int]:

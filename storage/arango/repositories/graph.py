@@ -1,6 +1,6 @@
 """The graph of facts in ArangoDB: `fact_graph`, whose vertices are names in the form in which they are compared."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from typing_extensions import override
 
@@ -8,7 +8,6 @@ from memory.ports.facts import GraphRepository
 from memory.values.facts import GraphEdge
 
 from ...shared.checks import check_owner
-from ...shared.graphs import check_depth, check_weight
 from ...shared.names import comparable
 from ..engine import documents
 from ..engine import queries as aql
@@ -46,31 +45,6 @@ class ArangoGraph(ArangoRepository, GraphRepository):
         return await self._transaction.write(work)
 
     @override
-    async def get_by_subject(self, subject: str) -> list[GraphEdge]:
-        vertex = self._vertex(subject)
-        return await self._values(GraphEdge, aql.EDGES_FROM, vertex=vertex)
-
-    @override
-    async def get_neighbors(self, subject: str, *, depth: int = 1, limit: int = 100) -> Mapping[str, int]:
-        check_depth(depth)
-        vertex = self._vertex(subject)
-        return await self._transaction.read(
-            lambda query: dict(query(aql.NEIGHBOURS, vertex=vertex, depth=depth, limit=max(limit, 0)))
-        )
-
-    @override
-    async def delete_by_subject(self, subject: str) -> int:
-        vertex = self._vertex(subject)
-
-        def work(query: Query) -> int:
-            ends = query(aql.REMOVE_EDGES_FROM, vertex=vertex)
-            if ends:
-                query(aql.REMOVE_LONE_NODES, vertices=sorted({end for pair in ends for end in pair}))
-            return len(ends)
-
-        return await self._transaction.write(work)
-
-    @override
     async def list_all(self) -> list[GraphEdge]:
         return await self._values(GraphEdge, aql.EDGES)
 
@@ -85,19 +59,6 @@ class ArangoGraph(ArangoRepository, GraphRepository):
     @override
     async def count(self) -> int:
         return await self._count(_COLLECTION)
-
-    @override
-    async def update_weight(self, subject: str, predicate: str, object_: str, weight: float) -> bool:
-        check_weight(weight)
-        key = key_of(self._user_id, *map(comparable, (subject, predicate, object_)))
-
-        def work(query: Query) -> bool:
-            bodies = [body for _, body in query(aql.BODIES, collection=_COLLECTION, keys=[key])]
-            edges = [edge.model_copy(update={"weight": weight}) for edge in documents.parse(GraphEdge, bodies)]
-            documents.put(query, _COLLECTION, [self._document(edge) for edge in edges])
-            return bool(edges)
-
-        return await self._transaction.write(work)
 
     def _key(self, edge: GraphEdge) -> str:
         return key_of(self._user_id, *map(comparable, (edge.subject, edge.predicate, edge.object)))

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing_extensions import override
 
 from memory.ports.repositories import RelationRepository
-from memory.values.entities import EntityRelation
+from memory.values.entities import EntityRelation, EntityStatus
 
 from ...shared.checks import check_owner
 from ...shared.graphs import check_depth, check_ends, walk
@@ -16,6 +16,7 @@ from ..engine.keys import Document, key_of, order_of
 from ..engine.transaction import Query
 
 _COLLECTION = "entity_relations"
+_ACTIVE = EntityStatus.ACTIVE.value
 
 
 class ArangoRelations(ArangoRepository, RelationRepository):
@@ -57,11 +58,13 @@ class ArangoRelations(ArangoRepository, RelationRepository):
             if not documents.existing(query, "entities", [key_of(self._user_id, entity_id)]):
                 return {}
             if min_confidence <= 0:
-                return dict(query(aql.RELATED, vertex=vertex, depth=depth, limit=max(limit, 0)))
+                return dict(query(aql.RELATED, vertex=vertex, depth=depth, limit=max(limit, 0), active=_ACTIVE))
 
             def step(frontier: Sequence[str], most: int) -> list[str]:
                 vertices = [self._vertex(entity) for entity in frontier]
-                return query(aql.RELATED_BY_ONE_HOP, frontier=vertices, least=min_confidence, limit=most)
+                return query(
+                    aql.RELATED_BY_ONE_HOP, frontier=vertices, least=min_confidence, limit=most, active=_ACTIVE
+                )
 
             return walk(entity_id, step, depth=depth, limit=limit)
 

@@ -17,19 +17,14 @@ from .state import InMemoryRepository
 class InMemoryCategories(InMemoryRepository, CategoryRepository):
     """The categories of one user."""
 
-    @override
-    async def get(self, category_id: str) -> Category | None:
-        return self._state.readable.categories.get(category_id)
-
-    @override
-    async def get_by_name(self, name: str) -> Category | None:
+    def _named(self, name: str) -> Category | None:
         return next((category for category in self._state.readable.categories.values() if category.name == name), None)
 
     @override
     async def create(self, category: Category) -> bool:
         check_owner([category], self._state.user_id)
         categories = self._state.writable.categories
-        if category.category_id in categories or await self.get_by_name(category.name) is not None:
+        if category.category_id in categories or self._named(category.name) is not None:
             return False
         categories[category.category_id] = category
         return True
@@ -38,7 +33,7 @@ class InMemoryCategories(InMemoryRepository, CategoryRepository):
     async def upsert(self, category: Category) -> None:
         check_owner([category], self._state.user_id)
         categories = self._state.writable.categories
-        found = await self.get_by_name(category.name)
+        found = self._named(category.name)
         if found is not None:
             categories[found.category_id] = category.model_copy(update={"category_id": found.category_id})
         else:
@@ -78,3 +73,14 @@ class InMemoryCategoryAccesses(InMemoryRepository, CategoryAccessRepository):
     async def last_accessed(self) -> Mapping[str, datetime]:
         accesses = sorted(self._state.readable.accesses.values(), key=lambda access: access.accessed_at)
         return {access.category: access.accessed_at for access in accesses}
+
+    @override
+    async def prune(self, *, before: datetime) -> int:
+        check_aware(before, "before")
+        last, accesses = await self.last_accessed(), self._state.writable.accesses
+        old = [
+            access.access_id for access in accesses.values() if access.accessed_at < min(before, last[access.category])
+        ]
+        for access_id in old:
+            del accesses[access_id]
+        return len(old)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing_extensions import override
 
 from memory.ports.erasures import RecordErasure
+from memory.ports.jobs import PipelineRun
 from memory.ports.vectors import Collection
 from memory.values.changes import Change
 from memory.values.records import Resource
@@ -48,3 +49,7 @@ class InMemoryErasure(InMemoryRepository, RecordErasure):
         for change in changes:
             if (kept := data.changes.get(change.change_id)) is not None:
                 data.changes[change.change_id] = change.model_copy(update={"sequence": kept.sequence})
+
+    @override
+    async def request(self, requests: Sequence[PipelineRun]) -> None:
+        self._state.save_runs(requests)

@@ -7,7 +7,8 @@ from math import fsum
 
 from typing_extensions import override
 
-from memory.ports.facts import FactRepository, Facts, Strings
+from memory.ports.facts import FactRepository, Facts, Place, Strings
+from memory.ports.repositories import Access
 from memory.ports.vectors import Collection
 from memory.values.errors import NotFound
 from memory.values.facts import Fact, FactStatus, GraphEdge
@@ -15,7 +16,7 @@ from memory.values.facts import Fact, FactStatus, GraphEdge
 from ...shared.checks import check_aware, check_owner
 from ...shared.names import comparable
 from ...shared.stored_values import with_status
-from .state import InMemoryRepository, UserData, existing, page_of
+from .state import InMemoryRepository, UserData, count_accesses, existing, page_of
 
 
 def list_facts(data: UserData, status: FactStatus | None, category: str | None = None) -> Facts:
@@ -72,10 +73,27 @@ class InMemoryFacts(InMemoryRepository, FactRepository):
         return fact is not None
 
     @override
+    async def count_accesses(self, accesses: Sequence[Access]) -> None:
+        count_accesses(self._state.writable.facts, accesses)
+
+    @override
     async def list(
-        self, *, category: str | None = None, status: FactStatus | None = FactStatus.ACTIVE, limit: int = 100
+        self,
+        *,
+        category: str | None = None,
+        status: FactStatus | None = FactStatus.ACTIVE,
+        behind: Place | None = None,
+        limit: int = 100,
     ) -> Facts:
-        return self._of(status, category)[: max(limit, 0)]
+        found = self._of(status, category)
+        if behind is not None:
+            recorded_at, fact_id = check_aware(behind[0], "behind"), behind[1]
+            found = [
+                fact
+                for fact in found
+                if fact.recorded_at < recorded_at or (fact.recorded_at == recorded_at and fact.fact_id > fact_id)
+            ]
+        return found[: max(limit, 0)]
 
     @override
     async def page(self, *, after: str | None = None, limit: int) -> Facts:
@@ -91,18 +109,31 @@ class InMemoryFacts(InMemoryRepository, FactRepository):
         return [fact for fact in self._active() if statement_of(fact)[:2] == names and fact.fact_id != exclude_id]
 
     @override
+    async def history(self, subject: str, predicate: str, *, limit: int | None = None) -> Facts:
+        names = (comparable(subject), comparable(predicate))
+        found = [
+            fact for fact in self._of(None) if statement_of(fact)[:2] == names and fact.status is not FactStatus.DELETED
+        ]
+        return found if limit is None else found[: max(limit, 0)]
+
+    @override
+    async def stating(self, subject: str, predicate: str, objects: Sequence[str]) -> Facts:
+        names = {comparable(name) for name in objects}
+        return [fact for fact in await self.history(subject, predicate) if comparable(fact.object) in names]
+
+    @override
+    async def stated_in(self, resource_ids: Sequence[str]) -> Facts:
+        entries = frozenset(resource_ids)
+        stated = (fact for fact in self._of(None) if fact.resource_id in entries)
+        return [fact for fact in stated if fact.status is not FactStatus.DELETED]
+
+    @override
     async def list_duplicates(self) -> Sequence[tuple[Fact, ...]]:
         groups = defaultdict(list)
         for fact in sorted(self._active(), key=lambda fact: (fact.recorded_at, fact.fact_id)):
             groups[statement_of(fact)].append(fact)
         found = [tuple(group) for group in groups.values() if len(group) > 1]
         return sorted(found, key=lambda group: group[0].fact_id)
-
-    @override
-    async def count_by_subject_recent(self, subject: str, *, since: datetime) -> int:
-        check_aware(since, "since")
-        name = comparable(subject)
-        return sum(statement_of(fact)[0] == name and fact.recorded_at >= since for fact in self._active())
 
     @override
     async def list_distinct_categories(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> Strings:
@@ -126,10 +157,6 @@ class InMemoryFacts(InMemoryRepository, FactRepository):
     @override
     async def list_all_ids(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> Strings:
         return sorted(fact.fact_id for fact in self._of(status))
-
-    @override
-    async def get_superseding(self, archived_id: str) -> Fact | None:
-        return next((fact for fact in self._of(None) if fact.supersedes == archived_id), None)
 
     def _of(self, status: FactStatus | None, category: str | None = None) -> Facts:
         return list_facts(self._state.readable, status, category)

@@ -41,7 +41,7 @@ class InMemoryRelations(InMemoryRepository, RelationRepository):
 
         def step(frontier: Sequence[str], most: int) -> list[str]:
             found = {end for pair in pairs for near, end in (pair, pair[::-1]) if near in frontier}
-            return sorted(found & data.entities.keys())[:most]
+            return sorted(id_ for id_ in found & data.entities.keys() if data.entities[id_].is_current)[:most]
 
         return walk(entity_id, step, depth=depth, limit=limit) if entity_id in data.entities else {}
 

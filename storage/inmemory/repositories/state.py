@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequenc
 from dataclasses import dataclass, field, fields
 from typing import TypeVar
 
+from memory.ports.jobs import PipelineRun
 from memory.ports.repositories import Access
 from memory.ports.vectors import Collection
 from memory.values.changes import Change
 from memory.values.entities import Entity, EntityRelation
 from memory.values.facts import Category, CategoryAccess, Fact, GraphEdge
 from memory.values.records import Memory, Resource
-from memory.values.typed_memories import TypedMemory
 
 from ...shared.stored_values import AccessedT, with_access
 
@@ -31,7 +31,6 @@ class UserData:
     categories: dict[str, Category] = field(default_factory=dict)
     accesses: dict[str, CategoryAccess] = field(default_factory=dict)
     edges: dict[str, GraphEdge] = field(default_factory=dict)
-    typed_memories: dict[str, TypedMemory] = field(default_factory=dict)
     changes: dict[str, Change] = field(default_factory=dict)
     outbox: dict[tuple[Collection, str], int] = field(default_factory=dict)
 
@@ -65,6 +64,7 @@ class State:
         self.numbers = numbers
         self.can_write = can_write
         self.over = False
+        self.runs: list[PipelineRun] = []
         self._data = data
 
     @property
@@ -92,6 +92,11 @@ class State:
     def queue(self, collection: Collection, item_ids: Iterable[str]) -> None:
         """Adds changed items to the outbox."""
         self.writable.queue(collection, item_ids, self.numbers)
+
+    def save_runs(self, runs: Iterable[PipelineRun]) -> None:
+        """Keeps runs that are saved with the commit."""
+        _ = self.writable
+        self.runs += runs
 
 
 class InMemoryRepository:

@@ -14,7 +14,6 @@ OWNING_TABLES = (
     "categories",
     "category_accesses",
     "edges",
-    "aam_memories",
     "changes",
 )
 """The tables that hold what is remembered of users."""

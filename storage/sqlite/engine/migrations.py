@@ -9,10 +9,13 @@ import time
 from datetime import datetime
 from pathlib import Path
 
+from memory.ports.typed_memories import fact_of
 from memory.values.base import utc_now
 from memory.values.errors import StoreUnavailable
+from memory.values.typed_memories import TypedMemory
 
 from ...shared.encryption import NO_CIPHER, Cipher
+from ...shared.names import comparable
 from ...shared.stored_values import timestamp_us
 from .driver import Driver
 from .health import error_code, explain
@@ -43,6 +46,8 @@ def migrate(
         try:
             _use_wal(connection, path, driver, deadline_s)
             connection.create_function("microseconds", 1, _microseconds, deterministic=True)
+            connection.create_function("comparable", 1, comparable, deterministic=True)
+            connection.create_function("fact_of", 1, _fact_of, deterministic=True)
             connection.execute("BEGIN IMMEDIATE")
             try:
                 _apply(connection, path, migrations)
@@ -61,6 +66,10 @@ def migrate(
 
 def _microseconds(time: str) -> int:
     return timestamp_us(datetime.fromisoformat(time))
+
+
+def _fact_of(typed_memory: str) -> str:
+    return fact_of(TypedMemory.model_validate_json(typed_memory)).model_dump_json()
 
 
 def _use_wal(connection: sqlite3.Connection, path: Path, driver: Driver, deadline_s: float) -> None:

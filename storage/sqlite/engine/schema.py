@@ -10,7 +10,9 @@ from dataclasses import dataclass
 class Migration:
     """One step of the schema; its number is its place in `MIGRATIONS`, counted from 1.
 
-    Besides what SQLite knows, a statement may call `microseconds`: a time in ISO 8601 as microseconds since the epoch.
+    Besides what SQLite knows, a statement may call `microseconds`: a time in ISO 8601 as microseconds since the epoch;
+    `comparable`: a text in the form in which it is compared; and `fact_of`: the JSON of a typed memory as that of a
+    fact.
     """
 
     name: str
@@ -230,5 +232,27 @@ MIGRATIONS: tuple[Migration, ...] = (
                 body TEXT NOT NULL
             ) WITHOUT ROWID""",
         ),
+    ),
+    Migration(
+        "typed memories are facts",
+        (
+            """INSERT OR IGNORE INTO facts (
+                user_id, fact_id, resource_id, subject, predicate, object, category, confidence, status, supersedes,
+                recorded_us, body
+            )
+            SELECT
+                user_id, memory_id, '', comparable(json_extract(body, '$.subject')),
+                comparable(json_extract(body, '$.predicate')), comparable(json_extract(body, '$.object')),
+                json_extract(body, '$.category'), json_extract(body, '$.confidence'), json_extract(body, '$.status'),
+                json_extract(body, '$.supersedes'), microseconds(json_extract(body, '$.recorded_at')), body
+            FROM (SELECT user_id, memory_id, fact_of(body) AS body FROM aam_memories)""",
+            "DROP TABLE aam_memories",
+            "UPDATE OR IGNORE outbox SET collection = 'aam_entities' WHERE collection = 'ai_box_facts'",
+            "DELETE FROM outbox WHERE collection = 'ai_box_facts'",
+        ),
+    ),
+    Migration(
+        "facts of a subject and predicate, latest first",
+        ("CREATE INDEX facts_about ON facts (user_id, subject, predicate, recorded_us DESC, fact_id)",),
     ),
 )

@@ -26,19 +26,17 @@ _ACCESSES = """
 _COUNT_SINCE = """
     SELECT category, count(*) FROM category_accesses WHERE user_id = ? AND accessed_us >= ? GROUP BY category
 """
+_PRUNE = """
+    DELETE FROM category_accesses WHERE user_id = ?1 AND accessed_us < ?2 AND accessed_us < (
+        SELECT max(latest.accessed_us) FROM category_accesses AS latest
+        WHERE latest.user_id = ?1 AND latest.category = category_accesses.category
+    )
+"""
 _LAST = "SELECT category, max(accessed_us) FROM category_accesses WHERE user_id = ? GROUP BY category"
 
 
 class SqliteCategories(SqliteRepository, CategoryRepository):
     """The categories of one user."""
-
-    @override
-    async def get(self, category_id: str) -> Category | None:
-        return await self._transaction.read(lambda connection: self._one(connection, "category_id", category_id))
-
-    @override
-    async def get_by_name(self, name: str) -> Category | None:
-        return await self._transaction.read(lambda connection: self._one(connection, "name", name))
 
     @override
     async def create(self, category: Category) -> bool:
@@ -116,3 +114,7 @@ class SqliteCategoryAccesses(SqliteRepository, CategoryAccessRepository):
     @override
     async def last_accessed(self) -> Mapping[str, datetime]:
         return {category: from_timestamp_us(last) for category, last in await self._rows(_LAST)}
+
+    @override
+    async def prune(self, *, before: datetime) -> int:
+        return await self._change(_PRUNE, timestamp_us(check_aware(before, "before")))

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing_extensions import override
 
 from memory.ports.erasures import RecordErasure
+from memory.ports.jobs import PipelineRun
 from memory.ports.vectors import Collection
 from memory.values.changes import Change
 from memory.values.records import Resource
 
 from ...shared.checks import check_owner
 from ..engine.transaction import SqliteRepository, enqueue
+from ..jobs import save_run
 from .changes import ADD_SUBJECT, REPLACE, body_of
 from .log import texts_of
 
@@ -74,5 +76,13 @@ class SqliteErasure(SqliteRepository, RecordErasure):
                     about = ((self._user_id, subject, sequence) for subject in change.subjects)
                     connection.executemany(ADD_SUBJECT, about)
                     connection.execute(REPLACE, (body_of(change), *owned))
+
+        await self._transaction.write(work)
+
+    @override
+    async def request(self, requests: Sequence[PipelineRun]) -> None:
+        def work(connection: sqlite3.Connection) -> None:
+            for run in requests:
+                save_run(connection, run)
 
         await self._transaction.write(work)

@@ -1,5 +1,6 @@
 """Facts in SQLite, with what they say in the form in parameters it is compared."""
 
+import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -7,7 +8,8 @@ from itertools import groupby
 
 from typing_extensions import override
 
-from memory.ports.facts import FactRepository, Facts, Strings
+from memory.ports.facts import FactRepository, Facts, Place, Strings
+from memory.ports.repositories import Access
 from memory.ports.vectors import Collection
 from memory.values.errors import NotFound
 from memory.values.facts import Fact, FactStatus
@@ -35,6 +37,7 @@ _CREATE = f"""
     ON CONFLICT (user_id, fact_id) DO NOTHING
 """  # noqa: S608
 _UPDATE = f"UPDATE facts SET {', '.join(f'{column} = ?' for column in _COLUMNS)} WHERE user_id = ? AND fact_id = ?"  # noqa: S608
+_REPLACE_BODY = "UPDATE facts SET body = ? WHERE user_id = ? AND fact_id = ?"
 _LATEST_FIRST = "ORDER BY recorded_us DESC, fact_id"
 _DUPLICATES = """
     SELECT subject, predicate, object, body FROM facts
@@ -43,9 +46,6 @@ _DUPLICATES = """
         GROUP BY subject, predicate, object HAVING count(*) > 1
     ) USING (subject, predicate, object)
     WHERE user_id = ?1 AND status = ?2 ORDER BY subject, predicate, object, recorded_us, fact_id
-"""
-_RECENT_OF_SUBJECT = """
-    SELECT count(*) FROM facts WHERE user_id = ? AND status = ? AND subject = ? AND recorded_us >= ?
 """
 
 
@@ -102,11 +102,21 @@ class SqliteFacts(SqliteRepository, FactRepository):
         return await self._transaction.write(work)
 
     @override
+    async def count_accesses(self, accesses: Sequence[Access]) -> None:
+        await self._count_accesses(Fact, _BY_ID, _REPLACE_BODY, accesses)
+
+    @override
     async def list(
-        self, *, category: str | None = None, status: FactStatus | None = FactStatus.ACTIVE, limit: int = 100
+        self,
+        *,
+        category: str | None = None,
+        status: FactStatus | None = FactStatus.ACTIVE,
+        behind: Place | None = None,
+        limit: int = 100,
     ) -> Facts:
         where, parameters = _filter(category, status)
-        return await self._facts(f"{where} {_LATEST_FIRST} LIMIT ?", *parameters, max(limit, 0))
+        after, place = _behind(behind)
+        return await self._facts(f"{where}{after} {_LATEST_FIRST} LIMIT ?", *parameters, *place, max(limit, 0))
 
     @override
     async def page(self, *, after: str | None = None, limit: int) -> Facts:
@@ -125,6 +135,25 @@ class SqliteFacts(SqliteRepository, FactRepository):
         return await self._facts(where, FactStatus.ACTIVE.value, *names, exclude_id)
 
     @override
+    async def history(self, subject: str, predicate: str, *, limit: int | None = None) -> Facts:
+        where = f" AND subject = ? AND predicate = ? AND status != ? {_LATEST_FIRST} LIMIT ?"
+        names = (comparable(subject), comparable(predicate))
+        return await self._facts(where, *names, FactStatus.DELETED.value, -1 if limit is None else max(limit, 0))
+
+    @override
+    async def stating(self, subject: str, predicate: str, objects: Sequence[str]) -> Facts:
+        same = "subject = ? AND predicate = ? AND object IN (SELECT value FROM json_each(?))"
+        where = f" AND status IN (?, ?) AND {same} {_LATEST_FIRST}"
+        statuses = (FactStatus.ACTIVE.value, FactStatus.ARCHIVED.value)
+        names = json.dumps([comparable(name) for name in objects])
+        return await self._facts(where, *statuses, comparable(subject), comparable(predicate), names)
+
+    @override
+    async def stated_in(self, resource_ids: Sequence[str]) -> Facts:
+        where = f" AND resource_id IN (SELECT value FROM json_each(?)) AND status != ? {_LATEST_FIRST}"  # noqa: S608
+        return await self._facts(where, json.dumps(list(resource_ids)), FactStatus.DELETED.value)
+
+    @override
     async def list_duplicates(self) -> Sequence[tuple[Fact, ...]]:
         def work(connection: sqlite3.Connection) -> Sequence[tuple[Fact, ...]]:
             rows = connection.execute(_DUPLICATES, (self._user_id, FactStatus.ACTIVE.value))
@@ -133,11 +162,6 @@ class SqliteFacts(SqliteRepository, FactRepository):
             return sorted(found, key=lambda group: group[0].fact_id)
 
         return await self._transaction.read(work)
-
-    @override
-    async def count_by_subject_recent(self, subject: str, *, since: datetime) -> int:
-        first = timestamp_us(check_aware(since, "since"))
-        return await self._count(_RECENT_OF_SUBJECT, FactStatus.ACTIVE.value, comparable(subject), first)
 
     @override
     async def list_distinct_categories(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> Strings:
@@ -164,10 +188,6 @@ class SqliteFacts(SqliteRepository, FactRepository):
     @override
     async def list_all_ids(self, *, status: FactStatus | None = FactStatus.ACTIVE) -> Strings:
         return await self._strings("fact_id", status, "fact_id")
-
-    @override
-    async def get_superseding(self, archived_id: str) -> Fact | None:
-        return next(iter(await self._facts(f" AND supersedes = ? {_LATEST_FIRST} LIMIT 1", archived_id)), None)
 
     def _replace(self, connection: sqlite3.Connection, fact: Fact) -> None:
         if not connection.execute(_UPDATE, (*_row(fact), self._user_id, fact.fact_id)).rowcount:
@@ -204,3 +224,10 @@ def _row(fact: Fact) -> tuple[object, ...]:
 def _filter(category: str | None, status: FactStatus | None) -> tuple[str, tuple[str, ...]]:
     where, parameters = status_clause(status)
     return (where, parameters) if category is None else (f"{where} AND category = ?", (*parameters, category))
+
+
+def _behind(place: Place | None) -> tuple[str, tuple[object, ...]]:
+    if place is None:
+        return "", ()
+    recorded_us, fact_id = timestamp_us(check_aware(place[0], "behind")), place[1]
+    return " AND (recorded_us < ? OR recorded_us = ? AND fact_id > ?)", (recorded_us, recorded_us, fact_id)

@@ -7,7 +7,7 @@ import orjson
 from typing_extensions import override
 
 from memory.ports.repositories import RelationRepository
-from memory.values.entities import EntityRelation
+from memory.values.entities import EntityRelation, EntityStatus
 
 from ...shared.checks import check_owner
 from ...shared.graphs import check_depth, check_ends, walk
@@ -41,7 +41,9 @@ _STEP = """
         SELECT source_id FROM json_each(?1) CROSS JOIN relations
         ON user_id = ?2 AND target_id = value AND confidence >= ?3
     ) AS neighbours
-    WHERE EXISTS (SELECT 1 FROM entities WHERE user_id = ?2 AND entities.entity_id = neighbours.entity_id)
+    WHERE EXISTS (
+        SELECT 1 FROM entities WHERE user_id = ?2 AND entities.entity_id = neighbours.entity_id AND status = ?5
+    )
     ORDER BY entity_id LIMIT ?4
 """
 
@@ -94,7 +96,8 @@ class SqliteRelations(SqliteRepository, RelationRepository):
                 return {}
 
             def step(frontier: Sequence[str], most: int) -> list[str]:
-                parameters = (orjson.dumps(frontier).decode(), self._user_id, min_confidence, most)
+                nearby = orjson.dumps(frontier).decode()
+                parameters = (nearby, self._user_id, min_confidence, most, EntityStatus.ACTIVE.value)
                 return [neighbour for (neighbour,) in connection.execute(_STEP, parameters)]
 
             return walk(entity_id, step, depth=depth, limit=limit)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,22 @@ from deployments.app import build_app
 from deployments.builders.language import (
     is_on,
     make_extractor,
+    make_fact_reader,
     make_reranker,
     make_resolver,
+    make_summary_writer,
+    open_language_model,
     running_extraction_version,
 )
 from deployments.config.model_settings import ModelArgs
 from deployments.config.settings import AppArgs
 from deployments.serve.turn import ExtractorDeployment, LanguageParts, ResolverDeployment
 from memory.coreference.context import reading_context
+from memory.extraction.extractor import ReadingExtractor
+from memory.ports.language import FactReader
+from memory.ports.summaries import SummaryWriter
+from memory.prompting.facts import ModelFactReader
+from memory.tiers.summaries import ExtractiveWriter
 from memory.values.base import utc_now
 from memory.values.dialogue import Role, Turn
 from memory.values.extractions import Extraction
@@ -171,3 +180,31 @@ async def test_a_reranker_that_is_asked_for_and_has_no_weights_is_told(tmp_path:
     figures = parts.models.figures()
     assert figures["status"] == "degraded"
     assert "reranker.safetensors" in str(figures["error"])
+
+
+def language_model_args(tmp_path: Path, **settings: Any) -> AppArgs:
+    endpoint = {"base_url": "http://127.0.0.1:1/v1", "model": "tiny"}
+    return AppArgs.model_validate({"home": tmp_path, "language_model": endpoint | settings})
+
+
+def writer_and_reader(args: AppArgs) -> tuple[SummaryWriter, FactReader | None]:
+    model = open_language_model(args)
+    return make_summary_writer(args, model, extractor=ReadingExtractor(None)), make_fact_reader(args, model)
+
+
+async def test_a_language_model_does_what_the_settings_say(tmp_path: Path) -> None:
+    writer, reader = writer_and_reader(language_model_args(tmp_path))
+    assert (writer.writer_id, type(reader)) == ("model-1:tiny", ModelFactReader)
+    writer, reader = writer_and_reader(language_model_args(tmp_path, read_facts=False, write_summaries=False))
+    assert (type(writer), reader) == (ExtractiveWriter, None)
+    writer, reader = writer_and_reader(AppArgs(home=tmp_path))
+    assert (type(writer), reader) == (ExtractiveWriter, None)
+
+
+def test_without_the_extra_the_settings_of_a_language_model_name_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "openai", None)
+    for open_or_build in (open_language_model, build_app):
+        with pytest.raises(ImportError, match=r"jiyi\[language-model\]"):
+            open_or_build(language_model_args(tmp_path))

@@ -9,13 +9,16 @@ from typing import Any
 
 import pytest
 
-from deployments.builders.store_probes import PatientPing, RateLimitedCounts, store_probes
+from deployments.builders.store_probes import PatientPing, RateLimitedCounts, facts_probe, store_probes
+from memory.ports.jobs import PipelineRun, RunState
 from memory.values.errors import StoreUnavailable
+from memory.values.facts import FactStatus
 from storage.inmemory.record import InMemoryRecord
 from storage.inmemory.sessions import InMemorySessions
 from storage.resilience.fallbacks import ResilientSessions
 from storage.resilience.journaled_record import JournaledRecord
 from storage.sqlite.record import SqliteRecord
+from tests.memory.tiers.facts import NOW, fact
 
 AWAY = StoreUnavailable("The store is gone.", component="store")
 
@@ -47,6 +50,36 @@ async def test_a_store_that_answers_shows_its_figures(short_lived: Any) -> None:
     assert (record["resources"], record["backend"]) == (0, "memory")
     assert await probes["vectors"]() == {"circuit": "closed"}
     assert (await probes["sessions"]())["fallbacks"] == 0
+
+
+async def test_facts_are_counted_and_the_last_runs_of_their_jobs_told() -> None:
+    record = InMemoryRecord()
+    probe = facts_probe(record)
+    assert await probe() == {
+        "active": 0, "archived": 0, "deleted": 0, "active_preferences": 0, "active_facts": 0, "active_goals": 0,
+        "active_skills": 0, "active_relationships": 0, "active_events": 0,
+    }  # fmt: skip
+    async with record.writing(user_id="ann") as unit:
+        await unit.facts.create_many(
+            [
+                fact("user", "likes", "tea", confidence=0.5),
+                fact("user", "lives_in", "Boston", confidence=0.8, category="facts"),
+                fact("user", "lives_in", "Rome", category="facts", status=FactStatus.ARCHIVED),
+            ]
+        )
+        await unit.commit()
+    await record.runs.save(
+        PipelineRun(
+            run_id="r", pipeline="facts_weekly", state=RunState.DONE, started_at=NOW, updated_at=NOW, ended_at=NOW
+        )
+    )
+    figures = await facts_probe(record)()
+    assert {name: figures[name] for name in ("active", "archived", "active_preferences", "active_facts")} == {
+        "active": 2, "archived": 1, "active_preferences": 1, "active_facts": 1,
+    }  # fmt: skip
+    assert figures["confidence"] == pytest.approx(0.65)
+    assert (figures["weekly_run"], figures["weekly_started_s"]) == ("done", NOW.timestamp())
+    assert "nightly_run" not in figures
 
 
 async def test_an_index_that_is_away_is_degraded_and_says_why(short_lived: Any) -> None:

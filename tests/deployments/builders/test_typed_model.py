@@ -48,12 +48,12 @@ async def test_their_space_is_no_generation_whatever_model_is_live(args: AppArgs
         deadline_s=1,
     )
     first, second = (spaces.of(vector_model(args, name)) for name in (DEFAULT_MODEL, TYPED))
-    assert first.part(Collection.TYPED_MEMORIES) is second.part(Collection.TYPED_MEMORIES)
+    assert first.part(Collection.FACTS) is second.part(Collection.FACTS)
     assert first.part(Collection.MEMORIES) is first
-    typed = first.part(Collection.TYPED_MEMORIES)
+    typed = first.part(Collection.FACTS)
     assert (typed.encoder.model_id, typed.encoder.dimension) == (TYPED, 768)
     for space in (first, second, typed):
-        await space.index.count(Collection.TYPED_MEMORIES, user_id="ann")
+        await space.index.count(Collection.FACTS, user_id="ann")
     assert shard.requested_models == [(DEFAULT_MODEL, 384), (TYPED, 768), (f"{TYPED}-typed", 768)]
     await generations.close()
 

@@ -62,6 +62,13 @@ def given(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     return str(request.param)
 
 
+def nested(name: str, value: Any) -> Any:
+    """The arguments that give a setting this value."""
+    for part in reversed(name.split(".")):
+        value = {part: value}
+    return value
+
+
 def assert_hidden(*shown: object) -> None:
     for text in map(str, shown):
         for secret in ["distinctive", *SECRETS.values()]:
@@ -134,9 +141,7 @@ def test_a_replica_without_them_does_not_start(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("name", SECRETS)
 def test_none_may_stand_in_a_config_file(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    section, _, field = name.rpartition(".")
-    value: dict[str, Any] = {field: SECRETS[name]}
-    args = {section: value} if section else value
+    args = nested(name, SECRETS[name])
     file = tmp_path / "serve.yaml"
     file.write_text(json.dumps({"applications": [{"import_path": "deployments.app:build_app", "args": args}]}))
     settings = load_settings(tmp_path / "home", read_serve_file(file).args)
@@ -174,10 +179,9 @@ def test_none_is_in_the_error_about_a_bad_setting(
 
 def test_an_error_about_a_secret_does_not_quote_it() -> None:
     for name in SECRETS:
-        section, _, field = name.rpartition(".")
-        value: dict[str, Any] = {field: ["distinctive"]}
+        wrong = nested(name, ["distinctive"])
         with pytest.raises(ValidationError) as caught:
-            AppArgs.model_validate({section: value} if section else value)
+            AppArgs.model_validate(wrong)
         assert variable_of(name) in explain(caught.value)
         assert_hidden(explain(caught.value), *traceback.format_exception(caught.value))
 

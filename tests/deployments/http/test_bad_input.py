@@ -47,11 +47,16 @@ def case(path: str, field: str, **body: Any) -> Any:
             }.items()
             for session_id in ("a/b", "/", ".", "..")
         ),
+        case("/chat", "created_at", created_at="2026-01-01", **CHAT),
         case("/chat", "metadata.key", metadata={"key": "0" * 2000}, **CHAT),
         case("/resolve", "query", user_id="ann"),
         case("/resolve", "body", user_id="ann", query="it?", session_id="s", history=[]),
         case("/resolve", "history.0.role", user_id="ann", query="it?", history=[{"role": "dog", "content": "x"}]),
         case("/entities/extract", "text", user_id="ann", text=""),
+        case("/ingest", "content", user_id="ann"),
+        case("/ingest", "source", user_id="ann", content="x", source="mail"),
+        case("/extract", "body", user_id="ann"),
+        case("/extract", "body", user_id="ann", text="x", resource_id="y"),
         case("/memories", "body", user_id="ann"),
         case("/memories", "messages", user_id="ann", messages=[]),
         case("/memories", "messages.0.content", user_id="ann", messages=[{"content": "\x1b[31m"}]),
@@ -121,6 +126,8 @@ async def test_the_missing_user_of_a_get_is_named_too(http: httpx.AsyncClient) -
     ("path", "field", "allowed"),
     [
         ("/sessions/a%2Fb", "session_id", "slashes"),
+        ("/sessions/a%0Ab", "session_id", "without control characters"),
+        ("/sessions/a%0A", "session_id", "without control characters"),
         ("/sessions/%2E%2E%2Fb", "session_id", "slashes"),
         ("/entities/x/related?depth=4", "depth", "at most 3"),
     ],

@@ -184,6 +184,83 @@ async def test_a_resolver_or_extractor_that_is_down_costs_the_turn_nothing_else(
     assert (await send(http, "POST", "/chat/after", message="AI-Box 壞了", auto_learn=False))["results"] == []
 
 
+@pytest.mark.parametrize("part", ["resolver", "extractor", "sessions"])
+async def test_a_resolution_that_fails_returns_the_query(
+    http: httpx.AsyncClient, services: Services, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    async def down(*_: object, **__: object) -> None:
+        raise StoreUnavailable("gone", component=part)
+
+    name = {"resolver": "resolve", "extractor": "extract", "sessions": "load"}[part]
+    monkeypatch.setattr(getattr(services, part), name, down)
+    reply = await send(http, "POST", "/resolve", query="它多少錢？")
+    assert (reply["resolved_query"], reply["resolutions"]) == ("它多少錢？", [])
+    assert part in reply["degraded"]
+
+
+async def test_what_is_edited_by_hand_is_among_the_changes_and_not_among_the_conflicts(
+    http: httpx.AsyncClient,
+) -> None:
+    await remember(http, "宏康 HCI", "AI-Box")
+    again = await send(http, "POST", "/entities", entity_value="宏康 HCI", attributes={"floor": 3})
+    assert len(again["change_ids"]) == 1
+    await send(http, "PATCH", "/entities/AI-Box", attributes={"room": "A"})
+    await send(http, "POST", "/relations", source="AI-Box", relation_type="part_of", target="宏康 HCI")
+    changes = (await send(http, "GET", "/changes"))["results"]
+    assert [change["kind"] for change in changes] == ["add", "edit", "edit", "add", "add"]
+    assert (await send(http, "GET", "/memories/conflicts"))["overwritten"] == []
+
+
+async def test_a_preloaded_entity_is_there_for_a_new_user(http: httpx.AsyncClient) -> None:
+    found = (await send(http, "GET", "/entities/by-name", name="arangodb", user_id="new"))["entity"]
+    assert (found["source"], found["mention_count"]) == ("system", 0)
+    assert (await send(http, "GET", "/entities/Qdrant", user_id="newer"))["entity"]["entity_value"] == "Qdrant"
+    assert (await send(http, "GET", "/entities", user_id="new"))["results"] == []
+
+
+async def test_a_search_may_be_for_one_type(http: httpx.AsyncClient) -> None:
+    await send(http, "POST", "/entities", entity_value="王小明", subtype="person")
+    await send(http, "POST", "/entities", entity_value="小明文具行", subtype="organisation")
+    for path in ("/entities/search", "/search"):
+        reply = await send(http, "POST", path, query="小明", entity_type="person")
+        assert [found.get("entity_value") or found["text"] for found in reply["results"]] == ["王小明"]
+        await send(http, "POST", path, 422, query="小明", entity_type="animal")
+
+
+async def test_what_a_prompt_holds_is_used_and_what_a_search_finds_is_not(
+    http: httpx.AsyncClient, services: Services
+) -> None:
+    async def uses() -> int:
+        await services.tally.flush()
+        async with services.record.reading(user_id="ann") as unit:
+            return sum(entity.access_count for entity in await unit.entities.page(limit=99))
+
+    await remember(http, "AI-Box")
+    await send(http, "POST", "/search", query="AI-Box 在哪裡？")
+    await send(http, "POST", "/entities/search", query="AI-Box")
+    assert await uses() == 0
+    await send(http, "POST", "/entities/context", query="AI-Box 在哪裡？")
+    assert await uses() == 1
+    await send(http, "POST", "/chat/before", message="AI-Box 壞了嗎？")
+    assert await uses() == 2
+
+
+async def test_the_metrics_count_what_users_have_and_what_memory_answers(
+    http: httpx.AsyncClient,
+) -> None:
+    async def figure(name: str) -> float:
+        lines = (await http.get("/metrics")).text.splitlines()
+        return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(f"entity_memory_{name}"))
+
+    await send(http, "POST", "/chat", message="AI-Box 放在三樓機房。", wait=True)
+    assert await figure("storage_count") == len((await send(http, "GET", "/entities"))["results"]) > 0
+    assert (await figure("recall_hits_total"), await figure("recall_misses_total")) == (0, 0)
+    await send(http, "POST", "/chat", message="火星的質量是多少？", wait=True)
+    assert (await figure("recall_hits_total"), await figure("recall_misses_total")) == (0, 1)
+    await send(http, "POST", "/chat", message="AI-Box 放在哪裡？", wait=True)
+    assert (await figure("recall_hits_total"), await figure("recall_misses_total")) == (1, 1)
+
+
 async def test_without_the_record_nothing_is_said_to_be_kept(
     http: httpx.AsyncClient, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:

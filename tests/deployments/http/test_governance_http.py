@@ -33,19 +33,19 @@ async def store(http: httpx.AsyncClient, value: str, confidence: float = 0.5, **
     return result
 
 
-async def cold_entity(services: Services, value: str = "宏康 HCI") -> str:
+async def cold_entity(services: Services, value: str = "宏康 HCI", *, user: str = "ann") -> str:
     """An entity that was mentioned once, long ago."""
-    id_ = entity_id("ann", value)
+    id_ = entity_id(user, value)
     entity = Entity(
         entity_id=id_,
-        user_id="ann",
+        user_id=user,
         entity_value=value,
         normalised_value=normalise(value),
         mention_count=1,
         first_mentioned=LONG_AGO,
         last_mentioned=LONG_AGO,
     )
-    async with services.record.writing(user_id="ann") as unit:
+    async with services.record.writing(user_id=user) as unit:
         await unit.entities.save([entity])
         await unit.commit()
     return id_
@@ -83,6 +83,26 @@ async def test_a_value_is_stored_once_found_and_listed(http: httpx.AsyncClient) 
     assert [memory["metadata"] for memory in listed["results"]] == [{"room": 3}]
     assert listed["next"] is None
     assert (await http.get("/aam/entities", params={"user_id": "bob"})).json()["results"] == []
+
+
+async def test_what_is_stored_is_found_by_chat_context_and_prompts_and_has_a_source(
+    http: httpx.AsyncClient, services: Services
+) -> None:
+    memory = (await store(http, "花生", 0.9, entity_type="allergy"))["memory"]
+    await services.additions._learning.learn(user_id="ann")
+    asked = await http.post("/chat", json={"user_id": "ann", "message": "我對花生過敏嗎？"})
+    assert "花生" in asked.json()["reply"]
+    context = await http.get("/context", params={"user_id": "ann"})
+    assert "使用者對花生過敏" in context.json()["context"]
+    await store(http, "RM05-008", 0.9, entity_type="part_number")
+    await services.additions._learning.learn(user_id="ann")
+    resolved = await http.post("/resolve", json={"user_id": "ann", "query": "它還有庫存嗎？", "session_id": "new"})
+    assert "RM05-008" in resolved.json()["resolved_query"]
+    [source] = memory["sources"]
+    async with services.record.reading(user_id="ann") as unit:
+        assert [entry.content for entry in await unit.log.get([source])] == ["使用者對花生過敏。"]
+    [_, item] = (await http.get("/items", params={"user_id": "ann"})).json()["results"]
+    assert (item["fact_id"], item["predicate"]) == (memory["memory_id"], "allergic_to")
 
 
 @pytest.mark.usefixtures("everything_conflicts")
@@ -180,6 +200,23 @@ async def test_a_typed_memory_is_archived_and_restored_too(http: httpx.AsyncClie
     assert len((await http.post("/aam/retrieve", json=query)).json()["results"]) == 1
 
 
+async def test_the_status_of_one_users_review_has_no_counts_and_items_of_anothers(
+    http: httpx.AsyncClient, services: Services
+) -> None:
+    ids = {
+        "ann": [await cold_entity(services)],
+        "bob": [await cold_entity(services, value, user="bob") for value in ("宏康 HCI", "AI-Box")],
+    }
+    for user in ("bob", "ann"):
+        run = await run_review(http, user_id=user, dry_run=True)
+        output = run["output"]
+        assert (run["done"], output["checked"], output["archived"]) == (1, len(ids[user]), len(ids[user]))
+        assert sorted(item["item_id"] for item in output["items"]) == sorted(ids[user])
+        assert {item["user_id"] for item in output["items"]} == {user}
+    everyone = await run_review(http, dry_run=True)
+    assert (everyone["done"], everyone["output"]["archived"], everyone["output"]["items"]) == (2, 3, [])
+
+
 async def test_a_review_runs_by_command_dry_or_not(http: httpx.AsyncClient, services: Services) -> None:
     assert (await http.get("/review/status")).json() is None
     id_ = await cold_entity(services)
@@ -255,10 +292,11 @@ def test_the_settings_are_those_of_001_and_a_wrong_schedule_is_refused_before_an
 ) -> None:
     args = AppArgs()
     assert (args.review.schedule, args.review.timezone) == ("0 2 * * 0", "UTC")
-    assert (args.aam.conflict_lower, args.aam.conflict_upper) == (0.85, 1.0)
     assert review_rules(args.review) == ReviewRules()
     assert conflict_bands(args, args.model) == get_model(args.model).bands
-    assert conflict_bands(AppArgs(), "bge-m3") == FixedBand()
+    assert conflict_bands(AppArgs(), "bge-m3") == FixedBand(lower=0.85, upper=1.0)
+    narrow = AppArgs.model_validate({"aam": {"conflict_lower": 0.97}})
+    assert conflict_bands(narrow, args.model) == conflict_bands(narrow, "bge-m3") == FixedBand(lower=0.97, upper=1.0)
     for section in ({"schedule": "every Sunday"}, {"timezone": "Mars/Olympus"}, {"archive_max_access": -1}):
         with pytest.raises(ValidationError, match="review"):
             AppArgs.model_validate({"review": section})

@@ -50,7 +50,7 @@ async def test_another_user_gets_the_memory_and_goes_on_with_it(http: httpx.Asyn
     assert reply.status_code == 200, reply.text
     result = reply.json()
     assert (result["user_id"], result["from_user_id"], result["unchanged"]) == ("bob", "ann", {})
-    assert result["imported"]["resource"] == 2 * len(TURNS)
+    assert result["imported"]["resource"] == 2 * len(TURNS) + 1  # and the entry of the typed value
     for path in ("/entities", "/sessions/s", "/aam/entities"):
         replies = [(await http.get(path, params={"user_id": user})).text for user in ("ann", "bob")]
         assert len(replies[0]) == len(replies[1])

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 PACKAGES = ("deployments", "memory", "models", "storage")
-MOST_FILES = 88
+MOST_FILES = 91
 """A third of them ask who calls, limit, trace and log the request."""
 
 

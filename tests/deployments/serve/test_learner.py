@@ -20,8 +20,11 @@ from memory.indexing.verification import IndexVerifier
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.learning.worker import LearningWorker
+from memory.maintenance.fact_jobs import FactJobs, FactMaintenance
 from memory.ports.generations import VectorModel, VectorSpace
 from memory.ports.jobs import IndexOperation, RunState
+from memory.prompting.checked_model import CheckedModel
+from memory.tiers.summaries import ExtractiveWriter
 from memory.values.base import utc_now
 from memory.values.errors import Conflict, InvalidField
 from memory.values.records import Resource
@@ -30,6 +33,7 @@ from storage.inmemory.coordination import InMemoryLocks
 from storage.inmemory.record import InMemoryRecord
 from storage.inmemory.sessions import InMemorySessions
 from storage.inmemory.vectors import InMemoryGenerations
+from testing.fakes.chat_model import FakeChatModel
 from testing.fakes.encoder import FakeEncoderEngine
 from testing.fakes.reader import FakeReader
 from tests.deployments.conftest import NoReplicas
@@ -46,6 +50,13 @@ class Deployment(LearnerDeployment):
         await LearnerDeployment.__del__(self)
 
 
+class AwayModel(FakeChatModel):
+    """A language model that does not answer and says so."""
+
+    def figures(self) -> dict[str, float | str]:
+        return {"failures": 3, "status": "degraded", "error": "It is away."}
+
+
 async def prepare(model_id: str) -> VectorModel:
     return VectorModel(model_id=model_id, dimension=8)
 
@@ -55,6 +66,7 @@ async def test_it_learns_verifies_tells_how_it_is_and_ends() -> None:
     encoder = BatchedEncoder(FakeEncoderEngine(dimension=8))
 
     model = VectorModel(model_id=encoder.model_id, dimension=8)
+    language_model = AwayModel()
 
     def parts() -> LearnerParts:
         store = InMemoryGenerations()
@@ -100,7 +112,11 @@ async def test_it_learns_verifies_tells_how_it_is_and_ends() -> None:
                 backlog=10_000,
             ),
             reviews=ReviewJob(record=record, locks=InMemoryLocks(), rules=ReviewRules(), schedule=None),
+            fact_jobs=FactJobs(
+                facts=FactMaintenance(record=record, writer=ExtractiveWriter()), locks=locks, schedules={}
+            ),
             erasing=Erasing(record=record, eraser=eraser, digests=Digests(b"a key"), settle_s=0),
+            language_model=CheckedModel(language_model),
         )
 
     deployment = Deployment(parts=parts)
@@ -115,6 +131,7 @@ async def test_it_learns_verifies_tells_how_it_is_and_ends() -> None:
     assert run.run_id == begun.run_id
     assert run.report.wrong == 0
     stats = await deployment.stats()
+    assert (stats["status"], stats["error"], stats["language_model_failures"]) == ("degraded", "It is away.", 3)
     assert (stats["learned_resources"], stats["index_run"], stats["index_wrong"]) == (1, "done", 0)
     reviewed = await deployment.start_review("ann", True)
     while (review_run := await deployment.review_run()) is None or review_run.state is RunState.RUNNING:
@@ -133,4 +150,5 @@ async def test_it_learns_verifies_tells_how_it_is_and_ends() -> None:
     assert await deployment.reembedding_run() is None
     deployment.check_health()
     await deployment.end()
+    assert language_model.closed
     await encoder.close()

@@ -4,8 +4,11 @@ from contextlib import AbstractAsyncContextManager
 
 import pytest
 
-from memory.chat.entity_memory import EntityMemoryService
+from memory.chat.messages import ChatMessage
+from memory.entities.editor import EntityEditor
+from memory.entities.statuses import set_status
 from memory.ports.record import UnitOfWork
+from memory.values.changes import ChangeActor, ChangeKind
 from memory.values.dialogue import Role, Turn
 from memory.values.ids import entity_id
 from memory.values.resolutions import ReferenceSource
@@ -34,15 +37,7 @@ async def test_a_message_is_read_once_and_the_record_is_opened_once(
 
 
 async def test_a_name_that_only_the_user_knows_is_found_and_its_entity_is_the_antecedent(world: World) -> None:
-    service = EntityMemoryService(
-        record=world.record,
-        sessions=world.sessions,
-        extractor=world.reader._extractor,
-        resolver=world.reader._resolver,
-        retriever=world.retriever,
-        additions=world.additions,
-        now=lambda: NOW,
-    )
+    service = world.entity_memory
     entity = await service.remember_entity("AI-Box", "ann")
     turn = Turn(role=Role.USER, content="我們在看 AI-Box。", created_at=NOW)
     result = (await service.understand("它多少錢？", "ann", session=[turn])).resolution
@@ -52,3 +47,32 @@ async def test_a_name_that_only_the_user_knows_is_found_and_its_entity_is_the_an
     assert offered.resolutions[0].source is ReferenceSource.LONG_TERM
     another = (await service.understand("它多少錢？", "bob", session=[])).resolution
     assert another.resolved_query == "它多少錢？"
+
+
+@pytest.mark.parametrize("change", ["archive", "delete", "merge"])
+async def test_an_entity_that_is_gone_is_no_antecedent_by_its_id(world: World, change: str) -> None:
+    editor = EntityEditor(record=world.record, on_change=lambda _: None, now=lambda: world.now)
+    await world.say("我們買了 AI-Box。")
+    expected: str | None = None
+    if change == "delete":
+        await editor.delete("AI-Box", user_id="ann")
+    elif change == "merge":
+        expected = (await editor.remember("Hongkang Box", user_id="ann"))[0].entity_id
+        await editor.merge("Hongkang Box", "AI-Box", user_id="ann")
+    else:
+        async with world.record.writing(user_id="ann") as unit:
+            [box] = await unit.entities.get([entity_id("ann", "AI-Box")])
+            await set_status(unit, box, ChangeKind.ARCHIVE, at=world.now, actor=ChangeActor.USER, reason="")
+            await unit.commit()
+    understood = await world.reader.read("它多少錢？", session_id="s", user_id="ann", now=world.now)
+    [resolution] = understood.resolution.resolutions
+    assert (resolution.resolved_text, resolution.entity_id) == ("AI-Box", expected)
+
+
+async def test_an_entity_that_is_not_learned_yet_keeps_its_id(world: World) -> None:
+    world.worker.notify = lambda *, user_id: None  # type: ignore[method-assign]
+    message = ChatMessage(user_id="ann", session_id="s", message="我們買了 AI-Box。", now=world.now)
+    async for _ in world.chat_turn.run(message):
+        pass
+    understood = await world.reader.read("它多少錢？", session_id="s", user_id="ann", now=world.now)
+    assert understood.resolution.resolutions[0].entity_id == entity_id("ann", "AI-Box")

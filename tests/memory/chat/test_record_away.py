@@ -48,6 +48,7 @@ class AwayWorld:
             retriever=world.retriever,
             answerer=world.chat_turn._answerer,
             additions=self.additions,
+            uses=world.tally,
         )
         self.service = EntityMemoryService(
             record=self.record,
@@ -56,6 +57,7 @@ class AwayWorld:
             resolver=resolver,
             retriever=world.retriever,
             additions=self.additions,
+            uses=world.tally,
             now=lambda: NOW,
         )
 

@@ -33,7 +33,7 @@ def test_the_first_names_that_no_turn_contains_are_offered() -> None:
 
 
 def test_preloaded_names_that_the_user_never_mentioned_are_not_offered() -> None:
-    assert offered_entities([entity("IBM", mention_count=0), entity("Redis")]) == (entity("Redis"),)
+    assert offered_entities([entity("IBM", mention_count=0, source="system"), entity("Redis")]) == (entity("Redis"),)
 
 
 def test_names_of_the_time_that_a_message_names_are_offered_first() -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from memory.coreference.reasons import reason
 from memory.coreference.resolver import ReadingResolver
 from memory.values.dialogue import Role
 from memory.values.entities import EntityStatus
@@ -164,3 +165,11 @@ def test_a_floor_outside_0_to_1_is_refused(floor: float) -> None:
     with pytest.raises(InvalidField) as refused:
         ReadingResolver(floor=floor)
     assert refused.value.field == "floor"
+
+
+def test_a_reason_is_simplified_only_where_the_query_is_as_the_context_of_a_prompt_is() -> None:
+    def why(query: str) -> str:
+        return reason(query, exchanges_back=1, subtype=None, left_out=False, others=())
+
+    assert why("它多少元") == why("它多少錢") == "上一輪提到的事物"
+    assert why("它多少钱") == "上一轮提到的事物"

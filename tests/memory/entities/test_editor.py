@@ -10,12 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.entities.editor import EntityEditor
+from memory.entities.statuses import set_status
 from memory.entities.undo import undo
 from memory.extraction.extractor import ReadingExtractor
 from memory.indexing.generations import OneSpace
 from memory.indexing.indexer import Indexer
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
+from memory.values.changes import ChangeActor, ChangeKind
 from memory.values.entities import Entity, EntityRelation, EntityStatus
 from memory.values.errors import BadRequest, Conflict, InvalidField, NotFound
 from memory.values.records import Memory, Resource
@@ -406,3 +408,56 @@ def test_no_mention_is_lost_or_doubled_whatever_is_merged_and_split(
         assert sum(entity.mention_count for entity in live_entities((await world.rows())[0])) == expected
 
     asyncio.run(play())
+
+
+async def test_what_was_merged_without_a_memory_comes_back_with_its_mentions() -> None:
+    world = EntityWorld()
+    for name in ("Aurora Labs", "Borealis GmbH"):
+        await world.editor.remember(name, user_id=USER)
+    await world.editor.merge("Aurora Labs", "Borealis GmbH", user_id=USER)
+    split, _ = await world.editor.split("Aurora Labs", user_id=USER, names=["Borealis GmbH"])
+    assert (split.entity_value, split.mention_count, split.is_unseen_seed) == ("Borealis GmbH", 1, False)
+    assert (await world.entity("Aurora Labs")).mention_count == 1
+
+
+async def test_an_alias_that_nobody_used_is_split_off_as_an_entity_that_lists_show() -> None:
+    world = EntityWorld()
+    await world.editor.remember("Aurora Labs", user_id=USER)
+    await world.editor.add_alias("Aurora Labs", "Polar Light", user_id=USER)
+    split, _ = await world.editor.split("Aurora Labs", user_id=USER, names=["Polar Light"])
+    assert (split.mention_count, split.is_unseen_seed) == (0, False)
+
+
+async def test_remembering_by_hand_is_a_change_that_can_be_undone() -> None:
+    world = EntityWorld()
+    _, added = await world.editor.remember("Aurora Labs", user_id=USER, attributes={"floor": 3})
+    _, edited = await world.editor.remember("Aurora Labs", user_id=USER, attributes={"floor": 4})
+    _, nothing = await world.editor.remember("aurora labs", user_id=USER)
+    assert added is not None
+    assert edited is not None
+    assert (added.kind, edited.kind, nothing) == ("add", "edit", None)
+    await undo(world.record, edited.change_id, user_id=USER, at=world.clock)
+    assert (await world.entity("Aurora Labs")).attributes == {"floor": 3}
+
+
+async def test_remembering_an_archived_name_is_a_change_and_archiving_it_can_still_be_undone() -> None:
+    world = EntityWorld()
+    entity, _ = await world.editor.remember("Aurora Labs", user_id=USER)
+    async with world.record.writing(user_id=USER) as unit:
+        _, archived = await set_status(
+            unit, entity, ChangeKind.ARCHIVE, at=world.clock, actor=ChangeActor.USER, reason=""
+        )
+        await unit.commit()
+    assert archived is not None
+    again, restored = await world.editor.remember("Aurora Labs", user_id=USER)
+    assert again.is_current
+    assert restored is not None
+    assert restored.kind == "restore"
+    await undo(world.record, archived.change_id, user_id=USER, at=world.clock)
+    assert (await world.entity("Aurora Labs")).is_current
+
+
+async def test_a_name_is_one_line() -> None:
+    world = EntityWorld()
+    entity, _ = await world.editor.remember("Aurora\nLabs\u2028GmbH", user_id=USER)
+    assert entity.entity_value == "Aurora Labs GmbH"

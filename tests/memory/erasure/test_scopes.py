@@ -193,6 +193,14 @@ async def test_runs_of_reviews_do_not_name_what_is_erased(stores: Stores) -> Non
     assert kept == run.model_copy(update={"output": {"items": items[1:], "kept": 3}})
 
 
+async def test_messages_that_go_together_are_one_erasure(stores: Stores) -> None:
+    scope = ErasureScope(kind=ErasureKind.ITEM, item_id="s-0", more=("t-1", "t-2"))
+    done = await erase(stores, scope)
+    assert done.receipt
+    assert done.receipt.removed["record.resources"] == 3
+    assert not [name for name in ("Quarzborn", "Basalt", "Gneis") if name in await everything(stores.record)]
+
+
 async def test_an_unknown_part_is_done_at_once(stores: Stores) -> None:
     before = await everything(stores.record)
     done = await erase(stores, ErasureScope(kind=ErasureKind.ITEM, item_id="unknown", messages=True))
@@ -208,6 +216,7 @@ async def test_an_unknown_part_is_done_at_once(stores: Stores) -> None:
         ErasureScope(kind=ErasureKind.ITEM, item_id=entity_id("ann", "Quarzborn"), messages=True),
         ErasureScope(kind=ErasureKind.ITEM, item_id=memory_id("ann", "s-0")),
         ErasureScope(kind=ErasureKind.PERIOD, until=NOON + timedelta(minutes=1)),
+        ErasureScope(kind=ErasureKind.ITEM, item_id="unknown", more=("s-0",)),
     ],
     ids=lambda scope: scope.kind.value,
 )

@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 
 from memory.governance import accesses
 from memory.governance.accesses import AccessTally
-from memory.ports.services import Retriever
-from memory.retrieval.retriever import CountingRetriever
-from memory.values.changes import ItemKind
+from memory.values.changes import Held, ItemKind
 from memory.values.entities import Entity
 from memory.values.errors import StoreUnavailable
-from memory.values.hits import Hit, HitKind, SearchRequest, SearchResult
+from memory.values.facts import Fact
 from storage.inmemory.record import InMemoryRecord
 from tests.memory.typed_memories.harness import NOW
 
@@ -108,26 +106,22 @@ async def test_no_more_than_so_many_items_wait(monkeypatch: pytest.MonkeyPatch) 
     await tally.close()
 
 
-class FixedRetriever(Retriever):
-    """Finds the same three items for every request."""
-
-    async def search(self, request: SearchRequest) -> SearchResult:
-        hits = tuple(
-            Hit(kind=kind, id=id_, text=id_, score=1.0, parts={}, created_at=NOW)
-            for kind, id_ in ((HitKind.ENTITY, "a"), (HitKind.MEMORY, "m"), (HitKind.ENTITY, "b"))
-        )
-        return SearchResult(hits=hits)
-
-
-async def test_a_search_counts_its_hits_and_writes_nothing_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_a_prompt_held_of_facts_and_categories_is_counted() -> None:
     record = await filled()
+    fact = Fact(
+        fact_id="f", user_id="ann", resource_id="r", subject="user", predicate="likes", object="茶",
+        category="preferences", recorded_at=NOW, updated_at=NOW,
+    )  # fmt: skip
+    async with record.writing(user_id="ann") as unit:
+        await unit.facts.create_many([fact])
+        await unit.commit()
     tally = AccessTally(record, interval_s=3600)
-    retriever = CountingRetriever(FixedRetriever(), tally)
-    with monkeypatch.context() as patched:
-        patched.setattr(record, "writing", None)
-        for _ in range(2):
-            result = await retriever.search(SearchRequest(query="x", user_id="ann", now=NOW))
-    assert len(result.hits) == 3
+    for hours in (1, 2):
+        tally.add(Held.FACT, ["f"], user_id="ann", at=NOW + timedelta(hours=hours))
+        tally.add(Held.CATEGORY, ["preferences"], user_id="ann", at=NOW + timedelta(hours=hours))
     await tally.close()
-    assert await counts(record, "ann") == {"a": 2, "b": 2, "c": 0}
-    assert await counts(record, "bob") == {"a": 0, "b": 0, "c": 0}
+    async with record.reading(user_id="ann") as unit:
+        [used] = await unit.facts.list()
+        assert (used.access_count, used.accessed_at) == (2, NOW + timedelta(hours=2))
+        assert await unit.category_accesses.count_since(NOW) == {"preferences": 1}
+        assert await unit.category_accesses.last_accessed() == {"preferences": NOW + timedelta(hours=2)}

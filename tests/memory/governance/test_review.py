@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+import structlog
 
 from memory.entities.statuses import ReviewableKind, get_reviewable, set_status
 from memory.entities.undo import undo
@@ -97,7 +98,10 @@ class TestRules:
         assert RULES.verdict(entity("a", mentioned_days_ago=91, mention_count=4), NOW) is Verdict.NONE
 
     def test_a_preloaded_name_that_was_never_mentioned_is_left_alone(self) -> None:
-        assert RULES.verdict(entity("AI-Box", mentioned_days_ago=400, mention_count=0), NOW) is Verdict.NONE
+        assert (
+            RULES.verdict(entity("AI-Box", mentioned_days_ago=400, mention_count=0, source="system"), NOW)
+            is Verdict.NONE
+        )
 
 
 class TestReview:
@@ -130,6 +134,18 @@ class TestReview:
         again = await review_user(record, "ann", rules=RULES, now=NOW)
         assert (again.archived, again.marked) == (0, 0)
 
+    async def test_each_archived_id_is_in_the_log_of_the_service(self, typed_memories: TypedMemories) -> None:
+        await save(typed_memories.record, entity("cold", mentioned_days_ago=91))
+        memory = await typed_memories.put("tea", created_at=ago(91), updated_at=ago(91))
+        with structlog.testing.capture_logs() as logs:
+            await review_user(typed_memories.record, "ann", rules=RULES, now=NOW)
+        lines = [line for line in logs if line["event"] == "memory_reviewed"]
+        assert {(line["kind"], line["item_id"], line["verdict"]) for line in lines} == {
+            ("entity", entity_id("ann", "cold"), "archive"),
+            ("aam_memory", memory.memory_id, "archive"),
+        }
+        assert "cold" not in str(logs).replace(entity_id("ann", "cold"), "")
+
     async def test_a_dry_run_says_the_same_and_changes_nothing(self, typed_memories: TypedMemories) -> None:
         await save(typed_memories.record, entity("cold", mentioned_days_ago=91))
         before = await statuses(typed_memories.record)
@@ -153,7 +169,7 @@ class TestReview:
         assert await statuses(record) == {"a": "active", "b": "active"}
         week = NOW + timedelta(days=7)
         await review_user(record, "ann", rules=RULES, now=week)
-        assert await statuses(record) == {"a": "active", "b": "archived"}
+        assert await statuses(record) == {"a": "active", "b": "active"}
 
     async def test_a_merged_entity_is_not_restored_by_itself(self, typed_memories: TypedMemories) -> None:
         await save(typed_memories.record, entity("a", status=EntityStatus.ARCHIVED, merged_into="b"))

@@ -366,7 +366,7 @@ async def test_while_the_model_is_changed_both_generations_get_it_and_typed_memo
     models = {name: FakeEncoder(dimension=size, model_id=name) for name, size in (("e5", 8), ("mpnet", 16), ("own", 4))}
     typed = VectorSpace(models["own"], InMemoryVectors(dimension=4))
     old, new = (
-        VectorSpace(models[name], InMemoryVectors(dimension=models[name].dimension), {Collection.TYPED_MEMORIES: typed})
+        VectorSpace(models[name], InMemoryVectors(dimension=models[name].dimension), {Collection.FACTS: typed})
         for name in ("e5", "mpnet")
     )
     spaces = TwoSpaces(old, new)
@@ -401,7 +401,7 @@ async def test_while_the_model_is_changed_both_generations_get_it_and_typed_memo
     entities = await old.index.count(Collection.ENTITIES, user_id="ann")
     assert memories == BACKLOG
     assert len(pool.embedded_ids) == 2 * (memories + entities) + 1
-    assert await typed.index.count(Collection.TYPED_MEMORIES, user_id="ann") == 1
+    assert await typed.index.count(Collection.FACTS, user_id="ann") == 1
 
 
 async def test_it_can_be_switched_off(world: World) -> None:

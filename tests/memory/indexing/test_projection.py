@@ -64,8 +64,9 @@ async def test_a_fact_is_found_by_its_words(bench: Bench) -> None:
     assert hit.point_id == FACT
 
 
-def test_an_entity_that_was_never_mentioned_does_not_belong_in_the_index() -> None:
-    assert project_entity(_entity(mention_count=0)) is None
+def test_an_entity_that_was_only_preloaded_does_not_belong_in_the_index() -> None:
+    assert project_entity(_entity(mention_count=0, source="system")) is None
+    assert project_entity(_entity(mention_count=0)) is not None
 
 
 @pytest.mark.parametrize(

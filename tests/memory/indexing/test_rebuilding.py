@@ -209,7 +209,7 @@ async def test_each_collection_is_made_with_its_own_model(bench: Bench) -> None:
     await bench.say("我們用 RM05-008 測試。")
     typed = FakeEncoder(model_id="mpnet", dimension=8)
     own = VectorSpace(typed, InMemoryVectors(dimension=8))
-    space = VectorSpace(bench.encoder, bench.index, {Collection.TYPED_MEMORIES: own})
+    space = VectorSpace(bench.encoder, bench.index, {Collection.FACTS: own})
     embedded: list[tuple[str, Collection]] = []
 
     class RecordingEmbedder(BulkEmbedder):
@@ -223,8 +223,8 @@ async def test_each_collection_is_made_with_its_own_model(bench: Bench) -> None:
 
     verifier = IndexVerifier(record=bench.record, space=space, indexer=bench.learner.indexer)
     report = await _last(verifier.rebuild(RecordingEmbedder()))
-    assert ("mpnet", Collection.TYPED_MEMORIES) in embedded
+    assert ("mpnet", Collection.FACTS) in embedded
     assert ("fake", Collection.MEMORIES) in embedded
-    assert {model for model, collection in embedded if collection is Collection.TYPED_MEMORIES} == {"mpnet"}
-    assert (report.wrong, counts_of(report, Collection.TYPED_MEMORIES).mended) == (0, 1)
-    assert await own.index.count(Collection.TYPED_MEMORIES, user_id="ann") == 1
+    assert {model for model, collection in embedded if collection is Collection.FACTS} == {"mpnet"}
+    assert (report.wrong, counts_of(report, Collection.FACTS).mended) == (0, 1)
+    assert await own.index.count(Collection.FACTS, user_id="ann") == 1

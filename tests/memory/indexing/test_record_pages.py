@@ -27,7 +27,7 @@ async def test_behind_any_item_come_all_that_follow_it(bench: Bench, waiting: in
     selection = Selection(waiting=waiting)
     positions = await read_positions(bench, selection)
     assert [*dict.fromkeys(position.user_id for position in positions)] == ["ann", "bob", "zoë"]
-    assert {position.collection for position in positions} >= {Collection.MEMORIES, Collection.TYPED_MEMORIES}
+    assert {position.collection for position in positions} >= {Collection.MEMORIES, Collection.FACTS}
     assert await read_positions(bench, Selection()) == positions
     for place, position in enumerate(positions):
         assert await read_positions(bench, selection, position.to_cursor()) == positions[place + 1 :]
@@ -36,9 +36,9 @@ async def test_behind_any_item_come_all_that_follow_it(bench: Bench, waiting: in
 @pytest.mark.parametrize("waiting", [None, 1000])
 async def test_collections_that_are_not_selected_are_not_met(bench: Bench, waiting: int | None) -> None:
     await fill(bench)
-    positions = await read_positions(bench, Selection(collections=(Collection.TYPED_MEMORIES,), waiting=waiting))
+    positions = await read_positions(bench, Selection(collections=(Collection.FACTS,), waiting=waiting))
     assert [(position.user_id, position.collection) for position in positions] == [
-        (user, Collection.TYPED_MEMORIES) for user in ("ann", "bob", "zoë")
+        (user, Collection.FACTS) for user in ("ann", "bob", "zoë")
     ]
 
 

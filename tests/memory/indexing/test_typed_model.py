@@ -50,7 +50,7 @@ class World:
             runs=self.record.runs,
             configured=OLD,
             open_space=lambda model: VectorSpace(
-                _encoder(model), self.store.index(model), {Collection.TYPED_MEMORIES: self.typed}
+                _encoder(model), self.store.index(model), {Collection.FACTS: self.typed}
             ),
             refresh_s=0,
         )
@@ -109,41 +109,41 @@ async def world() -> World:
 
 
 async def test_typed_memories_are_in_the_space_of_their_model_and_nowhere_else(world: World) -> None:
-    assert (await world.counts(OLD))[Collection.TYPED_MEMORIES] == 0
+    assert (await world.counts(OLD))[Collection.FACTS] == 0
     assert (await world.counts(OLD))[Collection.MEMORIES] == 1
-    [stored] = await world.typed.index.stored(Collection.TYPED_MEMORIES, user_id="ann")
-    [point] = await world.typed.index.get(Collection.TYPED_MEMORIES, [stored.point_id], user_id="ann")
+    [stored] = await world.typed.index.stored(Collection.FACTS, user_id="ann")
+    [point] = await world.typed.index.get(Collection.FACTS, [stored.point_id], user_id="ann")
     assert point.dense.shape == (NEW.dimension,)
     assert await world.typed.index.count(Collection.MEMORIES, user_id="ann") == 0
 
 
 async def test_both_generations_share_them_while_all_else_is_moved(world: World) -> None:
     job = world.reembedding()
-    before = await world.typed.index.stored(Collection.TYPED_MEMORIES, user_id="ann")
+    before = await world.typed.index.stored(Collection.FACTS, user_id="ann")
     await job.start(NEW.model_id)
     assert (await world.settle()).state is RunState.DONE
     assert (await world.spaces.live()).encoder.model_id == NEW.model_id
     await world.fill("bob")
     for model in (OLD, NEW):
         assert (await world.counts(model, "bob"))[Collection.MEMORIES] == 1
-        assert (await world.counts(model, "bob"))[Collection.TYPED_MEMORIES] == 0
-    assert len(await world.typed.index.stored(Collection.TYPED_MEMORIES, user_id="bob")) == 1
+        assert (await world.counts(model, "bob"))[Collection.FACTS] == 0
+    assert len(await world.typed.index.stored(Collection.FACTS, user_id="bob")) == 1
     await job.rollback()
     await world.settle()
-    assert await world.typed.index.stored(Collection.TYPED_MEMORIES, user_id="ann") == before
+    assert await world.typed.index.stored(Collection.FACTS, user_id="ann") == before
 
 
 async def test_verification_compares_each_collection_with_its_own_model(world: World) -> None:
     verifier = IndexVerifier(record=world.record, space=await world.spaces.live(), indexer=world.learner.indexer)
     [*_, sound] = [report async for report in verifier.verify(mend=False)]
-    assert (sound.wrong, sound.collections[Collection.TYPED_MEMORIES].checked) == (0, 1)
-    await world.typed.index.delete_user(Collection.TYPED_MEMORIES, user_id="ann")
+    assert (sound.wrong, sound.collections[Collection.FACTS].checked) == (0, 1)
+    await world.typed.index.delete_user(Collection.FACTS, user_id="ann")
     [*_, mended] = [report async for report in verifier.verify(mend=True)]
     assert mended.wrong == 1
-    assert await world.typed.index.count(Collection.TYPED_MEMORIES, user_id="ann") == 1
+    assert await world.typed.index.count(Collection.FACTS, user_id="ann") == 1
 
 
 async def test_a_new_model_for_them_is_filled_by_itself(world: World) -> None:
     world.start(OLD)
     await world.learner.learn(user_id="ann")
-    assert await world.typed.index.count(Collection.TYPED_MEMORIES, user_id="ann") == 1
+    assert await world.typed.index.count(Collection.FACTS, user_id="ann") == 1

@@ -1,26 +1,31 @@
 """The learner: everything is learned, exactly once, and nothing else is."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+from memory.erasure.requests import PENDING, Request
 from memory.extraction.extractor import ReadingExtractor
 from memory.indexing.generations import OneSpace
 from memory.indexing.indexer import Indexer
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learned_turns import LearnedTurn
 from memory.learning.learner import Learner
+from memory.ports.language import FactReader, FactRequest
 from memory.ports.vectors import Collection
 from memory.values.dialogue import Role
 from memory.values.entities import EntitySource
+from memory.values.erasures import ErasureKind
 from memory.values.errors import StoreUnavailable
 from memory.values.extractions import Extraction
+from memory.values.forgetting import ForgetRequest
 from memory.values.ids import entity_id, memory_id
 from memory.values.mentions import Mention
 from memory.values.readings import FactSpan, Intent, StatedFact
 from memory.values.records import MemoryKind, Resource, ResourceKind
-from testing.fakes.reader import FakeReader
+from testing.fakes.reader import FakeReader, stated
 from tests.memory.conftest import NOW, World
 
 
@@ -246,3 +251,68 @@ def _turn(
     ]
     resource = Resource(resource_id="r", user_id="ann", session_id="s", content=text, created_at=NOW, kind=kind)
     return LearnedTurn(resource, Extraction(mentions=tuple(mentions), intents=intents), None)
+
+
+async def test_facts_are_saved_with_their_evidence_and_indexed(world: World) -> None:
+    message = "我住板橋，對花生過敏"
+    world.language.scripted[message] = stated(message, "user | lives_in | 板橋", "user | allergic_to | 花生")
+    await _log(world, message)
+    await world.learn()
+    async with world.record.reading(user_id="ann") as unit:
+        facts = await unit.facts.list()
+    assert {(fact.predicate, fact.object, fact.resource_id) for fact in facts} == {
+        ("lives_in", "板橋", f"ann-{message}"),
+        ("allergic_to", "花生", f"ann-{message}"),
+    }
+    assert await world.index.count(Collection.FACTS, user_id="ann") == 2
+
+
+async def test_messages_of_what_is_forgotten_are_left_to_an_erasure_with_the_request(world: World) -> None:
+    told, request = "置物櫃密碼是 4056", "忘掉置物櫃密碼"
+    world.language.scripted[told] = stated(told, "置物櫃 | code | 4056")
+    await _log(world, told, request)
+    await world.learn()
+    [recorded] = await world.record.runs.latest(PENDING, limit=10)
+    target = Request.model_validate(recorded.input["request"]).target
+    assert target
+    assert (target.user_id, target.scope.kind) == ("ann", ErasureKind.ITEM)
+    assert [target.scope.item_id, *target.scope.more] == [f"ann-{told}", f"ann-{request}"]
+    assert await world.index.count(Collection.FACTS, user_id="ann") == 0
+    assert await world.index.count(Collection.MEMORIES, user_id="ann") == 0
+
+
+class _TeaReader(FactReader):
+    """Finds the same fact in every message, but none in the last."""
+
+    def __init__(self) -> None:
+        self.requests: list[FactRequest] = []
+
+    async def read_facts(self, requests: Sequence[FactRequest]) -> list[tuple[StatedFact, ...] | None]:
+        self.requests += requests
+        tea = StatedFact(predicate="likes", object=FactSpan(text="tea", start=7, end=10))
+        return [*([(tea,)] * (len(requests) - 1)), None]
+
+
+async def test_a_fact_reader_reads_what_may_state_facts_and_where_it_cannot_the_extractors_hold(world: World) -> None:
+    reader = _TeaReader()
+    learner = Learner(
+        record=world.record, extractor=ReadingExtractor(FakeReader()), indexer=world.learner.indexer, facts=reader
+    )
+    await _log(world, "Hello!", "I like tea.", "Forget my locker code.", "I like jazz and gin.")
+    await learner.learn(user_id="ann")
+    assert [request.text for request in reader.requests] == ["I like tea.", "I like jazz and gin."]
+    assert [turn.content for turn in reader.requests[0].turns] == ["Hello!"]
+    async with world.record.reading(user_id="ann") as unit:
+        assert [(fact.predicate, fact.object) for fact in await unit.facts.list()] == [("likes", "tea")]
+
+
+async def test_a_request_to_forget_waits_for_no_fact_reader(world: World) -> None:
+    reader, extractor = _TeaReader(), ReadingExtractor(FakeReader())
+    learner = Learner(record=world.record, extractor=extractor, indexer=world.learner.indexer, facts=reader)
+    await _log(world, "I like tea.")
+    asked = "Forget my locker code."
+    message = Resource(resource_id="f", user_id="ann", session_id="s", content=asked, created_at=NOW)
+    [extraction] = await extractor.extract([asked])
+    await learner.forget(ForgetRequest(message=message, extraction=extraction))
+    assert reader.requests == []
+    assert (await learner.learn(user_id="ann")).resources == 0

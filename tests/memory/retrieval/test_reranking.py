@@ -128,7 +128,7 @@ async def test_what_else_is_degraded_stays_named() -> None:
 
 async def test_entities_are_read_by_their_name(world: World) -> None:
     await world.say("我們今天測試宏康 HCI 和 AI-Box。")
-    request = SearchRequest(query="宏康 HCI", user_id="ann", kinds=(HitKind.ENTITY,), now=world.now)
+    request = SearchRequest(query="宏康 HCI 好用嗎", user_id="ann", kinds=(HitKind.ENTITY,), now=world.now)
     hits = (await reranking(world, FakeReranker()).search(request)).hits
     assert hits[0].text == "宏康 HCI"
     assert hits[0].parts["rerank"] == 1.0

@@ -137,9 +137,15 @@ class TypedMemories:
         )
 
     async def indexed(self, user: str = "ann") -> set[str]:
-        points = await self.index.stored(Collection.TYPED_MEMORIES, user_id=user)
-        ids = {point.point_id for point in points}
+        stored = await self.index.stored(Collection.FACTS, user_id=user)
+        points = await self.index.get(Collection.FACTS, [point.point_id for point in stored], user_id=user)
+        ids = {point.point_id for point in points if point.payload["status"] == "active"}
         return {value for value, memory in (await self.all(user)).items() if memory.memory_id in ids}
 
     def later(self, **span: float) -> None:
         self.now += timedelta(**span)
+
+
+def said_of_allergy(value: str) -> str:
+    """What an allergy is embedded as."""
+    return f"The user is allergic to {value}. 使用者對{value}過敏。"

@@ -7,15 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory.answering.answers import CosineBounds
 from memory.entities.undo import undo
 from memory.typed_memories.bands import FixedBand
-from memory.typed_memories.conflicts import Resolution
+from memory.typed_memories.conflicts import Resolution, list_conflicts
 from memory.typed_memories.manager import StoreEvent
 from memory.values.changes import ChangeActor, ChangeKind
 from memory.values.entities import raised_confidence
 from memory.values.errors import InvalidField, NotFound
 from memory.values.typed_memories import MemoryPriority, MemoryStatus, MemoryType, TypedMemory
-from tests.memory.typed_memories.harness import NOW, TypedMemories
+from tests.memory.typed_memories.harness import NOW, TypedMemories, said_of_allergy
 
 confidences = st.floats(0, 1)
 
@@ -207,8 +208,8 @@ class TestConflicts:
         self, typed_memories: TypedMemories
     ) -> None:
         typed_memories.manager._many_valued = frozenset({"allergy"})
-        peanuts, seafood = "allergic to peanuts", "allergic to all seafood"
-        typed_memories.encoder.alike(peanuts, seafood)
+        peanuts, seafood = "peanuts and nuts", "all kinds of seafood"
+        typed_memories.encoder.alike(*map(said_of_allergy, (peanuts, seafood)))
         await typed_memories.store(peanuts, 0.5, type_="allergy")
         stored = await typed_memories.store(seafood, 0.9, type_="allergy")
         assert [conflict.resolution for conflict in stored.conflicts] == [Resolution.REVIEW]
@@ -251,6 +252,28 @@ class TestRetrieval:
         assert scores == sorted(scores, reverse=True)
         assert by_value["red tea"].memory.relevance_score == 1.0
         assert len((await typed_memories.manager.retrieve_entities("tea", user_id="ann", limit=1)).results) == 1
+
+    async def test_what_concerns_no_memory_is_relevant_to_none_and_is_no_use_of_it(
+        self, typed_memories: TypedMemories
+    ) -> None:
+        await typed_memories.put(NEW, confidence=0.9)
+        await typed_memories.project()
+        [found] = (await typed_memories.manager.retrieve_entities("火星的質量是多少？", user_id="ann")).results
+        assert found.parts["relevance"] < 0.1
+        assert typed_memories.tally.pending == 0
+
+    @pytest.mark.parametrize(("cosine", "relevance"), [(0.7, 0.0), (0.87, 0.5), (1.0, 1.0)])
+    async def test_relevance_is_the_cosine_on_the_scale_of_its_encoder(
+        self, typed_memories: TypedMemories, cosine: float, relevance: float
+    ) -> None:
+        query = "早上想喝點什麼"
+        typed_memories.manager._retriever._evidence = CosineBounds(chinese=0.87)
+        typed_memories.encoder.cosine = cosine
+        typed_memories.encoder.alike(NEW, query)
+        await typed_memories.put(NEW, confidence=0.9)
+        await typed_memories.project()
+        [found] = (await typed_memories.manager.retrieve_entities(query, user_id="ann")).results
+        assert found.parts["relevance"] == pytest.approx(relevance, abs=0.2)
 
     async def test_by_default_five_that_are_at_least_0_7_sure(self, typed_memories: TypedMemories) -> None:
         for n in range(9):
@@ -333,6 +356,48 @@ class TestStatuses:
         assert kinds == [ChangeKind.RESTORE, ChangeKind.ARCHIVE, ChangeKind.REVIEW]
         with pytest.raises(NotFound):
             await manager.archive_memory(id_, user_id="bob")
+
+    async def test_archiving_one_side_closes_a_conflict_and_undoing_that_opens_it(
+        self, typed_memories: TypedMemories
+    ) -> None:
+        typed_memories.encoder.alike(OLD, NEW)
+        old = (await typed_memories.store(OLD, 0.6)).memory
+        await typed_memories.store(NEW, 0.5)
+        assert (await typed_memories.all())[NEW].status is MemoryStatus.REVIEW
+        await typed_memories.manager.archive_memory(old.memory_id, user_id="ann")
+        new = (await typed_memories.all())[NEW]
+        assert (new.status, new.conflicts_with, new.review_reason) == (MemoryStatus.ACTIVE, (), None)
+        async with typed_memories.record.reading(user_id="ann") as unit:
+            assert (await list_conflicts(unit, limit=9)).open == ()
+            [change] = await unit.changes.list(kind=ChangeKind.ARCHIVE)
+        await undo(typed_memories.record, change.change_id, user_id="ann", at=typed_memories.now)
+        memories = await typed_memories.all()
+        assert (memories[OLD].status, memories[NEW].status) == (MemoryStatus.ACTIVE, MemoryStatus.REVIEW)
+
+    async def test_a_conflict_with_several_stays_open_while_one_of_them_stands(
+        self, typed_memories: TypedMemories
+    ) -> None:
+        other = "最愛喝的是烏龍茶"
+        olds = [await typed_memories.put(value, confidence=0.6) for value in (OLD, other)]
+        await typed_memories.put(
+            NEW, status=MemoryStatus.REVIEW, conflicts_with=tuple(memory.memory_id for memory in olds)
+        )
+        await typed_memories.manager.archive_memory(olds[0].memory_id, user_id="ann")
+        new = (await typed_memories.all())[NEW]
+        assert (new.status, new.conflicts_with) == (MemoryStatus.REVIEW, (olds[1].memory_id,))
+        assert OLD not in (new.review_reason or "")
+
+    async def test_restoring_what_was_overwritten_opens_the_conflict_again(self, typed_memories: TypedMemories) -> None:
+        typed_memories.encoder.alike(OLD, NEW)
+        old = (await typed_memories.store(OLD, 0.6)).memory
+        await typed_memories.store(NEW, 0.9)
+        restored = await typed_memories.manager.restore_memory(old.memory_id, user_id="ann")
+        assert (restored.status, restored.superseded_by) == (MemoryStatus.ACTIVE, None)
+        new = (await typed_memories.all())[NEW]
+        assert (new.status, new.conflicts_with) == (MemoryStatus.REVIEW, (old.memory_id,))
+        async with typed_memories.record.reading(user_id="ann") as unit:
+            [conflict] = (await list_conflicts(unit, limit=9)).open
+        assert [memory.entity_value for memory in conflict.contradicts] == [OLD]
 
     async def test_lists_are_by_type_and_status(self, typed_memories: TypedMemories) -> None:
         for value in ("a", "b", "c"):

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 from arango.client import ArangoClient
@@ -11,6 +12,7 @@ from arango.database import StandardDatabase
 from memory.values.errors import StoreUnavailable
 from storage.arango.engine import queries as arango_queries
 from storage.arango.engine.client import ArangoSettings
+from storage.arango.engine.keys import ascii_of
 from storage.arango.engine.schema import COLLECTIONS, EDGES, MIGRATIONS, Migration, migrate
 from storage.arango.record import ArangoRecord
 from testing.arango_standin import ArangoStandIn
@@ -75,6 +77,22 @@ class TestMigrations:
         migrate(database, deadline_s=1, migrations=(*MIGRATIONS, step(log, "of tomorrow")))
         with pytest.raises(StoreUnavailable, match="of tomorrow"):
             migrate(database, deadline_s=1)
+
+    async def test_typed_memories_of_an_earlier_release_are_facts(
+        self, server: ArangoStandIn, database: StandardDatabase, make: SimpleNamespace
+    ) -> None:
+        before = [migration.name for migration in MIGRATIONS].index("typed memories are facts")
+        migrate(database, deadline_s=1, migrations=MIGRATIONS[:before])
+        memories = [make.typed_memory("room", value, user_id="zoé", memory_id=value) for value in ("101", "102")]
+        for memory in memories:
+            body = memory.model_dump_json(exclude={"subject", "sources"})
+            document = {"_key": memory.memory_id, "user_id": ascii_of("zoé"), "body": body}
+            result(database.aql.execute("INSERT @document INTO aam_memories", bind_vars={"document": document}))
+        record = await asyncio.to_thread(ArangoRecord.open, ArangoSettings(server.url, "jiyi"))
+        async with record.reading(user_id="zoé") as unit:
+            assert await unit.typed_memories.page(limit=9) == memories
+            assert [fact.object for fact in await unit.facts.find_potential_conflicts("user", "room")] == ["101", "102"]
+        await record.close()
 
     async def test_several_processes_may_open_a_new_database_at_once(self, server: ArangoStandIn) -> None:
         settings = ArangoSettings(server.url, "jiyi")

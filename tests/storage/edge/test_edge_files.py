@@ -88,7 +88,6 @@ async def test_each_collection_and_model_has_its_folder_whatever_a_crashed_start
         "aam_entities__intfloat%2Fe5",
         "ai_box_aam_memory__intfloat%2Fe5",
         "ai_box_entity_memory__intfloat%2Fe5",
-        "ai_box_facts__intfloat%2Fe5",
         "aliases.json",
     ]
 
@@ -245,7 +244,6 @@ async def test_discarding_moves_the_live_shards_and_the_next_start_is_empty(file
         "aam_entities__e5",
         "ai_box_aam_memory__e5",
         "ai_box_entity_memory__e5",
-        "ai_box_facts__e5",
     ]
     assert (files / "ai_box_aam_memory__other").exists()
     assert discard(files) == []
@@ -256,7 +254,7 @@ async def test_discarding_moves_the_live_shards_and_the_next_start_is_empty(file
 
 def test_with_a_broken_alias_file_all_shards_are_discarded(tmp_path: Path) -> None:
     write_shard(tmp_path)
-    write_shard(tmp_path, name="ai_box_facts__e5")
+    write_shard(tmp_path, name="aam_entities__e5")
     (tmp_path / "aliases.json").write_text("{")
     assert len(discard(tmp_path, [MEMORIES])) == 1
     assert (tmp_path / "aliases.json").read_text() == "{}"

@@ -17,6 +17,7 @@ import pytest
 from memory.values.errors import StoreUnavailable
 from memory.values.extractions import Extraction
 from memory.values.records import ResourceKind
+from memory.values.typed_memories import MemoryStatus
 from storage.sqlite.engine.migrations import migrate
 from storage.sqlite.engine.schema import MIGRATIONS, Migration
 from storage.sqlite.record import SqliteRecord
@@ -69,7 +70,7 @@ class TestUpgrade:
             assert entity is not None
             assert entity.entity_id == "e1"
             await unit.relations.store([make.relation("e1", "e1", user_id=user_id)])
-            await unit.facts.create(make.fact("f", user_id=user_id, resource_id="r1"))
+            await unit.facts.create_many([make.fact("f", user_id=user_id, resource_id="r1")])
             await unit.log.append([make.resource("r4", user_id=user_id)])
             assert (await unit.log.list())[0].sequence == 7
             await unit.commit()
@@ -96,6 +97,35 @@ class TestUpgrade:
             assert await unit.log.delete_orphaned(created_before=make.at(9)) == 2
             assert [resource.resource_id for resource in await unit.log.list()] == ["r1"]
         await record.close()
+
+
+async def test_typed_memories_of_an_earlier_release_are_facts_with_all_that_they_held(
+    tmp_path: Path, make: SimpleNamespace
+) -> None:
+    path = tmp_path / "record.db"
+    before = [migration.name for migration in MIGRATIONS].index("typed memories are facts")
+    migrate(path, deadline_s=1, migrations=MIGRATIONS[:before])
+    old = make.typed_memory("home_city", "臺北", memory_id="1", status=MemoryStatus.ARCHIVED, superseded_by="2")
+    new = make.typed_memory(
+        "home_city", "高雄", memory_id="2", supersedes=("1",), metadata={"a": 1}, confidence=0.9, version=3
+    )
+    disputed = make.typed_memory("part_number", "RM05-008", status=MemoryStatus.REVIEW, review_reason="old")
+    with raw(path) as connection:
+        for memory in (old, new, disputed):
+            body = memory.model_dump_json(exclude={"subject", "sources"})
+            row = ("ann", memory.memory_id, memory.entity_type, memory.status.value, body)
+            connection.execute("INSERT INTO aam_memories VALUES (?, ?, ?, ?, ?)", row)
+        queue = "INSERT INTO outbox (user_id, collection, item_id) VALUES ('ann', ?, '1')"
+        connection.executemany(queue, [("ai_box_facts",), ("aam_entities",)])
+    record = SqliteRecord.open(path)
+    async with record.reading(user_id="ann") as unit:
+        assert await unit.typed_memories.page(limit=9) == [old, new, disputed]
+        assert await unit.typed_memories.find("home_city", "台北") == [old]
+        [city] = await unit.facts.find_potential_conflicts("user", "lives_in")
+        assert (city.fact_id, city.confidence, city.supersedes) == ("2", 0.9, "1")
+        assert [fact.category for fact in await unit.facts.list()] == ["facts", "facts"]
+    assert [entry.item_id for entry in await record.backlog.outbox(limit=9)] == ["1"]
+    await record.close()
 
 
 async def test_what_an_incompatible_build_understood_is_read_as_nothing(tmp_path: Path, make: SimpleNamespace) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from memory.ports.erasures import RecordErasure
 from memory.ports.facts import CategoryAccessRepository, CategoryRepository, FactRepository, GraphRepository
+from memory.ports.jobs import PipelineRun
 from memory.ports.record import Backlog, SystemOfRecord, UnitOfWork
 from memory.ports.repositories import (
     Access,
@@ -16,7 +17,6 @@ from memory.ports.repositories import (
     MemoryRepository,
     RawLog,
     RelationRepository,
-    TypedMemoryRepository,
 )
 from memory.ports.vectors import Collection
 from memory.values.changes import ChangeKind
@@ -34,7 +34,6 @@ REPOSITORIES: Mapping[str, Any] = {
     "unit.categories": CategoryRepository,
     "unit.category_accesses": CategoryAccessRepository,
     "unit.graph": GraphRepository,
-    "unit.typed_memories": TypedMemoryRepository,
     "unit.changes": ChangeLog,
     "unit.erasure": RecordErasure,
     "backlog": Backlog,
@@ -140,16 +139,12 @@ async def _create_accesses(step: Step, unit: UnitOfWork, make: SimpleNamespace) 
     await unit.category_accesses.create_many([access])
 
 
+async def _prune_accesses(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> int:
+    return await unit.category_accesses.prune(before=step.at)
+
+
 async def _create_edges(step: Step, unit: UnitOfWork, make: SimpleNamespace) -> list[str]:
     return await unit.graph.create_many([make.edge(step.first, "p", step.third, user_id=step.user_id)])
-
-
-async def _update_weight(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> bool:
-    return await unit.graph.update_weight(step.first, "p", step.third, 2.5)
-
-
-async def _delete_edges(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> int:
-    return await unit.graph.delete_by_subject(step.first)
 
 
 async def _delete_entity(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> int:
@@ -182,14 +177,15 @@ async def _rewrite_rows(step: Step, unit: UnitOfWork, make: SimpleNamespace) -> 
     await unit.erasure.rewrite(messages=[*entries, unknown], changes=changes)
 
 
+async def _request_erasure(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> None:
+    request = PipelineRun(run_id=step.first, pipeline="erasure", started_at=step.at, updated_at=step.at)
+    await unit.erasure.request([request])
+
+
 async def _save_typed_memory(step: Step, unit: UnitOfWork, make: SimpleNamespace) -> None:
     status = list(MemoryStatus)[len(step.second) % len(MemoryStatus)]
     memory = make.typed_memory(step.second, step.third, user_id=step.user_id, memory_id=step.first, status=status)
     await unit.typed_memories.save([memory])
-
-
-async def _delete_typed_memory(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> int:
-    return await unit.typed_memories.delete([step.first, step.second, step.first])
 
 
 async def _count_accesses(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> None:
@@ -197,6 +193,7 @@ async def _count_accesses(step: Step, unit: UnitOfWork, _make: SimpleNamespace) 
     await unit.entities.count_accesses(accesses)
     await unit.memories.count_accesses(accesses)
     await unit.typed_memories.count_accesses(accesses)
+    await unit.facts.count_accesses(accesses)
 
 
 async def _delete_all_edges(_step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> int:
@@ -221,18 +218,17 @@ UNIT_ACTIONS: Mapping[str, Callable[[Step, UnitOfWork, SimpleNamespace], Awaitab
         _upsert_category,
         _create_accesses,
         _create_edges,
-        _update_weight,
-        _delete_edges,
+        _prune_accesses,
         _delete_all_edges,
         _delete_entity,
         _delete_memory,
         _append_change,
         _save_typed_memory,
-        _delete_typed_memory,
         _count_accesses,
         _mark_undone,
         _erase_rows,
         _rewrite_rows,
+        _request_erasure,
     )
 }
 
@@ -272,7 +268,7 @@ async def view(record: SystemOfRecord, make: SimpleNamespace, user_id: str, word
     backlog = record.backlog
     async with record.reading(user_id=user_id) as unit:
         seen = await _log(unit, make, words) | await _entities(unit, words) | await _facts(unit, make, words)
-        seen |= await _categories(unit, make, words) | await _graph(unit, words)
+        seen |= await _categories(unit, make, words) | await _graph(unit)
         seen |= await _changes(unit, make, words)
     for user in (user_id, None):
         unlearned = await backlog.unlearned(limit=999, user_id=user)
@@ -281,6 +277,8 @@ async def view(record: SystemOfRecord, make: SimpleNamespace, user_id: str, word
         seen[f"outbox {user}"] = [(entry.collection, entry.item_id) for entry in outbox if entry.user_id == user_id]
     seen["user"] = user_id in await backlog.users(limit=9)
     seen["counted"] = (await backlog.counts())["users"] > 0 or not seen["user"]
+    counted = sum(total.count for total in await backlog.fact_totals())
+    seen["facts counted"] = counted >= sum(seen["facts"][8].values())
     return seen
 
 
@@ -351,8 +349,11 @@ async def _facts(unit: UnitOfWork, make: SimpleNamespace, words: Sequence[str]) 
                 await unit.facts.get(word),
                 await unit.facts.list(category=word, status=None),
                 await unit.facts.find_potential_conflicts(word, "喜歡", exclude_id="a"),
-                await unit.facts.count_by_subject_recent(word, since=make.at(2)),
-                await unit.facts.get_superseding(word),
+                await unit.facts.history(word, "喜歡"),
+                await unit.facts.history(word, "喜歡", limit=1),
+                await unit.facts.stating(word, "喜歡", words),
+                await unit.facts.stated_in([word]),
+                await unit.facts.list(behind=(make.at(2), word)),
             )
             for word in words
         ],
@@ -364,7 +365,6 @@ async def _categories(unit: UnitOfWork, make: SimpleNamespace, words: Sequence[s
         "categories": [
             await unit.categories.list(),
             await unit.categories.count_items_per_category(status=None),
-            [(await unit.categories.get(word), await unit.categories.get_by_name(word)) for word in words],
         ],
         "accesses": [
             await unit.category_accesses.list(),
@@ -374,13 +374,11 @@ async def _categories(unit: UnitOfWork, make: SimpleNamespace, words: Sequence[s
     }
 
 
-async def _graph(unit: UnitOfWork, words: Sequence[str]) -> dict[str, Any]:
+async def _graph(unit: UnitOfWork) -> dict[str, Any]:
     return {
         "graph": [
             await unit.graph.list_all(),
             await unit.graph.count(),
-            [await unit.graph.get_by_subject(word) for word in words],
-            [list((await unit.graph.get_neighbors(word, depth=3)).items()) for word in words],
         ]
     }
 

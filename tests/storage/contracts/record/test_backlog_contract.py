@@ -72,7 +72,7 @@ class TestBacklog:
         await make.save(
             record,
             resources=[make.resource("1"), make.resource("2", learn=False)],
-            entities=[make.entity("宏康", entity_id="a")],
+            entities=[make.entity("宏康", entity_id="a"), make.entity("AI-Box", entity_id="seed", source="system")],
             relations=[make.relation("a", "a", relation_id=name) for name in "123"],
             memories=[make.memory("m"), make.memory("n")],
             facts=[make.fact(name) for name in "1234"],
@@ -83,14 +83,29 @@ class TestBacklog:
         assert counts == {
             "resources": 2,
             "unlearned": 1,
-            "entities": 1,
+            "entities": 2,
+            "preloaded": 1,
             "relations": 3,
             "memories": 3,
             "facts": 4,
-            "aam_memories": 0,
-            "outbox": 8,
+            "outbox": 9,
             "users": 2,
         }
+
+    async def test_facts_are_totalled_by_status_and_category_over_all_users(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
+        assert await record.backlog.fact_totals() == []
+        archived = {"status": FactStatus.ARCHIVED, "category": "技能", "confidence": 0.9}
+        mine = [make.fact("1", category="goals", confidence=0.5), make.fact("2", category="goals", confidence=0.7)]
+        await make.save(record, facts=[*mine, make.fact("3", **archived)])
+        await make.save(record, user_id="bob", facts=[make.fact("1", user_id="bob", category="goals", confidence=0.0)])
+        totals = {(total.status, total.category): total for total in await record.backlog.fact_totals()}
+        goals, skills = totals[FactStatus.ACTIVE, "goals"], totals[FactStatus.ARCHIVED, "技能"]
+        assert len(totals) == 2
+        assert (goals.count, skills.count) == (3, 1)
+        assert goals.confidence == pytest.approx(0.4)
+        assert skills.confidence == pytest.approx(0.9)
 
 
 class TestOutboxOfFacts:

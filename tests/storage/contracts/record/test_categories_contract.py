@@ -12,16 +12,13 @@ TAIPEI = timezone(timedelta(hours=8))
 
 
 class TestCategories:
-    async def test_a_category_comes_back_by_id_and_by_name(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
+    async def test_a_category_comes_back_as_it_was(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         written = make.category("偏好", summary="It's 100%_", updated_at=make.at(0.5).astimezone(TAIPEI))
         async with record.writing(user_id="ann") as unit:
             assert await unit.categories.create(written)
             await unit.commit()
         async with record.reading(user_id="ann") as unit:
-            assert await unit.categories.get(written.category_id) == written
-            assert await unit.categories.get_by_name("偏好") == written
-            assert await unit.categories.get("none") is None
-            assert await unit.categories.get_by_name("none") is None
+            assert await unit.categories.list() == [written]
 
     async def test_names_are_compared_as_they_are_written(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         names = ["偏好", "偏 好", "Facts", "facts", "ｆacts", "%", ""]
@@ -52,8 +49,6 @@ class TestCategories:
         async with record.reading(user_id="ann") as unit:
             kept = second.model_copy(update={"category_id": "1"})
             assert await unit.categories.list() == [kept]
-            assert await unit.categories.get("1") == kept
-            assert await unit.categories.get("2") is None
 
     async def test_no_category_takes_the_id_of_another(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         first = make.category("a", category_id="1")
@@ -108,6 +103,25 @@ class TestAccesses:
             ):
                 assert await unit.category_accesses.count_since(make.at(since)) == wanted
             assert await unit.category_accesses.last_accessed() == {"preferences": make.at(3), "偏好": make.at(2)}
+
+    async def test_old_accesses_are_pruned_but_the_last_of_each_category(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
+        accesses = [
+            *(make.access(f"a{second}", accessed_at=make.at(second)) for second in (1, 2, 3, 4)),
+            *(make.access(f"b{second}", accessed_at=make.at(second), category="偏好") for second in (1, 2)),
+        ]
+        await make.save(record, accesses=accesses)
+        await make.save(record, user_id="bob", accesses=[make.access("1", user_id="bob", accessed_at=make.at(1))])
+        for before, pruned, left in ((3, 3, ["a3", "a4", "b2"]), (3, 0, ["a3", "a4", "b2"]), (99, 1, ["a4", "b2"])):
+            async with record.writing(user_id="ann") as unit:
+                assert await unit.category_accesses.prune(before=make.at(before).astimezone(TAIPEI)) == pruned
+                await unit.commit()
+            async with record.reading(user_id="ann") as unit:
+                assert [access.access_id for access in await unit.category_accesses.list()] == left
+                assert await unit.category_accesses.last_accessed() == {"preferences": make.at(4), "偏好": make.at(2)}
+        async with record.reading(user_id="bob") as unit:
+            assert len(await unit.category_accesses.list()) == 1
 
     async def test_nothing_used_is_nothing_counted(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
         async with record.writing(user_id="ann") as unit:

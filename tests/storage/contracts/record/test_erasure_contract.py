@@ -113,3 +113,18 @@ class TestRuns:
         await record.runs.save(run)
         assert await record.runs.get("1") == run
         assert await record.runs.get("2") is None
+
+    async def test_a_request_of_a_unit_of_work_is_seen_once_that_is_committed(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
+        run = PipelineRun(run_id="1", pipeline="erasure", started_at=make.NOON, updated_at=make.NOON)
+        async with record.writing(user_id="ann") as unit:
+            await unit.erasure.request([run])
+        assert await record.runs.latest("erasure") == []
+        async with record.writing(user_id="ann") as unit:
+            await unit.erasure.request([run])
+            await unit.commit()
+        done = run.model_copy(update={"pipeline": "erasure_done"})
+        assert await record.runs.latest("erasure") == [run]
+        await record.runs.save(done)
+        assert (await record.runs.get("1"), await record.runs.latest("erasure")) == (done, [])

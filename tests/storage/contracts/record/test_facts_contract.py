@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from datetime import timedelta, timezone
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ class TestCreate:
             recorded_at=make.at(0.123456),
         )
         async with record.writing(user_id="ann") as unit:
-            assert await unit.facts.create(written) == "f"
+            assert await unit.facts.create_many([written]) == ["f"]
             assert await unit.facts.get("f") == written
             await unit.commit()
         async with record.reading(user_id="ann") as unit:
@@ -77,7 +78,7 @@ class TestCreate:
         await make.save(record, facts=[make.fact("f")])
         async with record.writing(user_id="ann") as unit:
             await unit.facts.update(make.fact("f", object="else"))
-            await unit.facts.create(make.fact("g"))
+            await unit.facts.create_many([make.fact("g")])
             await unit.facts.update_status("f", DELETED, now=make.at(1))
             await unit.rollback()
         async with record.reading(user_id="ann") as unit:
@@ -100,8 +101,6 @@ class TestUpdate:
             assert await unit.facts.list(status=None, category="facts") == [new]
             assert await unit.facts.list(status=None, category="preferences") == []
             assert await unit.facts.find_potential_conflicts("我", "喜歡") == []
-            assert await unit.facts.get_superseding("x") is None
-            assert await unit.facts.get_superseding("y") == new
             assert await unit.facts.get_avg_confidence(status=None) == 0.5
 
     async def test_what_is_not_there_cannot_be_updated(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
@@ -141,9 +140,10 @@ class TestUpdate:
         async with record.writing(user_id="ann") as unit:
             for call in (
                 unit.facts.update_status("f", ACTIVE, now=naive),
-                unit.facts.count_by_subject_recent("我", since=naive),
+                unit.facts.list(behind=(naive, "f")),
                 unit.facts.list_old_low_confidence(recorded_before=naive, below=1),
                 unit.category_accesses.count_since(naive),
+                unit.category_accesses.prune(before=naive),
                 unit.log.delete_orphaned(created_before=naive),
             ):
                 with pytest.raises(InvalidField, match="zone"):
@@ -184,8 +184,20 @@ class TestList:
                 assert ids(await unit.facts.list(**query)) == wanted
                 if "limit" not in query:
                     assert await unit.facts.count(**query) == len(wanted)
-            assert ids(await unit.facts.list_archived()) == ["archived"]
-            assert await unit.facts.list_archived(limit=0) == []
+
+    @pytest.mark.parametrize("query", [{}, {"status": None}, {"status": None, "category": "goals"}])
+    async def test_a_list_goes_on_behind_any_place_in_its_order(
+        self, several: SystemOfRecord, make: SimpleNamespace, query: dict[str, Any]
+    ) -> None:
+        async with several.reading(user_id="ann") as unit:
+            whole = await unit.facts.list(**query)
+            for index, fact in enumerate(whole):
+                place = (fact.recorded_at.astimezone(TAIPEI), fact.fact_id)
+                assert await unit.facts.list(**query, behind=place) == whole[index + 1 :]
+                assert await unit.facts.list(**query, behind=place, limit=1) == whole[index + 1 : index + 2]
+            assert ids(await unit.facts.list(behind=(make.at(2), "aa"))) == ["b", "old"], "no fact has this place"
+            assert await unit.facts.list(**query, behind=(make.at(99), "")) == whole
+            assert await unit.facts.list(**query, behind=(make.at(0), "z")) == []
 
     async def test_facts_are_paged_by_id_whatever_their_status(self, several: SystemOfRecord) -> None:
         async with several.reading(user_id="ann") as unit:
@@ -258,7 +270,7 @@ class TestConflicts:
             facts=[
                 make.fact("old", **names, recorded_at=make.at(1), object="台北"),
                 make.fact("new", **names | {"predicate": "位于"}, recorded_at=make.at(2), object="高雄"),
-                make.fact("archived", **names, status=ARCHIVED),
+                make.fact("archived", **names, status=ARCHIVED, recorded_at=make.at(0.5)),
                 make.fact("deleted", **names, status=DELETED),
                 make.fact("other", **names | {"subject": "宏碁"}),
                 make.fact("another", **names | {"predicate": "成立於"}),
@@ -269,50 +281,64 @@ class TestConflicts:
             assert ids(await facts.find_potential_conflicts(subject, predicate)) == ["new", "old"]
             assert ids(await facts.find_potential_conflicts(subject, predicate, exclude_id="new")) == ["old"]
             assert ids(await facts.find_potential_conflicts(subject, predicate, exclude_id="none")) == ["new", "old"]
+            assert ids(await facts.history(subject, predicate)) == ["new", "old", "archived"]
+            assert [ids(await facts.history(subject, predicate, limit=limit)) for limit in (2, 0)] == [
+                ["new", "old"],
+                [],
+            ]
         async with record.reading(user_id="bob") as unit:
             assert await unit.facts.find_potential_conflicts(subject, predicate) == []
+
+    async def test_facts_of_any_status_but_deleted_are_found_by_any_spelling_of_what_they_state(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
+        names = {"subject": "小明", "predicate": "喜歡"}
+        await make.save(
+            record,
+            facts=[
+                make.fact("tea", **names, recorded_at=make.at(1), object="臺灣 Tea"),
+                make.fact("again", **names, recorded_at=make.at(3), object="臺灣　ｔｅａ", status=ARCHIVED),
+                make.fact("milk", **names, recorded_at=make.at(2), object="milk"),
+                make.fact("deleted", **names, object="milk", status=DELETED),
+                make.fact("coffee", **names, object="coffee"),
+                make.fact("hers", **names | {"subject": "小美"}, object="milk"),
+                make.fact("drunk", **names | {"predicate": "喝"}, object="milk"),
+            ],
+        )
+        async with record.reading(user_id="ann") as unit:
+            stating = unit.facts.stating
+            assert ids(await stating("小明", "喜欢", ["台湾 TEA", "Milk", "none"])) == ["again", "milk", "tea"]
+            assert await stating("小明", "喜歡", ["%", "tea"]) == []
+            assert await stating("小明", "喜歡", []) == []
+        async with record.reading(user_id="bob") as unit:
+            assert await unit.facts.stating("小明", "喜歡", ["milk"]) == []
+
+    async def test_facts_are_found_by_the_entries_that_stated_them(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
+        await make.save(
+            record,
+            facts=[
+                make.fact("a", resource_id="r1", recorded_at=make.at(1)),
+                make.fact("b", resource_id="r1", recorded_at=make.at(2), status=ARCHIVED, object="b"),
+                make.fact("c", resource_id="r2", recorded_at=make.at(3), object="c"),
+                make.fact("d", resource_id="r1", recorded_at=make.at(4), status=DELETED, object="d"),
+                make.fact("e", resource_id="r3", evidence=("r1",), recorded_at=make.at(5), object="e"),
+            ],
+        )
+        async with record.reading(user_id="ann") as unit:
+            assert ids(await unit.facts.stated_in(["r1", "r2", "none"])) == ["c", "b", "a"]
+            assert await unit.facts.stated_in([]) == []
+        async with record.reading(user_id="bob") as unit:
+            assert await unit.facts.stated_in(["r1"]) == []
 
     @pytest.mark.parametrize("pattern", ["%", "_", "*", "宏%", ".*", ""])
     async def test_names_are_no_patterns(self, record: SystemOfRecord, make: SimpleNamespace, pattern: str) -> None:
         await make.save(record, facts=[make.fact("f", subject="宏", predicate="是")])
         async with record.reading(user_id="ann") as unit:
             assert await unit.facts.find_potential_conflicts(pattern, pattern) == []
-            assert await unit.facts.count_by_subject_recent(pattern, since=make.at(-9)) == 0
-
-    async def test_the_latest_fact_that_took_the_place_is_the_superseding_one(
-        self, record: SystemOfRecord, make: SimpleNamespace
-    ) -> None:
-        await make.save(
-            record,
-            facts=[
-                make.fact("old", status=ARCHIVED),
-                make.fact("z", supersedes="old", recorded_at=make.at(2), status=ARCHIVED),
-                make.fact("b", supersedes="old", recorded_at=make.at(1)),
-                make.fact("c", supersedes="z"),
-            ],
-        )
-        async with record.reading(user_id="ann") as unit:
-            assert await unit.facts.get_superseding("old") == await unit.facts.get("z")
-            assert await unit.facts.get_superseding("b") is None
-            assert await unit.facts.get_superseding("none") is None
-        async with record.reading(user_id="bob") as unit:
-            assert await unit.facts.get_superseding("old") is None
-
-    async def test_recent_facts_about_a_subject_are_counted_by_any_spelling(
-        self, record: SystemOfRecord, make: SimpleNamespace
-    ) -> None:
-        await make.save(
-            record,
-            facts=[
-                make.fact("1", subject="王小明", recorded_at=make.at(1)),
-                make.fact("2", subject="王 小明", recorded_at=make.at(2).astimezone(TAIPEI)),
-                make.fact("3", subject="王小明", recorded_at=make.at(3), status=ARCHIVED),
-                make.fact("4", subject="小明", recorded_at=make.at(3)),
-            ],
-        )
-        async with record.reading(user_id="ann") as unit:
-            for since, wanted in ((0, 2), (1, 2), (1.000001, 1), (2, 1), (2.000001, 0)):
-                assert await unit.facts.count_by_subject_recent("王　小明", since=make.at(since)) == wanted
+            assert await unit.facts.history(pattern, pattern) == []
+            assert await unit.facts.stating("宏", "是", [pattern]) == []
 
 
 class TestDuplicates:

@@ -136,7 +136,7 @@ class TestEveryRecord:
         file = await exported(record, make, "bob")
         words = [line.split(b'"')[3].decode() for line in file.splitlines()]
         assert words == ["header", *sorted(words[1:-1], key=lambda word: [*ItemType].index(ItemType(word))), "end"]
-        assert {*words[1:-1]} == {*ItemType} - {ItemType.SESSION}
+        assert {*words[1:-1]} == {*ItemType} - {ItemType.SESSION, ItemType.TYPED_MEMORY}
         assert (await imported(record, make, file, "ann", "bob")).imported[ItemType.RESOURCE] == 4
         again = await exported(record, make, "ann")
         assert body_of(await exported(record, make, "bob")) == body_of(file)

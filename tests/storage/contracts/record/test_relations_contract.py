@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from memory.ports.facts import MAX_DEPTH
 from memory.ports.record import SystemOfRecord
+from memory.ports.repositories import MAX_DEPTH
 from memory.values.entities import EntityStatus
 from memory.values.errors import InvalidField
 
@@ -159,10 +159,14 @@ class TestRelated:
             assert await unit.relations.related("a", depth=3, min_confidence=0.5) == {"b": 1, "c": 2, "x": 2, "d": 3}
             assert await unit.relations.related("a", depth=3, min_confidence=0.6) == {"b": 1, "x": 2}
 
-    async def test_archived_entities_are_walked_through(self, chain: SystemOfRecord, make: SimpleNamespace) -> None:
-        await make.save(chain, entities=[make.entity("b", entity_id="b", status=EntityStatus.ARCHIVED)])
+    async def test_archived_entities_are_neither_found_nor_walked_through(
+        self, chain: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
+        await make.save(chain, entities=[make.entity("c", entity_id="c", status=EntityStatus.ARCHIVED)])
         async with chain.reading(user_id="ann") as unit:
-            assert await unit.relations.related("a", depth=2) == {"b": 1, "c": 2, "x": 2}
+            assert await unit.relations.related("a", depth=3) == {"b": 1, "x": 2}
+            assert await unit.relations.related("a", depth=3, min_confidence=0.1) == {"b": 1, "x": 2}
+            assert await unit.relations.related("c", depth=1) == {"b": 1, "d": 1}
 
     async def test_an_unknown_entity_is_related_to_nothing(self, chain: SystemOfRecord) -> None:
         async with chain.reading(user_id="ann") as unit:

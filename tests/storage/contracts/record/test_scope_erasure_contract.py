@@ -244,8 +244,9 @@ class TestAnEntity:
             assert await unit.entities.get_by_value("QB") is None
             assert await unit.relations.of(entity_id("ann", "Basalt")) == []
             assert [len(memory.entity_ids) for memory in await unit.memories.page(limit=9)] == [1, 1]
-            assert await unit.typed_memories.page(limit=9) == pets[1:]
-            assert await unit.facts.page(limit=9) == facts[1:]
+            assert await unit.typed_memories.page(limit=9, entity_type="pet") == pets[1:]
+            assert {fact.fact_id for fact in await unit.facts.page(limit=9)} == {"Basalt", pets[1].memory_id}
+            assert await unit.facts.get_many(["Basalt"]) == facts[1:]
             assert await unit.graph.list_all() == []
 
     async def test_its_messages_go_too_where_that_is_asked(self, record: SystemOfRecord) -> None:

@@ -70,6 +70,18 @@ async def test_an_unknown_session_is_empty_and_starts_now(sessions: SessionStore
     assert session.context.started_at == session.context.last_activity == clock.now
 
 
+async def test_what_the_reply_asked_about_is_known_until_the_next_message(
+    sessions: SessionStore, make: SimpleNamespace
+) -> None:
+    await sessions.append("s", user_id="ann", turns=[], to_forget=[["f1", "f2"], ["m"]])
+    session = await sessions.load("s", user_id="ann")
+    assert session.context.to_forget == (("f1", "f2"), ("m",))
+    await sessions.store_context(session.context, user_id="ann")
+    assert await sessions.load("s", user_id="ann") == session
+    await sessions.append("s", user_id="ann", turns=[make.turn("宏康", "1")])
+    assert (await sessions.load("s", user_id="ann")).context.to_forget == ()
+
+
 async def test_what_was_appended_is_loaded(
     sessions: SessionStore, make: SimpleNamespace, clock: SimpleNamespace
 ) -> None:

@@ -26,8 +26,8 @@ PAYLOADS: dict[Collection, dict[str, Any]] = {
         "mention_count": 7,
     },
     MEMORIES: {"confidence": 0.75, "access_count": 2**40, "created_at": NOON_S, "updated_at": 0.0},
-    FACTS: {"category": "preference", "status": "active", "confidence": 1.0},
-    Collection.TYPED_MEMORIES: {
+    FACTS: {
+        "category": "preference",
         "entity_type": "part_number",
         "entity_value": "RM05-008",
         "confidence": 0.5,
@@ -253,7 +253,7 @@ class TestRefusals:
         [
             (MEMORIES, {"confidence": "1"}),
             (FACTS, {"user_id": "bob"}),
-            (FACTS, {"entity_type": "person"}),
+            (MEMORIES, {"entity_type": "person"}),
             (FACTS, {"category[]": "x"}),
             (FACTS, {"": "x"}),
             (FACTS, {"category": 1}),

@@ -1,0 +1,61 @@
+"""What is said to a request to forget: what is gone, which is meant, or that there was nothing; never a value."""
+
+from collections.abc import Sequence
+
+from ..language.phrases import ENGLISH, SIMPLIFIED, Phrases
+from ..language.predicate_nouns import OTHER_NOUNS, PREDICATE_NOUNS
+from ..values.forgetting import ForgetOutcome, ForgetReport, Forgettable
+from ..values.text import to_simplified
+
+_SENTENCES = {
+    ForgetOutcome.REMOVED: "forgotten",
+    ForgetOutcome.WHICH: "forget_which",
+    ForgetOutcome.NOT_FOUND: "forget_nothing",
+    ForgetOutcome.NOT_KEPT: "not_kept",
+    ForgetOutcome.KEPT: "kept",
+    ForgetOutcome.EVERYTHING: "forget_everything",
+    ForgetOutcome.ALREADY: "forgotten_already",
+}
+"""The field of `Phrases` for each outcome."""
+
+
+def forget_reply(report: ForgetReport, phrases: Phrases) -> str:
+    """The reply to a request to forget."""
+    sentence: str = getattr(phrases, _SENTENCES[report.outcome])
+    return sentence.format(things=listed(names_of(report.things, phrases), phrases))
+
+
+def names_of(things: Sequence[Forgettable], phrases: Phrases) -> list[str]:
+    """What things are called, each name once."""
+    return list(dict.fromkeys(_name(thing, phrases) for thing in things))
+
+
+def listed(names: Sequence[str], phrases: Phrases) -> str:
+    """Names in a row: A, B and C."""
+    *others, last = names or [phrases.just_said]
+    return phrases.listing.join(others) + phrases.also + last if others else last
+
+
+def _name(thing: Forgettable, phrases: Phrases) -> str:
+    if thing.name is not None:
+        return phrases.all_about.format(name=thing.name)
+    if thing.predicate is not None:
+        return _name_of_fact(thing.subject, thing.predicate, phrases)
+    if thing.said_at is None:
+        return phrases.just_said
+    date = thing.said_at.date().isoformat()
+    return (
+        phrases.said_on.format(date=date)
+        if thing.quote is None
+        else phrases.quoted_on.format(date=date, quote=thing.quote)
+    )
+
+
+def _name_of_fact(subject: str | None, predicate: str, phrases: Phrases) -> str:
+    english, chinese = PREDICATE_NOUNS.get(predicate, OTHER_NOUNS)
+    if phrases is not ENGLISH:
+        name = f"{subject or '您'}的{chinese}"
+        return to_simplified(name) if phrases is SIMPLIFIED else name
+    if subject is None:
+        return f"your {english}"
+    return f"{subject}'s {english}" if subject[0].isupper() else f"the {english} of your {subject}"

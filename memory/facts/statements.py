@@ -1,0 +1,182 @@
+"""What a log entry states, ready to be compared with what is known: subjects named, times resolved, classified."""
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from ..values.base import Timestamp, Value
+from ..values.entities import Confidence
+from ..values.extractions import Extraction
+from ..values.facts import SPEAKER, Fact
+from ..values.predicates import CategoryName, category_of
+from ..values.readings import FactSpan, Intent, Qualifier, StatedFact
+from ..values.records import Resource
+from ..values.text import fold_lower, normalise
+from .periods import Period
+from .times import resolve_time
+
+HEDGED_FACTOR = 0.6
+"""Factor on the confidence of what the speaker is not sure of."""
+EVENTS = frozenset({"attended", "visited", "met", "happened", "bought", "sold", "lost", "graduated_from"})
+"""Predicates of what happens once: a time is when it happened, and having passed does not end it."""
+SCHEDULES = frozenset({"scheduled_at", "deadline", "travels_to", "plans", "goal", "wants"})
+"""Predicates of what lies ahead: a later time does not make a plan of them."""
+
+_OWN = re.compile(
+    r"^(?:(?:my|our|your|the|an?|this|that)\s+|(?:我们?|你们?|您)(?:家)?的|(?:我们?|你们?|您)(?=.)|[这那][个台只辆间条支张本把件]?)",
+    re.IGNORECASE,
+)
+_PRONOUN = re.compile(
+    r"^(?:s?he|her|him|his|it|its|they|them|their|th[ei]se|that|this|[他她它牠祂]们?(?:的)?|[这那][个些]?)$"
+)
+_STILL_TRUE_BEFORE = re.compile(
+    r"\b(?:now|these days|any ?more|no longer|nowadays|since|as of|changed|moved)\b"
+    r"|现在|改到|改成|改为|换成|已经|不再|搬|目前"
+)
+"""Words of a correction by which things have changed, so that what was said before was true."""
+_TAKES_BACK = re.compile(
+    r"\b(?:take (?:it|that) back|scratch that|ignore (?:that|what i)|just kidding|(?:i was|only) kidding|made that up"
+    r"|(?:that|what i said) was(?:n't true| wrong| a joke))\b"
+    r"|当我没[说讲]|收回|开玩笑|骗你的|乱讲|瞎说|说错了?$|讲错了?$"
+)
+_CALLED_OFF = re.compile(r"\b(?:cancell?ed|called off|not happening|off|scrapped)\b|取消|不办|不去|作罢|告吹|黄了|泡汤")
+KINSHIP: Mapping[str, str] = {
+    **dict.fromkeys(("husband", "wife", "老公", "老婆", "先生", "太太", "丈夫", "妻子"), "spouse"),
+    **dict.fromkeys(("boyfriend", "girlfriend", "partner", "男友", "女友", "男朋友", "女朋友"), "partner"),
+    **dict.fromkeys(("boss", "manager", "主管", "老板", "经理"), "manager"),
+    **dict.fromkeys(("roommate", "flatmate", "housemate", "室友"), "roommate"),
+    **dict.fromkeys(("dog", "cat", "pet", "狗", "猫"), "pet"),
+    **dict.fromkeys(("brother", "sister", "哥哥", "弟弟", "姐姐", "妹妹"), "sibling"),
+    **dict.fromkeys(("son", "daughter", "儿子", "女儿"), "child"),
+}
+"""Words for one person or animal of the speaker, and the predicate that says who it is."""
+
+
+class Statement(Value):
+    """A fact as one log entry states it.
+
+    Args:
+        subject: `SPEAKER`, or a name without "my" and "the".
+        said_at: The date of the message.
+        start: The begin that it names; None where it names none.
+        end: The end that it names.
+        corrects: Whether the message says that something said before was wrong.
+        message: The folded message, for what a correction names besides.
+    """
+
+    user_id: str
+    resource_id: str
+    subject: str
+    predicate: str
+    object: str
+    category: CategoryName
+    qualifiers: tuple[Qualifier, ...] = ()
+    time: str | None = None
+    start: Timestamp | None = None
+    end: Timestamp | None = None
+    said_at: Timestamp
+    confidence: Confidence = 1.0
+    corrects: bool = False
+    message: str = ""
+    subject_id: str | None = None
+    object_id: str | None = None
+
+
+def statements_of(resource: Resource, extraction: Extraction) -> list[Statement]:
+    """What a message states, in its order; a fact of a subject that could not be resolved is left out."""
+    found = [_statement(fact, resource, extraction) for fact in extraction.facts]
+    return [statement for statement in found if statement is not None]
+
+
+def takes_back(resource: Resource, extraction: Extraction) -> bool:
+    """Whether a message takes back what was said before it, without another value ("scratch that", 當我沒說)."""
+    is_correction = not {Intent.CORRECTION, Intent.DENY}.isdisjoint(extraction.intents)
+    return is_correction and not extraction.facts and _TAKES_BACK.search(fold_lower(resource.content)) is not None
+
+
+def calls_off(statement: Statement) -> bool:
+    """Whether a statement says that its subject will not take place."""
+    is_so = Qualifier.NEGATED not in statement.qualifiers
+    return is_so and statement.predicate == "status" and _CALLED_OFF.search(fold_lower(statement.object)) is not None
+
+
+def bare_name(text: str) -> str:
+    """A name without the words that say whose it is: my car, 我的車 and "the car" are `car` and `車`."""
+    folded = fold_lower(text)
+    start = 0
+    while (match := _OWN.match(folded[start:])) and start + match.end() < len(folded):
+        start += match.end()
+    return text[start:].strip(" \t,，。.!！?？「」\"'") or text.strip()
+
+
+def same_thing(left: str, right: str) -> bool:
+    """Whether two words name the same thing, whoever's it is."""
+    return normalise(bare_name(left)) == normalise(bare_name(right))
+
+
+def says_same(fact: Fact, statement: Statement) -> bool:
+    """Whether a fact has the object of a statement; subject and predicate are the same already."""
+    if statement.object_id is not None and fact.object_id == statement.object_id:
+        return True
+    return same_thing(fact.object, statement.object)
+
+
+def _statement(fact: StatedFact, resource: Resource, extraction: Extraction) -> Statement | None:
+    subject = SPEAKER if fact.subject is None else _resolved(fact.subject, extraction)
+    object_ = _resolved(fact.object, extraction)
+    if subject is None or object_ is None:
+        return None
+    qualifiers = set(fact.qualifiers)
+    period = _period(fact, resource.created_at)
+    is_state = fact.predicate not in EVENTS | SCHEDULES
+    if is_state and period.start and period.start > resource.created_at:
+        qualifiers.add(Qualifier.PLANNED)
+    if is_state and period.end and period.end <= resource.created_at and Qualifier.ENDED not in qualifiers:
+        qualifiers.add(Qualifier.PAST)
+    hedge = HEDGED_FACTOR if Qualifier.HEDGED in qualifiers else 1.0
+    folded = fold_lower(resource.content)
+    return Statement(
+        user_id=resource.user_id,
+        resource_id=resource.resource_id,
+        subject=subject,
+        predicate=fact.predicate,
+        object=object_,
+        category=category_of(fact.predicate),
+        qualifiers=tuple(qualifier for qualifier in Qualifier if qualifier in qualifiers),
+        time=fact.time.text if fact.time else None,
+        start=period.start,
+        end=period.end,
+        said_at=resource.created_at,
+        confidence=min(1.0, max(0.0, fact.confidence * hedge)),
+        corrects=_corrects(extraction.intents, folded),
+        message=folded,
+    )
+
+
+def _corrects(intents: Sequence[Intent], folded: str) -> bool:
+    is_correction = Intent.CORRECTION in intents or Intent.DENY in intents
+    return is_correction and not _STILL_TRUE_BEFORE.search(folded)
+
+
+def _period(fact: StatedFact, at: datetime) -> Period:
+    """The period of the time; empty where there is none, or one that comes again and again.
+
+    A state that began in a named month or year goes on: only PAST and events end with the time that is named.
+    """
+    if fact.time is None or Qualifier.RECURRING in fact.qualifiers:
+        return Period()
+    ahead = Qualifier.PLANNED in fact.qualifiers or fact.predicate in SCHEDULES
+    period = resolve_time(fact.time.text, at, ahead=ahead) or Period()
+    is_over = fact.predicate in EVENTS or Qualifier.PAST in fact.qualifiers
+    if period.start is None or is_over or Qualifier.ENDED in fact.qualifiers or fact.predicate in SCHEDULES:
+        return period
+    return Period(period.start)
+
+
+def _resolved(span: FactSpan, extraction: Extraction) -> str | None:
+    """The name of a span, a pronoun of the message replaced by its antecedent; None for one without."""
+    for replacement in extraction.rewrite.replacements if extraction.rewrite and span.turn is None else ():
+        if replacement.start <= span.start and span.end <= replacement.end and replacement.antecedents:
+            return bare_name(replacement.antecedents[0].text)
+    name = bare_name(span.text)
+    return None if not name or _PRONOUN.match(fold_lower(name)) else name

@@ -1,0 +1,55 @@
+"""Which of the things that a reply asked about the user's next message picks."""
+
+import re
+from collections.abc import Sequence
+
+from ..language.keywords import KeywordAnalyzer
+from ..values.text import fold_lower
+from .forget_targets import other_terms
+
+MIN_SHARE = 0.3
+"""Share of the terms of a message that the options must have where it picks one by words; less says something else."""
+_NONE = re.compile(
+    r"\b(?:none|neither|never ?mind|keep (?:them|both|it|all)|forget it)\b|都不|不用|算了|都留|留着|没事"
+)
+_ALL = re.compile(r"\b(?:both|all|every(?:thing| one)|each)\b|[都全]部?|[两兩]个|一起")
+_LAST = re.compile(r"\b(?:last|latter)\b|最后|后者|后面那")
+_NTH = (
+    re.compile(r"\b(?:first|former|1st)\b|第一|前者|前面那|^\s*1\s*$"),
+    re.compile(r"\b(?:second|2nd)\b|第二|^\s*2\s*$"),
+    re.compile(r"\b(?:third|3rd)\b|第三|^\s*3\s*$"),
+)
+_FILLING = re.compile(r"\b(?:ones?|them|those|things?|of)\b|[个件条样种]|那|这|就|吧|啦|喔|哦|着|好")
+
+
+def choose(message: str, options: Sequence[str], analyzer: KeywordAnalyzer) -> list[int] | None:
+    """The places of the options that a message picks: by words that one has alone, or by number; [] for none of them.
+
+    Args:
+        message: What the user says to the question which is meant.
+        options: For each thing what is known of it, in the order in which it was named.
+        analyzer: Splits texts into terms.
+
+    Returns:
+        None where the message is no answer.
+    """
+    words = analyzer.content_terms(message)
+    terms = [analyzer.content_terms(option) for option in options]
+    shared = set.intersection(*terms) if terms else set()
+    scores = [len(words & (own - shared)) for own in terms]
+    if (best := max(scores, default=0)) and scores.count(best) == 1:
+        known = words & set().union(*terms)
+        return [scores.index(best)] if len(known) >= MIN_SHARE * len(words) else None
+    folded = fold_lower(message)
+    picks: list[tuple[re.Pattern[str], list[int]]] = [
+        (_NONE, []),
+        *((pattern, [place]) for place, pattern in enumerate(_NTH[: len(options)])),
+        (_LAST, [len(options) - 1]),
+        (_ALL, list(range(len(options)))),
+    ]
+    for pattern, places in picks:
+        if pattern.search(folded):
+            # Besides the choice it must say nothing: 我們都搬家了 chooses nothing.
+            rest = _FILLING.sub(" ", pattern.sub(" ", folded))
+            return None if other_terms(rest, analyzer) else places
+    return None

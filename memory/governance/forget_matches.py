@@ -1,0 +1,132 @@
+"""Ranks what was said or given by how well it matches a request to forget."""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..language.keywords import KeywordAnalyzer
+from ..language.questions import is_question
+from ..values.facts import SPEAKER, Fact
+from ..values.records import Memory
+from .forget_targets import ForgetTarget
+
+SURE = 0.5
+"""Share of the weight of the request's words from which something is meant."""
+POSSIBLE = 0.25
+"""Share from which it may be meant: the user is asked."""
+_NEAR = 0.9
+"""What has this share of the best one's weight may be meant as well."""
+_UNKNOWN = 0.5
+"""Weight of a word that nothing has, as a share of that of a word that one thing has."""
+
+
+@dataclass(frozen=True)
+class Match:
+    """Something that a request may mean.
+
+    Args:
+        memory: What was said; None for a fact that was given and never said.
+        facts: Those of the facts that it states which the request may mean.
+        score: From 0 to 1.
+    """
+
+    memory: Memory | None
+    facts: tuple[Fact, ...]
+    score: float
+
+
+@dataclass(frozen=True)
+class Matches:
+    """The best matches of a request, best first, and whether they are good enough to act on."""
+
+    matches: tuple[Match, ...] = ()
+    is_sure: bool = False
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    memory: Memory | None
+    facts: tuple[Fact, ...]
+    words: frozenset[str]
+
+
+def best_matches(
+    target: ForgetTarget, facts: Sequence[Fact], memories: Sequence[Memory], analyzer: KeywordAnalyzer
+) -> Matches:
+    """The things that have the most of a request's words; a rare word weighs more than one that many have.
+
+    A predicate that the request names counts as a word of what states a fact with it: of the speaker, or of a subject
+    that the request names.
+
+    Args:
+        target: What the request is about.
+        facts: All of the user that are not deleted.
+        memories: What the user has said.
+        analyzer: Splits texts into terms.
+    """
+    candidates = _candidates(facts, memories, analyzer)
+    frequency = Counter(word for candidate in candidates for word in candidate.words)
+    rarest = math.log(1 + len(candidates))
+    weights = {
+        word: math.log(1 + len(candidates) / frequency[word]) if word in frequency else _UNKNOWN * rarest
+        for word in target.words | target.terms
+    }
+    matches = [_match(candidate, target, weights, rarest, analyzer) for candidate in candidates]
+    best = max((match.score for match in matches), default=0.0)
+    if best < POSSIBLE:
+        return Matches()
+    least = max(SURE, _NEAR * best) if best >= SURE else _NEAR * best
+    if target.everything:
+        least = min(least, SURE)
+    found = sorted((match for match in matches if match.score >= least), key=lambda match: -match.score)
+    own = [match for match in found if any(fact.subject == SPEAKER for fact in match.facts)]
+    if own and target.is_own and not target.everything:
+        found = own
+    return Matches(tuple(found), is_sure=best >= SURE)
+
+
+def _candidates(facts: Sequence[Fact], memories: Iterable[Memory], analyzer: KeywordAnalyzer) -> list[_Candidate]:
+    stated: dict[str, list[Fact]] = defaultdict(list)
+    for fact in facts:
+        for entry in dict.fromkeys((fact.resource_id, *fact.evidence)):
+            stated[entry].append(fact)
+    candidates = []
+    for memory in memories:
+        of_memory = stated.pop(memory.resource_id, [])
+        if not of_memory and is_question(memory.text):
+            continue  # it tells nothing that could be meant
+        candidates.append(_Candidate(memory, tuple(of_memory), frozenset(_words(memory.text, of_memory, analyzer))))
+    rest = {fact.fact_id: fact for others in stated.values() for fact in others}
+    said = {fact.fact_id for candidate in candidates for fact in candidate.facts}
+    unsaid = [fact for fact in rest.values() if fact.fact_id not in said]
+    return candidates + [_Candidate(None, (fact,), frozenset(_words("", [fact], analyzer))) for fact in unsaid]
+
+
+def _words(text: str, facts: Sequence[Fact], analyzer: KeywordAnalyzer) -> set[str]:
+    subjects = (fact.subject for fact in facts if fact.subject != SPEAKER)
+    return analyzer.content_terms("\n".join([text, *subjects, *(fact.object for fact in facts)]))
+
+
+def _match(
+    candidate: _Candidate,
+    target: ForgetTarget,
+    weights: Mapping[str, float],
+    rarest: float,
+    analyzer: KeywordAnalyzer,
+) -> Match:
+    whole = sum(weights[word] for word in target.words)
+    by_words = sum(weights[word] for word in target.words & candidate.words) / whole if whole else 0.0
+    named = [fact for fact in candidate.facts if _is_named(fact, target, analyzer)]
+    if named:
+        whole = rarest + sum(weights[word] for word in target.terms)
+        by_predicate = (rarest + sum(weights[word] for word in target.terms & candidate.words)) / whole
+        if by_predicate >= by_words:
+            return Match(candidate.memory, tuple(named), by_predicate)
+    return Match(candidate.memory, tuple(named) or candidate.facts, by_words)
+
+
+def _is_named(fact: Fact, target: ForgetTarget, analyzer: KeywordAnalyzer) -> bool:
+    if fact.predicate not in target.predicates:
+        return False
+    return fact.subject == SPEAKER or not target.terms.isdisjoint(analyzer.content_terms(fact.subject))

@@ -1,0 +1,1 @@
+"""The nightly, weekly and monthly jobs over facts (002 §5)."""

@@ -1,0 +1,1 @@
+"""What is asked of a language model, and the checks of its answers."""

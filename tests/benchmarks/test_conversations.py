@@ -1,0 +1,338 @@
+"""The scenario files of the conversation benchmark, and the rules by which replies are judged."""
+
+import contextlib
+import io
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from benchmarks import conversations
+from benchmarks.conversations.__main__ import Judged, figures, table
+from benchmarks.conversations.judge import Reply, Verdict, holds, judge
+from benchmarks.conversations.playing import Player, Way
+from benchmarks.conversations.scenarios import (
+    BadScenario,
+    Expected,
+    Kind,
+    Line,
+    Question,
+    Scenario,
+    Session,
+    parse_scenarios,
+    read_scenarios,
+)
+from jiyi.client import JiyiClient
+from memory.values.dialogue import Role
+
+_MOVED = """
+@ moved-1 zh-Hant
+## 2026-03-02 09:10
+U: 我住板橋，跟我媽一起。
+A: 了解。
+U: 每天走路去公司。
+---
+## 2026-03-20 21:30
+U: 上個月搬到三峽了。
+
+## 2026-03-21 08:00
+? 我現在住哪裡？ => 三峽 | not: 板橋 / 新板 | ev: 3 | type: update
+? 我怎麼上班？ => STALE: 走路 | ground: 搬到三峽 | ev: 2,3 | type: dependent
+? 我的血型是什麼？ => NONE | type: abstain
+? 把我媽忘掉。 => ASK: 媽 / 板橋 | ev: 1 | type: forget_ask
+? 會議何時？ => 週三 & 7點 / 七點 & 4/21 | ev: 1 | type: temporal
+"""
+
+
+def test_a_scenario_is_read_with_its_times_lines_and_questions() -> None:
+    [scenario] = parse_scenarios(_MOVED)
+    assert (scenario.id, scenario.language) == ("moved-1", "zh-Hant")
+    first, second, asked = scenario.sessions
+    assert first.lines == (
+        Line(Role.USER, "我住板橋，跟我媽一起。"),
+        Line(Role.ASSISTANT, "了解。"),
+        Line(Role.USER, "每天走路去公司。"),
+    )
+    assert second.at == datetime(2026, 3, 20, 21, 30, tzinfo=UTC)
+    assert asked.lines == ()
+    assert scenario.questions == asked.questions
+    update, stale, abstain, ask, temporal = scenario.questions
+    assert update == Question("我現在住哪裡？", Kind.UPDATE, Expected.VALUE, (("三峽",),), ("板橋", "新板"), (3,))
+    assert (stale.expected, stale.parts, stale.evidence) == (Expected.STALE, (("走路",),), (2, 3))
+    assert (abstain.expected, abstain.parts) == (Expected.NONE, ())
+    assert (ask.expected, ask.parts) == (Expected.ASK, (("媽", "板橋"),))
+    assert temporal.parts == (("週三",), ("7點", "七點"), ("4/21",))
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ("? 我住哪裡？", "without an answer"),
+        ("? 我住哪裡？ => 三峽 | type: guess", "type guess"),
+        ("? 我住哪裡？ => 三峽 | ev: 2 | type: update", "evidence beyond the 1"),
+        ("? 我住哪裡？ => 三峽 | nota: 板橋 | type: update", "nota"),
+        ("? 我住哪裡？ => 三峽 /  | type: update", "an empty value"),
+        ("## tomorrow", "not a date"),
+        ("What is this?", "not of the format"),
+    ],
+)
+def test_a_line_that_is_not_of_the_format_is_named(line: str, error: str) -> None:
+    with pytest.raises(BadScenario, match=rf"s.txt: line 4: .*{error}"):
+        parse_scenarios(f"@ a en\n## 2026-03-02 09:10\nU: I moved.\n{line}", name="s.txt")
+
+
+def test_what_comes_out_of_order_is_refused() -> None:
+    with pytest.raises(BadScenario, match="no @ line"):
+        parse_scenarios("U: hello")
+    with pytest.raises(BadScenario, match="line 2: no ## line"):
+        parse_scenarios("@ a en\nU: hello")
+    with pytest.raises(BadScenario, match="after its questions"):
+        parse_scenarios("@ a en\n## 2026-03-02 09:10\n? who? => NONE | type: abstain\nU: hello")
+
+
+_WORDS = st.text(st.sampled_from("abz三峽 /&:,.0123456789？"), min_size=1, max_size=12).map(lambda text: f"x{text}x")
+_VALUES = st.text(st.sampled_from("abz三峽:,.01/&"), max_size=6).map(lambda text: f"x{text}")
+_PARTS = st.lists(st.lists(_VALUES, min_size=1, max_size=3).map(tuple), min_size=1, max_size=3).map(tuple)
+_LINES = st.lists(st.builds(Line, st.sampled_from(Role), _WORDS), max_size=4).map(tuple)
+_QUESTIONS = st.one_of(
+    st.builds(
+        Question,
+        _WORDS,
+        st.sampled_from(Kind),
+        st.sampled_from([Expected.VALUE, Expected.STALE, Expected.ASK]),
+        _PARTS,
+        st.lists(_VALUES, max_size=3).map(tuple),
+    ),
+    st.builds(Question, _WORDS, st.sampled_from(Kind), st.just(Expected.NONE)),
+)
+
+
+@st.composite
+def _scenarios(draw: st.DrawFn) -> Scenario:
+    begin = datetime(2026, 1, 1, 9, 0, tzinfo=UTC)
+    days = range(draw(st.integers(1, 4)))
+    sessions = [
+        Session(begin + timedelta(days=day), draw(_LINES), draw(st.lists(_QUESTIONS, max_size=3).map(tuple)))
+        for day in days
+    ]
+    return Scenario("some-1", "en", tuple(sessions))
+
+
+def _written(scenario: Scenario) -> str:
+    lines = [f"@ {scenario.id} {scenario.language}"]
+    for session in scenario.sessions:
+        lines.append(f"## {session.at:%Y-%m-%d %H:%M}")
+        lines += [f"{'U' if line.role is Role.USER else 'A'}: {line.text}" for line in session.lines]
+        lines += [_written_question(question) for question in session.questions]
+    return "\n".join(lines)
+
+
+def _written_question(question: Question) -> str:
+    values = " & ".join(" / ".join(part) for part in question.parts)
+    answer = {Expected.VALUE: values, Expected.NONE: "NONE"}.get(question.expected, f"{question.expected}: {values}")
+    untrue = f" | not: {' / '.join(question.untrue)}" if question.untrue else ""
+    return f"? {question.text} => {answer}{untrue} | type: {question.kind}"
+
+
+@given(st.lists(_scenarios(), min_size=1, max_size=3))
+def test_what_is_written_is_read_again(scenarios: list[Scenario]) -> None:
+    assert parse_scenarios("\n\n".join(map(_written, scenarios))) == scenarios
+
+
+@given(st.text(st.sampled_from("@#UA?: =>|typenot12-&/\n 三")))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    with contextlib.suppress(BadScenario):
+        parse_scenarios(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("您說過（2026-03-20）：「上個月搬到三峡了」", "三峽"),
+        ("We leave at 6 pm", "6"),
+        ("約在6點", "6"),
+        ("two cats", "cat"),
+        ("It's Anna’s car", "Anna"),
+        ("用 AI-Box 測試", "用AI-Box"),
+        ("Ｂ１２", "b12"),
+        ("on 4/21.", "4/21"),
+        ("it's a road  bike", "road bike"),
+    ],
+)
+def test_a_value_is_found_in_every_writing(text: str, value: str) -> None:
+    assert holds(text, value)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("at 16:30", "30"),
+        ("rent is 1,600", "600"),
+        ("on 2026-03-21 you said", "21"),
+        ("the team", "tea"),
+        ("a carpet", "car"),
+        ("room B12", "12"),
+        ("on 4/21", "21"),
+    ],
+)
+def test_part_of_a_word_or_number_is_another(text: str, value: str) -> None:
+    assert not holds(text, value)
+
+
+def _question(answer: str, kind: str = "update") -> Question:
+    [scenario] = parse_scenarios(f"@ a en\n## 2026-03-02 09:10\nU: hello\n? what? => {answer} | type: {kind}")
+    return scenario.questions[0]
+
+
+_UPDATE = _question("三峽 | not: 板橋")
+_TWO = _question("Wednesday & 7 / seven", "temporal")
+_STALE = _question("STALE: 走路", "dependent")
+_NONE = _question("NONE | not: car", "abstain")
+_FORGET = _question("NONE | not: 4471", "forget")
+_ASK = _question("ASK: locker / bike", "forget_ask")
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "verdict"),
+    [
+        (_UPDATE, "您說過（2026-03-20）：「上個月搬到三峽了」", Verdict.RIGHT),
+        (_UPDATE, "您說過：「從板橋搬到三峽了」\n您說過：「我住板橋」", Verdict.RIGHT),
+        (_UPDATE, "您說過：「我住板橋」\n您說過：「上個月搬到三峽了」", Verdict.STALE),
+        (_UPDATE, "您說過（2026-03-02）：「我住板橋」", Verdict.STALE),
+        (_UPDATE, "三峽，但我不確定現在還是不是。", Verdict.HEDGED),
+        (_UPDATE, "您說過：「可能搬到三峽」", Verdict.RIGHT),
+        (_UPDATE, "您說過：「我住板橋」，這個情況到 2026-03-20 為止。\n您說過：「搬到三峽」", Verdict.RIGHT),
+        (_UPDATE, "這幾個說法對不上，我不知道現在以哪一個為準：\n「我住板橋」\n「搬到三峽」", Verdict.HEDGED),
+        (_UPDATE, "我的記憶裡沒有相關的內容。", Verdict.ABSTAINED),
+        (_UPDATE, "您說過：「我不知道」", Verdict.WRONG),
+        (_TWO, "You said: “Wednesday”\nYou said: “at 7 pm”", Verdict.RIGHT),
+        (_TWO, "On Wednesday in May.", Verdict.WRONG),
+        (_STALE, "您說過（2026-03-02）：「每天走路去公司」", Verdict.STALE),
+        (_STALE, "搬家以前您走路去公司。", Verdict.RIGHT),
+        (_STALE, "您之前說過：「每天走路去公司」", Verdict.STALE),
+        (_STALE, "走路；不過您後來搬家了，不一定還是這樣。", Verdict.RIGHT),
+        (_STALE, "這個我不知道。", Verdict.RIGHT),
+        (_STALE, "您說過：「每天走路去公司」\n這一點後來可能變了。「我吃素」", Verdict.STALE),
+        (_STALE, "這些現在不一定還是這樣：\n您說過：「每天走路去公司」", Verdict.RIGHT),
+        (_STALE, "搭公車。", Verdict.WRONG),
+        (_NONE, "I have nothing about that in memory.", Verdict.RIGHT),
+        (_NONE, "I don't know; your car renews in May.", Verdict.WRONG),
+        (_NONE, "You said (2026-03-02): “I have nothing to do”", Verdict.WRONG),
+        (_NONE, "Noted.", Verdict.WRONG),
+        (_FORGET, "I have nothing about that in memory.", Verdict.RIGHT),
+        (_FORGET, "It is 4471.", Verdict.LEAKED),
+        (_FORGET, "You said: “use the locker”", Verdict.WRONG),
+        (_ASK, "Which one: the locker code or the bike lock?", Verdict.RIGHT),
+        (_ASK, "Which one do you mean?", Verdict.WRONG),
+        (_ASK, "I removed locker and bike.", Verdict.WRONG),
+    ],
+)
+def test_replies_are_judged(question: Question, text: str, verdict: Verdict) -> None:
+    assert judge(question, Reply(text)) is verdict
+
+
+def test_what_was_forgotten_leaks_from_sources_and_contexts_too() -> None:
+    assert judge(_FORGET, Reply("I don't know that.", shown=("the code is 4471",))) is Verdict.LEAKED
+    assert judge(_FORGET, Reply("I don't know that.", shown=("the code is 14471",))) is Verdict.RIGHT
+
+
+def test_asking_back_answers_nothing() -> None:
+    assert judge(_UPDATE, Reply("「那裡」是指公司還是家？", asks=True)) is Verdict.ABSTAINED
+    assert judge(_NONE, Reply("Which one?", asks=True)) is Verdict.RIGHT
+
+
+class _Service:
+    """Answers every request with what it was asked last, and keeps what was sent."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[str, dict[str, Any]]] = []
+        self.client = JiyiClient("http://jiyi")
+        self.client._http = httpx.Client(base_url="http://jiyi", transport=httpx.MockTransport(self._answer))
+
+    def _answer(self, request: httpx.Request) -> httpx.Response:
+        body = json.loads(request.content) if request.content else {}
+        self.sent.append((request.url.path, body))
+        if request.url.path == "/context":
+            return httpx.Response(404, headers={"content-type": "application/problem+json"}, json={"title": "none"})
+        source = {"text": "a source", "resolved": None}
+        reply = {"reply": "a reply", "sources": [source], "clarification": None, "context": "a context"}
+        return httpx.Response(200, json=reply)
+
+
+_PLAYED = """
+@ played en
+## 2026-03-02 09:10
+A: Hello.
+U: I moved.
+A: Oh.
+U: To Bath.
+## 2026-03-20 21:30
+? Where? => Bath | type: single
+? The code? => NONE | not: 4471 | type: forget
+"""
+
+
+def test_a_scenario_is_played_at_its_times() -> None:
+    service = _Service()
+    [scenario] = parse_scenarios(_PLAYED)
+    replies = [reply for _, reply in Player(service.client).play(scenario)]
+    assert [path for path, _ in service.sent] == [
+        "/memories", "/chat/after", "/chat", "/chat", "/chat/before", "/context", "/chat",
+    ]  # fmt: skip
+    bodies = [body for _, body in service.sent]
+    assert bodies[0]["messages"] == [
+        {"role": "assistant", "content": "Hello.", "created_at": "2026-03-02T09:10:00+00:00"}
+    ]
+    assert (bodies[1]["message"], bodies[1]["reply"]) == ("I moved.", "Oh.")
+    assert bodies[2]["created_at"] == "2026-03-02T09:11:30+00:00"
+    assert bodies[3]["created_at"] == "2026-03-20T21:30:00+00:00"
+    assert len({bodies[number]["session_id"] for number in (2, 3, 6)}) == 3
+    assert len({body["user_id"] for body in bodies if body}) == 1
+    assert replies == [Reply("a reply", ("a source",)), Reply("a reply", ("a source", "a context", ""))]
+
+
+def test_a_service_that_takes_no_times_gets_whole_sessions() -> None:
+    service = _Service()
+    [scenario] = parse_scenarios(_PLAYED)
+    list(Player(service.client, way=Way.MEMORIES).play(scenario))
+    (path, first), *asked = service.sent
+    assert path == "/memories"
+    assert [message["role"] for message in first["messages"]] == ["assistant", "user", "assistant", "user"]
+    assert not any("created_at" in body for _, body in asked)
+
+
+def test_verdicts_are_counted_by_type_and_language() -> None:
+    [scenario] = parse_scenarios(_PLAYED)
+    single, forget = scenario.questions
+    judged = [
+        Judged(scenario, single, Reply("Bath"), Verdict.RIGHT),
+        Judged(scenario, forget, Reply("4471"), Verdict.LEAKED),
+    ]
+    counted = figures(judged)
+    assert counted["single"] == {"en": {"right": 1}, "all": {"right": 1}}
+    assert counted["all"]["all"] == {"right": 1, "leaked": 1}
+    console = Console(width=160, file=io.StringIO())
+    with console.capture() as captured:
+        console.print(table(counted))
+    rows = [line.split() for line in captured.get().splitlines() if "single" in line or "forget" in line]
+    assert [[cell for cell in row if cell not in "│┃"] for row in rows] == [
+        ["single", "1", "100", "1", "0", "0", "0", "0", "0", "100"],
+        ["forget", "1", "0", "0", "0", "0", "0", "0", "1", "0"],
+    ]
+
+
+def test_the_example_has_every_language_and_asks_in_every_form() -> None:
+    scenarios = read_scenarios(Path(conversations.__file__).parent / "data" / "example.txt")
+    assert {scenario.language for scenario in scenarios} == {"zh-Hant", "zh-Hans", "en"}
+    assert {question.expected for scenario in scenarios for question in scenario.questions} == set(Expected)
+    for scenario in scenarios:
+        said = [line.text for session in scenario.sessions for line in session.lines if line.role is Role.USER]
+        for question in scenario.questions:
+            evidence = " ".join(said[number - 1] for number in question.evidence)
+            assert all(any(holds(evidence, value) for value in part) for part in question.parts), question
