@@ -14,7 +14,7 @@ import json
 import statistics
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -41,7 +41,7 @@ class Span(NamedTuple):
 
 
 class Score(NamedTuple):
-    """Precision, recall and F1 in 0-1 over exact spans."""
+    """Precision, recall and F1 in 0-1."""
 
     precision: float
     recall: float
@@ -69,9 +69,9 @@ def read_iob2(path: Path) -> Iterator[tuple[str, list[Span]]]:
         yield text, spans
 
 
-def score(gold: list[set[Span]], found: list[set[Span]]) -> Score:
-    """Micro-averaged precision, recall and F1."""
-    right = sum(len(spans & other) for spans, other in zip(gold, found, strict=True))
+def score(gold: Sequence[Set[object]], found: Sequence[Set[object]]) -> Score:
+    """Micro-averaged precision, recall and F1 of what was found in each text."""
+    right = sum(len(marked & other) for marked, other in zip(gold, found, strict=True))
     n_found, n_gold = sum(map(len, found)), sum(map(len, gold))
     precision, recall = right / max(1, n_found), right / max(1, n_gold)
     return Score(precision, recall, 2 * precision * recall / max(1e-9, precision + recall))

@@ -1,0 +1,1 @@
+"""Whole conversations over weeks, played to a running service, and what it answers afterwards."""

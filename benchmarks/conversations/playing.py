@@ -1,0 +1,110 @@
+"""Plays scenarios to a running service over HTTP, each as a user of its own, at the times that they name."""
+
+import uuid
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from jiyi.client import JiyiClient, JiyiRefused
+from memory.values.dialogue import Role
+
+from .judge import Reply
+from .scenarios import Kind, Line, Question, Scenario, Session
+
+_BETWEEN_LINES = timedelta(seconds=30)
+
+
+class Way(StrEnum):
+    """How the lines of a session reach the service.
+
+    `CHAT` sends each message by `/chat`, or with the assistant's line that follows by `/chat/after`, and waits until it
+    is learned; questions are asked at their time, too. `MEMORIES` sends a session in one call of `/memories`, which
+    reads each message without the ones before it, and asks at the time of the run: for services whose `/chat` takes
+    no time.
+    """
+
+    CHAT = "chat"
+    MEMORIES = "memories"
+
+
+class Player:
+    """Plays scenarios to one service.
+
+    Args:
+        client: Of the service.
+        way: How sessions are sent.
+    """
+
+    def __init__(self, client: JiyiClient, *, way: Way = Way.CHAT) -> None:
+        self._client = client
+        self._way = way
+
+    def play(self, scenario: Scenario) -> Iterator[tuple[Question, Reply]]:
+        """Plays the sessions of a new user, and asks each question in a session of its own.
+
+        Raises:
+            JiyiRefused: The service refused something.
+            httpx.TransportError: It cannot be reached.
+        """
+        user = f"{scenario.id}-{uuid.uuid4()}"
+        for place, session in enumerate(scenario.sessions):
+            name = f"session-{place}"
+            if session.lines and self._way is Way.MEMORIES:
+                messages = [_message(line, at) for line, at in _timed(session)]
+                self._client.add(messages, user_id=user, session_id=name)
+            elif session.lines:
+                self._talk(session, user_id=user, session_id=name)
+            for number, question in enumerate(session.questions):
+                yield question, self._ask(question, session.at, user_id=user, session_id=f"{name}-question-{number}")
+
+    def _talk(self, session: Session, *, user_id: str, session_id: str) -> None:
+        where = {"user_id": user_id, "session_id": session_id}
+        for message, reply, at in _exchanges(_timed(session)):
+            if message is None:
+                line = Line(Role.ASSISTANT, reply or "")
+                self._client.add([_message(line, at)], user_id=user_id, session_id=session_id)
+            elif reply is None:
+                self._client.chat(message, wait=True, created_at=at.isoformat(), **where)
+            else:
+                self._client.after_reply(message, reply=reply, created_at=at.isoformat(), **where)
+
+    def _ask(self, question: Question, at: datetime, **where: str) -> Reply:
+        shown: list[str] = []
+        if question.kind is Kind.FORGET:
+            shown = [self._client.before_reply(question.text, **where)["context"], self._context(where["user_id"])]
+        said_at = {"created_at": at.isoformat()} if self._way is Way.CHAT else {}
+        reply = self._client.chat(question.text, wait=True, **said_at, **where)
+        sources = [text for hit in reply["sources"] for text in (hit["text"], hit["resolved"]) if text]
+        return Reply(reply["reply"], (*sources, *shown), asks=reply["clarification"] is not None)
+
+    def _context(self, user_id: str) -> str:
+        try:
+            return str(self._client.context(user_id=user_id)["context"])
+        except JiyiRefused as refused:
+            if refused.status != 404:
+                raise
+            return ""  # a service before 002 has none
+
+
+def _timed(session: Session) -> list[tuple[Line, datetime]]:
+    return [(line, session.at + place * _BETWEEN_LINES) for place, line in enumerate(session.lines)]
+
+
+def _exchanges(lines: Sequence[tuple[Line, datetime]]) -> Iterator[tuple[str | None, str | None, datetime]]:
+    """Messages with the assistant's lines that follow them; None for a message or a line that is not there."""
+    waiting: tuple[str, datetime] | None = None
+    for line, at in lines:
+        if line.role is Role.ASSISTANT:
+            yield (waiting[0], line.text, waiting[1]) if waiting else (None, line.text, at)
+            waiting = None
+            continue
+        if waiting:
+            yield waiting[0], None, waiting[1]
+        waiting = line.text, at
+    if waiting:
+        yield waiting[0], None, waiting[1]
+
+
+def _message(line: Line, at: datetime) -> dict[str, Any]:
+    return {"role": line.role.value, "content": line.text, "created_at": at.isoformat()}
