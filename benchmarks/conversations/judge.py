@@ -16,12 +16,12 @@ from .scenarios import Expected, Kind, Question
 
 _QUOTED = re.compile(r"「[^」]*」?|『[^』]*』?|“[^”]*”?|\"[^\"]*\"?")
 _UNKNOWN = re.compile(
-    r"(?:do not|don't|did not|didn't|cannot|can't) (?:know|have|recall|remember|find|tell)"
+    r"(?:do not|don't|did not|didn't|cannot|can't) (?:know|have|recall|remember|find|tell)(?! (?:which|whether|if)\b)"
     r"|\bno (?:record|memory|information|note)"
     r"|\bnothing\b|haven't (?:told|mentioned|said)|(?:not|never|n't) (?:been )?(?:told|mentioned|said)|\bunknown\b"
-    r"|不知道|不晓得|不清楚|不记得|没(?:有|再)?(?:相关|提|说|讲|听|记|关于|任何|找到|资料|告诉)|无法得知|查无"
+    r"|不(?:知道|晓得|清楚|记得)(?!\S{0,6}(?:哪|是否|是不是|还是))|没(?:有|再)?(?:相关|提|说|讲|听|记|关于|任何|找到|资料|告诉)|无法得知|查无"
 )
-"""That the reply does not know."""
+"""That the reply does not know; one that does not know which of several holds knows something."""
 _UNSURE = re.compile(
     r"\b(?:not (?:be )?(?:sure|certain)|uncertain|unsure|may(?:be| have| no| not| still| be)\b|might|perhaps|possibly"
     r"|probably|doubt\w*|(?:can't|cannot|don't|do not) (?:know|say|tell) (?:if|whether|which))"
@@ -43,7 +43,7 @@ class Verdict(StrEnum):
     RIGHT = "right"
     STALE = "stale"
     HEDGED = "hedged"
-    ABSTAINED = "abstained"
+    LEFT_OPEN = "left open"
     WRONG = "wrong"
     LEAKED = "leaked"
 
@@ -56,43 +56,43 @@ class Reply:
         text: What the user reads.
         shown: Sources and contexts, which a forgotten value must not be in either.
         asks: Whether the service says that it asks back; a question mark counts as well.
+        confidence: How sure the system is of the reply, the higher the surer; None where it does not say.
     """
 
     text: str
     shown: tuple[str, ...] = ()
     asks: bool = False
+    confidence: float | None = None
 
 
 def judge(question: Question, reply: Reply) -> Verdict:
     """Judges a reply.
 
     `HEDGED` is the right value in doubt though nothing makes it doubtful; `STALE` a value given as true that is not, or
-    not surely, true now; `ABSTAINED` a reply that does not know what it should.
+    not surely, true now; `LEFT_OPEN` a reply that does not know what it should.
     """
     if question.kind is Kind.FORGET and any(_names_any(text, question.untrue) for text in (reply.text, *reply.shown)):
         return Verdict.LEAKED
     match question.expected:
         case Expected.NONE:
-            is_right = _is_open(reply) and not _names_any(reply.text, question.untrue)
+            is_right = leaves_open(reply) and not _names_any(reply.text, question.untrue)
             return Verdict.RIGHT if is_right else Verdict.WRONG
         case Expected.ASK:
             asks = reply.asks or bool(_ASKS.search(own_words(reply.text)))
             named = all(holds(reply.text, option) for part in question.parts for option in part)
             return Verdict.RIGHT if asks and named else Verdict.WRONG
-        case Expected.STALE:
-            return _judge_stale(question, reply)
+        case Expected.DOUBT:
+            return _judge_doubt(question, reply)
         case Expected.VALUE:
             return _judge_value(question, reply)
 
 
-def _judge_stale(question: Question, reply: Reply) -> Verdict:
+def _judge_doubt(question: Question, reply: Reply) -> Verdict:
     own = _own_words_about(question, reply)
-    said = [_names_any(reply.text, part) for part in question.parts]
-    if all(said) and (_UNSURE.search(own) or _BEFORE.search(own)):
+    says_old = _names_any(reply.text, question.untrue)
+    if leaves_open(reply) or _ASKS.search(own) or (says_old and (_UNSURE.search(own) or _BEFORE.search(own))):
         return Verdict.RIGHT
-    if _is_open(reply):
-        return Verdict.RIGHT
-    return Verdict.STALE if any(said) else Verdict.WRONG
+    return Verdict.STALE if says_old else Verdict.WRONG
 
 
 def _judge_value(question: Question, reply: Reply) -> Verdict:
@@ -105,7 +105,12 @@ def _judge_value(question: Question, reply: Reply) -> Verdict:
         return Verdict.STALE
     if all(_names_any(reply.text, part) for part in question.parts):
         return Verdict.HEDGED if is_unsure else Verdict.RIGHT
-    return Verdict.ABSTAINED if _is_open(reply) else Verdict.WRONG
+    return Verdict.LEFT_OPEN if leaves_open(reply) else Verdict.WRONG
+
+
+def leaves_open(reply: Reply) -> bool:
+    """Whether a reply leaves the question open: it does not know, or asks back."""
+    return reply.asks or _UNKNOWN.search(own_words(reply.text)) is not None
 
 
 def holds(text: str, value: str) -> bool:
@@ -130,11 +135,6 @@ def _own_words_about(question: Question, reply: Reply) -> str:
 
 def _names_any(text: str, values: tuple[str, ...]) -> bool:
     return any(holds(text, value) for value in values)
-
-
-def _is_open(reply: Reply) -> bool:
-    """Whether a reply leaves the question open: it does not know, or asks back."""
-    return reply.asks or _UNKNOWN.search(own_words(reply.text)) is not None
 
 
 def _squeezed(text: str) -> str:

@@ -1,16 +1,22 @@
 """Plays scenarios to a running service over HTTP, each as a user of its own, at the times that they name."""
 
+import threading
+import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
+from typing_extensions import override
+
 from jiyi.client import JiyiClient, JiyiRefused
 from memory.values.dialogue import Role
+from memory.values.forgetting import ForgetOutcome
 
 from .judge import Reply
 from .scenarios import Kind, Line, Question, Scenario, Session
+from .systems import AT_ONCE, Answered, Found, System
 
 _BETWEEN_LINES = timedelta(seconds=30)
 
@@ -28,20 +34,29 @@ class Way(StrEnum):
     MEMORIES = "memories"
 
 
-class Player:
+class Player(System):
     """Plays scenarios to one service.
 
     Args:
-        client: Of the service.
+        connect: Makes a client of the service; one is made for each thread that plays.
         way: How sessions are sent.
     """
 
-    def __init__(self, client: JiyiClient, *, way: Way = Way.CHAT) -> None:
-        self._client = client
+    def __init__(self, connect: Callable[[], JiyiClient], *, way: Way = Way.CHAT) -> None:
+        self._connect = connect
+        self._of_thread = threading.local()
         self._way = way
 
-    def play(self, scenario: Scenario) -> Iterator[tuple[Question, Reply]]:
-        """Plays the sessions of a new user, and asks each question in a session of its own.
+    @property
+    def _client(self) -> JiyiClient:
+        if not hasattr(self._of_thread, "client"):
+            self._of_thread.client = self._connect()
+        client: JiyiClient = self._of_thread.client
+        return client
+
+    @override
+    def play(self, scenario: Scenario) -> Iterator[tuple[Question, Answered]]:
+        """Plays the sessions of a new user; searches for the questions of each, then asks each in a session of its own.
 
         Raises:
             JiyiRefused: The service refused something.
@@ -55,8 +70,17 @@ class Player:
                 self._client.add(messages, user_id=user, session_id=name)
             elif session.lines:
                 self._talk(session, user_id=user, session_id=name)
+            # before any is asked: a question is a line of its user, too, and would be found for the next
+            found = [self._search(question, user_id=user) for question in session.questions]
             for number, question in enumerate(session.questions):
-                yield question, self._ask(question, session.at, user_id=user, session_id=f"{name}-question-{number}")
+                where = {"user_id": user, "session_id": f"{name}-question-{number}"}
+                yield question, self._ask(question, session.at, found[number], **where)
+
+    def _search(self, question: Question, *, user_id: str) -> tuple[Found, ...]:
+        reply = self._client.search(
+            question.text, user_id=user_id, top_k=AT_ONCE, kinds=["memory"], filters={"role": Role.USER}
+        )
+        return tuple(Found(hit["text"], hit["score"], hit["created_at"][:10]) for hit in reply["results"])
 
     def _talk(self, session: Session, *, user_id: str, session_id: str) -> None:
         where = {"user_id": user_id, "session_id": session_id}
@@ -69,14 +93,18 @@ class Player:
             else:
                 self._client.after_reply(message, reply=reply, created_at=at.isoformat(), **where)
 
-    def _ask(self, question: Question, at: datetime, **where: str) -> Reply:
+    def _ask(self, question: Question, at: datetime, found: tuple[Found, ...], **where: str) -> Answered:
         shown: list[str] = []
         if question.kind is Kind.FORGET:
             shown = [self._client.before_reply(question.text, **where)["context"], self._context(where["user_id"])]
         said_at = {"created_at": at.isoformat()} if self._way is Way.CHAT else {}
-        reply = self._client.chat(question.text, wait=True, **said_at, **where)
-        sources = [text for hit in reply["sources"] for text in (hit["text"], hit["resolved"]) if text]
-        return Reply(reply["reply"], (*sources, *shown), asks=reply["clarification"] is not None)
+        begin = time.perf_counter()
+        said = self._client.chat(question.text, **said_at, **where)
+        took_s = time.perf_counter() - begin
+        sources = [text for hit in said["sources"] for text in (hit["text"], hit["resolved"]) if text]
+        asks = said["clarification"] is not None or (said.get("forgotten") or {}).get("outcome") == ForgetOutcome.WHICH
+        reply = Reply(said["reply"], (*sources, *shown), asks=asks, confidence=said.get("confidence"))
+        return Answered(reply, found, took_s)
 
     def _context(self, user_id: str) -> str:
         try:

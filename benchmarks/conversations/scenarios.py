@@ -8,9 +8,9 @@
     ? 我住哪裡？ => 三峽 | not: 板橋 | ev: 2 | type: update
 
 What must be answered is one of: values, where ` & ` joins parts that must all be there and ` / ` the alternatives of a
-part; `NONE`; `STALE: values`, which nothing has confirmed since what they hung on changed; `ASK: option / option`,
-which must be asked back. `not:` must not be said as true now, and after forgetting not at all. `ground:` is for
-readers.
+part; `NONE`; `DOUBT`, where nothing has confirmed the values of `not:` since what they hung on changed, or `STALE:
+values`, the same with the values behind it; `ASK`, where the reply must ask back, or `ASK: option / option`, and must
+name these. `not:` must not be said as true now, and after forgetting not at all. `ground:` is for readers.
 """
 
 import re
@@ -50,8 +50,11 @@ class Expected(StrEnum):
 
     VALUE = "value"
     NONE = "NONE"
-    STALE = "STALE"
+    DOUBT = "DOUBT"
     ASK = "ASK"
+
+
+_FORMS = {"NONE": Expected.NONE, "DOUBT": Expected.DOUBT, "STALE": Expected.DOUBT, "ASK": Expected.ASK}
 
 
 class BadScenario(ValueError):
@@ -74,8 +77,8 @@ class Question:
         text: As it is asked.
         kind: What it tries.
         expected: The form of a right reply.
-        parts: The values that must all be there, each with its alternatives; the options of `Expected.ASK`.
-        untrue: What must not be said.
+        parts: The values that must all be there, each with its alternatives; the options of `Expected.ASK`, if given.
+        untrue: What must not be said; with `Expected.DOUBT` what may be said in doubt only.
         evidence: Numbers of the U lines from which it follows.
     """
 
@@ -198,7 +201,12 @@ def _question(line: str, said: int) -> Question:
         raise BadScenario(f"evidence beyond the {said} U lines")
     expected, values = _expected(answer)
     untrue = tuple(_split(given["not"], "/")) if "not" in given else ()
-    return Question(text.strip(), Kind(given["type"]), expected, tuple(_parts(values)), untrue, evidence)
+    parts = tuple(_parts(values))
+    if expected is Expected.DOUBT:
+        untrue, parts = (*(value for part in parts for value in part), *untrue), ()
+        if not untrue:
+            raise BadScenario("in doubt, but no value")
+    return Question(text.strip(), Kind(given["type"]), expected, parts, untrue, evidence)
 
 
 def _mark(mark: str) -> tuple[str, str]:
@@ -209,11 +217,9 @@ def _mark(mark: str) -> tuple[str, str]:
 
 
 def _expected(answer: str) -> tuple[Expected, str]:
-    if answer == Expected.NONE:
-        return Expected.NONE, ""
-    for expected in (Expected.STALE, Expected.ASK):
-        if answer.startswith(f"{expected}:"):
-            return expected, answer[len(expected) + 1 :].strip()
+    word, colon, values = answer.partition(":")
+    if word in _FORMS and (not colon or word != Expected.NONE):
+        return _FORMS[word], values.strip()
     return Expected.VALUE, answer
 
 
