@@ -52,13 +52,13 @@ def main() -> None:
     scenarios = _scenarios(arguments.paths, arguments.only)
     if not scenarios:
         sys.exit("no scenarios there")
+    endpoint = endpoint_from(arguments.model_url, arguments.model, arguments.model_key)
+    if "model" in arguments.systems and endpoint is None:
+        sys.exit("no endpoint for the system `model`: give --model-url and --model")
     if {"jiyi", "model", "mem0"} & set(arguments.systems):
         with JiyiClient(arguments.url) as client:
             if not client.is_ready():
                 sys.exit(f"no service is ready at {arguments.url}")
-    endpoint = endpoint_from(arguments.model_url, arguments.model, arguments.model_key)
-    if "model" in arguments.systems and endpoint is None:
-        sys.exit("no endpoint for the system `model`: give --model-url and --model")
     if arguments.choose_least_scores:
         print(
             json.dumps({name: _choose(name, arguments, scenarios) for name in _SEARCHES if name in arguments.systems})

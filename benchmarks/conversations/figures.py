@@ -26,13 +26,13 @@ class Judged:
     verdict: Verdict
 
     @property
-    def finds_evidence(self) -> bool | None:
-        """Whether all lines from which the answer follows were found; None where there are none, or none may be."""
-        if not self.question.evidence or self.question.expected not in (Expected.VALUE, Expected.DOUBT):
-            return None
+    def finds_evidence(self) -> tuple[bool, ...]:
+        """Of each line from which the answer follows, whether it was found; empty where none is or may be."""
+        if self.question.expected not in (Expected.VALUE, Expected.DOUBT):
+            return ()
         said = [line for session in self.scenario.sessions for line in user_lines(session.lines)]
         found = {line.text for line in self.answered.found}
-        return all(said[number - 1] in found for number in self.question.evidence)
+        return tuple(said[number - 1] in found for number in self.question.evidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +96,10 @@ def count_evidence(judged: Iterable[Judged]) -> dict[str, dict[str, dict[str, in
     """Questions with evidence, `asked`, and those whose evidence was all found, `found`; by type and language."""
     counts: dict[str, dict[str, Counter[str]]] = {}
     for row in judged:
-        if row.finds_evidence is None:
+        if not row.finds_evidence:
             continue
         for kind, language in _cells(row):
-            counts.setdefault(kind, {}).setdefault(language, Counter()).update(asked=1, found=int(row.finds_evidence))
+            counts.setdefault(kind, {}).setdefault(language, Counter()).update(asked=1, found=all(row.finds_evidence))
     return _plain(counts)
 
 
@@ -107,7 +107,7 @@ def totals(judged: Sequence[Judged]) -> dict[str, float | None]:
     """The figures that are published, in percent.
 
     Right replies to what can be answered, to what cannot (nothing answers it, or it was forgotten), to updates and
-    corrections, to what hangs on a change, and to all; and the questions whose evidence was all found.
+    corrections, to what hangs on a change, and to all; and the questions whose evidence was all found, or some of it.
     """
     groups = {
         "answerable": [row for row in judged if row.question.expected is Expected.VALUE],
@@ -117,8 +117,10 @@ def totals(judged: Sequence[Judged]) -> dict[str, float | None]:
         "all": judged,
     }
     shares = {name: _percent([row.verdict is Verdict.RIGHT for row in rows]) for name, rows in groups.items()}
+    evidence = [row.finds_evidence for row in judged if row.finds_evidence]
     return shares | {
-        "evidence": _percent([bool(row.finds_evidence) for row in judged if row.finds_evidence is not None])
+        "evidence": _percent([all(found) for found in evidence]),
+        "some_evidence": _percent([any(found) for found in evidence]),
     }
 
 

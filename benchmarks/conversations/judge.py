@@ -17,9 +17,10 @@ from .scenarios import Expected, Kind, Question
 _QUOTED = re.compile(r"「[^」]*」?|『[^』]*』?|“[^”]*”?|\"[^\"]*\"?")
 _UNKNOWN = re.compile(
     r"(?:do not|don't|did not|didn't|cannot|can't) (?:know|have|recall|remember|find|tell)(?! (?:which|whether|if)\b)"
-    r"|\bno (?:record|memory|information|note)"
-    r"|\bnothing\b|haven't (?:told|mentioned|said)|(?:not|never|n't) (?:been )?(?:told|mentioned|said)|\bunknown\b"
-    r"|不(?:知道|晓得|清楚|记得)(?!\S{0,6}(?:哪|是否|是不是|还是))|没(?:有|再)?(?:相关|提|说|讲|听|记|关于|任何|找到|资料|告诉)|无法得知|查无"
+    r"|\bno (?:record|memory|mention|information|note)"
+    r"|\bnothing\b|\bunknown\b|(?:not|never|n't) (?:been )?(?:told|mentioned|said|stated|specified|recorded)"
+    r"|不(?:知道|晓得|清楚|记得)(?!\S{0,6}(?:哪|是否|是不是|还是))|无(?:法得知|从得知|相关|记录)|查无"
+    r"|没(?:有|再)?(?:相关|提|说|讲|听|记|关于|任何|找到|资料|告诉)|未(?:曾|有)?(?:提|说明|记录)"
 )
 """That the reply does not know; one that does not know which of several holds knows something."""
 _UNSURE = re.compile(

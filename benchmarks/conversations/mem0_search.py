@@ -58,10 +58,8 @@ class Mem0(LineSearch):
 
     def close(self) -> None:
         """Ends the process and removes its stores."""
-        if self._process.stdin:
-            self._process.stdin.close()
-        self._process.wait(timeout=60)
-        self._log.close()
+        with self._process, self._log:
+            pass
         shutil.rmtree(self._folder)
 
     @override

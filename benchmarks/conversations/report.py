@@ -17,7 +17,8 @@ _TOTALS = {
     "changed": "update and correction, right %",
     "dependent": "in doubt since a change, right %",
     "all": "all, right %",
-    "evidence": "evidence in ten lines, %",
+    "evidence": "all evidence in ten lines, %",
+    "some_evidence": "some evidence in ten lines, %",
 }
 
 
@@ -77,7 +78,7 @@ def _totals(summaries: Summaries) -> tuple[list[str], list[list[str]]]:
         scale = 1 if name == "area" else 100
         rows.append([label, *(_cell(scale * curve[name] if curve else None, exact=scale == 1) for curve in curves)])
     latencies = [of["latency_ms"] for of in summaries.values()]
-    rows.append(["a question, median and p95 ms", *(f"{each['median']:.0f}, {each['p95']:.0f}" for each in latencies)])
+    rows.append(["a question, median and p95 ms", *(f"{each['median']}, {each['p95']}" for each in latencies)])
     return ["", *summaries], rows
 
 
@@ -85,13 +86,14 @@ def _by_type(summary: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     verdicts, evidence = summary["verdicts"], summary["evidence"]
     languages = [language for language in verdicts["all"] if language != "all"]
     heads = ["type", "questions", "right %", *Verdict, *(f"{language} %" for language in languages), "evidence %"]
+    heads.append("evidence %: " + " / ".join(languages))
     rows = []
     for kind in (*Kind, "all"):
         if (of_kind := verdicts.get(str(kind))) is None:
             continue
         counts = of_kind["all"]
         shares = [_share(of_kind.get(language, {})) for language in languages]
-        found = evidence.get(str(kind), {}).get("all")
+        found = [_found(evidence.get(str(kind), {}).get(language)) for language in ("all", *languages)]
         rows.append(
             [
                 str(kind),
@@ -99,7 +101,8 @@ def _by_type(summary: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
                 _share(counts),
                 *(str(counts.get(verdict, 0)) for verdict in Verdict),
                 *shares,
-                _cell(100 * found["found"] / found["asked"]) if found else "–",
+                found[0],
+                " / ".join(found[1:]),
             ]
         )
     return heads, rows
@@ -108,6 +111,10 @@ def _by_type(summary: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
 def _share(counts: Mapping[str, int]) -> str:
     total = sum(counts.values())
     return f"{100 * counts.get(Verdict.RIGHT, 0) / total:.0f}" if total else "–"
+
+
+def _found(counts: Mapping[str, int] | None) -> str:
+    return _cell(100 * counts["found"] / counts["asked"] if counts else None)
 
 
 def _cell(value: float | None, *, exact: bool = False) -> str:

@@ -1,7 +1,6 @@
 """The scenario files of the conversation benchmark, and the rules by which replies are judged."""
 
 import contextlib
-import io
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,10 +10,8 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 
 from benchmarks import conversations
-from benchmarks.conversations.__main__ import Judged, figures, table
 from benchmarks.conversations.judge import Reply, Verdict, holds, judge
 from benchmarks.conversations.playing import Player, Way
 from benchmarks.conversations.scenarios import (
@@ -28,6 +25,7 @@ from benchmarks.conversations.scenarios import (
     parse_scenarios,
     read_scenarios,
 )
+from benchmarks.conversations.systems import Found
 from jiyi.client import JiyiClient
 from memory.values.dialogue import Role
 
@@ -64,7 +62,7 @@ def test_a_scenario_is_read_with_its_times_lines_and_questions() -> None:
     assert scenario.questions == asked.questions
     update, stale, abstain, ask, temporal = scenario.questions
     assert update == Question("我現在住哪裡？", Kind.UPDATE, Expected.VALUE, (("三峽",),), ("板橋", "新板"), (3,))
-    assert (stale.expected, stale.parts, stale.evidence) == (Expected.STALE, (("走路",),), (2, 3))
+    assert (stale.expected, stale.untrue, stale.evidence) == (Expected.DOUBT, ("走路",), (2, 3))
     assert (abstain.expected, abstain.parts) == (Expected.NONE, ())
     assert (ask.expected, ask.parts) == (Expected.ASK, (("媽", "板橋"),))
     assert temporal.parts == (("週三",), ("7點", "七點"), ("4/21",))
@@ -78,6 +76,7 @@ def test_a_scenario_is_read_with_its_times_lines_and_questions() -> None:
         ("? 我住哪裡？ => 三峽 | ev: 2 | type: update", "evidence beyond the 1"),
         ("? 我住哪裡？ => 三峽 | nota: 板橋 | type: update", "nota"),
         ("? 我住哪裡？ => 三峽 /  | type: update", "an empty value"),
+        ("? 我怎麼上班？ => DOUBT | type: dependent", "in doubt, but no value"),
         ("## tomorrow", "not a date"),
         ("What is this?", "not of the format"),
     ],
@@ -105,10 +104,19 @@ _QUESTIONS = st.one_of(
         Question,
         _WORDS,
         st.sampled_from(Kind),
-        st.sampled_from([Expected.VALUE, Expected.STALE, Expected.ASK]),
+        st.sampled_from([Expected.VALUE, Expected.ASK]),
         _PARTS,
         st.lists(_VALUES, max_size=3).map(tuple),
     ),
+    st.builds(
+        Question,
+        _WORDS,
+        st.sampled_from(Kind),
+        st.just(Expected.DOUBT),
+        st.just(()),
+        st.lists(_VALUES, min_size=1, max_size=3).map(tuple),
+    ),
+    st.builds(Question, _WORDS, st.sampled_from(Kind), st.just(Expected.ASK)),
     st.builds(Question, _WORDS, st.sampled_from(Kind), st.just(Expected.NONE)),
 )
 
@@ -135,7 +143,8 @@ def _written(scenario: Scenario) -> str:
 
 def _written_question(question: Question) -> str:
     values = " & ".join(" / ".join(part) for part in question.parts)
-    answer = {Expected.VALUE: values, Expected.NONE: "NONE"}.get(question.expected, f"{question.expected}: {values}")
+    form = "" if question.expected is Expected.VALUE else question.expected.value
+    answer = f"{form}: {values}" if form and values else form or values
     untrue = f" | not: {' / '.join(question.untrue)}" if question.untrue else ""
     return f"? {question.text} => {answer}{untrue} | type: {question.kind}"
 
@@ -192,10 +201,11 @@ def _question(answer: str, kind: str = "update") -> Question:
 
 _UPDATE = _question("三峽 | not: 板橋")
 _TWO = _question("Wednesday & 7 / seven", "temporal")
-_STALE = _question("STALE: 走路", "dependent")
+_STALE = _question("DOUBT | not: 走路", "dependent")
 _NONE = _question("NONE | not: car", "abstain")
 _FORGET = _question("NONE | not: 4471", "forget")
 _ASK = _question("ASK: locker / bike", "forget_ask")
+_ASK_ANYTHING = _question("ASK", "forget_ask")
 
 
 @pytest.mark.parametrize(
@@ -209,7 +219,8 @@ _ASK = _question("ASK: locker / bike", "forget_ask")
         (_UPDATE, "您說過：「可能搬到三峽」", Verdict.RIGHT),
         (_UPDATE, "您說過：「我住板橋」，這個情況到 2026-03-20 為止。\n您說過：「搬到三峽」", Verdict.RIGHT),
         (_UPDATE, "這幾個說法對不上，我不知道現在以哪一個為準：\n「我住板橋」\n「搬到三峽」", Verdict.HEDGED),
-        (_UPDATE, "我的記憶裡沒有相關的內容。", Verdict.ABSTAINED),
+        (_UPDATE, "這幾個說法對不上，我不知道現在以哪一個為準：\n「我住新店」\n「我住樹林」", Verdict.WRONG),
+        (_UPDATE, "我的記憶裡沒有相關的內容。", Verdict.LEFT_OPEN),
         (_UPDATE, "您說過：「我不知道」", Verdict.WRONG),
         (_TWO, "You said: “Wednesday”\nYou said: “at 7 pm”", Verdict.RIGHT),
         (_TWO, "On Wednesday in May.", Verdict.WRONG),
@@ -221,16 +232,25 @@ _ASK = _question("ASK: locker / bike", "forget_ask")
         (_STALE, "您說過：「每天走路去公司」\n這一點後來可能變了。「我吃素」", Verdict.STALE),
         (_STALE, "這些現在不一定還是這樣：\n您說過：「每天走路去公司」", Verdict.RIGHT),
         (_STALE, "搭公車。", Verdict.WRONG),
+        (_STALE, "還是走路去公司嗎？", Verdict.RIGHT),
+        (_STALE, "您說過：「我還要走路去公司嗎？」", Verdict.STALE),
         (_NONE, "I have nothing about that in memory.", Verdict.RIGHT),
         (_NONE, "I don't know; your car renews in May.", Verdict.WRONG),
         (_NONE, "You said (2026-03-02): “I have nothing to do”", Verdict.WRONG),
         (_NONE, "Noted.", Verdict.WRONG),
+        (_NONE, "These do not agree, and I don't know which is right:\n“in May”\n“in June”", Verdict.WRONG),
+        (_NONE, "I don't know when it renews.", Verdict.RIGHT),
+        (_NONE, "The renewal date is not specified in your messages.", Verdict.RIGHT),
+        (_NONE, "您的訊息裡未提及續保日期。", Verdict.RIGHT),
+        (_NONE, "未來會續保。", Verdict.WRONG),
         (_FORGET, "I have nothing about that in memory.", Verdict.RIGHT),
         (_FORGET, "It is 4471.", Verdict.LEAKED),
         (_FORGET, "You said: “use the locker”", Verdict.WRONG),
         (_ASK, "Which one: the locker code or the bike lock?", Verdict.RIGHT),
         (_ASK, "Which one do you mean?", Verdict.WRONG),
         (_ASK, "I removed locker and bike.", Verdict.WRONG),
+        (_ASK_ANYTHING, "Which one do you mean?", Verdict.RIGHT),
+        (_ASK_ANYTHING, "Forgotten.", Verdict.WRONG),
     ],
 )
 def test_replies_are_judged(question: Question, text: str, verdict: Verdict) -> None:
@@ -243,26 +263,33 @@ def test_what_was_forgotten_leaks_from_sources_and_contexts_too() -> None:
 
 
 def test_asking_back_answers_nothing() -> None:
-    assert judge(_UPDATE, Reply("「那裡」是指公司還是家？", asks=True)) is Verdict.ABSTAINED
+    assert judge(_UPDATE, Reply("「那裡」是指公司還是家？", asks=True)) is Verdict.LEFT_OPEN
     assert judge(_NONE, Reply("Which one?", asks=True)) is Verdict.RIGHT
 
 
 class _Service:
-    """Answers every request with what it was asked last, and keeps what was sent."""
+    """Answers every request alike, finds one line, and keeps what was sent."""
 
     def __init__(self) -> None:
         self.sent: list[tuple[str, dict[str, Any]]] = []
-        self.client = JiyiClient("http://jiyi")
-        self.client._http = httpx.Client(base_url="http://jiyi", transport=httpx.MockTransport(self._answer))
+        self.more: dict[str, Any] = {}
+
+    def connect(self) -> JiyiClient:
+        client = JiyiClient("http://jiyi")
+        client._http = httpx.Client(base_url="http://jiyi", transport=httpx.MockTransport(self._answer))
+        return client
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
         body = json.loads(request.content) if request.content else {}
         self.sent.append((request.url.path, body))
         if request.url.path == "/context":
             return httpx.Response(404, headers={"content-type": "application/problem+json"}, json={"title": "none"})
+        if request.url.path == "/search":
+            hit = {"text": "I moved.", "score": 0.5, "created_at": "2026-03-02T09:10:30Z"}
+            return httpx.Response(200, json={"results": [hit]})
         source = {"text": "a source", "resolved": None}
         reply = {"reply": "a reply", "sources": [source], "clarification": None, "context": "a context"}
-        return httpx.Response(200, json=reply)
+        return httpx.Response(200, json=reply | self.more)
 
 
 _PLAYED = """
@@ -278,12 +305,12 @@ U: To Bath.
 """
 
 
-def test_a_scenario_is_played_at_its_times() -> None:
+def test_a_scenario_is_played_at_its_times_and_searched_before_any_question_is_said() -> None:
     service = _Service()
     [scenario] = parse_scenarios(_PLAYED)
-    replies = [reply for _, reply in Player(service.client).play(scenario)]
+    answered = [answered for _, answered in Player(service.connect).play(scenario)]
     assert [path for path, _ in service.sent] == [
-        "/memories", "/chat/after", "/chat", "/chat", "/chat/before", "/context", "/chat",
+        "/memories", "/chat/after", "/chat", "/search", "/search", "/chat", "/chat/before", "/context", "/chat",
     ]  # fmt: skip
     bodies = [body for _, body in service.sent]
     assert bodies[0]["messages"] == [
@@ -291,40 +318,51 @@ def test_a_scenario_is_played_at_its_times() -> None:
     ]
     assert (bodies[1]["message"], bodies[1]["reply"]) == ("I moved.", "Oh.")
     assert bodies[2]["created_at"] == "2026-03-02T09:11:30+00:00"
-    assert bodies[3]["created_at"] == "2026-03-20T21:30:00+00:00"
-    assert len({bodies[number]["session_id"] for number in (2, 3, 6)}) == 3
+    assert (bodies[3]["query"], bodies[3]["kinds"], bodies[3]["filters"]) == ("Where?", ["memory"], {"role": "user"})
+    assert bodies[5]["created_at"] == "2026-03-20T21:30:00+00:00"
+    assert len({bodies[number]["session_id"] for number in (2, 5, 8)}) == 3
     assert len({body["user_id"] for body in bodies if body}) == 1
-    assert replies == [Reply("a reply", ("a source",)), Reply("a reply", ("a source", "a context", ""))]
+    assert [each.reply for each in answered] == [
+        Reply("a reply", ("a source",)),
+        Reply("a reply", ("a source", "a context", "")),
+    ]
+    assert answered[0].found == (Found("I moved.", 0.5, "2026-03-02"),)
+    assert answered[0].took_s > 0
+
+
+@pytest.mark.parametrize(
+    ("more", "reply"),
+    [
+        ({"confidence": 0.25}, Reply("a reply", ("a source",), confidence=0.25)),
+        ({"clarification": {"question": "Which?"}}, Reply("a reply", ("a source",), asks=True)),
+        ({"forgotten": {"outcome": "which"}}, Reply("a reply", ("a source",), asks=True)),
+        ({"forgotten": {"outcome": "removed"}}, Reply("a reply", ("a source",))),
+        ({"forgotten": None}, Reply("a reply", ("a source",))),
+    ],
+)
+def test_what_a_service_says_of_its_reply_is_kept(more: dict[str, Any], reply: Reply) -> None:
+    service = _Service()
+    service.more = more
+    [scenario] = parse_scenarios(_PLAYED)
+    _, answered = next(Player(service.connect).play(scenario))
+    assert answered.reply == reply
 
 
 def test_a_service_that_takes_no_times_gets_whole_sessions() -> None:
     service = _Service()
     [scenario] = parse_scenarios(_PLAYED)
-    list(Player(service.client, way=Way.MEMORIES).play(scenario))
+    list(Player(service.connect, way=Way.MEMORIES).play(scenario))
     (path, first), *asked = service.sent
     assert path == "/memories"
     assert [message["role"] for message in first["messages"]] == ["assistant", "user", "assistant", "user"]
     assert not any("created_at" in body for _, body in asked)
 
 
-def test_verdicts_are_counted_by_type_and_language() -> None:
-    [scenario] = parse_scenarios(_PLAYED)
-    single, forget = scenario.questions
-    judged = [
-        Judged(scenario, single, Reply("Bath"), Verdict.RIGHT),
-        Judged(scenario, forget, Reply("4471"), Verdict.LEAKED),
-    ]
-    counted = figures(judged)
-    assert counted["single"] == {"en": {"right": 1}, "all": {"right": 1}}
-    assert counted["all"]["all"] == {"right": 1, "leaked": 1}
-    console = Console(width=160, file=io.StringIO())
-    with console.capture() as captured:
-        console.print(table(counted))
-    rows = [line.split() for line in captured.get().splitlines() if "single" in line or "forget" in line]
-    assert [[cell for cell in row if cell not in "│┃"] for row in rows] == [
-        ["single", "1", "100", "1", "0", "0", "0", "0", "0", "100"],
-        ["forget", "1", "0", "0", "0", "0", "0", "0", "1", "0"],
-    ]
+def test_the_scenarios_that_ship_are_of_the_format_with_names_of_their_own() -> None:
+    files = sorted((Path(conversations.__file__).parent / "data").glob("*.txt"))
+    scenarios = [scenario for file in files for scenario in read_scenarios(file)]
+    assert len({scenario.id for scenario in scenarios}) == len(scenarios)
+    assert all(scenario.questions for scenario in scenarios)
 
 
 def test_the_example_has_every_language_and_asks_in_every_form() -> None:
@@ -336,3 +374,5 @@ def test_the_example_has_every_language_and_asks_in_every_form() -> None:
         for question in scenario.questions:
             evidence = " ".join(said[number - 1] for number in question.evidence)
             assert all(any(holds(evidence, value) for value in part) for part in question.parts), question
+            if question.expected is Expected.DOUBT:
+                assert any(holds(evidence, value) for value in question.untrue), question
