@@ -27,7 +27,7 @@ T = TypeVar("T")
 _POLL_S = 0.3
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8000
 _TAIL_LINES = 20
-_MIB = 1024 * 1024
+_KIB_OF_MIB = 1024
 EncryptionAction = Literal["on", "off", "rotate"]
 
 
@@ -41,12 +41,22 @@ class ServiceFailed(Exception):
 
 @dataclass(frozen=True)
 class ProcessMemory:
-    """One process: what it is, and its memory in MiB: resident, and its proportional share of shared pages."""
+    """One process: what it is, and its memory in MiB.
+
+    Attributes:
+        pid: Its number.
+        name: What it is.
+        rss_mib: Resident pages, shared ones counted in full.
+        pss_mib: Resident pages, of shared ones its share.
+        own_mib: Of those the ones that no file holds: what the machine cannot take back. The rest is code, weights
+            and the vector index, whose files the engine maps and allocates in pages of 32 MiB before it fills them.
+    """
 
     pid: int
     name: str
     rss_mib: float
     pss_mib: float
+    own_mib: float
 
 
 def load_settings(home: Path | None, args: Mapping[str, Any] | None = None) -> "AppArgs":
@@ -104,11 +114,26 @@ def processes(settings: "AppArgs", endpoint: "Endpoint") -> list[ProcessMemory]:
     found = []
     for process in (psutil.Process(endpoint.pid), *members(settings.data_home)):
         try:
-            memory = process.memory_full_info()
-            found.append(ProcessMemory(process.pid, _name(process), memory.rss / _MIB, memory.pss / _MIB))
-        except (psutil.NoSuchProcess, psutil.ZombieProcess):
+            kib = _memory_kib(process.pid)
+            own_kib = kib["Pss_Anon"] + kib["Pss_Shmem"]
+            found.append(
+                ProcessMemory(
+                    process.pid,
+                    _name(process),
+                    kib["Rss"] / _KIB_OF_MIB,
+                    kib["Pss"] / _KIB_OF_MIB,
+                    own_kib / _KIB_OF_MIB,
+                )
+            )
+        except (psutil.NoSuchProcess, psutil.ZombieProcess, FileNotFoundError, ProcessLookupError):
             continue  # ended meanwhile
     return found
+
+
+def _memory_kib(pid: int) -> dict[str, int]:
+    """The kernel's sums over the mappings of a process."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()[1:]
+    return {name: int(value.split()[0]) for name, value in (line.split(":") for line in lines)}
 
 
 def prepare(settings: "AppArgs", model: str | None = None) -> None:

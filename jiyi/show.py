@@ -85,13 +85,17 @@ def keys(found: Sequence[Mapping[str, Any]]) -> RenderableType:
 
 def memory(processes: Sequence[ProcessMemory]) -> RenderableType:
     """The memory of each process, in MiB."""
-    table = Table(title="Memory, MiB (PSS shares common pages fairly)", title_justify="left")
+    table = Table(
+        title="Memory, MiB (PSS: with a share of common pages; own: what no file holds)", title_justify="left"
+    )
     table.add_column("process")
-    for column in ("pid", "RSS", "PSS"):
+    for column in ("pid", "RSS", "PSS", "own"):
         table.add_column(column, justify="right")
     for process in processes:
-        table.add_row(process.name, str(process.pid), f"{process.rss_mib:.0f}", f"{process.pss_mib:.0f}")
-    table.add_row("total", "", "", f"{sum(process.pss_mib for process in processes):.0f}", style="bold")
+        figures = (process.rss_mib, process.pss_mib, process.own_mib)
+        table.add_row(process.name, str(process.pid), *(f"{figure:.0f}" for figure in figures))
+    totals = (sum(process.pss_mib for process in processes), sum(process.own_mib for process in processes))
+    table.add_row("total", "", "", *(f"{total:.0f}" for total in totals), style="bold")
     return table
 
 

@@ -178,5 +178,6 @@ def test_a_long_text_delays_no_other_user_and_no_reply_is_degraded_below_saturat
 
 
 def test_the_service_takes_no_more_memory_than_a_small_machine_has(service: Service) -> None:
-    taken = {process.name: round(process.pss_mib) for process in service.processes()}
-    assert sum(process.pss_mib for process in service.processes()) < 3456, taken  # 3,195 measured after the other tests
+    """Without mapped files: code, weights and the index are pages that the machine takes back when it needs them."""
+    taken = {process.name: round(process.own_mib) for process in service.processes()}
+    assert sum(process.own_mib for process in service.processes()) < 3072, taken  # 2,725 measured after the other tests
