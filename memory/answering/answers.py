@@ -29,6 +29,7 @@ class AnswerRequest(Value):
         clarification: The question to ask where a reference is ambiguous.
         extraction: What was understood of the message: its intents, facts, names and requests to remember.
         hits: What retrieval found, best first, what holds before what it replaced.
+        unanswered: The calibrated probability that none of them answers; None where nobody read them.
         turns: The conversation before the message, oldest first.
     """
 
@@ -38,15 +39,21 @@ class AnswerRequest(Value):
     clarification: Clarification | None = None
     extraction: Extraction = Extraction()
     hits: tuple[Hit, ...] = ()
+    unanswered: float | None = None
     turns: tuple[Turn, ...] = ()
     now: Timestamp
 
 
 class Answer(Value):
-    """A reply, the hits that support it, and the ids of the facts that it states."""
+    """A reply, the hits that support it, and the ids of the facts that it states.
+
+    `confidence` is the calibrated probability that a question is answered rightly, or rightly not answered, 0 to 1;
+    None where nobody read what was found, and for what is no question.
+    """
 
     text: str
     answered_by: AnsweredBy
+    confidence: float | None = None
     sources: tuple[Hit, ...] = ()
     fact_ids: tuple[str, ...] = ()
 

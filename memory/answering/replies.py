@@ -7,6 +7,7 @@ from ..language.questions import is_question
 from ..values.dialogue import Role
 from ..values.readings import Intent
 from .answers import AnswerRequest
+from .topics import Topic
 
 _MAX_CONTENT = 200
 """Characters of a message that a confirmation repeats."""
@@ -33,6 +34,8 @@ _SENTENCES: tuple[tuple[Intent, str], ...] = (
     (Intent.CHITCHAT, "chitchat"),
 )
 """The field of `Phrases` for each intent that asks for nothing; of several, the first."""
+_UNANSWERED = {Topic.OWN: "nothing_found", Topic.OPINION: "opinion", Topic.GENERAL: "general"}
+"""The field of `Phrases` for a question that no memory answers."""
 _TOLD = frozenset({Intent.STATEMENT, Intent.CHITCHAT})
 """Intents that a question may be taken for: where its form says that it asks, it asks."""
 
@@ -51,15 +54,27 @@ def kind_of(request: AnswerRequest) -> Kind:
     return Kind.REQUEST if Intent.REQUEST in intents else Kind.OTHER
 
 
-def reply_to(request: AnswerRequest, phrases: Phrases) -> str:
-    """The sentence for a message that no memory answers."""
+def asks_memory(request: AnswerRequest) -> bool:
+    """Whether memory may answer the message: it asks something, or wants something done."""
+    return kind_of(request) in {Kind.QUESTION, Kind.REQUEST}
+
+
+def reply_to(request: AnswerRequest, phrases: Phrases, *, topic: Topic = Topic.OWN) -> str:
+    """The sentence for a message that no memory answers.
+
+    Args:
+        request: The message.
+        phrases: The language.
+        topic: What it is about, where it is a question.
+    """
     match kind_of(request):
         case Kind.FORGET:
             return phrases.forget
         case Kind.REMEMBER:
             return _remembered(request, phrases)
         case Kind.QUESTION:
-            return phrases.nothing_found
+            unanswered: str = getattr(phrases, _UNANSWERED[topic])
+            return unanswered
         case Kind.CORRECTION:
             return phrases.corrected.format(content=_shortened(request.resolved))
         case Kind.REQUEST:

@@ -6,6 +6,7 @@ import structlog
 
 from ..answering.answers import Answer, AnsweredBy, Answerer, AnswerRequest
 from ..answering.forgetting import forget_reply
+from ..answering.replies import asks_memory
 from ..language.phrases import phrases_for
 from ..ports.services import Retriever, UseCounter
 from ..values.changes import Held, ItemKind
@@ -67,19 +68,19 @@ class ChatTurn:
             return
         postponed = ("learner",) if Intent.FORGET in understood.extraction.intents else ()
         resolution = understood.resolution
-        result = SearchResult() if postponed else await self._retrieve(message, resolution.resolved_query)
+        asked = AnswerRequest(
+            message=resolution.resolved_query if resolution.revision else message.message,
+            resolved=resolution.resolved_query,
+            revised=resolution.revision is not None,
+            clarification=resolution.clarification,
+            extraction=understood.extraction,
+            turns=understood.turns,
+            now=message.now,
+        )
+        result = SearchResult() if postponed else await self._retrieve(message, asked)
         yield Found(result=result)
         answer = await self._answerer.answer(
-            AnswerRequest(
-                message=resolution.resolved_query if resolution.revision else message.message,
-                resolved=resolution.resolved_query,
-                revised=resolution.revision is not None,
-                clarification=resolution.clarification,
-                extraction=understood.extraction,
-                hits=result.hits,
-                turns=understood.turns,
-                now=message.now,
-            )
+            asked.model_copy(update={"hits": result.hits, "unanswered": result.unanswered})
         )
         self._count_uses(message, answer, result)
         yield Replied(answer=answer)
@@ -105,8 +106,14 @@ class ChatTurn:
         for kind, ids in held.items():
             self._uses.add(kind, ids, user_id=message.user_id, at=message.now)
 
-    async def _retrieve(self, message: ChatMessage, query: str) -> SearchResult:
-        request = SearchRequest(query=query, user_id=message.user_id, top_k=message.top_k, now=message.now)
+    async def _retrieve(self, message: ChatMessage, asked: AnswerRequest) -> SearchResult:
+        request = SearchRequest(
+            query=asked.resolved,
+            user_id=message.user_id,
+            top_k=message.top_k,
+            asks=asks_memory(asked),
+            now=message.now,
+        )
         try:
             return await self._retriever.search(request)
         except Unavailable as error:

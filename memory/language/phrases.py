@@ -11,8 +11,8 @@ class Phrases:
     """One language's sentences; `{…}` is filled in.
 
     The first group answers what a message is for (`memory.values.readings.Intent`), the second says what became of a
-    request to forget and names things without their values, the third quotes memories, the fourth says that a quotation
-    may hold no longer, the fifth asks which antecedent is meant.
+    request to forget and names things without their values, the third answers with memories, the fourth says that a
+    quotation may hold no longer, the fifth asks which antecedent is meant.
 
     Args:
         doubtful: {change} is a phrase of `changes`.
@@ -34,6 +34,8 @@ class Phrases:
     remember: str
     forget: str
     nothing_found: str
+    opinion: str
+    general: str
 
     forgotten: str
     forgotten_already: str
@@ -48,7 +50,9 @@ class Phrases:
     quoted_on: str
     just_said: str
 
+    in_short: str
     said: str
+    earlier: str
     anonymous: str
     user: str
     assistant: str
@@ -84,6 +88,8 @@ TRADITIONAL = Phrases(
     remember="好的，我會記住：{content}",
     forget="我會把找到的內容從記憶裡移除，也不會再提起這句話。如果可能指好幾件事，我什麼都不會刪，請說清楚是哪一件。",
     nothing_found="我的記憶裡沒有相關的內容。",
+    opinion="這個我沒有自己的看法，記憶裡也沒有相關的內容。",
+    general="這件事您沒有告訴過我。我只記得您說過的事，一般的知識我答不上來。",
     forgotten="好的，我已經把{things}從記憶裡刪除了，不會再提起。",
     forgotten_already="這件事先前已經刪除了。",
     forget_which="您要我忘掉的是哪一件？我記得{things}。在您說明之前，我什麼都不會刪。",
@@ -96,7 +102,9 @@ TRADITIONAL = Phrases(
     said_on="您在 {date} 說的話",
     quoted_on="{date} 說的「{quote}」",
     just_said="您剛才說的事",
+    in_short="{answer}。",
     said="{speaker}（{date}）：「{quote}」",
+    earlier="之前（{date}）的說法：「{quote}」",
     anonymous="記錄",
     user="您說過",
     assistant="助理說過",
@@ -143,6 +151,8 @@ SIMPLIFIED = Phrases(
     remember="好的，我会记住：{content}",
     forget="我会把找到的内容从记忆里移除，也不会再提起这句话。如果可能指好几件事，我什么都不会删，请说清楚是哪一件。",
     nothing_found="我的记忆里没有相关的内容。",
+    opinion="这个我没有自己的看法，记忆里也没有相关的内容。",
+    general="这件事您没有告诉过我。我只记得您说过的事，一般的知识我答不上来。",
     forgotten="好的，我已经把{things}从记忆里删除了，不会再提起。",
     forgotten_already="这件事之前已经删除了。",
     forget_which="您要我忘掉的是哪一件？我记得{things}。在您说明之前，我什么都不会删。",
@@ -155,7 +165,9 @@ SIMPLIFIED = Phrases(
     said_on="您在 {date} 说的话",
     quoted_on="{date} 说的「{quote}」",
     just_said="您刚才说的事",
+    in_short="{answer}。",
     said="{speaker}（{date}）：「{quote}」",
+    earlier="之前（{date}）的说法：「{quote}」",
     anonymous="记录",
     user="您说过",
     assistant="助理说过",
@@ -205,6 +217,8 @@ ENGLISH = Phrases(
         "be meant I remove none: say which one."
     ),
     nothing_found="I have nothing about that in memory.",
+    opinion="I have no opinions of my own, and nothing about that in memory.",
+    general="You haven't told me that, and general knowledge is beyond me: I only know what you tell me.",
     forgotten="Done: I have removed {things} from memory and will not bring it up again.",
     forgotten_already="That was removed earlier.",
     forget_which="Which one should I forget? I have {things}. Until you say, I remove nothing.",
@@ -222,7 +236,9 @@ ENGLISH = Phrases(
     said_on="what you said on {date}",
     quoted_on="“{quote}” ({date})",
     just_said="what you just said",
+    in_short="{answer}.",
     said="{speaker} ({date}): “{quote}”",
+    earlier="Before that ({date}): “{quote}”",
     anonymous="Noted",
     user="You said",
     assistant="The assistant said",

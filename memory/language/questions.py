@@ -16,6 +16,15 @@ _CHINESE = re.compile(
     r"(吗|么|呢)\s*[。!！~～]*\s*$|什么|甚么|怎么|怎样|如何|为何|为什么|哪(?!怕)|谁|几(?:点|个|号|时|天|次|位|月|年)"
     r"|多少|多久|多大|是不是|有没有|能不能|会不会|可不可以|要不要|还记得"
 )
+_OPINION = re.compile(
+    r"[你您妳]们?(?:自己|个人|本人|也|还|都|最|更|比较|会|怎么|是不是|会不会)*"
+    r"(?:觉得|认为|以为|看(?![到见过了])|推荐(?![的过了])|建议(?![的过了])|喜欢|偏好|同意|怎么想|怎么看)"
+    r"|[你您妳]们?的(?:看法|意见|想法|建议|偏好|观点)"
+    r"|\b(?:do|would|don't|wouldn't) you (?:\w+ )?(?:think|feel|believe|recommend|suggest|prefer|like|agree|say)\b"
+    r"|\byour (?:own |personal |honest )?(?:opinion|favou?rite|view|take|thoughts|preference)s?\b",
+    re.IGNORECASE,
+)
+"""Words for judging and liking, with the one who is addressed as their subject."""
 _ENGLISH = re.compile(
     r"^\s*(?:(?:and|so|but|ok|okay|hey|hi|well)[,\s]+)*"
     r"(?:what|when|where|who|whom|whose|which|why|how|is|are|was|were|do|does|did|can|could|will|would|should|has|have)\b",
@@ -26,6 +35,11 @@ _ENGLISH = re.compile(
 def is_question(text: str) -> bool:
     """Whether the text asks: by its mark, else by interrogative words (Chinese) or word order (English)."""
     return bool(_MARK.search(text) or _CHINESE.search(to_simplified(text)) or _ENGLISH.match(text))
+
+
+def asks_opinion(text: str) -> bool:
+    """Whether the text asks for the opinion or the taste of the one who is addressed."""
+    return bool(_OPINION.search(to_simplified(text)))
 
 
 def questions_of(query: str, analyzer: KeywordAnalyzer) -> tuple[str, ...]:

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 from ..extraction.comparable_text import ComparableText
+from ..language.persons import speaks_of_hearer, speaks_of_self
 from ..values.dialogue import Role
 from ..values.hits import Hit, HitKind
 from ..values.records import Memory
 
-_FIRST_PERSON = re.compile(r"我|\b(?:i|me|my|mine|we|us|our|ours)\b", re.IGNORECASE)
-_SECOND_PERSON = re.compile(r"你|您|\b(?:you|your|yours)\b", re.IGNORECASE)
 _WORD = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+")
 
 
@@ -39,7 +38,7 @@ def with_named_speaker(query: str, memories: Iterable[Memory]) -> frozenset[str]
     both, or neither, names no role.
     """
     text = ComparableText(query)
-    first, second = bool(_FIRST_PERSON.search(query)), bool(_SECOND_PERSON.search(query))
+    first, second = speaks_of_self(query), speaks_of_hearer(query)
     role = None if first == second else Role.USER if first else Role.ASSISTANT
     is_named = cache(lambda speaker: next(text.find(speaker), None) is not None)
     return frozenset(

@@ -46,7 +46,7 @@ least (`training.reranker.evaluate`); the reranker's score alone ranks worse tha
 class RerankingRetriever(Retriever):
     """Wraps a retriever and reranks its best hits.
 
-    A hit's score becomes `weight · rerank + (1 − weight) · fused`, where `rerank` is the model's score (`answers`),
+    A hit's score becomes `weight · rerank + (1 − weight) · fused`, where `rerank` is the model's score (`relevance`),
     scaled to 0–1 over the candidates. All three are added to the hit's `parts`. Hits that are not reranked follow in
     their order. A reranker that is down or overloaded is named in `degraded`, and the fused ranking is returned.
 
@@ -107,10 +107,10 @@ def passage_of(hit: Hit, memory: Memory | None) -> str:
     return f"{memory.context}\n{text}" if memory is not None and memory.context else text
 
 
-def _blend(hit: Hit, answers: float, scaled: float, recipe: RerankRecipe) -> Hit:
+def _blend(hit: Hit, relevance: float, scaled: float, recipe: RerankRecipe) -> Hit:
     """The hit with its new score; an entity that the query names in full keeps its rank above others (000 §6.1)."""
     scaled = 1.0 if "exact" in hit.parts else scaled
     score = recipe.weight * scaled + (1.0 - recipe.weight) * hit.score
     return hit.model_copy(
-        update={"score": score, "parts": {**hit.parts, "fused": hit.score, _PART: scaled, "answers": answers}}
+        update={"score": score, "parts": {**hit.parts, "fused": hit.score, _PART: scaled, "relevance": relevance}}
     )

@@ -40,7 +40,11 @@ class SearchFilter(Value):
 
 
 class SearchRequest(Value):
-    """A search in one user's memory; `entity_type` finds entities of this type or subtype only (000 §6.4)."""
+    """A search in one user's memory.
+
+    `entity_type` finds entities of this type or subtype only (000 §6.4). `asks` says whether the query is to be read as
+    a question; None where its form is to tell.
+    """
 
     query: str
     user_id: UserId
@@ -48,6 +52,7 @@ class SearchRequest(Value):
     kinds: tuple[HitKind, ...] = (HitKind.ENTITY, HitKind.MEMORY)
     filters: SearchFilter = SearchFilter()
     entity_type: EntityType | EntitySubtype | None = None
+    asks: bool | None = None
     now: Timestamp
 
 
@@ -57,7 +62,10 @@ class Hit(Value):
     `score` is the fused score in 0–1 (000 §6.3) with the boosts of the conversation (DESIGN §6). `parts` holds the
     parts of the score: `vector`, `keyword`, `exact`, `freshness` (each 0–1, as they entered the formula), `confidence`
     of an entity, `named` where the query names another entity in full (its score, by which this one was multiplied),
-    `beside`, `speaker`, `linked` and `alike` where they counted, and the raw `cosine` and `bm25` of those legs.
+    `beside`, `speaker`, `linked` and `alike` where they counted, and the raw `cosine` and `bm25` of those legs. Of a
+    memory that was read together with a question, `answers` is the probability that it is the answer or part of it,
+    `outdated` that it holds no longer (both 0–1), `fused` the score without them, and `words` are those of
+    `resolved`, else `text`, that answer; empty where it answers by its date alone, None where it was not read.
     `resolved` is the text of a memory with its references resolved, where that differs (`Memory.resolved`).
     `validity` says of the facts that a memory states how they stand at the time that the query asks about; empty where
     none was found in it. `instead_of` is the text of the memory that matched where this one took its place: it states
@@ -76,7 +84,13 @@ class Hit(Value):
     metadata: dict[str, Scalar] = {}
     validity: tuple[Validity, ...] = ()
     instead_of: str | None = None
+    words: str | None = None
     created_at: Timestamp
+
+    @property
+    def meant(self) -> str:
+        """The text with its references resolved."""
+        return self.resolved or self.text
 
     @property
     def shares_words(self) -> bool:
@@ -85,7 +99,12 @@ class Hit(Value):
 
 
 class SearchResult(Value):
-    """Hits, best first. `degraded` names the legs that could not answer; the others still did (DESIGN §7)."""
+    """Hits, best first. `degraded` names the legs that could not answer; the others still did (DESIGN §7).
+
+    `unanswered` is the calibrated probability that no memory answers, 0 to 1; None where the query was not read as a
+    question.
+    """
 
     hits: tuple[Hit, ...] = ()
+    unanswered: float | None = None
     degraded: tuple[str, ...] = ()

@@ -137,7 +137,7 @@ def test_a_reranker_that_is_switched_on_reads_the_best_hits_again(tuned: Service
         figures = client.health()["parts"]["reranker"]
     assert found["degraded"] == []
     assert "third floor" in found["results"][0]["text"]
-    assert all({"fused", "rerank", "answers"} <= hit["parts"].keys() for hit in found["results"])
+    assert all({"fused", "rerank", "relevance"} <= hit["parts"].keys() for hit in found["results"])
     assert figures["reranker_loaded"] == 1
     assert figures["reranker_failures"] == 0
 

@@ -61,7 +61,7 @@ async def test_a_score_is_blended_and_its_parts_are_kept(world: World) -> None:
     recipe = RerankRecipe(candidates=50, weight=0.25)
     for hit in (await reranking(world, ScriptedReranker({"drawer": 0.8}), recipe).search(asking(world, "key"))).hits:
         fused = before[hit.id].score
-        scores = {"rerank": 1.0, "answers": 0.8} if "drawer" in hit.text else {"rerank": 0.0, "answers": 0.0}
+        scores = {"rerank": 1.0, "relevance": 0.8} if "drawer" in hit.text else {"rerank": 0.0, "relevance": 0.0}
         assert hit.parts == {**before[hit.id].parts, "fused": fused, **scores}
         assert hit.score == pytest.approx(0.25 * hit.parts["rerank"] + 0.75 * fused)
 

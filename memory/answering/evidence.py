@@ -1,0 +1,161 @@
+"""Which of the memories that were read together with a question answer it, by thresholds that are data.
+
+A hit that was read carries `answers` and `outdated` among its parts and the answering `words`
+(`memory.retrieval.answers`). What nobody has read is chosen by `nearness` instead.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pydantic import Field, model_validator
+
+from ..extraction.junk import Junk, junk_kind
+from ..language.questions import is_question
+from ..values.base import Value
+from ..values.facts import Ending, Standing, Validity
+from ..values.hits import Hit, HitKind
+from ..values.text import normalise
+from .corrections import corrected_text, drop_corrected
+from .validity import are_in_conflict, valid_part
+
+
+class EvidenceBounds(Value):
+    """The probabilities from which a reading decides something, each 0 to 1.
+
+    Attributes:
+        abstain_from: `unanswered` from which a question is not answered.
+        answer_from: `answers` from which the best memory is quoted.
+        beside_from: `answers` from which a further memory is quoted beside the best.
+        outdated_from: `outdated` from which a memory is no answer, unless it is likelier to be one.
+        prompt_from: `answers` from which a memory belongs into a prompt.
+        general_from: `unanswered` from which a question that names nothing of the user's is told apart from one about
+            the user.
+    """
+
+    abstain_from: float = Field(default=0.5, ge=0, le=1)
+    answer_from: float = Field(default=0.25, ge=0, le=1)
+    beside_from: float = Field(default=0.5, ge=0, le=1)
+    outdated_from: float = Field(default=0.5, ge=0, le=1)
+    prompt_from: float = Field(default=0.25, ge=0, le=1)
+    general_from: float = Field(default=0.8, ge=0, le=1)
+
+    @model_validator(mode="after")
+    def _the_best_is_quoted_first(self) -> "EvidenceBounds":
+        if self.beside_from < self.answer_from:
+            raise ValueError(
+                f"beside_from: must be at least answer_from, {self.answer_from:g}; given: {self.beside_from:g}"
+            )
+        return self
+
+
+EVIDENCE_BOUNDS = EvidenceBounds()
+SAYS_NOTHING = frozenset({Junk.EMPTY, Junk.PRONOUN, Junk.GREETING})
+"""Kinds of texts that can be a whole turn but answer no question: 前者, "yes"."""
+_MAX_ANSWERS = 8
+_MAX_EARLIER = 1
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What answers a question.
+
+    Attributes:
+        current: The memories that answer, newest first.
+        earlier: What held before them, newest first.
+        confidence: The calibrated probability that they answer, 0 to 1.
+    """
+
+    current: tuple[Hit, ...]
+    earlier: tuple[Hit, ...]
+    confidence: float
+
+
+def may_answer(hit: Hit) -> bool:
+    """Whether a memory can answer anything: not a turn that only asked, that said nothing by itself, or corrected."""
+    if corrected_text(hit) is None or junk_kind(hit.meant) in SAYS_NOTHING:
+        return False
+    return bool(hit.validity) or not is_question(hit.meant)
+
+
+def choose_evidence(hits: Sequence[Hit], unanswered: float, bounds: EvidenceBounds) -> Evidence | None:
+    """The memories that answer a question; None where none does.
+
+    Args:
+        hits: What was found; those that were not read are left out.
+        unanswered: The calibrated probability that none answers.
+        bounds: The thresholds.
+    """
+    if unanswered >= bounds.abstain_from:
+        return None
+    memories = [hit for hit in drop_corrected(hits) if hit.kind is HitKind.MEMORY and hit.words is not None]
+    valid = [hit for hit in memories if not is_outdated(hit, bounds)]
+    best = max(valid, key=_answers, default=None)
+    if best is None or _answers(best) < bounds.answer_from:
+        return None
+    further = sorted((hit for hit in valid if hit is not best), key=_answers, reverse=True)
+    current = _newest_first([best, *(hit for hit in further if _answers(hit) >= bounds.beside_from)][:_MAX_ANSWERS])
+    return Evidence(
+        current=tuple(current),
+        earlier=tuple(_earlier(memories, current, bounds)),
+        confidence=min(1.0 - unanswered, _answers(best)),
+    )
+
+
+def belongs_in_prompt(hit: Hit, bounds: EvidenceBounds) -> bool:
+    """Whether a memory that was read helps to answer the question, and holds."""
+    return hit.words is not None and _answers(hit) >= bounds.prompt_from and not is_outdated(hit, bounds)
+
+
+def is_outdated(hit: Hit, bounds: EvidenceBounds) -> bool:
+    """Whether what answers in a memory is out of date: the facts that it states say so, or whoever read it."""
+    outdated = hit.parts.get("outdated", 0.0)
+    return (outdated >= bounds.outdated_from and outdated > _answers(hit)) or states_outdated(
+        hit.meant, hit.words or "", hit.validity
+    )
+
+
+def states_outdated(text: str, words: str, validity: Sequence[Validity]) -> bool:
+    """Whether these words of a memory, or all of it, state what is out of date."""
+    valid = valid_part(text, validity)
+    return valid != text and (not valid or (bool(words) and words not in valid))
+
+
+def takes_place_of(hit: Hit, other: Hit, words: str) -> bool:
+    """Whether a memory is to be told where another one matched: what holds instead of it, or what contradicts it.
+
+    Args:
+        hit: The memory to be told.
+        other: The memory that matched.
+        words: The words of `other` that answer.
+    """
+    if hit.instead_of != other.text or hit.id == other.id:
+        return False
+    return states_outdated(other.meant, words, other.validity) or are_in_conflict([*hit.validity, *other.validity])
+
+
+def _earlier(memories: Sequence[Hit], current: Sequence[Hit], bounds: EvidenceBounds) -> list[Hit]:
+    """What held before the newest answer and says something else; never what was taken back or called off."""
+    said = {normalise(hit.words or "") for hit in current}
+    return _newest_first(
+        hit
+        for hit in memories
+        if is_outdated(hit, bounds)
+        and max(_answers(hit), hit.parts.get("outdated", 0.0)) >= bounds.beside_from
+        and hit.created_at < current[0].created_at
+        and hit.words
+        and normalise(hit.words) not in said
+        and not _was_taken_back(hit)
+    )[:_MAX_EARLIER]
+
+
+def _was_taken_back(hit: Hit) -> bool:
+    endings = {fact.ending for fact in hit.validity if fact.standing is Standing.OUTDATED}
+    return not endings.isdisjoint({Ending.RETRACTED, Ending.CANCELLED})
+
+
+def _newest_first(hits: Iterable[Hit]) -> list[Hit]:
+    return sorted(hits, key=lambda hit: hit.created_at, reverse=True)
+
+
+def _answers(hit: Hit) -> float:
+    return hit.parts.get("answers", 0.0)

@@ -1,0 +1,115 @@
+"""Writes an answer: the words that answer first, then the quotations with their speakers and dates."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..language.phrases import Phrases
+from ..values.dialogue import Role
+from ..values.facts import Standing, Validity
+from ..values.hits import Hit
+from ..values.text import normalise
+from .evidence import Evidence
+from .forgetting import listed
+from .validity import are_in_conflict, qualified, stated_in, valid_part, without_doubtful
+
+_SENTENCE = re.compile(r"[^。！？!?\n]*[。！？!?\n]?")
+_ENDS = " \t\n，。！？；：、,.!?;:"
+_MAX_QUOTE_CHARACTERS = 200
+_MAX_WORDS_CHARACTERS = 60
+"""Words that are longer than this are read in the quotation."""
+
+
+@dataclass(frozen=True)
+class Quoted:
+    """A memory and what of it is quoted."""
+
+    hit: Hit
+    text: str
+
+    @property
+    def stated(self) -> list[Validity]:
+        """The facts that the quotation states."""
+        return stated_in(self.text, self.hit.validity)
+
+    def line(self, phrases: Phrases) -> str:
+        """The quotation with its speaker and date, and with what must be said of it."""
+        by_role = {Role.USER: phrases.user, Role.ASSISTANT: phrases.assistant}
+        speaker = self.hit.speaker or (by_role[self.hit.role] if self.hit.role else phrases.anonymous)
+        said = phrases.said.format(speaker=speaker, date=_date(self.hit), quote=self.text)
+        return qualified(said, self.stated, phrases)
+
+
+def write_quotations(quoted: Sequence[Quoted], phrases: Phrases, *, answer: str = "", earlier: str = "") -> str:
+    """The lines of an answer; that the quotations contradict each other is said first.
+
+    Args:
+        quoted: What is quoted.
+        phrases: The language.
+        answer: The answer in a few words; empty for none.
+        earlier: What is said of what held before; empty for none.
+    """
+    in_conflict = are_in_conflict([fact for part in quoted for fact in part.stated])
+    heading = phrases.conflicting if in_conflict else answer
+    lines = [heading, *(part.line(phrases) for part in quoted), earlier]
+    return "\n".join(line for line in dict.fromkeys(lines) if line)
+
+
+def quotations(evidence: Evidence) -> list[Quoted]:
+    """What is quoted of each memory that answers: what holds, shortened to the sentence that answers."""
+    return [Quoted(hit, shortened(_holding(hit), _holds_words(hit))) for hit in evidence.current]
+
+
+def answer_in_short(evidence: Evidence, question: str, phrases: Phrases) -> str:
+    """The words that answer, as a sentence; empty where the quotation says it better.
+
+    That is so where they are in the question already, as in "do I have a dog?", where they are nearly all of the
+    quotation, and where it must be said that what they state is in doubt.
+    """
+    hits = evidence.current
+    if any(fact.standing is Standing.DOUBTFUL for part in quotations(evidence) for fact in part.stated):
+        return ""
+    values = list(dict.fromkeys(filter(None, (_words_of(hit) for hit in hits))))
+    if not values and len(hits) == 1 and hits[0].words == "":
+        values = [_date(hits[0])]
+    asked = normalise(question)
+    if not values or all(normalise(value) in asked for value in values):
+        return ""
+    if len(values) == len(hits) == 1 and normalise(values[0]) == normalise(hits[0].meant.strip(_ENDS)):
+        return ""
+    answer = listed(values, phrases)
+    return phrases.in_short.format(answer=answer) if len(answer) <= _MAX_WORDS_CHARACTERS else ""
+
+
+def name_earlier(evidence: Evidence, phrases: Phrases) -> str:
+    """What was said of it before, as older; empty where nothing was."""
+    return "\n".join(
+        phrases.earlier.format(date=_date(hit), quote=shortened(hit.meant, _holds_words(hit)))
+        for hit in evidence.earlier
+    )
+
+
+def shortened(text: str, relevance: Callable[[str], int]) -> str:
+    """A short text as it is; of a long one, the most relevant sentence."""
+    if len(text) <= _MAX_QUOTE_CHARACTERS:
+        return text.strip()
+    sentences: list[str] = [sentence.strip() for sentence in _SENTENCE.findall(text) if sentence.strip()]
+    best = max(sentences, key=relevance)
+    return best if len(best) <= _MAX_QUOTE_CHARACTERS else best[:_MAX_QUOTE_CHARACTERS] + "…"
+
+
+def _holding(hit: Hit) -> str:
+    """What a memory states without what is out of date, and without what is in doubt beside the answer."""
+    return without_doubtful(valid_part(hit.meant, hit.validity), hit.validity, _holds_words(hit))
+
+
+def _holds_words(hit: Hit) -> Callable[[str], int]:
+    return lambda text: int(bool(hit.words) and str(hit.words) in text)
+
+
+def _words_of(hit: Hit) -> str:
+    return (hit.words or "").strip(_ENDS)
+
+
+def _date(hit: Hit) -> str:
+    return hit.created_at.date().isoformat()

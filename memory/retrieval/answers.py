@@ -1,0 +1,176 @@
+"""Reading the best memories together with the question: which answer it, in which words, or that none does."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+from typing_extensions import override
+
+from ..answering.corrections import drop_corrected
+from ..answering.evidence import may_answer, takes_place_of
+from ..facts.asked_times import find_asked_time
+from ..language.questions import is_question
+from ..ports.answer_reading import (
+    MAX_ANSWER_LINES,
+    AnswerReader,
+    AnswerReading,
+    AnswerReadRequest,
+    DatedLine,
+    LineReading,
+)
+from ..ports.services import Retriever
+from ..values.dialogue import Role
+from ..values.errors import Overloaded, Unavailable
+from ..values.facts import Standing
+from ..values.hits import Hit, HitKind, SearchRequest, SearchResult
+from ..values.text import fold_lower
+
+_log = structlog.get_logger(__name__)
+PART: Final = "answers"
+"""What is degraded while nobody reads, and the part of a hit's score."""
+
+
+@dataclass(frozen=True)
+class AnswerRecipe:
+    """How what was read changes the ranking.
+
+    Args:
+        lines: Number of the best memories that are read, at most `MAX_ANSWER_LINES`.
+        weight: Weight of the probability that a memory answers in its new score, 0 to 1; the score that it was found
+            with has the rest.
+    """
+
+    lines: int
+    weight: float
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.lines <= MAX_ANSWER_LINES:
+            raise ValueError(f"lines must lie in 1 to {MAX_ANSWER_LINES}, not {self.lines}")
+        if not 0.0 <= self.weight <= 1.0:
+            raise ValueError(f"weight must lie in 0 to 1, not {self.weight}")
+
+
+ANSWERS: Final = AnswerRecipe(lines=16, weight=0.7)
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A hit as the reader gets it: `written` begins with what is not of its text."""
+
+    hit: Hit
+    written: str
+
+    def words(self, reading: LineReading) -> str:
+        before = len(self.written) - len(self.hit.meant)
+        return self.hit.meant[max(0, reading.start - before) : max(0, reading.end - before)]
+
+
+class AnswerRetriever(Retriever):
+    """Wraps a retriever: has its best memories read together with a question, and ranks them by what they answer.
+
+    Read is what a memory means, with its references resolved, its speaker and its date; what was only asked, says
+    nothing by itself or was corrected is not. A hit's score becomes `weight · answers + (1 − weight) · fused`; one that
+    was not read has no `answers`, and an entity that the query names in full keeps its rank above others (000 §6.1). A
+    memory that is told in the place of another (`Hit.instead_of`) answers as well as that one, and stays before it.
+
+    A query that asks nothing is not read. A reader that is down or overloaded is named in `degraded`, and the ranking
+    stays as it was found.
+
+    Args:
+        retriever: Finds the hits.
+        reader: Reads them.
+        recipe: The number of memories and the weight.
+    """
+
+    def __init__(self, retriever: Retriever, *, reader: AnswerReader, recipe: AnswerRecipe = ANSWERS) -> None:
+        self._retriever = retriever
+        self._reader = reader
+        self._recipe = recipe
+
+    @override
+    async def search(self, request: SearchRequest) -> SearchResult:
+        if not _is_read(request):
+            return await self._retriever.search(request)
+        wider = request.model_copy(update={"top_k": max(request.top_k, self._recipe.lines)})
+        result = await self._retriever.search(wider)
+        lines = _lines_of(result.hits)[: self._recipe.lines]
+        hits, degraded, unanswered = result.hits, result.degraded, None if result.degraded else 1.0
+        if lines:
+            try:
+                reading = await self._read(request, lines)
+                hits, unanswered = self._ranked(request, hits, lines, reading), reading.unanswered
+            except (Unavailable, Overloaded) as error:
+                component = error.component if isinstance(error, Unavailable) else PART
+                _log.warning("retrieval_degraded", part=PART, component=component, error=error.message)
+                degraded, unanswered = (*degraded, PART), None
+        return SearchResult(hits=hits[: request.top_k], unanswered=unanswered, degraded=degraded)
+
+    async def _read(self, request: SearchRequest, lines: Sequence[_Line]) -> AnswerReading:
+        dated = tuple(
+            DatedLine(text=line.written, said_at=line.hit.created_at, role=line.hit.role or Role.USER) for line in lines
+        )
+        [reading] = await self._reader.read([AnswerReadRequest(question=request.query, lines=dated, now=request.now)])
+        return reading
+
+    def _ranked(
+        self, request: SearchRequest, hits: Sequence[Hit], lines: Sequence[_Line], reading: AnswerReading
+    ) -> tuple[Hit, ...]:
+        asks_about_now = find_asked_time(request.query, request.now) is None
+        read = {
+            line.hit.id: _with_reading(line, of_line, asks_about_now=asks_about_now)
+            for line, of_line in zip(lines, reading.lines, strict=True)
+        }
+        read = {id_: _in_its_place(hit, read) for id_, hit in read.items()}
+        scored = [self._scored(read.get(hit.id, hit)) for hit in hits]
+        return tuple(sorted(scored, key=lambda hit: -hit.score))  # stable: what takes another's place stays before it
+
+    def _scored(self, hit: Hit) -> Hit:
+        answers = 1.0 if "exact" in hit.parts else hit.parts.get(PART, 0.0)
+        score = self._recipe.weight * answers + (1.0 - self._recipe.weight) * hit.score
+        return hit.model_copy(update={"score": score, "parts": {"fused": hit.score, **hit.parts}})
+
+
+def _is_read(request: SearchRequest) -> bool:
+    if HitKind.MEMORY not in request.kinds or request.entity_type is not None:
+        return False
+    return is_question(request.query) if request.asks is None else request.asks
+
+
+def _lines_of(hits: Sequence[Hit]) -> list[_Line]:
+    """The memories that may answer something, best first."""
+    return [
+        _Line(hit, f"{hit.speaker}: {hit.meant}" if hit.speaker else hit.meant)
+        for hit in drop_corrected([hit for hit in hits if hit.kind is HitKind.MEMORY])
+        if may_answer(hit)
+    ]
+
+
+def _with_reading(line: _Line, reading: LineReading, *, asks_about_now: bool) -> Hit:
+    """The hit with what was read; of an earlier time, nothing is asked that could be out of date."""
+    outdated = reading.outdated if asks_about_now else 0.0
+    parts = {**line.hit.parts, PART: reading.answers, "outdated": outdated}
+    return line.hit.model_copy(update={"parts": parts, "words": line.words(reading)})
+
+
+def _in_its_place(hit: Hit, read: Mapping[str, Hit]) -> Hit:
+    """The hit, which answers as well as the one whose place it takes; then in the words of the fact that it states."""
+    matched = [other for other in read.values() if takes_place_of(hit, other, other.words or "")]
+    best = max((other.parts[PART] for other in matched), default=0.0)
+    if best <= hit.parts[PART]:
+        return hit
+    outdated = {
+        (fact.subject, fact.predicate)
+        for other in matched
+        for fact in other.validity
+        if fact.standing is Standing.OUTDATED
+    }
+    objects = [
+        fact.object
+        for fact in hit.validity
+        if fact.standing is not Standing.OUTDATED
+        and (fact.subject, fact.predicate) in outdated
+        and fold_lower(fact.object) in fold_lower(hit.meant)
+    ]
+    parts = {**hit.parts, PART: best, "outdated": 0.0}
+    return hit.model_copy(update={"parts": parts, "words": objects[0] if objects else hit.meant})

@@ -1,0 +1,74 @@
+"""An answer reader with no weights: what a test scripts, else the words that a line shares with the question."""
+
+from collections.abc import Mapping, Sequence
+
+from typing_extensions import override
+
+from memory.language.keywords import KeywordAnalyzer
+from memory.ports.answer_reading import AnswerReader, AnswerReading, AnswerReadRequest, DatedLine, LineReading
+from memory.ports.language import Priority
+from memory.values.errors import JiyiError
+
+_SURE = 0.95
+_UNLIKELY = 0.02
+Lines = Mapping[str, str]
+"""By a part of the line's text, the words that answer; empty for a line that answers by its date."""
+
+
+class FakeAnswerReader(AnswerReader):
+    """Answers at once; keeps the requests.
+
+    A question that is scripted is answered by its lines, and by none if it has none. Of any other question, a line
+    answers as far as it holds the question's words, in all its words.
+
+    Args:
+        answers: By question, the lines that answer.
+        outdated: By question, the lines of which another took the place.
+        error: Raised by every call.
+    """
+
+    def __init__(
+        self,
+        *,
+        answers: Mapping[str, Lines] | None = None,
+        outdated: Mapping[str, Lines] | None = None,
+        error: JiyiError | None = None,
+    ) -> None:
+        self.answers = dict(answers or {})
+        self.outdated = dict(outdated or {})
+        self.error = error
+        self.requests: list[AnswerReadRequest] = []
+        self._analyzer = KeywordAnalyzer()
+
+    @override
+    async def read(
+        self, requests: Sequence[AnswerReadRequest], *, priority: Priority = Priority.INTERACTIVE
+    ) -> list[AnswerReading]:
+        if self.error is not None:
+            raise self.error
+        self.requests += requests
+        return [self._read(request) for request in requests]
+
+    def _read(self, request: AnswerReadRequest) -> AnswerReading:
+        lines = tuple(self._line(request.question, line) for line in request.lines)
+        return AnswerReading(lines=lines, unanswered=1.0 - max((line.answers for line in lines), default=0.0))
+
+    def _line(self, question: str, line: DatedLine) -> LineReading:
+        if question not in self.answers:
+            asked = self._analyzer.content_terms(question)
+            share = len(asked & self._analyzer.content_terms(line.text)) / max(1, len(asked))
+            return LineReading(answers=share, outdated=0.0, start=0, end=len(line.text))
+        words = _scripted(self.answers[question], line)
+        old_words = _scripted(self.outdated.get(question, {}), line)
+        found = words if words is not None else old_words or ""
+        start = line.text.index(found)
+        return LineReading(
+            answers=_UNLIKELY if words is None else _SURE,
+            outdated=_UNLIKELY if old_words is None else _SURE,
+            start=start if found else 0,
+            end=start + len(found) if found else 0,
+        )
+
+
+def _scripted(lines: Lines, line: DatedLine) -> str | None:
+    return next((words for part, words in lines.items() if part in line.text), None)
