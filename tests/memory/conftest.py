@@ -24,9 +24,11 @@ from memory.indexing.indexer import Indexer
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.learning.worker import LearningWorker
+from memory.ports.answer_reading import AnswerReader
 from memory.ports.erasures import ReplicaMemory
 from memory.ports.generations import VectorModel
 from memory.ports.services import LearnReport
+from memory.retrieval.answers import AnswerRetriever
 from memory.retrieval.retriever import HybridRetriever
 from memory.retrieval.validity import ValidityRetriever
 from memory.values.hits import SearchRequest, SearchResult
@@ -114,6 +116,18 @@ class World:
         """A search."""
         request = {"query": query, "user_id": user, "now": self.now} | fields
         return await self.retriever.search(SearchRequest.model_validate(request))
+
+    def read_by(self, reader: AnswerReader) -> None:
+        """From now on memories are read together with what is asked in chat."""
+        analyzer = KeywordAnalyzer()
+        searching = ValidityRetriever(self.retriever, record=self.record, analyzer=analyzer)
+        self.chat_turn = ChatTurn(
+            reader=self.reader,
+            retriever=AnswerRetriever(searching, reader=reader),
+            answerer=ExtractiveAnswerer(analyzer=analyzer, min_cosine=CosineBounds(chinese=0.99, other=0.99)),
+            additions=self.additions,
+            uses=self.tally,
+        )
 
     async def learn(self, user: str = "ann") -> LearnReport:
         """Learns what waits."""

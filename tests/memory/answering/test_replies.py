@@ -11,8 +11,10 @@ from memory.language.phrases import ENGLISH, SIMPLIFIED, TRADITIONAL, Phrases
 from memory.values.dialogue import Role, Turn
 from memory.values.extractions import Extraction, RememberIntent
 from memory.values.hits import Hit, HitKind
+from memory.values.mentions import Mention
 from memory.values.readings import FactSpan, Intent, StatedFact
 from memory.values.resolutions import Alternative, Clarification, ReferenceSource
+from memory.values.text import to_simplified
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 ANSWERER = ExtractiveAnswerer(analyzer=KeywordAnalyzer(), min_cosine=CosineBounds(chinese=0.9, other=0.9))
@@ -142,3 +144,58 @@ async def test_only_a_question_is_answered_with_a_question() -> None:
 @pytest.mark.parametrize(("message", "name"), [("我的護照號碼？", "nothing_found"), ("我換工作了", "noted")])
 async def test_while_nobody_reads_intents_the_form_decides(message: str, name: str) -> None:
     assert (await reply(message)).text == getattr(TRADITIONAL, name)
+
+
+@pytest.mark.parametrize(
+    ("message", "name", "phrases"),
+    [
+        ("台灣最高的山是哪一座？", "general", TRADITIONAL),
+        ("法国的首都是哪里？", "general", SIMPLIFIED),
+        ("Who wrote Hamlet?", "general", ENGLISH),
+        ("你覺得哪個品牌比較好？", "opinion", TRADITIONAL),
+        ("你们会推荐哪一款？", "opinion", SIMPLIFIED),
+        ("Do you think it will rain?", "opinion", ENGLISH),
+        ("What's your favourite colour?", "opinion", ENGLISH),
+        ("我的護照號碼是多少？", "nothing_found", TRADITIONAL),
+        ("你還記得停車費多少嗎？", "nothing_found", TRADITIONAL),
+        ("你推荐的那家店叫什么？", "nothing_found", SIMPLIFIED),
+        ("What did you tell me about Ann?", "nothing_found", ENGLISH),
+    ],
+)
+async def test_a_question_that_memory_cannot_answer_is_told_why(message: str, name: str, phrases: Phrases) -> None:
+    answer = await reply(message, Intent.QUESTION, unanswered=0.97)
+    assert (answer.text, answer.confidence) == (getattr(phrases, name), 0.97)
+
+
+_HAMLET = "Who wrote Hamlet?"
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        {"unanswered": None},
+        {"unanswered": 0.6},
+        {"hits": (memory("We saw Hamlet on Friday", cosine=0.1),)},
+        {
+            "extraction": Extraction(
+                intents=(Intent.QUESTION,),
+                mentions=(
+                    Mention(
+                        text="Hamlet", start=10, end=16, level=MentionLevel.LONG_TERM, source="known", entity_id="e"
+                    ),
+                ),
+            )
+        },
+        {"resolved": "Who wrote the play of last week?"},
+    ],
+    ids=["not read", "not sure", "shares words with a memory", "names what the user knows", "refers back"],
+)
+async def test_what_may_be_about_the_user_is_plainly_not_known(known: dict[str, object]) -> None:
+    assert (await reply(_HAMLET, Intent.QUESTION, **({"unanswered": 0.97} | known))).text == ENGLISH.nothing_found
+
+
+def test_the_replies_to_what_is_not_known_differ_in_every_language() -> None:
+    for phrases in (TRADITIONAL, SIMPLIFIED, ENGLISH):
+        assert len({phrases.nothing_found, phrases.opinion, phrases.general}) == 3
+    assert to_simplified(TRADITIONAL.general) == SIMPLIFIED.general
+    assert to_simplified(TRADITIONAL.opinion) == SIMPLIFIED.opinion

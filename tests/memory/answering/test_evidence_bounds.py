@@ -1,0 +1,105 @@
+"""Which memories answer, by the thresholds: properties of every choice, whatever was read."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.answering.evidence import EvidenceBounds, belongs_in_prompt, choose_evidence, is_outdated
+from memory.values.facts import Ending, Standing, Validity
+from memory.values.hits import Hit, HitKind
+
+AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+BOUNDS = EvidenceBounds()
+share = st.floats(0, 1)
+
+
+def outdated_fact(words: str, ending: Ending = Ending.REPLACED) -> Validity:
+    return Validity(
+        fact_id=words, subject="user", predicate="likes", object=words, standing=Standing.OUTDATED, ending=ending
+    )
+
+
+def make_hit(number: int, answers: float, outdated: float = 0.0, *validity: Validity, words: str = "tea") -> Hit:
+    text = f"I like {words}"
+    return Hit(
+        kind=HitKind.MEMORY,
+        id=str(number),
+        text=text,
+        words=words,
+        score=1.0,
+        parts={"answers": answers, "outdated": outdated},
+        validity=validity,
+        created_at=AT + timedelta(days=number),
+    )
+
+
+hits = st.lists(
+    st.builds(
+        lambda number, answers, outdated, is_over, words: make_hit(
+            number, answers, outdated, *((outdated_fact(words),) if is_over else ()), words=words
+        ),
+        st.integers(0, 99),
+        share,
+        share,
+        st.booleans(),
+        st.sampled_from(["tea", "coffee", "milk"]),
+    ),
+    max_size=8,
+    unique_by=lambda hit: hit.id,
+)
+
+
+@given(hits, share)
+def test_what_is_chosen_holds_answers_and_comes_newest_first(found: list[Hit], unanswered: float) -> None:
+    evidence = choose_evidence(found, unanswered, BOUNDS)
+    if evidence is None:
+        is_enough = [
+            hit for hit in found if not is_outdated(hit, BOUNDS) and hit.parts["answers"] >= BOUNDS.answer_from
+        ]
+        assert unanswered >= BOUNDS.abstain_from or not is_enough
+        return
+    assert unanswered < BOUNDS.abstain_from
+    dates = [hit.created_at for hit in evidence.current]
+    assert dates == sorted(dates, reverse=True)
+    assert not any(is_outdated(hit, BOUNDS) for hit in evidence.current)
+    assert max(hit.parts["answers"] for hit in evidence.current) >= evidence.confidence <= 1.0 - unanswered
+    assert sum(hit.parts["answers"] < BOUNDS.beside_from for hit in evidence.current) <= 1
+    said = {hit.words for hit in evidence.current}
+    for hit in evidence.earlier:
+        assert is_outdated(hit, BOUNDS)
+        assert hit.words not in said
+        assert hit.created_at < dates[0]
+
+
+@given(hits)
+def test_what_enters_a_prompt_answers_and_holds(found: list[Hit]) -> None:
+    for hit in found:
+        is_fit = hit.parts["answers"] >= BOUNDS.prompt_from and not is_outdated(hit, BOUNDS)
+        assert belongs_in_prompt(hit, BOUNDS) is is_fit
+        assert not belongs_in_prompt(hit.model_copy(update={"words": None}), BOUNDS)
+
+
+@pytest.mark.parametrize(
+    ("ending", "is_named"),
+    [(Ending.REPLACED, True), (Ending.ENDED, True), (Ending.RETRACTED, False), (Ending.CANCELLED, False)],
+)
+def test_what_never_held_is_not_named_as_older(ending: Ending, is_named: bool) -> None:
+    old = make_hit(1, 0.9, 0.0, outdated_fact("coffee", ending), words="coffee")
+    evidence = choose_evidence([make_hit(2, 0.9), old], 0.1, BOUNDS)
+    assert evidence is not None
+    assert bool(evidence.earlier) is is_named
+
+
+def test_only_the_words_that_are_out_of_date_disqualify_a_memory() -> None:
+    both = make_hit(1, 0.9, 0.0, outdated_fact("coffee"), words="tea").model_copy(
+        update={"text": "I like tea, and coffee too"}
+    )
+    assert not is_outdated(both, BOUNDS)
+    assert is_outdated(both.model_copy(update={"words": "coffee"}), BOUNDS)
+
+
+def test_bounds_that_contradict_each_other_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"beside_from: must be at least answer_from, 0\.6; given: 0\.5"):
+        EvidenceBounds(answer_from=0.6, beside_from=0.5)

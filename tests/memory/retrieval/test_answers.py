@@ -1,0 +1,184 @@
+"""The best memories are read together with the question, and rank by what they answer."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typing_extensions import override
+
+from memory.language.keywords import KeywordAnalyzer
+from memory.ports.answer_reading import MAX_ANSWER_LINES, AnswerReader
+from memory.ports.services import Retriever
+from memory.retrieval.answers import AnswerRecipe, AnswerRetriever
+from memory.retrieval.validity import ValidityRetriever
+from memory.values.dialogue import Role
+from memory.values.errors import JiyiError, ModelUnavailable, Overloaded
+from memory.values.hits import HitKind, SearchRequest, SearchResult
+from testing.fakes.answer_reader import FakeAnswerReader
+from tests.memory.conftest import NOW, World
+from tests.memory.diary import Diary
+from tests.memory.retrieval.test_validity import Finding, moved
+
+QUESTION = "Where is the key?"
+IN_DRAWER = {QUESTION: {"drawer": "in the drawer"}}
+ALONE = AnswerRecipe(lines=16, weight=1.0)
+
+
+class Given(Retriever):
+    """Finds what it is given."""
+
+    def __init__(self, result: SearchResult) -> None:
+        self._result = result
+
+    @override
+    async def search(self, request: SearchRequest) -> SearchResult:
+        return self._result
+
+
+def reading(world: World, reader: AnswerReader, recipe: AnswerRecipe = ALONE) -> AnswerRetriever:
+    return AnswerRetriever(world.retriever, reader=reader, recipe=recipe)
+
+
+def asking(world: World, query: str = QUESTION, **fields: object) -> SearchRequest:
+    request = {"query": query, "user_id": "ann", "kinds": (HitKind.MEMORY,), "now": world.now} | fields
+    return SearchRequest.model_validate(request)
+
+
+async def test_what_answers_comes_first_with_its_words_and_the_parts_of_its_score(world: World) -> None:
+    await world.note("The key is blue.", "The key is in the drawer.")
+    fused = {hit.id: hit.score for hit in (await world.retriever.search(asking(world, top_k=16))).hits}
+    recipe = AnswerRecipe(lines=16, weight=0.75)
+    result = await reading(world, FakeAnswerReader(answers=IN_DRAWER), recipe).search(asking(world))
+    assert [(hit.text, hit.words) for hit in result.hits] == [
+        ("The key is in the drawer.", "in the drawer"),
+        ("The key is blue.", ""),
+    ]
+    for hit in result.hits:
+        assert hit.parts["fused"] == fused[hit.id]
+        assert hit.score == pytest.approx(0.75 * hit.parts["answers"] + 0.25 * fused[hit.id])
+    assert result.unanswered == pytest.approx(0.05)
+    assert result.degraded == ()
+
+
+async def test_a_memory_is_read_as_it_was_meant_with_its_date_and_speaker(world: World) -> None:
+    await world.say("我們公司上個月買了 AI-Box，放在三樓機房。")
+    await world.say("它的保固是三年。")
+    await world.note("In the drawer.", kind="turn", speaker="Bo", role=Role.ASSISTANT)
+    reader = FakeAnswerReader(answers={"AI-Box 保固多久？": {"保固": "三年"}, QUESTION: {"drawer": "In the drawer"}})
+    [first, *_] = (await reading(world, reader).search(asking(world, "AI-Box 保固多久？"))).hits
+    assert (first.text, first.resolved, first.words) == ("它的保固是三年。", "AI-Box 的保固是三年。", "三年")
+    lines = {line.text: line for line in reader.requests[0].lines}
+    assert lines["AI-Box 的保固是三年。"].said_at == first.created_at
+    assert lines["Bo: In the drawer."].role is Role.ASSISTANT
+    [spoken, *_] = (await reading(world, reader).search(asking(world))).hits
+    assert (spoken.text, spoken.words) == ("In the drawer.", "In the drawer")
+
+
+async def test_what_only_asks_or_says_nothing_takes_no_line(world: World) -> None:
+    await world.note(QUESTION, "Yes.", "The key is in the drawer.")
+    reader = FakeAnswerReader(answers=IN_DRAWER)
+    hits = (await reading(world, reader).search(asking(world))).hits
+    assert [line.text for line in reader.requests[0].lines] == ["The key is in the drawer."]
+    assert {hit.text: hit.words for hit in hits} == {
+        "The key is in the drawer.": "in the drawer",
+        QUESTION: None,
+        "Yes.": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("query", "asks", "is_read"),
+    [
+        (QUESTION, None, True),
+        ("鑰匙在哪", None, True),
+        ("key drawer", None, False),
+        ("key drawer", True, True),
+        (QUESTION, False, False),
+    ],
+)
+async def test_only_what_asks_is_read(world: World, query: str, asks: bool | None, is_read: bool) -> None:
+    await world.note("The key is in the drawer.")
+    reader = FakeAnswerReader()
+    result = await reading(world, reader).search(asking(world, query, asks=asks))
+    assert bool(reader.requests) is is_read
+    assert (result.unanswered is not None) is is_read
+    if not is_read:
+        assert result == await world.retriever.search(asking(world, query))
+
+
+async def test_names_alone_are_not_read(world: World) -> None:
+    await world.say("我們今天測試宏康 HCI。")
+    reader = FakeAnswerReader()
+    assert (await reading(world, reader).search(asking(world, "宏康在哪？", kinds=(HitKind.ENTITY,)))).hits
+    assert reader.requests == []
+
+
+async def test_a_name_that_the_question_holds_stays_first(world: World) -> None:
+    await world.say("我們今天測試宏康 HCI。")
+    await world.note("HCI 放在三樓")
+    reader = FakeAnswerReader(answers={"宏康 HCI 在哪裡？": {"三樓": "三樓"}})
+    kinds = (HitKind.ENTITY, HitKind.MEMORY)
+    request = asking(world, "宏康 HCI 在哪裡？", kinds=kinds)
+    hits = (await reading(world, reader, AnswerRecipe(16, 0.7)).search(request)).hits
+    assert hits[0].text == "宏康 HCI"
+    assert next(hit.text for hit in hits if hit.kind is HitKind.MEMORY) == "HCI 放在三樓"
+
+
+async def test_the_best_memories_are_read_and_no_more_are_shown_than_asked_for(world: World) -> None:
+    await world.note(*(f"key {number}" for number in range(20)), "A key hangs behind the door.")
+    reader = FakeAnswerReader(answers={QUESTION: {"door": "behind the door"}})
+    everything = (await reading(world, reader, AnswerRecipe(3, 0.7)).search(asking(world, top_k=30))).hits
+    assert len(reader.requests[0].lines) == 3
+    assert [hit.words is not None for hit in everything].count(True) == 3
+    assert len(everything) == 21
+    result = await reading(world, reader, AnswerRecipe(24, 0.7)).search(asking(world, top_k=1))
+    assert [hit.text for hit in result.hits] == ["A key hangs behind the door."]
+
+
+@pytest.mark.parametrize("error", [ModelUnavailable("gone", component="answers"), Overloaded("full")])
+async def test_a_reader_that_cannot_answer_is_named_and_the_ranking_stands(world: World, error: JiyiError) -> None:
+    await world.note("The key is blue.", "The key is in the drawer.")
+    result = await reading(world, FakeAnswerReader(error=error)).search(asking(world))
+    plain = await world.retriever.search(asking(world, top_k=16))
+    assert (result.hits, result.unanswered, result.degraded) == (plain.hits, None, ("answers",))
+
+
+@pytest.mark.parametrize(("degraded", "unanswered"), [((), 1.0), (("record",), None)])
+async def test_where_nothing_was_found_nothing_answers_unless_it_could_not_be_found(
+    degraded: tuple[str, ...], unanswered: float | None
+) -> None:
+    retriever = AnswerRetriever(Given(SearchResult(degraded=degraded)), reader=FakeAnswerReader())
+    result = await retriever.search(SearchRequest(query=QUESTION, user_id="ann", now=NOW))
+    assert (result.unanswered, result.degraded) == (unanswered, degraded)
+
+
+async def ask_diary(diary: Diary, entries: list[str], reader: FakeAnswerReader, question: str) -> SearchResult:
+    searching = ValidityRetriever(Finding(diary, entries), record=diary.record, analyzer=KeywordAnalyzer())
+    request = SearchRequest(query=question, user_id="ann", now=diary.now)
+    return await AnswerRetriever(searching, reader=reader).search(request)
+
+
+async def test_what_holds_answers_as_well_as_what_it_replaced_and_in_its_own_words(diary: Diary) -> None:
+    reader = FakeAnswerReader(answers={"Where do I live?": {"Leeds": "Leeds"}})
+    new, old, tea = (await ask_diary(await moved(diary), ["r1", "r2", "r3"], reader, "Where do I live?")).hits
+    assert [(hit.text, hit.words) for hit in (new, old)] == [("we moved to York", "York"), ("I live in Leeds", "Leeds")]
+    assert new.parts["answers"] == old.parts["answers"] > 0.5 > tea.parts["answers"]
+
+
+async def test_of_an_earlier_time_nothing_is_out_of_date(diary: Diary) -> None:
+    await moved(diary)
+    outdated = {question: {"Leeds": "Leeds"} for question in ("Where do I live?", "Where did I live before?")}
+    reader = FakeAnswerReader(answers={question: {} for question in outdated}, outdated=outdated)
+    shares = {}
+    for question in outdated:
+        hits = (await ask_diary(diary, ["r1"], reader, question)).hits
+        shares[question] = {hit.text: hit.parts["outdated"] for hit in hits}["I live in Leeds"]
+    assert shares == {"Where do I live?": 0.95, "Where did I live before?": 0.0}
+
+
+@given(st.integers(-5, 50), st.floats(-1, 2))
+def test_a_recipe_stays_within_its_bounds(lines: int, weight: float) -> None:
+    if 1 <= lines <= MAX_ANSWER_LINES and 0 <= weight <= 1:
+        assert AnswerRecipe(lines, weight).lines == lines
+    else:
+        with pytest.raises(ValueError, match=r"weight|lines"):
+            AnswerRecipe(lines, weight)
