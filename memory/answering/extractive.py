@@ -29,9 +29,7 @@ class ExtractiveAnswerer(Answerer):
 
     Args:
         analyzer: Splits texts into terms.
-        min_cosine: The cosines from which a memory counts as evidence, for the model that found it.
-        min_overlap: The share of the question's content terms from which it counts whatever its cosine.
-        min_share: The share of the best score from which a further memory is quoted as well.
+        min_cosine: The cosines from which a memory that nobody read counts as evidence, for the model that found it.
         bounds: From which probabilities of a reading on a memory is quoted, and a question not answered.
     """
 
@@ -40,14 +38,10 @@ class ExtractiveAnswerer(Answerer):
         *,
         analyzer: KeywordAnalyzer,
         min_cosine: CosineBounds,
-        min_overlap: float = 0.25,
-        min_share: float = 0.8,
         bounds: EvidenceBounds = EVIDENCE_BOUNDS,
     ) -> None:
         self._analyzer = analyzer
-        self._nearness = Nearness(
-            analyzer=analyzer, min_cosine=min_cosine, min_overlap=min_overlap, min_share=min_share
-        )
+        self._nearness = Nearness(analyzer=analyzer, min_cosine=min_cosine)
         self._bounds = bounds
 
     @override

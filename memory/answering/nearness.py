@@ -27,7 +27,12 @@ class Nearness:
     """
 
     def __init__(
-        self, *, analyzer: KeywordAnalyzer, min_cosine: CosineBounds, min_overlap: float, min_share: float
+        self,
+        *,
+        analyzer: KeywordAnalyzer,
+        min_cosine: CosineBounds,
+        min_overlap: float = 0.25,
+        min_share: float = 0.8,
     ) -> None:
         self._analyzer = analyzer
         self._min_cosine = min_cosine

@@ -6,7 +6,9 @@ from datetime import datetime
 import structlog
 
 from ..answering.answers import CosineBounds
+from ..answering.evidence import EVIDENCE_BOUNDS, EvidenceBounds
 from ..answering.forgetting import forget_reply
+from ..answering.replies import asks_memory
 from ..entities.editor import EntityEditor
 from ..entities.entity_storage import EntityStorage
 from ..entities.lookup import find_by_name, get_entity
@@ -23,35 +25,34 @@ from ..values.entities import Entity, EntityType
 from ..values.errors import InvalidField, StoreUnavailable, Unavailable
 from ..values.extractions import Extraction
 from ..values.forgetting import ForgetReport
-from ..values.hits import Hit
+from ..values.hits import Hit, HitKind, SearchRequest
 from ..values.mentions import EntitySubtype
 from ..values.readings import Intent
 from ..values.resolutions import CoreferenceResult, ResolutionRequest
-from ..values.text import has_han, writes_simplified
 from .additions import MemoryAdditions
 from .messages import Acknowledged, ChatMessage, Reply, Understood
+from .prompt_context import context_lines, is_related, memory_lines, prompt_memories
 from .reader import MessageReader, log_degraded
 
 _log = structlog.get_logger(__name__)
 MAX_ENTITIES = 100
 DEFAULT_REFERENTS = 5
 """Default limit of `search_by_coreference` (000 §6.4)."""
-MAX_CONTEXT = 2000
-"""Characters of the lines about entities in a prompt, as 002 §4.3 bounds its context."""
-MAX_NAME_IN_PROMPT = 80
 _IN_PROMPT = 5
 
 
 class ChatContext(Value):
     """For a chat backend before it answers: the resolved query, and lines for its prompt (000 §8.1, §8.4).
 
-    For a request to forget, `forgotten` is what would become of it, and the lines say how to reply and nothing else.
+    `memories` are those that help to answer what is asked, best first; none where nothing is asked. For a request to
+    forget, `forgotten` is what would become of it, and the lines say how to reply and nothing else.
     """
 
     resolution: CoreferenceResult
     extraction: Extraction
     resolved_query: str
     entities: tuple[Entity, ...]
+    memories: tuple[Hit, ...] = ()
     context: str
     degraded: tuple[str, ...] = ()
     forgotten: ForgetReport | None = None
@@ -72,6 +73,7 @@ class EntityMemoryService:
         additions: Writes to the raw log, from which the learner learns.
         cosine_bounds: From which cosines of the live model on an entity belongs into a prompt; by default none does by
             its cosine alone.
+        evidence: From which probability on that a memory answers it belongs into a prompt.
         uses: Counts what prompts held.
         now: The clock.
     """
@@ -87,6 +89,7 @@ class EntityMemoryService:
         additions: MemoryAdditions,
         uses: UseCounter,
         cosine_bounds: Callable[[], Awaitable[CosineBounds]] | None = None,
+        evidence: EvidenceBounds = EVIDENCE_BOUNDS,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         self.storage = EntityStorage(record=record, sessions=sessions, retriever=retriever, now=now)
@@ -94,7 +97,9 @@ class EntityMemoryService:
         self._reader = MessageReader(sessions=sessions, record=record, extractor=extractor, resolver=resolver)
         self._additions = additions
         self._editor = EntityEditor(record=record, on_change=lambda user: additions.notify(user_id=user), now=now)
+        self._retriever = retriever
         self._cosine_bounds = cosine_bounds
+        self._evidence = evidence
         self._uses = uses
         self._now = now
 
@@ -208,13 +213,26 @@ class EntityMemoryService:
         Raises:
             InvalidField: `limit` is out of bounds.
         """
-        bounds = CosineBounds() if self._cosine_bounds is None else await self._cosine_bounds()
+        bounds = await self._bounds()
         await self._preload(query, user_id)
         entities = await self.storage.search_entities(
             query, user_id=user_id, limit=limit, accept=lambda hit: is_related(hit, query, bounds)
         )
         self._uses.add(ItemKind.ENTITY, [entity.entity_id for entity in entities], user_id=user_id, at=self._now())
         return entities
+
+    async def _bounds(self) -> CosineBounds:
+        return CosineBounds() if self._cosine_bounds is None else await self._cosine_bounds()
+
+    async def _related_memories(self, query: str, user_id: str) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
+        """The memories that belong into the prompt of a question, whose use is counted, and what was degraded."""
+        now = self._now()
+        request = SearchRequest(query=query, user_id=user_id, kinds=(HitKind.MEMORY,), asks=True, now=now)
+        result = await self._retriever.search(request)
+        bounds = await self._bounds()
+        memories = prompt_memories(query, result, evidence=self._evidence, cosines=bounds)[:_IN_PROMPT]
+        self._uses.add(ItemKind.MEMORY, [hit.id for hit in memories], user_id=user_id, at=now)
+        return memories, result.degraded
 
     async def _preload(self, text: str, user_id: str) -> None:
         """Stores the preloaded entities if the text names one, which the user may not have yet (000 §10.1)."""
@@ -289,7 +307,10 @@ class EntityMemoryService:
         return context_lines(await self.related_entities(query, user_id, limit), query)
 
     async def before_reply(self, message: str, session_id: str, user_id: str) -> ChatContext:
-        """Hook for a chat backend that has received a message: resolves it and finds related entities (000 §8.1)."""
+        """Hook for a chat backend that has received a message: resolves it and finds what its prompt should know.
+
+        That is related entities (000 §8.1) and, where it asks something, the memories that answer.
+        """
         understood = await self.understand(message, user_id, session=session_id)
         resolution, degraded = understood.resolution, understood.degraded
         chat_message = ChatMessage(user_id=user_id, session_id=session_id, message=message, now=self._now())
@@ -306,17 +327,23 @@ class EntityMemoryService:
                 degraded=degraded if forgotten else tuple(dict.fromkeys((*degraded, "learner"))),
                 forgotten=forgotten,
             )
+        memories: tuple[Hit, ...] = ()
         try:
             entities = await self.related_entities(resolution.resolved_query, user_id)
+            if asks_memory(understood.as_asked(message, now=chat_message.now)):
+                memories, missing = await self._related_memories(resolution.resolved_query, user_id)
+                degraded = tuple(dict.fromkeys((*degraded, *missing)))
         except Unavailable as error:
             _log.warning("context_skipped", component=error.component, error=error.message)
             entities, degraded = [], tuple(dict.fromkeys((*degraded, error.component)))
+        blocks = [context_lines(entities, message), memory_lines(memories, message)]
         return ChatContext(
             resolution=resolution,
             extraction=understood.extraction,
             resolved_query=resolution.resolved_query,
             entities=tuple(entities),
-            context=context_lines(entities, message),
+            memories=memories,
+            context="\n".join(filter(None, blocks)),
             degraded=degraded,
         )
 
@@ -349,38 +376,3 @@ class EntityMemoryService:
         postponed = ("learner",) if Intent.FORGET in understood.extraction.intents else ()
         said = Reply(text=reply, learn=not postponed) if reply else None
         return await self._additions.add_turn(chat_message, understood, said, degraded=postponed)
-
-
-def is_related(hit: Hit, query: str, bounds: CosineBounds) -> bool:
-    """Whether a hit has evidence of its own that it concerns the query: every search has a nearest entity."""
-    return hit.shares_words or bounds.are_met(hit.parts.get("cosine", 0.0), query, hit.text)
-
-
-def context_lines(entities: Sequence[Entity], query: str) -> str:
-    """A line for each entity with the time of its last mention, in the query's language and script (000 §8.4).
-
-    Han text that is valid in both scripts counts as Traditional. Names are written in one line and cut to
-    `MAX_NAME_IN_PROMPT` characters, since they are text of users and not instructions; lines that would make it longer
-    than `MAX_CONTEXT` characters are left out.
-    """
-    if not entities:
-        return ""
-    if has_han(query):
-        head = "用户提到的相关实体：" if writes_simplified(query) else "用戶提到的相關實體："
-        last = "最近提及"
-    else:
-        head, last = "Entities that the user mentioned:", "last mentioned"
-    lines, length = [head], len(head)
-    for entity in entities:
-        line = f"- {_name_in_prompt(entity)} ({last}: {entity.last_mentioned:%Y-%m-%d %H:%M})"
-        length += len(line) + 1
-        if length > MAX_CONTEXT:
-            break
-        lines.append(line)
-    return "\n".join(lines)
-
-
-def _name_in_prompt(entity: Entity) -> str:
-    printable = "".join(character if character.isprintable() else " " for character in entity.entity_value)
-    name = " ".join(printable.split())
-    return name if len(name) <= MAX_NAME_IN_PROMPT else f"{name[:MAX_NAME_IN_PROMPT]}…"

@@ -1,6 +1,8 @@
 """The messages and events of a chat turn."""
 
-from ..answering.answers import Answer
+from datetime import datetime
+
+from ..answering.answers import Answer, AnswerRequest
 from ..ports.services import LearnReport
 from ..values.base import Scalar, SessionId, Timestamp, UserId, Value
 from ..values.dialogue import Role, Turn
@@ -43,6 +45,19 @@ class Understood(Value):
     def degraded(self) -> tuple[str, ...]:
         """The components that failed."""
         return tuple(dict.fromkeys((*self.extraction.degraded, *self.resolution.degraded)))
+
+    def as_asked(self, message: str, *, now: datetime) -> AnswerRequest:
+        """The message to answer, of which nothing is found yet; in place of one that revises another, that one."""
+        resolution = self.resolution
+        return AnswerRequest(
+            message=resolution.resolved_query if resolution.revision else message,
+            resolved=resolution.resolved_query,
+            revised=resolution.revision is not None,
+            clarification=resolution.clarification,
+            extraction=self.extraction,
+            turns=self.turns,
+            now=now,
+        )
 
     def written(self, message: str) -> list[str]:
         """The message and what the user wrote before it, latest first: by these the language of a reply is chosen."""

@@ -67,16 +67,7 @@ class ChatTurn:
             yield forgotten
             return
         postponed = ("learner",) if Intent.FORGET in understood.extraction.intents else ()
-        resolution = understood.resolution
-        asked = AnswerRequest(
-            message=resolution.resolved_query if resolution.revision else message.message,
-            resolved=resolution.resolved_query,
-            revised=resolution.revision is not None,
-            clarification=resolution.clarification,
-            extraction=understood.extraction,
-            turns=understood.turns,
-            now=message.now,
-        )
+        asked = understood.as_asked(message.message, now=message.now)
         result = SearchResult() if postponed else await self._retrieve(message, asked)
         yield Found(result=result)
         answer = await self._answerer.answer(

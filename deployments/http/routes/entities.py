@@ -4,8 +4,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from memory.chat.entity_memory import context_lines
 from memory.chat.messages import NewMemory
+from memory.chat.prompt_context import context_lines
 from memory.extraction.recognition import recognise
 from memory.ports.repositories import MAX_DEPTH
 from memory.values.base import utc_now

@@ -179,11 +179,7 @@ _HAMLET = "Who wrote Hamlet?"
         {
             "extraction": Extraction(
                 intents=(Intent.QUESTION,),
-                mentions=(
-                    Mention(
-                        text="Hamlet", start=10, end=16, level=MentionLevel.LONG_TERM, source="known", entity_id="e"
-                    ),
-                ),
+                mentions=(Mention(text="Hamlet", start=10, end=16, entity_id="e"),),
             )
         },
         {"resolved": "Who wrote the play of last week?"},

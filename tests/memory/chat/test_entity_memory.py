@@ -3,7 +3,8 @@
 import pytest
 import structlog
 
-from memory.chat.entity_memory import MAX_CONTEXT, MAX_NAME_IN_PROMPT, EntityMemoryService, context_lines
+from memory.chat.entity_memory import EntityMemoryService
+from memory.chat.prompt_context import MAX_CONTEXT, MAX_NAME_IN_PROMPT, context_lines
 from memory.extraction.seeds import SEEDS
 from memory.values.errors import InvalidField, StoreUnavailable, Unavailable
 from memory.values.ids import entity_id
