@@ -11,7 +11,7 @@ from ray.serve import Application
 from .builders.embedder import cluster_machines, make_encoders, place_embedder
 from .builders.encryption import check_encryption
 from .builders.ingress import open_services
-from .builders.language import check_language_model, is_on, make_extractor, make_reranker, make_resolver
+from .builders.language import check_language_model, is_on, make_answers, make_extractor, make_reranker, make_resolver
 from .builders.learner import make_learner
 from .builders.retrieval import make_retriever
 from .builders.scaling import TokenBacklogPolicy
@@ -25,7 +25,13 @@ from .serve.ingress import Ingress
 from .serve.learner import LearnerDeployment
 from .serve.local_stores import SessionServer, VectorShard
 from .serve.process import open_in_replica
-from .serve.turn import ExtractorDeployment, RerankerDeployment, ResolverDeployment, RetrieverDeployment
+from .serve.turn import (
+    AnswersDeployment,
+    ExtractorDeployment,
+    RerankerDeployment,
+    ResolverDeployment,
+    RetrieverDeployment,
+)
 
 APP_NAME = "jiyi"
 _DEFAULTS: dict[str, Any] = {
@@ -66,7 +72,7 @@ def build_app(args: AppArgs) -> Application:
         parts["vectors"] = _bind(args, VectorShard, generations=partial(make_shards, args, **shared))
         indexed = shared | {"vectors": parts["vectors"]}
     # The reader's own queue decides how long a message may wait, so Serve's must not be shorter.
-    reading = _computing(args, "reader") | {"max_ongoing_requests": 4096}
+    reading = _computing(args, "reader", "answers") | {"max_ongoing_requests": 4096}
     extractor = _bind(args, ExtractorDeployment, reading, parts=partial(make_extractor, args))
     resolver = _bind(args, ResolverDeployment, _SURGE, resolver=partial(make_resolver, args))
     parts |= {"embedder": embedder, "extractor": extractor, "resolver": resolver}
@@ -75,6 +81,9 @@ def build_app(args: AppArgs) -> Application:
         options = _computing(args, "reranker")
         parts["reranker"] = _bind(args, RerankerDeployment, options, parts=partial(make_reranker, args))
         reranking = {"reranker": parts["reranker"]}
+    if is_on(args, "answers") and args.models.answers_apart:
+        options = _computing(args, "answers")
+        parts["answers"] = _bind(args, AnswersDeployment, options, parts=partial(make_answers, args))
     parts["retriever"] = _bind(
         args,
         RetrieverDeployment,
@@ -124,12 +133,12 @@ def _bind(args: AppArgs, kind: Callable[..., Any], options: dict[str, Any] | Non
     )
 
 
-def _computing(args: AppArgs, model: str) -> dict[str, Any]:
-    """Options of a deployment that runs a trained model, where the model is on.
+def _computing(args: AppArgs, *models: str) -> dict[str, Any]:
+    """Options of a deployment that runs trained models, where one of them is on.
 
-    It asks for no core: its model computes for a fraction of a turn, while the Embedder leaves its cores idle.
+    It asks for no core: its models compute for a fraction of a turn, while the Embedder leaves its cores idle.
     """
-    if not is_on(args, model):
+    if not any(is_on(args, model) for model in models):
         return _SURGE
     resources = {"num_cpus": 0, "num_gpus": args.models.gpus if args.models.device == "cuda" else 0}
     # A GPU may have no room for one more share.

@@ -91,6 +91,8 @@ def _read_key(file: Path) -> bytes:
 def _replica_memory(args: AppArgs, *, embedder: Handle, extractor: Handle) -> RemoteReplicaMemory:
     """The other deployments, those that the Learner does not depend on by their names."""
     names = ["Resolver", "Retriever", *(["Reranker"] if is_on(args, "reranker") else [])]
+    if is_on(args, "answers") and args.models.answers_apart:
+        names.append("Answers")
     handles = {"Embedder": embedder, "Extractor": extractor} | {name: _handle(name) for name in names}
     return RemoteReplicaMemory(
         ingress=_remote("Ingress", _handle("Ingress")), others=[_remote(*item) for item in handles.items()]

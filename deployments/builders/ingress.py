@@ -14,11 +14,9 @@ from memory.erasure.guard import ErasureGuard
 from memory.governance.accesses import AccessTally
 from memory.identity.api_keys import ApiKeys
 from memory.indexing.generations import PerSpace
-from memory.language.keywords import KeywordAnalyzer
 from memory.ports.chat_models import LANGUAGE_MODEL
 from memory.ports.generations import VectorModel, VectorSpace
 from memory.ports.vectors import Collection
-from memory.retrieval.validity import ValidityRetriever
 from memory.values.identity import app_and_user
 from models.assets.catalog import get_model
 from storage.resilience.fallbacks import ResilientSessions
@@ -46,13 +44,13 @@ from .facts import make_fact_search, priority_rules
 from .identity import open_authenticator, refuse_exposed_address
 from .language import make_fact_reader, make_summary_writer, open_language_model
 from .live_model import LiveAnswerer
-from .retrieval import make_answerer
+from .retrieval import make_answerer, make_searching
 from .spaces import open_generations, open_spaces
 from .store_probes import facts_probe, store_probes
 from .stores import open_log, open_short_lived
 from .typed_memories import make_typed_memory_manager, tally_figures
 
-_OPTIONAL = {"session_server", "reranker"}
+_OPTIONAL = {"session_server", "reranker", "answers"}
 _PROBE_DEADLINE_S = 2.0
 
 
@@ -94,7 +92,9 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
     extractor = MeteredExtractor(RemoteExtractor(remotes["extractor"]), metrics)
     resolver = MeteredResolver(RemoteResolver(remotes["resolver"]), metrics)
     tally = AccessTally(record, interval_s=args.aam.access_flush_s)
-    searching = ValidityRetriever(RemoteRetriever(remotes["retriever"]), record=record, analyzer=KeywordAnalyzer())
+    searching = make_searching(
+        args, retriever=RemoteRetriever(remotes["retriever"]), record=record, parts=parts, metrics=metrics
+    )
     retriever = MeteredRetriever(searching, metrics)
     learning = RemoteLearning(remotes["learner"])
     typed_memories = PerSpace(
@@ -137,6 +137,7 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
         erasures=RemoteErasures(remotes["learner"]),
         guard=ErasureGuard(record.runs),
         forget=partial(_forget, sessions, tally, authenticator.keys),
+        evidence=args.answers.bounds,
         cosine_bounds=PerSpace(spaces, lambda space: get_model(space.encoder.model_id).answer_min_cosine),
         embeddings=PerSpace(spaces, partial(_embedding, RemoteEmbedder(remotes["embedder"]))),
         metrics=metrics,

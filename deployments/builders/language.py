@@ -1,4 +1,4 @@
-"""Builds extractor, resolver and reranker with the trained models that the settings turn on, and the language model."""
+"""Builds what runs the trained models that the settings turn on, and the language model."""
 
 import os
 from dataclasses import replace
@@ -9,6 +9,7 @@ from typing import Any
 from memory.coreference.resolver import ReadingResolver
 from memory.extraction.extractor import ReadingExtractor
 from memory.extraction.version import extraction_version
+from memory.ports.answer_reading import AnswerReader
 from memory.ports.language import Extractor, FactReader, Reranker, Resolver
 from memory.ports.summaries import SummaryWriter
 from memory.prompting.checked_model import CheckedModel
@@ -16,6 +17,7 @@ from memory.prompting.facts import ModelFactReader
 from memory.prompting.summaries import ModelWriter
 from memory.tiers.summaries import CachedWriter, ExtractiveWriter
 from models.assets.weight_files import shipped_weight_file
+from models.batching.batched_model import BatchedModel
 from models.batching.queue import GPU_LIMITS, BatchLimits
 from models.reader.reader import BatchedReader, TrainedReader
 from models.reranker.hub import HubCrossEncoder
@@ -28,12 +30,24 @@ from ..serve.turn import LanguageParts, RunningModels
 
 
 def make_extractor(args: AppArgs) -> LanguageParts[Extractor]:
-    """What the Extractor deployment runs: the trained reader where it is on, and the code around it."""
+    """What the Extractor deployment runs: the trained reader where it is on, and the code around it.
+
+    The answer reader runs in the same process, unless it has a deployment of its own.
+    """
     reader = open_reader(args)
+    answers = open_answer_reader(args) if is_on(args, "answers") and not args.models.answers_apart else None
+    models: dict[str, BatchedModel[Any, Any, Any] | None] = {"reader": reader.model if reader else None}
+    if answers is not None:
+        models["answers"] = answers.model
     return LanguageParts(
-        ReadingExtractor(reader, version=running_extraction_version(args)),
-        RunningModels({"reader": reader.model if reader else None}),
+        ReadingExtractor(reader, version=running_extraction_version(args)), RunningModels(models), answers
     )
+
+
+def make_answers(args: AppArgs) -> LanguageParts[AnswerReader]:
+    """What the Answers deployment runs."""
+    answers = open_answer_reader(args)
+    return LanguageParts(answers, RunningModels({"answers": answers.model}))
 
 
 def make_resolver(args: AppArgs) -> Resolver:
@@ -53,6 +67,17 @@ def open_reader(args: AppArgs) -> BatchedReader | None:
         return None
     limits = replace(_limits(args), max_wait_s=args.models.max_wait_s)
     return BatchedReader(TrainedReader(*_files(args, "reader"), **_device(args)), limits=limits)
+
+
+def open_answer_reader(args: AppArgs) -> Any:
+    """The answer reader with its weights loaded; only where it is on."""
+    from models.answers.reader import (  # type: ignore[import-not-found,unused-ignore]
+        BatchedAnswerReader,
+        TrainedAnswerReader,
+    )
+
+    limits = replace(_limits(args), max_wait_s=args.deadlines.answers)
+    return BatchedAnswerReader(TrainedAnswerReader(*_files(args, "answers"), **_device(args)), limits=limits)
 
 
 def running_extraction_version(args: AppArgs) -> str:
@@ -123,7 +148,7 @@ def is_on(args: AppArgs, name: str) -> bool:
 
     Args:
         args: The settings.
-        name: `reader` or `reranker`.
+        name: `reader`, `answers` or `reranker`.
     """
     setting: str = getattr(args.models, name)
     return setting != "off" and (setting != "auto" or shipped_weight_file(name, args.models.weights).exists())

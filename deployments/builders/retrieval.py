@@ -1,17 +1,24 @@
-"""Builds the retriever that the Retriever deployment runs, and the answerer of the ingress."""
+"""Builds the retriever that the Retriever deployment runs, and what reads and answers in the ingress."""
+
+from collections.abc import Mapping
 
 from memory.answering.answers import CosineBounds
 from memory.answering.extractive import ExtractiveAnswerer
 from memory.indexing.generations import PerSpace
 from memory.language.keywords import KeywordAnalyzer
 from memory.ports.generations import VectorModel, VectorSpace
+from memory.ports.record import SystemOfRecord
 from memory.ports.services import Retriever
+from memory.retrieval.answers import AnswerRetriever
 from memory.retrieval.reranking import RerankingRetriever
 from memory.retrieval.retriever import HybridRetriever
+from memory.retrieval.validity import ValidityRetriever
 from models.assets.catalog import get_model
 
 from ..config.settings import AppArgs
-from ..remote.handles import Handle, Remote, RemoteReranker
+from ..remote.handles import Handle, Remote, RemoteAnswerReader, RemoteReranker
+from ..telemetry.metrics import MeteredAnswerReader, ServiceMetrics
+from .language import is_on
 from .live_model import LiveRetriever
 from .spaces import open_generations, open_spaces
 from .stores import open_record
@@ -59,4 +66,29 @@ def make_answerer(args: AppArgs, *, model_id: str) -> ExtractiveAnswerer:
     min_cosine = get_model(model_id).answer_min_cosine
     if args.answer_min_cosine is not None:
         min_cosine = CosineBounds(chinese=args.answer_min_cosine, other=args.answer_min_cosine)
-    return ExtractiveAnswerer(analyzer=KeywordAnalyzer(), min_cosine=min_cosine)
+    return ExtractiveAnswerer(analyzer=KeywordAnalyzer(), min_cosine=min_cosine, bounds=args.answers.bounds)
+
+
+def make_searching(
+    args: AppArgs,
+    *,
+    retriever: Retriever,
+    record: SystemOfRecord,
+    parts: Mapping[str, Handle],
+    metrics: ServiceMetrics,
+) -> Retriever:
+    """The search of the ingress: with the validity of what was found and, where that is on, read with the question.
+
+    Args:
+        args: The settings.
+        retriever: The Retriever.
+        record: The system of record.
+        parts: The deployments behind the ingress by component name.
+        metrics: Times the readings.
+    """
+    searching = ValidityRetriever(retriever, record=record, analyzer=KeywordAnalyzer())
+    if not is_on(args, "answers"):
+        return searching
+    handle = parts["answers"] if args.models.answers_apart else parts["extractor"]
+    reader = RemoteAnswerReader(Remote(handle, component="answers", deadline_s=args.deadlines.answers))
+    return AnswerRetriever(searching, reader=MeteredAnswerReader(reader, metrics), recipe=args.answers.recipe)

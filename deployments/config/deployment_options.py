@@ -9,6 +9,7 @@ DEPLOYMENTS = (
     "Extractor",
     "Resolver",
     "Reranker",
+    "Answers",
     "Retriever",
     "Learner",
     "VectorShard",

@@ -77,6 +77,16 @@ class ModelArgs(Section):
         description="Names, intents, references and facts of a message, in the Extractor. `auto` runs it where its "
         "weights are; with `on` missing weights show in `/health/detailed`.",
     )
+    answers: Annotated[Literal["auto", "on", "off"], _ON, _OFF] = Field(
+        default="auto",
+        description="Which memories answer a question, in which words, and when none does. `auto` runs it where its "
+        "weights are; without it memories are chosen by how near they are to the question.",
+    )
+    answers_apart: bool = Field(
+        default=False,
+        description="Runs the answer reader in a deployment `Answers` that scales by itself. By default the Extractor "
+        "runs it, in a process that holds what it needs already: a process of its own takes 300 MiB more.",
+    )
     reranker: Annotated[str, _OFF] = Field(
         default="off",
         pattern=r"^(off|builtin|[\w.-]+/[\w.-]+)$",

@@ -21,6 +21,7 @@ from memory.values.errors import InvalidField
 from storage.shared.encryption import SETTING, read_key
 
 from .access_settings import AuthArgs, ErasureArgs, HttpArgs, LimitArgs, OidcArgs
+from .answer_settings import AnswerArgs
 from .deployment_options import check_options
 from .language_model_settings import LanguageModelArgs
 from .model_settings import EmbedderArgs, LearnerArgs, ModelArgs, ReembeddingArgs
@@ -60,6 +61,11 @@ class DeadlineArgs(Section):
     )
     retriever: float = Field(default=8.0, gt=0, description="Seconds for a search.")
     reranker: float = Field(default=4.0, gt=0, description="Seconds for the scores of a list of passages.")
+    answers: float = Field(
+        default=3.0,
+        gt=0,
+        description="Seconds for the reading of the memories of a question; then they are chosen by their nearness.",
+    )
     learner: float = Field(default=60.0, gt=0, description="Seconds for callers that wait until a message is learned.")
 
 
@@ -268,6 +274,7 @@ class AppArgs(BaseSettings):
     erasure: ErasureArgs = ErasureArgs()
     embedder: EmbedderArgs = EmbedderArgs()
     models: ModelArgs = ModelArgs()
+    answers: AnswerArgs = AnswerArgs()
     language_model: LanguageModelArgs = LanguageModelArgs()
     learner: LearnerArgs = LearnerArgs()
     reembedding: ReembeddingArgs = ReembeddingArgs()

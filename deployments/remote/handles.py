@@ -20,6 +20,7 @@ from ray.serve.exceptions import (
 from ray.serve.handle import DeploymentHandle
 from typing_extensions import override
 
+from memory.ports.answer_reading import AnswerReader, AnswerReading, AnswerReadRequest
 from memory.ports.generations import ReembeddingService
 from memory.ports.jobs import (
     IndexMaintenance,
@@ -236,6 +237,20 @@ class RemoteReranker(Reranker):
     ) -> list[float]:
         scores: list[float] = await self._remote.call("rerank", query, list(passages), priority)
         return scores
+
+
+class RemoteAnswerReader(AnswerReader):
+    """The deployment that runs the answer reader as an `AnswerReader`."""
+
+    def __init__(self, remote: Remote) -> None:
+        self._remote = remote
+
+    @override
+    async def read(
+        self, requests: Sequence[AnswerReadRequest], *, priority: Priority = Priority.INTERACTIVE
+    ) -> list[AnswerReading]:
+        readings: list[AnswerReading] = await self._remote.call("read_answers", list(requests), priority)
+        return readings
 
 
 class RemoteResolver(Resolver):

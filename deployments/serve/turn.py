@@ -1,4 +1,4 @@
-"""The deployments that a chat turn calls: Extractor, Resolver, Retriever and Reranker (DESIGN §2, §6)."""
+"""The deployments that a chat turn calls: Extractor, Resolver, Retriever, Reranker and Answers (DESIGN §2, §6)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -6,8 +6,10 @@ from typing import Any, Generic, TypeVar
 
 from typing_extensions import override
 
+from memory.ports.answer_reading import AnswerReader, AnswerReading, AnswerReadRequest
 from memory.ports.language import Extractor, Priority, Reranker, Resolver
 from memory.ports.services import Retriever
+from memory.values.errors import ModelUnavailable
 from memory.values.extractions import Extraction
 from memory.values.hits import SearchRequest, SearchResult
 from memory.values.readings import Context
@@ -51,16 +53,18 @@ class RunningModels:
 
 @dataclass(frozen=True)
 class LanguageParts(Generic[RoleT]):
-    """An extractor or a reranker with its models."""
+    """An extractor, a reranker or an answer reader with its models; `answers` is one beside an extractor."""
 
     role: RoleT
     models: RunningModels
+    answers: AnswerReader | None = None
 
 
 class _LanguageDeployment(Reporting, Generic[RoleT]):
     def __init__(self, *, parts: Callable[[], LanguageParts[RoleT]]) -> None:
         opened = parts()
         self._role = opened.role
+        self._answers = opened.answers
         self._models = opened.models
 
     @override
@@ -77,13 +81,30 @@ class _LanguageDeployment(Reporting, Generic[RoleT]):
 
 
 class ExtractorDeployment(_LanguageDeployment[Extractor]):
-    """Runs the trained reader: names, intents, references and facts of messages in their conversations."""
+    """Runs the trained reader: names, intents, references and facts of messages in their conversations.
+
+    It runs the answer reader as well, unless that has a deployment of its own.
+    """
 
     async def extract(
         self, texts: list[str], known: list[list[str]] | None, contexts: list[Context] | None
     ) -> list[Extraction]:
         """`Extractor.extract`."""
         return await self._role.extract(texts, known=known, contexts=contexts)
+
+    async def read_answers(self, requests: list[AnswerReadRequest], priority: Priority) -> list[AnswerReading]:
+        """`AnswerReader.read`."""
+        if self._answers is None:
+            raise ModelUnavailable("The answer reader is not run here.", component="answers")
+        return await self._answers.read(requests, priority=priority)
+
+
+class AnswersDeployment(_LanguageDeployment[AnswerReader]):
+    """Reads questions together with the memories among which their answers may stand."""
+
+    async def read_answers(self, requests: list[AnswerReadRequest], priority: Priority) -> list[AnswerReading]:
+        """`AnswerReader.read`."""
+        return await self._role.read(requests, priority=priority)
 
 
 class ResolverDeployment(Reporting):

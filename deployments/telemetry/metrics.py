@@ -7,7 +7,8 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, Metric, gen
 from prometheus_client.registry import Collector
 from typing_extensions import override
 
-from memory.ports.language import Extractor, Resolver
+from memory.ports.answer_reading import AnswerReader, AnswerReading, AnswerReadRequest
+from memory.ports.language import Extractor, Priority, Resolver
 from memory.ports.services import Retriever
 from memory.values.extractions import Extraction
 from memory.values.hits import SearchRequest, SearchResult
@@ -27,6 +28,7 @@ class ServiceMetrics:
         self.resolve_ms = self._histogram("entity_memory_resolve_latency_ms", "Coreference resolution")
         self.extract_ms = self._histogram("entity_memory_extract_latency_ms", "Entity extraction")
         self.search_ms = self._histogram("entity_memory_search_latency_ms", "Search")
+        self.read_answers_ms = self._histogram("jiyi_read_answers_latency_ms", "Reading memories with a question")
         self.resolved = self._counter("entity_memory_resolutions_success", "References resolved")
         self.unresolved = self._counter("entity_memory_resolutions_failed", "References left below the floor")
         self.hits = self._counter(
@@ -163,6 +165,23 @@ class MeteredExtractor(Extractor):
         extractions = await self._extractor.extract(texts, known=known, contexts=contexts)
         self._metrics.extract_ms.observe((perf_counter() - start) * 1000)
         return extractions
+
+
+class MeteredAnswerReader(AnswerReader):
+    """An answer reader whose calls are timed."""
+
+    def __init__(self, reader: AnswerReader, metrics: ServiceMetrics) -> None:
+        self._reader = reader
+        self._metrics = metrics
+
+    @override
+    async def read(
+        self, requests: Sequence[AnswerReadRequest], *, priority: Priority = Priority.INTERACTIVE
+    ) -> list[AnswerReading]:
+        start = perf_counter()
+        readings = await self._reader.read(requests, priority=priority)
+        self._metrics.read_answers_ms.observe((perf_counter() - start) * 1000)
+        return readings
 
 
 class MeteredRetriever(Retriever):

@@ -7,48 +7,15 @@ A hit that was read carries `answers` and `outdated` among its parts and the ans
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pydantic import Field, model_validator
-
 from ..extraction.junk import Junk, junk_kind
 from ..language.questions import is_question
-from ..values.base import Value
+from ..values.evidence import EvidenceBounds
 from ..values.facts import Ending, Standing, Validity
 from ..values.hits import Hit, HitKind
 from ..values.text import normalise
 from .corrections import corrected_text, drop_corrected
 from .validity import are_in_conflict, valid_part
 
-
-class EvidenceBounds(Value):
-    """The probabilities from which a reading decides something, each 0 to 1.
-
-    Attributes:
-        abstain_from: `unanswered` from which a question is not answered.
-        answer_from: `answers` from which the best memory is quoted.
-        beside_from: `answers` from which a further memory is quoted beside the best.
-        outdated_from: `outdated` from which a memory is no answer, unless it is likelier to be one.
-        prompt_from: `answers` from which a memory belongs into a prompt.
-        general_from: `unanswered` from which a question that names nothing of the user's is told apart from one about
-            the user.
-    """
-
-    abstain_from: float = Field(default=0.5, ge=0, le=1)
-    answer_from: float = Field(default=0.25, ge=0, le=1)
-    beside_from: float = Field(default=0.5, ge=0, le=1)
-    outdated_from: float = Field(default=0.5, ge=0, le=1)
-    prompt_from: float = Field(default=0.25, ge=0, le=1)
-    general_from: float = Field(default=0.8, ge=0, le=1)
-
-    @model_validator(mode="after")
-    def _the_best_is_quoted_first(self) -> "EvidenceBounds":
-        if self.beside_from < self.answer_from:
-            raise ValueError(
-                f"beside_from: must be at least answer_from, {self.answer_from:g}; given: {self.beside_from:g}"
-            )
-        return self
-
-
-EVIDENCE_BOUNDS = EvidenceBounds()
 SAYS_NOTHING = frozenset({Junk.EMPTY, Junk.PRONOUN, Junk.GREETING})
 """Kinds of texts that can be a whole turn but answer no question: 前者, "yes"."""
 _MAX_ANSWERS = 8

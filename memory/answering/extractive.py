@@ -7,10 +7,11 @@ from typing_extensions import override
 from ..language.keywords import KeywordAnalyzer
 from ..language.phrases import Phrases, phrases_for
 from ..values.dialogue import Role
+from ..values.evidence import EVIDENCE_BOUNDS, EvidenceBounds
 from ..values.resolutions import Clarification
 from ..values.text import normalise
 from .answers import Answer, AnsweredBy, Answerer, AnswerRequest, CosineBounds
-from .evidence import EVIDENCE_BOUNDS, EvidenceBounds, choose_evidence
+from .evidence import choose_evidence
 from .nearness import Nearness
 from .quoting import Quoted, answer_in_short, name_earlier, quotations, shortened, write_quotations
 from .replies import Kind, kind_of, reply_to

@@ -5,9 +5,9 @@ from enum import Enum, auto
 from ..language.keywords import KeywordAnalyzer
 from ..language.persons import speaks_of_hearer, speaks_of_self
 from ..language.questions import asks_opinion
+from ..values.evidence import EvidenceBounds
 from ..values.hits import HitKind
 from .answers import AnswerRequest
-from .evidence import EvidenceBounds
 
 
 class Topic(Enum):

@@ -6,7 +6,6 @@ from datetime import datetime
 import structlog
 
 from ..answering.answers import CosineBounds
-from ..answering.evidence import EVIDENCE_BOUNDS, EvidenceBounds
 from ..answering.forgetting import forget_reply
 from ..answering.replies import asks_memory
 from ..entities.editor import EntityEditor
@@ -23,6 +22,7 @@ from ..values.changes import ItemKind
 from ..values.dialogue import Turn
 from ..values.entities import Entity, EntityType
 from ..values.errors import InvalidField, StoreUnavailable, Unavailable
+from ..values.evidence import EVIDENCE_BOUNDS, EvidenceBounds
 from ..values.extractions import Extraction
 from ..values.forgetting import ForgetReport
 from ..values.hits import Hit, HitKind, SearchRequest

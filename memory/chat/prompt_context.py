@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from ..answering.answers import CosineBounds
-from ..answering.evidence import EvidenceBounds, belongs_in_prompt
+from ..answering.evidence import belongs_in_prompt
 from ..answering.nearness import Nearness
 from ..answering.validity import qualified, stated_in
 from ..language.keywords import KeywordAnalyzer
@@ -11,6 +11,7 @@ from ..language.phrases import ENGLISH, SIMPLIFIED, TRADITIONAL, Phrases
 from ..language.written import Language
 from ..values.dialogue import Role
 from ..values.entities import Entity
+from ..values.evidence import EvidenceBounds
 from ..values.hits import Hit, SearchResult
 from ..values.text import has_han, writes_simplified
 

@@ -7,10 +7,8 @@ from pydantic import Field
 
 from ..values.base import Timestamp, Value
 from ..values.dialogue import Role
+from ..values.evidence import MAX_ANSWER_LINES as MAX_ANSWER_LINES
 from .language import Priority
-
-MAX_ANSWER_LINES = 24
-"""Lines of one `AnswerReadRequest`: all are read in one pass, so the list must be bounded."""
 
 
 class DatedLine(Value):

@@ -12,7 +12,6 @@ from ..answering.evidence import may_answer, takes_place_of
 from ..facts.asked_times import find_asked_time
 from ..language.questions import is_question
 from ..ports.answer_reading import (
-    MAX_ANSWER_LINES,
     AnswerReader,
     AnswerReading,
     AnswerReadRequest,
@@ -22,6 +21,7 @@ from ..ports.answer_reading import (
 from ..ports.services import Retriever
 from ..values.dialogue import Role
 from ..values.errors import Overloaded, Unavailable
+from ..values.evidence import ANSWERS, AnswerRecipe
 from ..values.facts import Standing
 from ..values.hits import Hit, HitKind, SearchRequest, SearchResult
 from ..values.text import fold_lower
@@ -29,29 +29,6 @@ from ..values.text import fold_lower
 _log = structlog.get_logger(__name__)
 PART: Final = "answers"
 """What is degraded while nobody reads, and the part of a hit's score."""
-
-
-@dataclass(frozen=True)
-class AnswerRecipe:
-    """How what was read changes the ranking.
-
-    Args:
-        lines: Number of the best memories that are read, at most `MAX_ANSWER_LINES`.
-        weight: Weight of the probability that a memory answers in its new score, 0 to 1; the score that it was found
-            with has the rest.
-    """
-
-    lines: int
-    weight: float
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.lines <= MAX_ANSWER_LINES:
-            raise ValueError(f"lines must lie in 1 to {MAX_ANSWER_LINES}, not {self.lines}")
-        if not 0.0 <= self.weight <= 1.0:
-            raise ValueError(f"weight must lie in 0 to 1, not {self.weight}")
-
-
-ANSWERS: Final = AnswerRecipe(lines=16, weight=0.7)
 
 
 @dataclass(frozen=True)

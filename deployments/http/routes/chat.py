@@ -87,9 +87,10 @@ async def before_reply(body: BeforeBody, services: ServicesDep) -> BeforeReply:
     """On receiving a message: what it is for and what it refers to, rewritten to stand alone, and what the prompt
     should know.
 
-    Stores nothing. Where resolving fails the query comes back as it was. For a request to forget, `forgotten` says what
-    would be forgotten or what could be meant, and `context` says how to reply and holds nothing of the memory;
-    `/chat/after` carries it out.
+    `context` holds lines about entities and, where the message asks something, about the memories that answer it, which
+    `memories` lists. Stores nothing. Where resolving fails the query comes back as it was. For a request to forget,
+    `forgotten` says what would be forgotten or what could be meant, and `context` says how to reply and holds nothing
+    of the memory; `/chat/after` carries it out.
     """
     found = await services.entities.before_reply(body.message, body.session_id, body.user_id)
     services.count_degraded(found.degraded)
@@ -102,6 +103,7 @@ async def before_reply(body: BeforeBody, services: ServicesDep) -> BeforeReply:
         clarification=found.resolution.clarification,
         context=found.context,
         entities=found.entities,
+        memories=found.memories,
         degraded=found.degraded,
         forgotten=ForgetReply.of(found.forgotten),
     )
@@ -157,6 +159,7 @@ class ReplyInProgress:
             case Replied():
                 self._fields["reply"] = event.answer.text
                 self._fields["answered_by"] = event.answer.answered_by
+                self._fields["confidence"] = event.answer.confidence
                 self._fields["sources"] = event.answer.sources
             case Acknowledged():
                 self._fields |= {name: getattr(event, name) for name in type(event).model_fields}

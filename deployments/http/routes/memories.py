@@ -46,7 +46,11 @@ async def add(body: AddBody, services: ServicesDep) -> AddReply:
 
 @router.post("/search")
 async def search(body: SearchBody, services: ServicesDep) -> SearchReply:
-    """Finds entities and memories; each hit shows the parts of its score. A filter leaves memories only."""
+    """Finds entities and memories; each hit shows the parts of its score. A filter leaves memories only.
+
+    With a question, the best memories are read: `answers` among the parts of a hit says how probably it answers,
+    `words` in which words, and `unanswered` how probably none does.
+    """
     result = await services.retriever.search(
         SearchRequest(
             query=body.query,
@@ -59,4 +63,4 @@ async def search(body: SearchBody, services: ServicesDep) -> SearchReply:
         )
     )
     services.count_degraded(result.degraded)
-    return SearchReply(results=result.hits, degraded=result.degraded)
+    return SearchReply(results=result.hits, unanswered=result.unanswered, degraded=result.degraded)

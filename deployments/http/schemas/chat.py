@@ -55,6 +55,8 @@ class ChatBody(RequestModel):
 class ChatReply(RequestModel):
     """The reply to a message. `answered_by` is `extractive` where the reply quotes memory and used no language model.
 
+    `confidence` is the calibrated probability that a question is answered rightly, or that rightly nothing answers it;
+    null for what is no question, and where its memories were not read.
     `clarification` is set where a reference is ambiguous: the reference stays unresolved, and the reply asks the
     question unless memory has an answer that does not depend on it. The user's answer then resolves the message.
     A request to forget is carried out before the reply and stored nowhere, nor is the reply: `forgotten` says what is
@@ -63,6 +65,7 @@ class ChatReply(RequestModel):
 
     reply: str
     answered_by: AnsweredBy
+    confidence: float | None = None
     resolved_query: str
     action: Action = ACTION
     intents: tuple[Intent, ...] = INTENTS
@@ -205,9 +208,13 @@ class SearchBody(RequestModel):
 
 
 class SearchReply(RequestModel):
-    """Hits, best first, with the parts of their scores; `degraded` names the search legs that were unavailable."""
+    """Hits, best first, with the parts of their scores; `degraded` names the search legs that were unavailable.
+
+    `unanswered` is the calibrated probability that no memory answers; null where the query was not read as a question.
+    """
 
     results: tuple[Hit, ...]
+    unanswered: float | None = None
     degraded: tuple[str, ...]
 
 

@@ -9,6 +9,7 @@ from memory.entities.editor import MAX_RELATED, RelatedEntity
 from memory.entities.lookup import MAX_NAME
 from memory.values.entities import Entity, EntityRelation, EntityType
 from memory.values.extractions import RememberIntent
+from memory.values.hits import Hit
 from memory.values.mentions import EntitySubtype, Mention
 from memory.values.readings import Action, Intent
 from memory.values.resolutions import Clarification, CoreferenceResult
@@ -236,7 +237,7 @@ class LongTermReply(RequestModel):
 
 class BeforeReply(RequestModel):
     """The resolved query and the context for the prompt; `clarification` is the question to ask where a reference is
-    ambiguous.
+    ambiguous, `memories` are those that answer what is asked, best first.
     """
 
     resolved_query: str
@@ -247,6 +248,7 @@ class BeforeReply(RequestModel):
     clarification: Clarification | None
     context: str
     entities: tuple[Entity, ...]
+    memories: tuple[Hit, ...] = ()
     degraded: tuple[str, ...] = ()
     forgotten: ForgetReply | None = FORGOTTEN
 

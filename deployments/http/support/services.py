@@ -33,6 +33,7 @@ from memory.tiers.retrieval import TieredRetrieval
 from memory.tiers.summaries import ExtractiveWriter
 from memory.typed_memories.manager import TypedMemoryManager
 from memory.values.errors import Unavailable
+from memory.values.evidence import EVIDENCE_BOUNDS, EvidenceBounds
 from memory.values.identity import credential_subject
 
 from ...telemetry.metrics import ServiceMetrics
@@ -98,6 +99,7 @@ class Services:
         fact_search: A search of facts for each embedding model.
         embeddings: The `/v1/embeddings` model for each embedding model.
         cosine_bounds: From which cosines of each embedding model on an entity belongs into a prompt.
+        evidence: From which probability on that it answers a memory belongs into a prompt.
         authenticator: Says who asks.
         guard: Knows the users who are being erased.
         forget: Drops what this replica holds of a user.
@@ -143,6 +145,7 @@ class Services:
     priority_rules: PriorityRules = field(default_factory=PriorityRules)
     summary_writer: SummaryWriter = field(default_factory=ExtractiveWriter)
     fact_reader: FactReader | None = None
+    evidence: EvidenceBounds = EVIDENCE_BOUNDS
 
     @cached_property
     def entities(self) -> EntityMemoryService:
@@ -155,6 +158,7 @@ class Services:
             retriever=self.retriever,
             additions=self.additions,
             cosine_bounds=self.cosine_bounds.current,
+            evidence=self.evidence,
             uses=self.tally,
         )
 

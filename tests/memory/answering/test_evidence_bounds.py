@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.answering.evidence import EvidenceBounds, belongs_in_prompt, choose_evidence, is_outdated
+from memory.answering.evidence import belongs_in_prompt, choose_evidence, is_outdated
+from memory.values.evidence import EvidenceBounds
 from memory.values.facts import Ending, Standing, Validity
 from memory.values.hits import Hit, HitKind
 

@@ -187,7 +187,9 @@ _HAMLET = "Who wrote Hamlet?"
     ids=["not read", "not sure", "shares words with a memory", "names what the user knows", "refers back"],
 )
 async def test_what_may_be_about_the_user_is_plainly_not_known(known: dict[str, object]) -> None:
-    assert (await reply(_HAMLET, Intent.QUESTION, **({"unanswered": 0.97} | known))).text == ENGLISH.nothing_found
+    given = {"extraction": Extraction(intents=(Intent.QUESTION,)), "unanswered": 0.97} | known
+    request = AnswerRequest.model_validate({"message": _HAMLET, "resolved": _HAMLET, "now": AT} | given)
+    assert (await ANSWERER.answer(request)).text == ENGLISH.nothing_found
 
 
 def test_the_replies_to_what_is_not_known_differ_in_every_language() -> None:

@@ -6,12 +6,13 @@ from hypothesis import strategies as st
 from typing_extensions import override
 
 from memory.language.keywords import KeywordAnalyzer
-from memory.ports.answer_reading import MAX_ANSWER_LINES, AnswerReader
+from memory.ports.answer_reading import AnswerReader
 from memory.ports.services import Retriever
-from memory.retrieval.answers import AnswerRecipe, AnswerRetriever
+from memory.retrieval.answers import AnswerRetriever
 from memory.retrieval.validity import ValidityRetriever
 from memory.values.dialogue import Role
 from memory.values.errors import JiyiError, ModelUnavailable, Overloaded
+from memory.values.evidence import MAX_ANSWER_LINES, AnswerRecipe
 from memory.values.hits import HitKind, SearchRequest, SearchResult
 from testing.fakes.answer_reader import FakeAnswerReader
 from tests.memory.conftest import NOW, World
@@ -118,7 +119,7 @@ async def test_a_name_that_the_question_holds_stays_first(world: World) -> None:
     reader = FakeAnswerReader(answers={"宏康 HCI 在哪裡？": {"三樓": "三樓"}})
     kinds = (HitKind.ENTITY, HitKind.MEMORY)
     request = asking(world, "宏康 HCI 在哪裡？", kinds=kinds)
-    hits = (await reading(world, reader, AnswerRecipe(16, 0.7)).search(request)).hits
+    hits = (await reading(world, reader, AnswerRecipe(lines=16, weight=0.7)).search(request)).hits
     assert hits[0].text == "宏康 HCI"
     assert next(hit.text for hit in hits if hit.kind is HitKind.MEMORY) == "HCI 放在三樓"
 
@@ -126,11 +127,11 @@ async def test_a_name_that_the_question_holds_stays_first(world: World) -> None:
 async def test_the_best_memories_are_read_and_no_more_are_shown_than_asked_for(world: World) -> None:
     await world.note(*(f"key {number}" for number in range(20)), "A key hangs behind the door.")
     reader = FakeAnswerReader(answers={QUESTION: {"door": "behind the door"}})
-    everything = (await reading(world, reader, AnswerRecipe(3, 0.7)).search(asking(world, top_k=30))).hits
+    everything = (await reading(world, reader, AnswerRecipe(lines=3, weight=0.7)).search(asking(world, top_k=30))).hits
     assert len(reader.requests[0].lines) == 3
     assert [hit.words is not None for hit in everything].count(True) == 3
     assert len(everything) == 21
-    result = await reading(world, reader, AnswerRecipe(24, 0.7)).search(asking(world, top_k=1))
+    result = await reading(world, reader, AnswerRecipe(lines=24, weight=0.7)).search(asking(world, top_k=1))
     assert [hit.text for hit in result.hits] == ["A key hangs behind the door."]
 
 
@@ -178,7 +179,7 @@ async def test_of_an_earlier_time_nothing_is_out_of_date(diary: Diary) -> None:
 @given(st.integers(-5, 50), st.floats(-1, 2))
 def test_a_recipe_stays_within_its_bounds(lines: int, weight: float) -> None:
     if 1 <= lines <= MAX_ANSWER_LINES and 0 <= weight <= 1:
-        assert AnswerRecipe(lines, weight).lines == lines
+        assert AnswerRecipe(lines=lines, weight=weight).lines == lines
     else:
         with pytest.raises(ValueError, match=r"weight|lines"):
-            AnswerRecipe(lines, weight)
+            AnswerRecipe(lines=lines, weight=weight)

@@ -1,0 +1,56 @@
+"""What the reading of memories together with a question decides: its thresholds, and its weight in a ranking."""
+
+from typing import Final
+
+from pydantic import Field, model_validator
+
+from .base import Value
+
+MAX_ANSWER_LINES: Final = 24
+"""Memories that are read together with one question: all in one pass, so that the list must be bounded."""
+
+
+class AnswerRecipe(Value):
+    """How what was read changes the ranking.
+
+    Args:
+        lines: Number of the best memories that are read.
+        weight: Weight of the probability that a memory answers in its new score, 0 to 1; the score that it was found
+            with has the rest.
+    """
+
+    lines: int = Field(default=16, ge=1, le=MAX_ANSWER_LINES)
+    weight: float = Field(default=0.7, ge=0, le=1)
+
+
+class EvidenceBounds(Value):
+    """The probabilities from which a reading decides something, each 0 to 1.
+
+    Attributes:
+        abstain_from: `unanswered` from which a question is not answered.
+        answer_from: `answers` from which the best memory is quoted.
+        beside_from: `answers` from which a further memory is quoted beside the best.
+        outdated_from: `outdated` from which a memory is no answer, unless it is likelier to be one.
+        prompt_from: `answers` from which a memory belongs into a prompt.
+        general_from: `unanswered` from which a question that names nothing of the user's is told apart from one about
+            the user.
+    """
+
+    abstain_from: float = Field(default=0.5, ge=0, le=1)
+    answer_from: float = Field(default=0.25, ge=0, le=1)
+    beside_from: float = Field(default=0.5, ge=0, le=1)
+    outdated_from: float = Field(default=0.5, ge=0, le=1)
+    prompt_from: float = Field(default=0.25, ge=0, le=1)
+    general_from: float = Field(default=0.8, ge=0, le=1)
+
+    @model_validator(mode="after")
+    def _the_best_is_quoted_first(self) -> "EvidenceBounds":
+        if self.beside_from < self.answer_from:
+            raise ValueError(
+                f"beside_from: must be at least answer_from, {self.answer_from:g}; given: {self.beside_from:g}"
+            )
+        return self
+
+
+ANSWERS: Final = AnswerRecipe()
+EVIDENCE_BOUNDS: Final = EvidenceBounds()
