@@ -3,6 +3,7 @@
 import hashlib
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ import yaml
 from pydantic import ValidationError
 
 from deployments.app import build_app
+from deployments.builders import language
 from deployments.builders.language import (
     is_on,
+    make_answers,
     make_extractor,
     make_fact_reader,
     make_reranker,
@@ -26,16 +29,20 @@ from deployments.config.settings import AppArgs
 from deployments.serve.turn import ExtractorDeployment, LanguageParts, ResolverDeployment
 from memory.coreference.context import reading_context
 from memory.extraction.extractor import ReadingExtractor
-from memory.ports.language import FactReader
+from memory.ports.language import FactReader, Priority
 from memory.ports.summaries import SummaryWriter
 from memory.prompting.facts import ModelFactReader
 from memory.tiers.summaries import ExtractiveWriter
 from memory.values.base import utc_now
 from memory.values.dialogue import Role, Turn
+from memory.values.errors import ModelUnavailable
 from memory.values.extractions import Extraction
 from memory.values.readings import Context, ReadRequest
 from memory.values.resolutions import CoreferenceResult, ResolutionRequest
 from models.assets.weight_files import shipped_weight_file
+from models.batching.batched_model import BatchedModel, ModelFacts
+from models.reader.reader import PreparedMessage
+from testing.fakes.answer_reader import FakeAnswerReader
 from testing.fakes.reader import read_one
 from tests.deployments.builders.graph import bound_factory
 
@@ -173,6 +180,69 @@ def test_the_graph_has_a_reranker_only_where_one_is_on(tmp_path: Path, reranker:
     parts = bound_factory(app, "services").keywords["parts"]
     assert ("reranker" in parts) is bound
     assert ("reranker" in bound_factory(parts["retriever"], "retriever").keywords) is bound
+
+
+class AnswerReaderInProcess(FakeAnswerReader):
+    """A reader as the builder opens it, with its model."""
+
+    def __init__(self, _: AppArgs) -> None:
+        super().__init__()
+        self.model = BatchedModel("answers", NoModel(), warm_up=None)
+
+
+class NoModel:
+    """A model whose weights are missing."""
+
+    def load(self) -> ModelFacts:
+        raise ModelUnavailable("there are no weights", component="answers")
+
+    def prepare(self, inputs: Sequence[None], /) -> Sequence[PreparedMessage]:
+        return []
+
+    def forward(self, prepared: Sequence[PreparedMessage], /) -> Sequence[None]:
+        return []
+
+
+PLACES = pytest.mark.parametrize(
+    ("models", "apart", "in_extractor"),
+    [
+        ({}, False, False),
+        ({"answers": "off", "answers_apart": True}, False, False),
+        ({"answers": "on"}, False, True),
+        ({"answers": "on", "answers_apart": True}, True, False),
+    ],
+    ids=str,
+)
+
+
+@PLACES
+def test_the_answer_reader_has_a_deployment_of_its_own_where_it_is_to(
+    tmp_path: Path, models: dict[str, Any], apart: bool, in_extractor: bool
+) -> None:
+    app = build_app(settings(tmp_path, **models))
+    assert ("answers" in bound_factory(app, "services").keywords["parts"]) is apart
+
+
+@PLACES
+async def test_the_answer_reader_runs_in_the_extractor_unless_it_is_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, models: dict[str, Any], apart: bool, in_extractor: bool
+) -> None:
+    monkeypatch.setattr(language, "open_answer_reader", AnswerReaderInProcess)
+    deployment = Deployment(parts=lambda: extractor_parts(settings(tmp_path, **models)))
+    assert ("answers_loaded" in await deployment.stats()) is in_extractor
+    if in_extractor:
+        assert await deployment.read_answers([], Priority.INTERACTIVE) == []
+    else:
+        with pytest.raises(ModelUnavailable, match="not run here"):
+            await deployment.read_answers([], Priority.INTERACTIVE)
+
+
+async def test_an_answer_reader_without_weights_is_told_by_who_runs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(language, "open_answer_reader", AnswerReaderInProcess)
+    figures = make_answers(settings(tmp_path, answers="on", answers_apart=True)).models.figures()
+    assert (figures["status"], figures["error"]) == ("degraded", "there are no weights")
 
 
 async def test_a_reranker_that_is_asked_for_and_has_no_weights_is_told(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def bound(tmp_path: Path, options: dict[str, Any] | None = None, **settings: Any
 
 
 def test_every_deployment_of_the_graph_can_be_given_options(tmp_path: Path) -> None:
-    weights = {"models": {"reranker": "org/model"}}
+    weights = {"models": {"reranker": "org/model", "answers": "on", "answers_apart": True}}
     assert bound(tmp_path, **weights).keys() == set(DEPLOYMENTS)
 
 
@@ -69,7 +69,7 @@ def test_a_fixed_number_ends_scaling_and_scaling_a_fixed_number(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"Embeder": {}}, "deployments.Embeder: there is no such name; allowed: Embedder"),
+        ({"Embeder": {}}, "deployments.Embeder: there is no such name; allowed: Answers, Embedder"),
         ({"Embedder": {"num_replica": 2}}, "deployments.Embedder.num_replica: there is no such name; allowed: "),
         ({"Resolver": {"ray_actor_options": {"num_cpu": 1}}}, "deployments.Resolver.ray_actor_options.num_cpu: "),
         ({"Resolver": {"autoscaling_config": {"max": 1}}}, "deployments.Resolver.autoscaling_config.max: there is no"),
