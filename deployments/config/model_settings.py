@@ -85,7 +85,7 @@ class ModelArgs(Section):
     answers_apart: bool = Field(
         default=False,
         description="Runs the answer reader in a deployment `Answers` that scales by itself. By default the Extractor "
-        "runs it, in a process that holds what it needs already: a process of its own takes 300 MiB more.",
+        "runs it, in a process that has loaded what it needs already: one of its own loads that once more.",
     )
     reranker: Annotated[str, _OFF] = Field(
         default="off",

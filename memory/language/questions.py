@@ -15,7 +15,10 @@ _MARK = re.compile(r"[?？]\s*[\"'」』”)）]*\s*$")
 _CHINESE = re.compile(
     r"(吗|么|呢)\s*[。!！~～]*\s*$|什么|甚么|怎么|怎样|如何|为何|为什么|哪(?!怕)|谁|几(?:点|个|号|时|天|次|位|月|年)"
     r"|多少|多久|多大|是不是|有没有|能不能|会不会|可不可以|要不要|还记得"
+    r"|(?<!没)啥(?!都|也)|了没有?\s*[。!！~～]*\s*$"
 )
+_SENTENCES = re.compile(r"[^。！？!?\n]+[。！？!?\n]*")
+_CLAUSES = re.compile(r"[，,；;：:。.]\s*\S")
 _OPINION = re.compile(
     r"[你您妳]们?(?:自己|个人|本人|也|还|都|最|更|比较|会|怎么|是不是|会不会)*"
     r"(?:觉得|认为|以为|看(?![到见过了])|推荐(?![的过了])|建议(?![的过了])|喜欢|偏好|同意|怎么想|怎么看)"
@@ -35,6 +38,17 @@ _ENGLISH = re.compile(
 def is_question(text: str) -> bool:
     """Whether the text asks: by its mark, else by interrogative words (Chinese) or word order (English)."""
     return bool(_MARK.search(text) or _CHINESE.search(to_simplified(text)) or _ENGLISH.match(text))
+
+
+def only_asks(text: str) -> bool:
+    """Whether the text asks and says nothing besides: of several sentences each has its mark.
+
+    A text with clauses and no mark may state something by interrogative words: 什麼都能吃，只有蝦不行.
+    """
+    sentences: list[str] = [sentence for sentence in _SENTENCES.findall(text) if sentence.strip(" \"'」』”)）")]
+    if any(_MARK.search(sentence) for sentence in sentences):
+        return all(_MARK.search(sentence) for sentence in sentences)
+    return is_question(text) and not _CLAUSES.search(text.strip())
 
 
 def asks_opinion(text: str) -> bool:

@@ -3,20 +3,64 @@
 import pytest
 
 from memory.language.keywords import KeywordAnalyzer
-from memory.language.questions import MAX_QUESTIONS, is_question, questions_of
+from memory.language.questions import MAX_QUESTIONS, asks_opinion, is_question, only_asks, questions_of
 
 
 @pytest.mark.parametrize(
     "text",
-    ["它在哪裡？", "它在哪里", "你還記得嗎", "這是什麼", "多少錢", "Where is it", "is it ready?", "And how about it?"],
+    [
+        "它在哪裡？",
+        "它在哪里",
+        "你還記得嗎",
+        "這是什麼",
+        "多少錢",
+        "老三叫啥來著",
+        "奶奶喝酒了沒",
+        "Where is it",
+        "is it ready?",
+        "And how about it?",
+    ],
 )
 def test_these_ask(text: str) -> None:
     assert is_question(text)
 
 
-@pytest.mark.parametrize("text", ["我買了 AI-Box。", "记住这个", "It is ready.", "I know what he said.", "太好了！"])
+@pytest.mark.parametrize(
+    "text", ["我買了 AI-Box。", "记住这个", "It is ready.", "I know what he said.", "太好了！", "我没啥事"]
+)
 def test_these_state(text: str) -> None:
     assert not is_question(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "only"),
+    [
+        ("我住哪裡", True),
+        ("嗨，我的鑰匙在哪裡？", True),
+        ("Where is it? And the other one?", True),
+        ("我住三峽。你呢？", False),
+        ("我老公什麼都能吃，只有盤尼西林不行", False),
+        ("Did the Camino, six days", False),
+        ("我買了 AI-Box。", False),
+    ],
+)
+def test_a_question_that_states_something_does_not_only_ask(text: str, only: bool) -> None:
+    assert only_asks(text) is only
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("你覺得哪個好？", True),
+        ("您的看法呢？", True),
+        ("Would you recommend it?", True),
+        ("你推薦的那家叫什麼？", False),
+        ("我喜歡哪一個？", False),
+        ("Did you say when?", False),
+    ],
+)
+def test_an_opinion_is_asked_of_who_is_addressed(text: str, asks: bool) -> None:
+    assert asks_opinion(text) is asks
 
 
 @pytest.mark.parametrize(
