@@ -4,10 +4,9 @@ The probabilities are logistic functions of the network's log-odds, fitted on tu
 probability of 0.8 is right four times out of five.
 """
 
-import math
 from collections.abc import Mapping
 
-from pydantic import Field, field_validator
+from pydantic import field_validator
 
 from memory.values.base import Value
 from memory.values.mentions import EntitySubtype
@@ -15,26 +14,10 @@ from memory.values.predicates import PREDICATES
 from memory.values.readings import Action, Intent, Qualifier
 
 from ..assets.weight_files import WeightSettings
+from ..body.calibration import Calibration
 from .edit_search import EditChain
 from .labels import LABELS
 from .network import ReaderShape
-
-_LEAST = 1e-6
-
-
-class Calibration(Value):
-    """A logistic function of log-odds; the default leaves a probability as it is."""
-
-    weight: float = Field(default=1.0, gt=0)
-    offset: float = 0.0
-
-    def __call__(self, probability: float) -> float:
-        """The calibrated probability."""
-        return sigmoid(self.weight * logit(probability) + self.offset)
-
-    def inverse(self, probability: float) -> float:
-        """The network's own probability of a calibrated one."""
-        return sigmoid((logit(probability) - self.offset) / self.weight)
 
 
 class Thresholds(Value):
@@ -110,14 +93,3 @@ class ReaderSettings(WeightSettings):
     def keep_from(self) -> float:
         """The network's own probability from which on a message is kept."""
         return self.keep.inverse(self.thresholds.keep)
-
-
-def logit(probability: float) -> float:
-    """Log-odds of a probability, bounded."""
-    probability = min(max(probability, _LEAST), 1.0 - _LEAST)
-    return math.log(probability / (1.0 - probability))
-
-
-def sigmoid(value: float) -> float:
-    """The probability of log-odds."""
-    return 1.0 / (1.0 + math.exp(-value)) if value >= 0 else math.exp(value) / (1.0 + math.exp(value))

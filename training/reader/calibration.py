@@ -4,23 +4,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from memory.values.mentions import EntitySubtype
 from memory.values.readings import Action
-from models.reader.decisions import Calibration, ReaderSettings, Thresholds, logit
+from models.body.calibration import Calibration
+from models.reader.decisions import ReaderSettings, Thresholds
 from models.reader.fact_reading import facts_of
 from models.reader.inference import Found
 from models.reader.reader import reading_of, rewrite_of
 
 from ..rewriting.metrics import score_rewrites
+from ..shared.calibration import fit
 from .corpus import MarkedMessage, MarkedQuery
 from .metrics import fact_keys, is_right, read_keys, share_of_f1
 
-Floats = npt.NDArray[np.float64]
-_RIDGE = 1e-3  # keeps the fit finite where rows can be told apart perfectly
-_STEPS = 30
-_LEAST_STEP = 1e-6
 _CHOICES = tuple(round(0.05 * number, 2) for number in range(2, 19))
 SURE = 0.8
 """The confidence from which on at most one rewrite in twenty may be wrong (issue 15)."""
@@ -83,29 +80,6 @@ def tuned_settings(
         subtype: max(_CHOICES[2:-4], key=lambda least: _names(subtype, least, messages)) for subtype in EntitySubtype
     }
     return _with(settings, intents=intents, facts=facts, names=names)
-
-
-def fit(probabilities: Sequence[float], came_true: Sequence[bool]) -> Calibration:
-    """A logistic regression on the log-odds; the identity where all rows are alike."""
-    labels = np.array(came_true, np.float64)
-    if not len(labels) or labels.min() == labels.max():
-        return Calibration()
-    inputs = np.array([(logit(probability), 1.0) for probability in probabilities])
-
-    def loss(weights: Floats) -> float:
-        scores = inputs @ weights
-        return float((np.logaddexp(0.0, scores) - labels * scores).sum() + 0.5 * _RIDGE * (weights**2).sum())
-
-    weights: Floats = np.array([1.0, 0.0])
-    for _ in range(_STEPS):  # Newton's method; a step that leads too far is halved
-        predicted = 1.0 / (1.0 + np.exp(-np.clip(inputs @ weights, -30, 30)))
-        slope = inputs.T @ (predicted - labels) + _RIDGE * weights
-        curvature = (inputs * (predicted * (1 - predicted))[:, None]).T @ inputs + _RIDGE * np.eye(2)
-        step: Floats = np.linalg.solve(curvature, slope)
-        while loss(weights - step) > loss(weights) and np.abs(step).max() > _LEAST_STEP:
-            step = step / 2
-        weights = weights - step
-    return Calibration(weight=max(1e-3, round(float(weights[0]), 4)), offset=round(float(weights[1]), 4))
 
 
 def _restores(text: str, query: MarkedQuery) -> bool:

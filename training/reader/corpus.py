@@ -1,7 +1,6 @@
-"""Reads the chat corpus: marked queries, and messages with names, intents and facts; splits it by file.
+"""Reads the chat corpus: marked queries, and messages with names, intents and facts.
 
-The format is described in the corpus' README. Files of `REPORTED` are reported on and never chosen on, those of `TUNED`
-are chosen on; a file that is named in neither is trained on.
+The format is described in the corpus' README; `shared.chat_corpus` splits it by file.
 """
 
 import re
@@ -13,12 +12,8 @@ from memory.values.predicates import OTHER, PREDICATES
 from memory.values.readings import Action, Intent, Qualifier
 
 from ..names.ner_files import NamedSpan
+from ..shared.chat_corpus import blocks, files_of, language_of
 from ..shared.data_sets import Part
-
-LANGUAGES = ("zh-Hant", "zh-Hans", "en")
-REPORTED = {"references": ("a3", "b2", "c2", "f"), "messages": ("m3", "n3", "n6", "f", "h9")}
-TUNED = {"references": ("a6", "c3", "en-e9", "zh-Hant-e9", "zh-Hans-e14"), "messages": ("m5", "n5")}
-"""Names of files, or their ends behind the language; a single letter stands for all files of that writer."""
 
 _REFERENCE = re.compile(r"\{([^{}|]*)\|([^{}|]*)(?:\|([^{}|]*))?\}")
 _NAME = re.compile(r"\[([^\[\]|]+)\|(\w+)\]")
@@ -40,7 +35,7 @@ class MarkedQuery:
 
     Attributes:
         id: File and line.
-        language: Of `LANGUAGES`.
+        language: Of `shared.chat_corpus.LANGUAGES`.
         category: Of its block.
         turns: History, oldest first.
         query: As it was asked.
@@ -85,47 +80,18 @@ class MarkedMessage:
 
 def read_queries(folders: Sequence[Path], part: Part) -> list[MarkedQuery]:
     """The marked queries of a part, from the `references` folders of corpora, in the order of their files."""
-    return [query for path in _files(folders, "references", part) for query in _queries(path)]
+    return [query for path in files_of(folders, "references", part) for query in _queries(path)]
 
 
 def read_messages(folders: Sequence[Path], part: Part) -> list[MarkedMessage]:
     """The marked messages of a part, from the `messages` folders of corpora, in the order of their files."""
-    return [message for path in _files(folders, "messages", part) for message in _messages(path)]
-
-
-def part_of(path: Path) -> Part:
-    """The part of a file; all its rows are in it."""
-    kind, name = path.parent.name, path.stem.split("-")[-1]
-    for part, ends in ((Part.REPORT, REPORTED), (Part.TUNE, TUNED)):
-        if not {path.stem, name, name[0]}.isdisjoint(ends[kind]):
-            return part
-    return Part.TRAIN
-
-
-def _files(folders: Sequence[Path], kind: str, part: Part) -> list[Path]:
-    return [path for folder in folders for path in sorted((folder / kind).glob("*.txt")) if part_of(path) is part]
-
-
-def _language(path: Path) -> str:
-    return next(language for language in LANGUAGES if path.name.startswith(language))
-
-
-def _blocks(path: Path) -> Iterator[list[tuple[int, str]]]:
-    """Blocks of numbered lines; a line of three dashes ends one."""
-    block: list[tuple[int, str]] = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        if line.strip() == "---":
-            yield block
-            block = []
-        elif line.strip():
-            block.append((number, line.strip()))
-    yield block
+    return [message for path in files_of(folders, "messages", part) for message in _messages(path)]
 
 
 def _queries(path: Path) -> Iterator[MarkedQuery]:
-    language = _language(path)
+    language = language_of(path)
     category = "thing"
-    for block in _blocks(path):
+    for block in blocks(path):
         turns = tuple(line[2:].strip() for _, line in block if line.startswith(("U:", "A:")))
         for number, line in block:
             if line.startswith("# "):
@@ -168,8 +134,8 @@ def _unmarked(marked: str, language: str) -> tuple[str, str, tuple[MarkedReferen
 
 
 def _messages(path: Path) -> Iterator[MarkedMessage]:
-    language = _language(path)
-    for block in _blocks(path):
+    language = language_of(path)
+    for block in blocks(path):
         turns: list[str] = []
         text = ""
         names: list[NamedSpan] = []

@@ -5,7 +5,8 @@ from pydantic import ValidationError
 
 from memory.values.mentions import EntitySubtype
 from memory.values.readings import Action
-from models.reader.decisions import Calibration, ReaderSettings, Thresholds, logit, sigmoid
+from models.body.calibration import Calibration, logit, sigmoid
+from models.reader.decisions import ReaderSettings, Thresholds
 from models.reader.edit_search import EditChain, Filling
 from models.reader.edits import Edit, Segment
 from tests.models.reader.toys import toy_settings

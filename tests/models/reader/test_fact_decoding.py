@@ -5,7 +5,8 @@ from typing_extensions import override
 
 from memory.values.predicates import PREDICATES
 from memory.values.readings import Qualifier
-from models.reader.decisions import Thresholds, sigmoid
+from models.body.calibration import sigmoid
+from models.reader.decisions import Thresholds
 from models.reader.fact_decoding import DecodedFact, decode_facts
 from models.reader.facts_head import FactsHead, FactStates
 from models.reader.features import Features

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.values.mentions import EntitySubtype, TaggedSpan
-from models.reader.decisions import Thresholds, sigmoid
+from models.body.calibration import sigmoid
+from models.reader.decisions import Thresholds
 from models.reader.labels import LABELS
 from models.reader.name_decoding import best_candidates, decode_names
 from tests.models.reader.toys import read

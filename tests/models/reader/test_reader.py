@@ -9,7 +9,8 @@ import pytest
 from memory.values.errors import ModelUnavailable
 from memory.values.mentions import EntitySubtype, TaggedSpan
 from memory.values.readings import Action, Context, ContextSpan, Intent, ReadRequest, Replacement
-from models.reader.decisions import Calibration, Thresholds
+from models.body.calibration import Calibration
+from models.reader.decisions import Thresholds
 from models.reader.edit_search import EditChain, Filling
 from models.reader.edits import Edit, Segment
 from models.reader.fact_decoding import DecodedFact

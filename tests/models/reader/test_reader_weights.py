@@ -12,7 +12,8 @@ from memory.values.errors import ModelUnavailable
 from memory.values.readings import Action, Context, ReadRequest
 from models.assets.catalog import DEFAULT_MODEL
 from models.assets.weight_files import add_weights, read_settings
-from models.reader.decisions import Calibration, ReaderSettings, Thresholds
+from models.body.calibration import Calibration
+from models.reader.decisions import ReaderSettings, Thresholds
 from models.reader.network import ReaderNetwork
 from models.reader.reader import BatchedReader, TrainedReader
 from training.reader.networks import reader_shape

@@ -8,7 +8,8 @@ import pytest
 
 from memory.values.mentions import EntitySubtype, TaggedSpan
 from memory.values.readings import Action, Intent
-from models.reader.decisions import ReaderSettings, sigmoid
+from models.body.calibration import sigmoid
+from models.reader.decisions import ReaderSettings
 from models.reader.edit_search import EditChain, Filling
 from models.reader.edits import Edit, Segment
 from models.reader.fact_decoding import DecodedFact
@@ -16,9 +17,10 @@ from models.reader.inference import Found
 from models.reader.reader import rewrite_of
 from tests.models.reader.toys import read, toy_settings
 from training.names.ner_files import NamedSpan
-from training.reader.calibration import SURE, TunedMessage, TunedQuery, fit, tuned_settings
+from training.reader.calibration import SURE, TunedMessage, TunedQuery, tuned_settings
 from training.reader.corpus import MarkedFact, MarkedMessage, MarkedQuery, MarkedReference
 from training.reader.metrics import is_right
+from training.shared.calibration import fit
 
 ROW = read("它好嗎", "茶和酒")
 QUIET = (0.0,) * len(Intent)

@@ -9,15 +9,14 @@ from memory.values.readings import Action, Intent, Qualifier
 from models.body.edit_units import split_edit_units
 from training.names.ner_files import NamedSpan
 from training.reader.corpus import (
-    LANGUAGES,
     MarkedFact,
     MarkedMessage,
     MarkedQuery,
     MarkedReference,
-    part_of,
     read_messages,
     read_queries,
 )
+from training.shared.chat_corpus import LANGUAGES, part_of
 from training.shared.data_sets import Part
 
 OURS = Path(__file__).parents[3] / "training" / "data" / "chat_corpus"

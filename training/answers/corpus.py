@@ -1,0 +1,191 @@
+"""Reads what the chat corpora ask of dated lines: the `answers` blocks, and the questions of whole scenarios."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from memory.ports.answer_reading import DatedLine
+from memory.values.dialogue import Role
+
+from ..shared.chat_corpus import blocks, files_of, language_of
+from ..shared.data_sets import Part
+
+NONE, UPDATE, PAST = "none", "update", "past"
+REPLACING = (UPDATE, PAST)
+"""Kinds of questions whose answer replaced another or was replaced."""
+_LINE = re.compile(r"(\d+) (\d{4}-\d\d-\d\d) (?:\((\w[^)]*)\) )?(.+)")
+_NEIGHBOURS = 2
+_NOON = timedelta(hours=12)
+
+Words = tuple[int, int]
+"""Where words begin and end in the text of a line; both 0 where the line answers without words of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedQuestion:
+    """A question over the lines of a block.
+
+    Attributes:
+        id: File and line.
+        question: As it is asked.
+        kind: Single, update, past and so on; `NONE` where no line answers.
+        gold: Numbers of the lines that answer; none where nothing does.
+        words: Where the words that answer stand in lines of `gold`, as far as it is known.
+        outdated: Numbers of lines that say what held before, as far as they are known.
+        without: Numbers of lines that must not be shown with the question: what they say was forgotten.
+    """
+
+    id: str
+    question: str
+    kind: str
+    gold: tuple[int, ...] = ()
+    words: Mapping[int, Words] = field(default_factory=dict)
+    outdated: tuple[int, ...] = ()
+    without: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedLines:
+    """Dated lines with the questions asked of them.
+
+    Attributes:
+        language: Of `shared.chat_corpus.LANGUAGES`.
+        lines: From the oldest to the newest.
+        questions: Each over the same lines.
+        now: When the questions are asked; None where the corpus does not say.
+        is_scenario: Whether the lines are all that a user said over weeks, among which some must be chosen.
+    """
+
+    language: str
+    lines: tuple[DatedLine, ...]
+    questions: tuple[MarkedQuestion, ...]
+    now: datetime | None = None
+    is_scenario: bool = False
+
+
+def read_answers(folders: Sequence[Path], part: Part) -> list[MarkedLines]:
+    """The blocks of a part, from the `answers` folders of corpora, in the order of their files."""
+    return [block for path in files_of(folders, "answers", part) for block in _answers(path)]
+
+
+def read_scenarios(folders: Sequence[Path], part: Part) -> list[MarkedLines]:
+    """The scenarios of a part, from the `scenarios` folders of corpora, in the order of their files."""
+    return [block for path in files_of(folders, "scenarios", part) for block in _scenarios(path)]
+
+
+def _answers(path: Path) -> Iterator[MarkedLines]:
+    for block in blocks(path):
+        numbers: dict[int, int] = {}
+        lines: list[DatedLine] = []
+        questions: list[MarkedQuestion] = []
+        for at, text in block:
+            if text.startswith("? "):
+                questions.append(_question(f"{path.stem}-{at}", text[2:], numbers, lines))
+            elif found := _LINE.match(text):
+                numbers[int(found[1])] = len(lines)
+                role = Role.ASSISTANT if found[3] == Role.ASSISTANT else Role.USER
+                lines.append(DatedLine(text=found[4].strip(), said_at=_time(found[2]), role=role))
+            else:
+                raise ValueError(f"{path.name}:{at} is neither a line nor a question.")
+        if questions:
+            yield MarkedLines(language_of(path), tuple(lines), tuple(_with_replaced(questions)))
+
+
+def _time(day: str) -> datetime:
+    return datetime.fromisoformat(day).replace(tzinfo=UTC) + _NOON
+
+
+def _question(name: str, marked: str, numbers: Mapping[int, int], lines: Sequence[DatedLine]) -> MarkedQuestion:
+    question, _, rest = marked.partition("=>")
+    gold_text, *more = (part.strip() for part in rest.split("|"))
+    if gold_text == "NONE":
+        return MarkedQuestion(name, question.strip(), NONE)
+    gold = tuple(numbers[int(number)] for number in gold_text.split(","))
+    spans = [words.strip() for words in more[0].split("&")] if more and more[0] else []
+    kind = more[1] if len(more) > 1 else "single"
+    found = {line: words for line in gold if (words := _places(lines[line].text, spans)) is not None}
+    return MarkedQuestion(
+        name,
+        question.strip(),
+        kind,
+        gold,
+        words=found if spans else dict.fromkeys(gold, (0, 0)),
+        outdated=gold if kind == PAST else (),
+    )
+
+
+def _places(text: str, spans: Sequence[str]) -> Words | None:
+    """From the first to the last of the words that stand in the text; None where none does."""
+    places = [(text.find(words), text.find(words) + len(words)) for words in spans if words and words in text]
+    return (min(start for start, _ in places), max(end for _, end in places)) if places else None
+
+
+def _with_replaced(questions: Sequence[MarkedQuestion]) -> Iterator[MarkedQuestion]:
+    """Questions of an update, with the lines that answer a question of the past asked next to it."""
+    for number, question in enumerate(questions):
+        near = questions[max(0, number - _NEIGHBOURS) : number + _NEIGHBOURS + 1]
+        past = {line for other in near if other.kind == PAST for line in other.gold}
+        if question.kind == UPDATE and (replaced := past - set(question.gold)):
+            yield MarkedQuestion(
+                question.id, question.question, question.kind, question.gold, question.words, tuple(sorted(replaced))
+            )
+        else:
+            yield question
+
+
+def _scenarios(path: Path) -> Iterator[MarkedLines]:
+    sessions: list[datetime] = []
+    lines: list[DatedLine] = []
+    questions: list[MarkedQuestion] = []
+
+    def scenario() -> MarkedLines:
+        return MarkedLines(language_of(path), tuple(lines), tuple(questions), sessions[-1], is_scenario=True)
+
+    for at, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if text.startswith("@ "):
+            if questions:
+                yield scenario()
+            sessions, lines, questions = [], [], []
+        elif text.startswith("## "):
+            sessions.append(datetime.fromisoformat(text[3:].strip()).replace(tzinfo=UTC))
+        elif text.startswith("U:"):
+            lines.append(DatedLine(text=text[2:].strip(), said_at=sessions[-1]))
+        elif text.startswith("? "):
+            questions.append(_asked(f"{path.stem}-{at}", text[2:], lines))
+    if questions:
+        yield scenario()
+
+
+def _asked(name: str, marked: str, lines: Sequence[DatedLine]) -> MarkedQuestion:
+    question, _, rest = marked.partition("=>")
+    answer, *parts = (part.strip() for part in rest.split("|"))
+    fields = {key.strip(): value.strip() for key, _, value in (part.partition(":") for part in parts)}
+    wrong = [value.strip() for value in fields.get("not", "").split("/") if value.strip()]
+    evidence = [int(number) - 1 for number in re.findall(r"\d+", fields.get("ev", ""))]
+    folded = [line.text.casefold() for line in lines]
+    said = {number for number, text in enumerate(folded) if any(value.casefold() in text for value in wrong)}
+    if answer == "NONE":
+        return MarkedQuestion(name, question.strip(), NONE, without=tuple(sorted(said | set(evidence))))
+    accepted = [[part.strip() for part in choice.split("&")] for choice in answer.split("/")]
+    parts_of_answer = [part for choice in accepted for part in choice]
+    words = {line: place for line in evidence if (place := _first(lines[line].text, parts_of_answer)) is not None}
+    old = tuple(line for line in sorted(said) if line not in words)
+    gold = tuple(line for line in evidence if line not in old) or tuple(evidence)
+    return MarkedQuestion(
+        name,
+        question.strip(),
+        fields.get("type", "single"),
+        gold,
+        words={line: place for line, place in words.items() if line in gold},
+        outdated=tuple(line for line in old if line not in gold),
+    )
+
+
+def _first(text: str, parts: Sequence[str]) -> Words | None:
+    folded = text.casefold()
+    for part in parts:
+        if part and len(folded) == len(text) and (start := folded.find(part.casefold())) >= 0:
+            return start, start + len(part)
+    return None

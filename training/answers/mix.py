@@ -1,0 +1,147 @@
+"""Draws an epoch: each question with other lines around those that answer it, some without any that does."""
+
+import random
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from typing_extensions import override
+
+from memory.ports.answer_reading import AnswerReadRequest, DatedLine
+from models.answers.features import AnswerFeatureReader
+
+from ..shared.mix import Mix, repeats
+from .corpus import NONE, REPLACING, MarkedLines, MarkedQuestion
+from .examples import AnswerExample, LabelledRequest, answer_example
+from .rows import SHOWN, labelled, nearest, terms_of
+
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_YEARS = (-5, 3)
+_SOON_DAYS, _LATER_DAYS = 3, 90
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerOptions:
+    """What an epoch reads, and in which batches.
+
+    Attributes:
+        questions: How often an epoch reads each question of the blocks, on average.
+        scenarios: Likewise each question of the scenarios.
+        dropped: Probability that the lines that answer are left out, so that nothing answers.
+        fewer: Probability that other lines are left out.
+        borrowed: Probability that lines of other people are shown as well.
+        most_borrowed: Their number, at most.
+        batch_tokens: Padded tokens of a batch, at most.
+        batch_rows: Rows of a batch, at most.
+    """
+
+    questions: float = 1.0
+    scenarios: float = 1.0
+    dropped: float = 0.1
+    fewer: float = 0.3
+    borrowed: float = 0.6
+    most_borrowed: int = 9
+    batch_tokens: int = 2600
+    batch_rows: int = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """A question, and the seed of its variation."""
+
+    block: MarkedLines
+    question: MarkedQuestion
+    seed: int
+
+
+class AnswerMix(Mix[Draw, AnswerExample]):
+    """Everything that the answer reader learns from.
+
+    Args:
+        blocks: Blocks and scenarios.
+        reader: Builds features.
+        options: What is drawn.
+        seed: Seed of the random generators.
+    """
+
+    def __init__(
+        self, blocks: Sequence[MarkedLines], reader: AnswerFeatureReader, options: AnswerOptions, *, seed: int
+    ) -> None:
+        super().__init__(seed=seed, batch_tokens=options.batch_tokens, batch_rows=options.batch_rows)
+        self._blocks = blocks
+        self._reader = reader
+        self._options = options
+        self._lines: dict[str, list[DatedLine]] = {}
+        for block in blocks:
+            self._lines.setdefault(block.language, []).extend(block.lines)
+
+    @override
+    def draws(self, rng: random.Random) -> list[Draw]:
+        options = self._options
+        return [
+            Draw(block, question, rng.getrandbits(32))
+            for block in self._blocks
+            for question in block.questions
+            for _ in repeats(options.scenarios if block.is_scenario else options.questions, rng)
+        ]
+
+    @override
+    def examples(self, draw: Draw) -> list[AnswerExample]:
+        return [answer_example(self.varied(draw), self._reader)]
+
+    def varied(self, draw: Draw) -> LabelledRequest:
+        """The question with the lines that its variation shows, at other dates."""
+        rng, options = random.Random(draw.seed), self._options
+        block, question = draw.block, draw.question
+        needed = {*question.gold, *question.outdated}
+        barred = set(question.without)
+        can_drop = bool(question.gold) and (question.kind not in REPLACING or bool(set(question.outdated)))
+        if can_drop and rng.random() < options.dropped:
+            barred |= needed
+            question = MarkedQuestion(question.id, question.question, NONE)
+            needed = set()
+        shown = [number for number in range(len(block.lines)) if number not in barred]
+        if block.is_scenario:
+            count = rng.randint(4, SHOWN)
+            shown = nearest(block, question.question, shown, needed, count)
+        elif rng.random() < options.fewer:
+            count = rng.randint(min(4, len(shown)), len(shown))
+            others = [number for number in shown if number not in needed]
+            kept = set(rng.sample(others, min(len(others), max(0, count - len(needed)))))
+            shown = [number for number in shown if number in needed | kept]
+        lines = [block.lines[number] for number in shown]
+        borrowed = list(self._borrowed(lines, question, block, rng)) if rng.random() < options.borrowed else []
+        now = block.now or block.lines[-1].said_at + timedelta(days=_days_later(rng))
+        every = [*lines, *borrowed] or [rng.choice(self._lines[block.language])]
+        return labelled(question, shown, _shifted(every, question.question, now, rng))
+
+    def _borrowed(
+        self, lines: Sequence[DatedLine], question: MarkedQuestion, block: MarkedLines, rng: random.Random
+    ) -> Iterator[DatedLine]:
+        """Lines of others in the language that share no word with the question, at times between those of these."""
+        most = min(self._options.most_borrowed, SHOWN - len(lines))
+        first, last = block.lines[0].said_at, block.lines[-1].said_at
+        own = {line.text for line in block.lines}
+        asked = terms_of(question.question).union(*(terms_of(block.lines[number].text) for number in question.gold))
+        for line in rng.sample(self._lines[block.language], rng.randint(1, most) if most > 0 else 0):
+            if line.text not in own and asked.isdisjoint(terms_of(line.text)):
+                yield line.model_copy(update={"said_at": first + (last - first) * rng.random()})
+
+
+def _days_later(rng: random.Random) -> int:
+    return rng.randint(0, _SOON_DAYS) if rng.random() < 0.5 else rng.randint(0, _LATER_DAYS)
+
+
+def _shifted(lines: Sequence[DatedLine], question: str, now: datetime, rng: random.Random) -> AnswerReadRequest:
+    """The request with all dates moved by whole years, unless a year is named."""
+    years = rng.randint(*_YEARS)
+    if _YEAR.search(question) or any(_YEAR.search(line.text) for line in lines):
+        years = 0
+    moved = tuple(line.model_copy(update={"said_at": _moved(line.said_at, years)}) for line in lines)
+    return AnswerReadRequest(question=question, lines=moved, now=_moved(now, years))
+
+
+def _moved(at: datetime, years: int) -> datetime:
+    is_leap_day = (at.month, at.day) == (2, 29)
+    return at.replace(year=at.year + years, day=28 if is_leap_day else at.day)

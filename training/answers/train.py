@@ -1,0 +1,58 @@
+"""Trains the answer reader.
+
+    python -m training.answers.train --corpus FOLDER … --out DIR --cache MODELS [--start CHECKPOINT] [--resume]
+
+Each FOLDER is a chat corpus (`answers` and `scenarios` inside), MODELS holds the prepared body. A new run starts from
+the body of the reader (`--reader`, by default the one that ships). DIR gets `checkpoint.pt` (every few minutes),
+`best.pt` (of the epoch that tuned best), `log.jsonl` and `curve.png`. A run that was killed continues with `--resume`.
+On a GPU: `--device cuda --workers 1 --batch-tokens 16384 --batch-rows 64`.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from models.assets.weight_files import shipped_weight_file
+
+from ..shared.data_sets import Part
+from ..shared.learning_curve import Curve
+from ..shared.loop import chosen_options, start, train_all, training_parser
+from ..shared.run import Task
+from .corpus import read_answers, read_scenarios
+from .examples import LabelledRequest
+from .losses import answer_loss, collate_examples
+from .metrics import scores
+from .mix import AnswerMix, AnswerOptions
+from .networks import LoadedAnswerReader, build, take_body
+from .rows import rows_of
+
+_TUNING_ROWS = 300
+_MEASURES = ("answerable right", "unanswerable right", "all right", "words right", "outdated right")
+
+
+def main() -> None:
+    """Runs or resumes the training."""
+    parser = training_parser("Trains the answer reader.", "chat corpus, one more than --corpus", AnswerOptions)
+    parser.add_argument("--corpus", type=Path, nargs="*", default=(), help="further folders of chat corpora")
+    parser.add_argument("--reader", type=Path, default=shipped_weight_file("reader"), help="a reader's weight file")
+    arguments = start(parser)
+    loaded = build(arguments.cache, attention=arguments.attention)
+    take_body(loaded.network, arguments.reader)
+    corpora = [arguments.data, *arguments.corpus]
+    blocks = [*read_answers(corpora, Part.TRAIN), *read_scenarios(corpora, Part.TRAIN)]
+    mix = AnswerMix(blocks, loaded.reader, chosen_options(AnswerOptions, arguments), seed=arguments.seed)
+    shape = loaded.network.shape.model_dump()
+    task = Task(mix=mix, collate=partial(collate_examples, pad_id=loaded.pad_id), loss=answer_loss, shape=shape)
+    tuned = rows_of(read_answers(corpora, Part.TUNE))
+    tune = partial(_tune, loaded, tuned[:: max(1, len(tuned) // _TUNING_ROWS)])
+    train_all(loaded.network, task, tune, Curve(("line", "words"), "right", "right"), arguments=arguments)
+
+
+def _tune(loaded: LoadedAnswerReader, rows: Sequence[LabelledRequest]) -> Mapping[str, Mapping[str, float]]:
+    """Scores on tuning rows; nothing is calibrated yet."""
+    found = scores(rows, loaded.read([row.request for row in rows]))
+    return {measure: {"right": found[measure]} for measure in _MEASURES}
+
+
+if __name__ == "__main__":
+    main()
