@@ -33,7 +33,7 @@ class ModelFacts:
 
 
 class TrainedModel(Protocol[InputT_contra, PreparedT, OutputT_co]):
-    """The interface of the reader and the rerankers; safe to call from several threads."""
+    """The interface of the reader, the answer reader and the rerankers; safe to call from several threads."""
 
     def load(self) -> ModelFacts:
         """Reads the weights; raises `ModelUnavailable` where they are missing or broken."""

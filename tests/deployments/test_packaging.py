@@ -15,7 +15,7 @@ from models.assets.weight_files import SHIPPED
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("memory", "models", "storage", "deployments", "jiyi")
 HEAVY = ("torch", "ray", "transformers", "sentence_transformers", "qdrant_edge", "qdrant_client", "redis", "opencc")
-NETWORKS = ("models.reader", "models.reranker", "models.body")
+NETWORKS = ("models.answers", "models.reader", "models.reranker", "models.body")
 """A network is a class of torch's: these are imported by whoever builds one."""
 
 
@@ -44,7 +44,7 @@ def test_the_wheel_ships_these_packages_only_and_all_their_modules(tmp_path: Pat
     weights = {str(path.relative_to(ROOT)) for path in SHIPPED.glob("*") if path.is_file()}
     assert shipped - modules == data | weights | {f"{package}/py.typed" for package in PACKAGES}
     assert {Path(name).suffix for name in weights} == {".safetensors", ".json", ".md"}
-    assert {Path(name).stem for name in weights} == {"reader", "reranker"}
+    assert {Path(name).stem for name in weights} == {"answers", "reader", "reranker"}
 
 
 @pytest.mark.parametrize("package", ["memory", "models", "storage", "jiyi"])

@@ -1,0 +1,120 @@
+from pathlib import Path
+
+import pytest
+
+from training.answers.corpus import NONE, MarkedLines, MarkedQuestion, read_answers, read_scenarios
+from training.answers.rows import SHOWN, measured
+from training.shared.chat_corpus import part_of
+from training.shared.data_sets import Part
+
+ANSWERS = """\
+1 2026-03-01 我住板橋，跟我媽一起
+2 2026-05-10 上個月搬到三峽了
+3 2026-05-11 (assistant) 三峽老街的牛角麵包很有名
+7 2026-05-12 我會吉他，鋼琴也會一點
+? 我現在住哪裡？ => 2 | 三峽 | update
+? 我以前住哪？ => 1 | 板橋 | past
+? 我什麼時候搬的？ => 2
+? 我會什麼樂器？ => 7 | 吉他 & 鋼琴 | several
+? 我爸住哪裡？ => NONE
+---
+"""
+SCENARIO = """\
+@ zh-s01 zh-Hant
+## 2026-03-02 09:10
+U: 我住板橋
+A: 好的
+U: 門鎖密碼是 4056
+## 2026-03-20 21:30
+U: 搬到三峽了
+## 2026-04-01 08:00
+? 我現在住哪裡？ => 三峽 / 三峽區 | not: 板橋 | ev: 1, 3 | type: update
+? 門鎖密碼是多少？ => NONE | not: 4056 | type: forget
+---
+"""
+
+
+def folder(tmp_path: Path, kind: str, text: str, name: str = "zh-Hant-v1") -> Path:
+    (tmp_path / kind).mkdir(exist_ok=True)
+    (tmp_path / kind / f"{name}.txt").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def questions(block: MarkedLines) -> dict[str, MarkedQuestion]:
+    return {question.question: question for question in block.questions}
+
+
+def test_lines_are_read_with_what_answers_in_which_words(tmp_path: Path) -> None:
+    [block] = read_answers([folder(tmp_path, "answers", ANSWERS)], Part.TRAIN)
+    assert [line.role for line in block.lines] == ["user", "user", "assistant", "user"]
+    asked = questions(block)
+
+    def words(question: MarkedQuestion) -> list[str]:
+        return [block.lines[line].text[start:end] for line, (start, end) in question.words.items()]
+
+    assert words(asked["我現在住哪裡？"]) == ["三峽"]
+    assert words(asked["我會什麼樂器？"]) == ["吉他，鋼琴"]
+    assert asked["我什麼時候搬的？"].words == {1: (0, 0)}
+    assert asked["我會什麼樂器？"].gold == (3,)
+    assert asked["我爸住哪裡？"] == MarkedQuestion(asked["我爸住哪裡？"].id, "我爸住哪裡？", NONE)
+
+
+def test_what_an_update_replaced_is_out_of_date_for_both_questions(tmp_path: Path) -> None:
+    [block] = read_answers([folder(tmp_path, "answers", ANSWERS)], Part.TRAIN)
+    asked = questions(block)
+    assert asked["我現在住哪裡？"].outdated == asked["我以前住哪？"].outdated == (0,)
+
+
+def test_a_line_that_is_neither_line_nor_question_is_named(tmp_path: Path) -> None:
+    corpus = folder(tmp_path, "answers", "1 2026-03-01 嗨\n乱\n? 嗎 => NONE\n")
+    with pytest.raises(ValueError, match=r"zh-Hant-v1\.txt:2"):
+        read_answers([corpus], Part.TRAIN)
+
+
+def test_a_scenario_is_read_with_evidence_and_what_must_not_be_said(tmp_path: Path) -> None:
+    [scenario] = read_scenarios([folder(tmp_path, "scenarios", SCENARIO, "zh-Hant-s1")], Part.TRAIN)
+    moved, code = scenario.questions
+    assert [line.text for line in scenario.lines] == ["我住板橋", "門鎖密碼是 4056", "搬到三峽了"]
+    assert (moved.gold, moved.words, moved.outdated) == ((2,), {2: (2, 4)}, (0,))
+    assert (code.kind, code.without) == (NONE, (1,))
+    assert scenario.now is not None
+    assert scenario.now.isoformat() == "2026-04-01T08:00:00+00:00"
+
+
+def test_what_was_forgotten_is_not_shown(tmp_path: Path) -> None:
+    [scenario] = read_scenarios([folder(tmp_path, "scenarios", SCENARIO, "zh-Hant-s1")], Part.TRAIN)
+    shown = measured(scenario, scenario.questions[1]).request.lines
+    assert [line.text for line in shown] == ["我住板橋", "搬到三峽了"]
+
+
+def test_of_many_lines_those_that_answer_and_the_nearest_are_shown(tmp_path: Path) -> None:
+    lines = [f"{number} 2026-01-{number:02} {'我的貓今天' if number == 30 else '晚餐吃麵'}" for number in range(1, 31)]
+    text = "\n".join([*lines, "? 我的貓在哪？ => 1 | 晚餐"])
+    [block] = read_answers([folder(tmp_path, "answers", text)], Part.TRAIN)
+    row = measured(block, block.questions[0])
+    assert len(row.request.lines) == SHOWN
+    assert row.gold == (0,)
+    assert row.request.lines[-1].text == "我的貓今天"
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("answers/en-q1.txt", Part.TRAIN),
+        ("answers/en-q2.txt", Part.TUNE),
+        ("answers/zh-Hans-r3.txt", Part.REPORT),
+        ("answers/en-v3.txt", Part.TRAIN),
+        ("scenarios/en-t2.txt", Part.TUNE),
+        ("scenarios/zh-Hant-s3.txt", Part.REPORT),
+    ],
+)
+def test_each_file_is_in_one_part(name: str, part: Part) -> None:
+    assert part_of(Path(name)) is part
+
+
+def test_our_own_blocks_can_be_read() -> None:
+    blocks = read_answers([Path(__file__).parents[3] / "training" / "data" / "chat_corpus"], Part.TRAIN)
+    asked = [question for block in blocks for question in block.questions]
+    assert {block.language for block in blocks} == {"zh-Hant", "zh-Hans", "en"}
+    unanswered = sum(question.kind == NONE for question in asked)
+    assert 0.25 < unanswered / len(asked) < 0.55

@@ -1,0 +1,53 @@
+"""Trains the answer reader that ships, from the chat corpora to the weight file, by one command.
+
+    python -m training.answers.recipe CORPUS --corpus FOLDER … --out DIR --cache MODELS --weights FILE.safetensors
+
+One stage after the other, each as `training.answers.train` would be called by hand; killed at any time, the same
+command continues where it stopped. On a GPU `--device cuda`.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from ..shared.recipes import device_options, recipe_parser, run_module
+
+STAGES = (
+    (
+        "first",
+        (
+            *("--epochs", "0.7", "--cooldown", "0", "--warmup", "40", "--batch-tokens", "2000"),
+            *("--body-rate", "1.5e-4", "--head-rate", "1e-3"),
+        ),
+    ),
+    (
+        "last",
+        (
+            *("--epochs", "2", "--cooldown", "0.8", "--warmup", "20", "--batch-tokens", "2400", "--decay", "0.99"),
+            *("--body-rate", "1.5e-4", "--head-rate", "8e-4"),
+        ),
+    ),
+)
+"""Names of the stages with their options."""
+
+
+def main() -> None:
+    """Trains every stage and exports the last one."""
+    parser = recipe_parser("Trains the answer reader that ships.", "chat corpus")
+    parser.add_argument("--corpus", type=Path, nargs="*", default=(), help="further folders of chat corpora")
+    arguments = parser.parse_args()
+    corpora: list[Any] = [arguments.data, *(("--corpus", *arguments.corpus) if arguments.corpus else ())]
+    start: Path | None = None
+    for name, options in STAGES:
+        folder: Path = arguments.out / name
+        given: list[Any] = ["--out", folder, "--cache", arguments.cache, *options, "--resume"]
+        given += device_options(arguments.device, batch_rows=64)
+        if start is not None:
+            given += ["--start", start]
+        run_module("answers.train", *corpora, *given)
+        start = folder / "checkpoint.pt"
+    exported = ["--checkpoint", start, "--cache", arguments.cache, "--out", arguments.weights]
+    run_module("answers.export", *corpora, *exported)
+
+
+if __name__ == "__main__":
+    main()
