@@ -120,11 +120,12 @@ class AnswerMix(Mix[Draw, AnswerExample]):
         self, lines: Sequence[DatedLine], question: MarkedQuestion, block: MarkedLines, rng: random.Random
     ) -> Iterator[DatedLine]:
         """Lines of others in the language that share no word with the question, at times between those of these."""
-        most = min(self._options.most_borrowed, SHOWN - len(lines))
+        others = self._lines[block.language]
+        most = min(self._options.most_borrowed, SHOWN - len(lines), len(others))
         first, last = block.lines[0].said_at, block.lines[-1].said_at
         own = {line.text for line in block.lines}
         asked = terms_of(question.question).union(*(terms_of(block.lines[number].text) for number in question.gold))
-        for line in rng.sample(self._lines[block.language], rng.randint(1, most) if most > 0 else 0):
+        for line in rng.sample(others, rng.randint(1, most) if most > 0 else 0):
             if line.text not in own and asked.isdisjoint(terms_of(line.text)):
                 yield line.model_copy(update={"said_at": first + (last - first) * rng.random()})
 

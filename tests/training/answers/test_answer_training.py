@@ -52,7 +52,7 @@ BLOCKS = [
         ),
     ),
 ]
-OPTIONS = AnswerOptions(questions=30.0, dropped=0.0, batch_tokens=600)
+OPTIONS = AnswerOptions(questions=40.0, dropped=0.0, fewer=0.0, borrowed=0.0, batch_tokens=600)
 
 
 def mix_of(**options: float) -> AnswerMix:
@@ -132,9 +132,7 @@ def test_words_become_units_and_those_cut_off_are_not_labelled() -> None:
 
 
 def test_what_is_out_of_date_is_labelled_where_it_is_known() -> None:
-    [update, past, none] = [
-        answer_example(measured(BLOCKS[0], question), toy_feature_reader()) for question in BLOCKS[0].questions
-    ]
+    update, past, none = (answer_example(row, toy_feature_reader()) for row in rows_of(BLOCKS[:1]))
     assert update.outdated == {0: True, 2: False}
     assert past.outdated == {0: True}
     assert none.outdated == dict.fromkeys(range(4), False)
