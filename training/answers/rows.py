@@ -1,12 +1,12 @@
 """Questions with the lines that are shown with them, as the service chooses them."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
 from functools import lru_cache
 from itertools import pairwise
-from math import log
 
 from memory.ports.answer_reading import AnswerReadRequest
 from memory.values.text import to_simplified
@@ -56,8 +56,8 @@ def nearest(block: MarkedLines, question: str, shown: Sequence[int], needed: set
     asked = terms_of(question)
 
     def score(number: int) -> float:
-        rare = sum(log(1 + len(terms) / uses[term]) for term in asked & terms[number])
-        return rare / (1 + len(terms[number])) ** 0.5
+        rare: float = sum(log(1 + len(terms) / uses[term]) for term in asked & terms[number])
+        return rare / math.sqrt(1 + len(terms[number]))
 
     others = sorted((number for number in shown if number not in needed), key=score, reverse=True)
     kept = needed | set(others[: max(0, count - len(needed))])
