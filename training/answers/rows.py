@@ -56,7 +56,7 @@ def nearest(block: MarkedLines, question: str, shown: Sequence[int], needed: set
     asked = terms_of(question)
 
     def score(number: int) -> float:
-        rare: float = sum(log(1 + len(terms) / uses[term]) for term in asked & terms[number])
+        rare: float = sum(math.log(1 + len(terms) / uses[term]) for term in asked & terms[number])
         return rare / math.sqrt(1 + len(terms[number]))
 
     others = sorted((number for number in shown if number not in needed), key=score, reverse=True)
