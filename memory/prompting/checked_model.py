@@ -8,13 +8,20 @@ from typing import TypeVar
 import structlog
 from pydantic import BaseModel, ValidationError
 
+from ..language.written import Language
 from ..ports.chat_models import LANGUAGE_MODEL, ChatModel, ChatRequest, ChatRole, ModelMessage
-from ..values.errors import ModelUnavailable
+from ..values.errors import ModelUnavailable, NoValidAnswer
 
 T = TypeVar("T")
 AnswerT = TypeVar("AnswerT", bound=BaseModel)
 _log = structlog.get_logger(__name__)
 _MAX_PROBLEMS = 3
+LANGUAGE_NAMES = {
+    Language.ENGLISH: "English",
+    Language.TRADITIONAL_CHINESE: "Traditional Chinese (Taiwan)",
+    Language.SIMPLIFIED_CHINESE: "Simplified Chinese",
+}
+"""How a prompt names the language of an answer."""
 
 
 class InvalidAnswer(ValueError):
@@ -63,7 +70,8 @@ class CheckedModel:
             task: What it is for, in one word, in figures and in the log.
 
         Raises:
-            ModelUnavailable: There was no answer, or none that is valid, or the prompt is too long.
+            NoValidAnswer: There was none that is valid.
+            ModelUnavailable: There was no answer, or the prompt is too long.
         """
         outcome = "missing"
         try:
@@ -80,12 +88,16 @@ class CheckedModel:
         """For `/health/detailed` and the metrics: the model's, and what was answered, refused and missing by task."""
         return {**self._model.figures(), **self._counts}
 
+    def count(self, figure: str) -> None:
+        """Counts what became of an answer, for `figures`."""
+        self._counts[figure] += 1
+
     async def close(self) -> None:
         """Closes the model's connections."""
         await self._model.close()
 
     async def _ask(self, request: ChatRequest, check: Callable[[str], Awaitable[T]], task: str) -> T:
-        messages = request.messages
+        messages, reason = request.messages, ""
         for _ in range(self._attempts):
             reply = await self._model.complete(request.model_copy(update={"messages": messages}))
             try:
@@ -93,15 +105,18 @@ class CheckedModel:
                     raise InvalidAnswer("It was cut off at the limit: be shorter.", reason="cut")
                 return await check(reply.text)
             except InvalidAnswer as error:
+                reason = error.reason
                 self._counts[f"{task}_refused"] += 1
-                _log.warning("answer_refused", component=LANGUAGE_MODEL, task=task, reason=error.reason)
+                _log.warning("answer_refused", component=LANGUAGE_MODEL, task=task, reason=reason)
                 messages = (
                     *request.messages,
                     ModelMessage(role=ChatRole.ASSISTANT, content=reply.text),
                     ModelMessage(role=ChatRole.USER, content=f"This answer is not valid. {error} Answer again."),
                 )
-        raise ModelUnavailable(
-            f"None of {self._attempts} answers of the language model was valid.", component=LANGUAGE_MODEL
+        raise NoValidAnswer(
+            f"None of {self._attempts} answers of the language model was valid.",
+            component=LANGUAGE_MODEL,
+            reason=reason,
         )
 
 

@@ -11,7 +11,8 @@
     └── Unavailable           a part of Jiyi cannot answer now (503)
         ├── StoreUnavailable  a store is down, slow or refuses
         │   └── StoreBusy     it works, but too much waits for it
-        └── ModelUnavailable  model weights are missing or broken
+        └── ModelUnavailable  model weights are missing or broken, or a model does not answer
+            └── NoValidAnswer it answered, but nothing that can be used
 
 Every error survives pickling: the final message is the first positional argument, extras are keywords with
 defaults (DESIGN §10), so that it crosses a Ray Serve handle unharmed.
@@ -100,6 +101,14 @@ class StoreBusy(StoreUnavailable):
 
 class ModelUnavailable(Unavailable):
     """Model weights are missing, unreadable or not what their entry in the catalogue says."""
+
+
+class NoValidAnswer(ModelUnavailable):
+    """A language model answered, but nothing that passes the checks; `reason` is the last problem, in one word."""
+
+    def __init__(self, message: str = "", *, component: str = "", reason: str = "") -> None:
+        super().__init__(message, component=component)
+        self.reason = reason
 
 
 def raise_if_busy(error: Unavailable) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from memory.values.errors import InvalidField, JiyiError, Overloaded, StoreUnavailable
+from memory.values.errors import InvalidField, JiyiError, NoValidAnswer, Overloaded, StoreUnavailable
 
 
 def _all(kind: type[JiyiError]) -> Iterator[type[JiyiError]]:
@@ -24,5 +24,6 @@ def test_the_message_survives(kind: type[JiyiError]) -> None:
 def test_the_extras_survive() -> None:
     assert pickle.loads(pickle.dumps(Overloaded("x", retry_after_s=7.0))).retry_after_s == 7.0
     assert pickle.loads(pickle.dumps(StoreUnavailable("x", component="record"))).component == "record"
+    assert pickle.loads(pickle.dumps(NoValidAnswer("x", component="m", reason="json"))).reason == "json"
     field = pickle.loads(pickle.dumps(InvalidField("x", field="model", allowed="a, b")))
     assert (field.field, field.allowed) == ("model", "a, b")
