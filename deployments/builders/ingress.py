@@ -42,7 +42,7 @@ from ..telemetry.metrics import MeteredExtractor, MeteredResolver, MeteredRetrie
 from ..telemetry.replicas import Figures
 from .facts import make_fact_search, priority_rules
 from .identity import open_authenticator, refuse_exposed_address
-from .language import make_fact_reader, make_summary_writer, open_language_model
+from .language import answer_with_model, make_fact_reader, make_summary_writer, open_language_model
 from .live_model import LiveAnswerer
 from .retrieval import make_answerer, make_searching
 from .spaces import open_generations, open_spaces
@@ -103,16 +103,17 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
     )
 
     language_model = open_language_model(args)
+    quoting = LiveAnswerer(
+        PerSpace(spaces, lambda space: make_answerer(args, model_id=space.encoder.model_id)),
+        otherwise=spaces.of(model),
+    )
     additions = MemoryAdditions(record=record, sessions=sessions, learning=learning)
 
     yield Services(
         chat=ChatTurn(
             reader=MessageReader(sessions=sessions, record=record, extractor=extractor, resolver=resolver),
             retriever=MeteredRetriever(searching, metrics, counts_recall=False),
-            answerer=LiveAnswerer(
-                PerSpace(spaces, lambda space: make_answerer(args, model_id=space.encoder.model_id)),
-                otherwise=spaces.of(model),
-            ),
+            answerer=answer_with_model(args, quoting, language_model, extractor=extractor),
             additions=additions,
             uses=tally,
         ),

@@ -6,12 +6,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from memory.answering.answers import Answerer
+from memory.answering.grounded import GroundedAnswerer
 from memory.coreference.resolver import ReadingResolver
 from memory.extraction.extractor import ReadingExtractor
 from memory.extraction.version import extraction_version
 from memory.ports.answer_reading import AnswerReader
 from memory.ports.language import Extractor, FactReader, Reranker, Resolver
 from memory.ports.summaries import SummaryWriter
+from memory.prompting.answers import GroundedWriter
 from memory.prompting.checked_model import CheckedModel
 from memory.prompting.facts import ModelFactReader
 from memory.prompting.summaries import ModelWriter
@@ -141,6 +144,29 @@ def make_summary_writer(args: AppArgs, model: CheckedModel | None, *, extractor:
     if model is None or not settings.write_summaries:
         return ExtractiveWriter()
     return CachedWriter(ModelWriter(model, extractor=extractor, max_tokens=settings.max_answer_tokens))
+
+
+def answer_with_model(
+    args: AppArgs, otherwise: Answerer, model: CheckedModel | None, *, extractor: Extractor
+) -> Answerer:
+    """Answers questions with the language model where it is to, and as `otherwise` does where not.
+
+    Args:
+        args: The settings.
+        otherwise: Quotes memories.
+        model: The language model.
+        extractor: Finds the names in what the model writes.
+    """
+    settings = args.language_model
+    if model is None or not settings.answer_questions:
+        return otherwise
+    return GroundedAnswerer(
+        otherwise,
+        writer=GroundedWriter(model, extractor=extractor, max_tokens=settings.max_answer_tokens),
+        bounds=args.answers.bounds,
+        deadline_s=settings.answer_deadline_s,
+        rest_s=settings.rest_s,
+    )
 
 
 def is_on(args: AppArgs, name: str) -> bool:

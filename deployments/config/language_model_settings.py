@@ -68,7 +68,7 @@ class EndpointArgs(Section):
 class LanguageModelArgs(EndpointArgs):
     """A language model at any OpenAI-compatible endpoint; off unless `base_url` is set (docs/how-to/language-model.md).
 
-    Messages and facts of users are sent to it.
+    Messages, memories and facts of users are sent to it.
     """
 
     read_facts: bool = Field(
@@ -79,6 +79,18 @@ class LanguageModelArgs(EndpointArgs):
     write_summaries: bool = Field(
         default=True,
         description="Whether it writes the summaries of categories; where it does not answer, they are extractive.",
+    )
+    answer_questions: bool = Field(
+        default=True,
+        description="Whether it words the answers of `/chat` to questions, from the memories that the answer reader "
+        "chose; without `models.answers` it is not asked. Where it does not answer, or says what those do not, they "
+        "are quoted.",
+    )
+    answer_deadline_s: float = Field(
+        default=20.0,
+        gt=0,
+        description="Seconds for the answer to a question, for which the reply waits; then the memories are quoted, "
+        "and no question is sent for `rest_s`.",
     )
     at_once: int = Field(default=8, ge=1, le=256, description="Requests of one process at the same time.")
     attempts: int = Field(default=2, ge=1, le=5, description="How often it is asked until an answer is valid.")

@@ -17,6 +17,7 @@ class AnsweredBy(StrEnum):
     """The kind of answerer that made an answer."""
 
     EXTRACTIVE = "extractive"
+    LANGUAGE_MODEL = "language_model"
 
 
 class AnswerRequest(Value):
@@ -48,7 +49,8 @@ class Answer(Value):
     """A reply, the hits that support it, and the ids of the facts that it states.
 
     `confidence` is the calibrated probability that a question is answered rightly, or rightly not answered, 0 to 1;
-    None where nobody read what was found, and for what is no question.
+    None where nobody read what was found, for what is no question, and where a language model found that what was read
+    does not answer. `degraded` names what was to answer and could not.
     """
 
     text: str
@@ -56,6 +58,7 @@ class Answer(Value):
     confidence: float | None = None
     sources: tuple[Hit, ...] = ()
     fact_ids: tuple[str, ...] = ()
+    degraded: tuple[str, ...] = ()
 
 
 class Answerer(ABC):

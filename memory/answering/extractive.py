@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from ..language.keywords import KeywordAnalyzer
-from ..language.phrases import Phrases, phrases_for
-from ..values.dialogue import Role
+from ..language.phrases import Phrases
 from ..values.evidence import EVIDENCE_BOUNDS, EvidenceBounds
 from ..values.resolutions import Clarification
 from ..values.text import normalise
@@ -14,7 +13,7 @@ from .answers import Answer, AnsweredBy, Answerer, AnswerRequest, CosineBounds
 from .evidence import choose_evidence
 from .nearness import Nearness
 from .quoting import Quoted, answer_in_short, name_earlier, quotations, shortened, write_quotations
-from .replies import Kind, kind_of, reply_to
+from .replies import Kind, kind_of, phrases_of, reply_to
 from .topics import topic_of
 
 
@@ -47,8 +46,7 @@ class ExtractiveAnswerer(Answerer):
 
     @override
     async def answer(self, request: AnswerRequest) -> Answer:
-        earlier = [turn.content for turn in reversed(request.turns) if turn.role is Role.USER]
-        phrases = phrases_for([request.message, *earlier])
+        phrases = phrases_of(request)
         kind = kind_of(request)
         if kind is Kind.QUESTION:
             return self._answer_question(request, phrases)

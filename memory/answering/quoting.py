@@ -60,6 +60,11 @@ def quotations(evidence: Evidence) -> list[Quoted]:
     return [Quoted(hit, shortened(_holding(hit), _holds_words(hit))) for hit in evidence.current]
 
 
+def earlier_quotations(evidence: Evidence) -> list[Quoted]:
+    """What is quoted of each memory that held before: the sentence that answered."""
+    return [Quoted(hit, shortened(hit.meant, _holds_words(hit))) for hit in evidence.earlier]
+
+
 def answer_in_short(evidence: Evidence, question: str, phrases: Phrases) -> str:
     """The words that answer, as a sentence; empty where the quotation says it better.
 
@@ -84,8 +89,7 @@ def answer_in_short(evidence: Evidence, question: str, phrases: Phrases) -> str:
 def name_earlier(evidence: Evidence, phrases: Phrases) -> str:
     """What was said of it before, as older; empty where nothing was."""
     return "\n".join(
-        phrases.earlier.format(date=_date(hit), quote=shortened(hit.meant, _holds_words(hit)))
-        for hit in evidence.earlier
+        phrases.earlier.format(date=_date(part.hit), quote=part.text) for part in earlier_quotations(evidence)
     )
 
 

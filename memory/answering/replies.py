@@ -2,7 +2,7 @@
 
 from enum import Enum, auto
 
-from ..language.phrases import Phrases
+from ..language.phrases import Phrases, phrases_for
 from ..language.questions import is_question
 from ..values.dialogue import Role
 from ..values.readings import Intent
@@ -52,6 +52,12 @@ def kind_of(request: AnswerRequest) -> Kind:
     if Intent.QUESTION in intents or (_TOLD.issuperset(intents) and is_question(request.message)):
         return Kind.QUESTION
     return Kind.REQUEST if Intent.REQUEST in intents else Kind.OTHER
+
+
+def phrases_of(request: AnswerRequest) -> Phrases:
+    """The sentences in the language of the message, or of what the user wrote before it where it does not tell."""
+    earlier = [turn.content for turn in reversed(request.turns) if turn.role is Role.USER]
+    return phrases_for([request.message, *earlier])
 
 
 def asks_memory(request: AnswerRequest) -> bool:

@@ -81,7 +81,8 @@ class ChatTurn:
             learn=False,
             metadata={"answered_by": answer.answered_by.value},
         )
-        yield await self._additions.add_turn(message, understood, reply, degraded=(*result.degraded, *postponed))
+        degraded = (*result.degraded, *answer.degraded, *postponed)
+        yield await self._additions.add_turn(message, understood, reply, degraded=degraded)
 
     def _count_uses(self, message: ChatMessage, answer: Answer, result: SearchResult) -> None:
         """Counts the memories that the answer quotes, the facts that it states and the found entities that it names."""

@@ -53,10 +53,11 @@ class ChatBody(RequestModel):
 
 
 class ChatReply(RequestModel):
-    """The reply to a message. `answered_by` is `extractive` where the reply quotes memory and used no language model.
+    """The reply to a message. `answered_by` is `extractive` where the reply quotes memory and used no language model,
+    `language_model` where one worded it from the `sources`.
 
     `confidence` is the calibrated probability that a question is answered rightly, or that rightly nothing answers it;
-    null for what is no question, and where its memories were not read.
+    null for what is no question, where its memories were not read, and where a language model found no answer in them.
     `clarification` is set where a reference is ambiguous: the reference stays unresolved, and the reply asks the
     question unless memory has an answer that does not depend on it. The user's answer then resolves the message.
     A request to forget is carried out before the reply and stored nowhere, nor is the reply: `forgotten` says what is

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from deployments.app import build_app
 from deployments.builders import language
 from deployments.builders.language import (
+    answer_with_model,
     is_on,
     make_answers,
     make_extractor,
@@ -27,8 +28,12 @@ from deployments.builders.language import (
 from deployments.config.model_settings import ModelArgs
 from deployments.config.settings import AppArgs
 from deployments.serve.turn import ExtractorDeployment, LanguageParts, ResolverDeployment
+from memory.answering.answers import Answerer, CosineBounds
+from memory.answering.extractive import ExtractiveAnswerer
+from memory.answering.grounded import GroundedAnswerer
 from memory.coreference.context import reading_context
 from memory.extraction.extractor import ReadingExtractor
+from memory.language.keywords import KeywordAnalyzer
 from memory.ports.language import FactReader, Priority
 from memory.ports.summaries import SummaryWriter
 from memory.prompting.facts import ModelFactReader
@@ -269,6 +274,17 @@ async def test_a_language_model_does_what_the_settings_say(tmp_path: Path) -> No
     assert (type(writer), reader) == (ExtractiveWriter, None)
     writer, reader = writer_and_reader(AppArgs(home=tmp_path))
     assert (type(writer), reader) == (ExtractiveWriter, None)
+
+
+async def test_it_words_answers_unless_it_is_not_to(tmp_path: Path) -> None:
+    quoting = ExtractiveAnswerer(analyzer=KeywordAnalyzer(), min_cosine=CosineBounds())
+
+    def answerer(args: AppArgs) -> Answerer:
+        return answer_with_model(args, quoting, open_language_model(args), extractor=ReadingExtractor(None))
+
+    assert type(answerer(language_model_args(tmp_path))) is GroundedAnswerer
+    assert answerer(language_model_args(tmp_path, answer_questions=False)) is quoting
+    assert answerer(AppArgs(home=tmp_path)) is quoting
 
 
 def test_without_the_extra_the_settings_of_a_language_model_name_it(
