@@ -22,7 +22,7 @@ STAGES = (
     (
         "last",
         (
-            *("--epochs", "2", "--cooldown", "0.8", "--warmup", "20", "--batch-tokens", "2400", "--decay", "0.99"),
+            *("--epochs", "1.6", "--cooldown", "0.8", "--warmup", "20", "--batch-tokens", "2400", "--decay", "0.99"),
             *("--body-rate", "1.5e-4", "--head-rate", "8e-4"),
         ),
     ),
