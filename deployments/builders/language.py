@@ -19,6 +19,7 @@ from memory.prompting.checked_model import CheckedModel
 from memory.prompting.facts import ModelFactReader
 from memory.prompting.summaries import ModelWriter
 from memory.tiers.summaries import CachedWriter, ExtractiveWriter
+from models.answers.reader import BatchedAnswerReader, TrainedAnswerReader
 from models.assets.weight_files import shipped_weight_file
 from models.batching.batched_model import BatchedModel
 from models.batching.queue import GPU_LIMITS, BatchLimits
@@ -72,13 +73,8 @@ def open_reader(args: AppArgs) -> BatchedReader | None:
     return BatchedReader(TrainedReader(*_files(args, "reader"), **_device(args)), limits=limits)
 
 
-def open_answer_reader(args: AppArgs) -> Any:
+def open_answer_reader(args: AppArgs) -> BatchedAnswerReader:
     """The answer reader with its weights loaded; only where it is on."""
-    from models.answers.reader import (  # type: ignore[import-not-found,unused-ignore]
-        BatchedAnswerReader,
-        TrainedAnswerReader,
-    )
-
     limits = replace(_limits(args), max_wait_s=args.deadlines.answers)
     return BatchedAnswerReader(TrainedAnswerReader(*_files(args, "answers"), **_device(args)), limits=limits)
 

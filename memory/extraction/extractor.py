@@ -34,6 +34,10 @@ _IN_A_QUESTION = 0.8
 """Factor on the confidence of a name in a question: who asks "誰是王小明" does not know him yet."""
 
 
+_MAX_REQUEST_CHARACTERS = 400
+"""Longer messages are no requests to forget something."""
+
+
 class ReadingExtractor(Extractor):
     """Extracts from what a trained reader finds; one reading of all texts.
 
@@ -84,7 +88,7 @@ class ReadingExtractor(Extractor):
         if self._reader is not None:
             priority = Priority.INTERACTIVE if len(texts) == 1 else Priority.BATCH
             try:
-                readings = await self._reader.read(requests, priority=priority)
+                readings = await _read(self._reader, requests, priority)
             except Unavailable as error:
                 self.failures += 1
                 _log.warning("extraction_degraded", component=READER, error=error.message)
@@ -148,6 +152,30 @@ def _is_part(mention: Mention, name: Mention) -> bool:
     """Whether it lies inside a longer name that is sure."""
     is_inside = name.start <= mention.start and mention.end <= name.end
     return is_inside and len(name.text) > len(mention.text) and name.confidence >= _SURE_OF_A_LONGER_NAME
+
+
+async def _read(reader: Reader, requests: Sequence[ReadRequest], priority: Priority) -> list[Reading]:
+    """Readings in order; what asks to forget by itself does so whatever the conversation was about.
+
+    Behind several questions a request is easily read as one more of them, and what was to be forgotten would be quoted.
+    """
+    by_itself = {
+        number: ReadRequest(text=request.text)
+        for number, request in enumerate(requests)
+        if request.context != Context() and len(request.text) <= _MAX_REQUEST_CHARACTERS
+    }
+    readings = await reader.read([*by_itself.values(), *requests], priority=priority)
+    found = dict(zip(by_itself, readings, strict=False))
+    in_context = readings[len(by_itself) :]
+    return [_asking_to_forget(reading, found.get(number)) for number, reading in enumerate(in_context)]
+
+
+def _asking_to_forget(reading: Reading, by_itself: Reading | None) -> Reading:
+    """The reading, with the request to forget that was found in the message by itself."""
+    requests = [item for item in by_itself.intents if item[0] is Intent.FORGET] if by_itself else []
+    if not requests or any(intent is Intent.FORGET for intent, _ in reading.intents):
+        return reading
+    return reading.model_copy(update={"intents": (*requests, *reading.intents)})
 
 
 def _read_names(text: str, reading: Reading | None) -> Iterator[Mention]:

@@ -15,7 +15,7 @@ from memory.values.resolutions import ReferenceSource
 from tests.memory.conftest import NOW, World
 
 
-async def test_a_message_is_read_once_and_the_record_is_opened_once(
+async def test_a_message_is_read_by_itself_and_in_its_conversation_and_the_record_is_opened_once(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await world.say("我們買了 AI-Box。")
@@ -30,7 +30,7 @@ async def test_a_message_is_read_once_and_the_record_is_opened_once(
     before = len(world.language.requests)
     understood = await world.reader.read("上週提到的 AI-Box 多少錢？", session_id="s", user_id="ann", now=NOW)
     assert opened == ["ann"]
-    assert len(world.language.requests) == before + 1
+    assert [bool(request.context.turns) for request in world.language.requests[before:]] == [False, True]
     assert [mention.entity_id for mention in understood.extraction.mentions if mention.text == "AI-Box"] == [
         entity_id("ann", "AI-Box")
     ]

@@ -1,7 +1,10 @@
 """What the extractor makes of a reading, and what it adds: known names, seeds, identifiers, deictic words."""
 
+from collections.abc import Sequence
+
 import pytest
 import structlog.testing
+from typing_extensions import override
 
 from memory.extraction.extractor import ReadingExtractor
 from memory.extraction.seeds import SEEDS, Seed
@@ -9,7 +12,7 @@ from memory.ports.language import Priority
 from memory.values.errors import ModelUnavailable, Overloaded
 from memory.values.extractions import Extraction
 from memory.values.mentions import EntitySubtype, Mention, MentionLevel, TaggedSpan
-from memory.values.readings import Action, Context, FactSpan, Intent, Reading, Rewrite, StatedFact
+from memory.values.readings import Action, Context, FactSpan, Intent, Reading, ReadRequest, Rewrite, StatedFact
 from testing.fakes.reader import FakeReader
 
 PERSON, ORGANISATION, PLACE = EntitySubtype.PERSON, EntitySubtype.ORGANISATION, EntitySubtype.PLACE
@@ -260,7 +263,7 @@ async def test_intents_facts_and_the_rewrite_are_passed_on() -> None:
     assert in_context.intents == alone.intents == (Intent.STATEMENT, Intent.CORRECTION)
     assert in_context.facts == (fact,)
     assert (in_context.rewrite, alone.rewrite) == (rewrite, None)
-    assert [request.context for request in reader.requests] == [Context(), context]
+    assert [request.context for request in reader.requests] == [Context(), Context(), context]
 
 
 async def test_what_is_to_be_remembered_is_found() -> None:
@@ -309,3 +312,34 @@ async def test_known_names_or_contexts_for_another_number_of_texts_are_refused(e
         await extractor.extract(["a", "b"], known=[[]])
     with pytest.raises(ValueError, match="`contexts` has 1 items for 2 texts"):
         await extractor.extract(["a", "b"], contexts=[Context()])
+
+
+class TakesRequestsForQuestions(FakeReader):
+    """Behind a conversation it reads every request as one more question."""
+
+    @override
+    async def read(
+        self, requests: Sequence[ReadRequest], *, priority: Priority = Priority.INTERACTIVE
+    ) -> list[Reading]:
+        readings = await super().read(requests, priority=priority)
+        question = ((Intent.QUESTION, 0.9),)
+        return [
+            reading.model_copy(update={"intents": question}) if request.context.turns else reading
+            for request, reading in zip(requests, readings, strict=True)
+        ]
+
+
+@pytest.mark.parametrize(
+    ("text", "intents"),
+    [
+        ("Forget my locker code", {Intent.FORGET, Intent.QUESTION}),
+        ("忘掉我的密碼", {Intent.FORGET, Intent.QUESTION}),
+        ("Where is my locker?", {Intent.QUESTION}),
+    ],
+)
+async def test_a_request_to_forget_is_one_whatever_was_talked_about_before(text: str, intents: set[Intent]) -> None:
+    extractor = ReadingExtractor(TakesRequestsForQuestions())
+    questions = Context(turns=("What car do I drive?", "Where does she work?"))
+    [found, alone] = await extractor.extract([text, text], contexts=[questions, Context()])
+    assert set(found.intents) == intents
+    assert Intent.FORGET in alone.intents or Intent.FORGET not in intents
