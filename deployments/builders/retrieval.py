@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from memory.answering.answers import CosineBounds
 from memory.answering.extractive import ExtractiveAnswerer
 from memory.indexing.generations import PerSpace
 from memory.language.keywords import KeywordAnalyzer
@@ -13,6 +12,7 @@ from memory.retrieval.answers import AnswerRetriever
 from memory.retrieval.reranking import RerankingRetriever
 from memory.retrieval.retriever import HybridRetriever
 from memory.retrieval.validity import ValidityRetriever
+from memory.values.hits import CosineBounds
 from models.assets.catalog import get_model
 
 from ..config.settings import AppArgs

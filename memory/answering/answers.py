@@ -3,14 +3,11 @@
 from abc import ABC, abstractmethod
 from enum import StrEnum
 
-from pydantic import Field
-
 from ..values.base import Timestamp, Value
 from ..values.dialogue import Turn
 from ..values.extractions import Extraction
 from ..values.hits import Hit
 from ..values.resolutions import Clarification
-from ..values.text import has_han
 
 
 class AnsweredBy(StrEnum):
@@ -71,23 +68,3 @@ class Answerer(ABC):
     @abstractmethod
     async def answer(self, request: AnswerRequest) -> Answer:
         """Answers in the language of the message; states nothing that no source states, promises nothing untrue."""
-
-
-class CosineBounds(Value):
-    """The cosines from which a memory counts as evidence for a question, for one encoder (DESIGN §6).
-
-    `chinese` is for texts with Han characters, `other` for the rest; None where the encoder does not support the
-    language or the bound was not measured, so that no cosine counts.
-    """
-
-    chinese: float | None = Field(default=None, ge=-1.0, le=1.0)
-    other: float | None = Field(default=None, ge=-1.0, le=1.0)
-
-    def are_met(self, cosine: float, *texts: str) -> bool:
-        """Whether a cosine of these texts reaches the bound."""
-        bound = self.bound(*texts)
-        return bound is not None and cosine >= bound
-
-    def bound(self, *texts: str) -> float | None:
-        """The bound for these texts; None where there is none for their language."""
-        return self.chinese if any(map(has_han, texts)) else self.other

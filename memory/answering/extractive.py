@@ -7,9 +7,10 @@ from typing_extensions import override
 from ..language.keywords import KeywordAnalyzer
 from ..language.phrases import Phrases
 from ..values.evidence import EVIDENCE_BOUNDS, EvidenceBounds
+from ..values.hits import CosineBounds
 from ..values.resolutions import Clarification
 from ..values.text import normalise
-from .answers import Answer, AnsweredBy, Answerer, AnswerRequest, CosineBounds
+from .answers import Answer, AnsweredBy, Answerer, AnswerRequest
 from .evidence import choose_evidence
 from .nearness import Nearness
 from .quoting import Quoted, answer_in_short, name_earlier, quotations, shortened, write_quotations

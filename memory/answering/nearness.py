@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from ..extraction.junk import junk_kind
 from ..language.keywords import KeywordAnalyzer
 from ..language.questions import is_question
-from ..values.hits import Hit, HitKind
-from .answers import CosineBounds
+from ..values.hits import CosineBounds, Hit, HitKind
 from .corrections import corrected_text, drop_corrected
 from .evidence import SAYS_NOTHING
 from .validity import stated_in, valid_part, without_doubtful

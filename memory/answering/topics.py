@@ -3,8 +3,7 @@
 from enum import Enum, auto
 
 from ..language.keywords import KeywordAnalyzer
-from ..language.persons import speaks_of_hearer, speaks_of_self
-from ..language.questions import asks_opinion
+from ..language.questions import asks_opinion, speaks_of_hearer, speaks_of_self
 from ..values.evidence import EvidenceBounds
 from ..values.hits import HitKind
 from .answers import AnswerRequest

@@ -5,7 +5,6 @@ from datetime import datetime
 
 import structlog
 
-from ..answering.answers import CosineBounds
 from ..answering.forgetting import forget_reply
 from ..answering.replies import asks_memory
 from ..entities.editor import EntityEditor
@@ -25,7 +24,7 @@ from ..values.errors import InvalidField, StoreUnavailable, Unavailable
 from ..values.evidence import EVIDENCE_BOUNDS, EvidenceBounds
 from ..values.extractions import Extraction
 from ..values.forgetting import ForgetReport
-from ..values.hits import Hit, HitKind, SearchRequest
+from ..values.hits import CosineBounds, Hit, HitKind, SearchRequest
 from ..values.mentions import EntitySubtype
 from ..values.readings import Intent
 from ..values.resolutions import CoreferenceResult, ResolutionRequest

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 
-from ..answering.answers import CosineBounds
 from ..answering.evidence import belongs_in_prompt
 from ..answering.nearness import Nearness
 from ..answering.validity import qualified, stated_in
@@ -12,7 +11,7 @@ from ..language.written import Language
 from ..values.dialogue import Role
 from ..values.entities import Entity
 from ..values.evidence import EvidenceBounds
-from ..values.hits import Hit, SearchResult
+from ..values.hits import CosineBounds, Hit, SearchResult
 from ..values.text import has_han, writes_simplified
 
 MAX_CONTEXT = 2000

@@ -33,6 +33,8 @@ _ENGLISH = re.compile(
     r"(?:what|when|where|who|whom|whose|which|why|how|is|are|was|were|do|does|did|can|could|will|would|should|has|have)\b",
     re.IGNORECASE,
 )
+_FIRST_PERSON = re.compile(r"我|\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
+_SECOND_PERSON = re.compile(r"[你您妳]|\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 
 
 def is_question(text: str) -> bool:
@@ -63,3 +65,13 @@ def questions_of(query: str, analyzer: KeywordAnalyzer) -> tuple[str, ...]:
     sentences = [_JOINED.sub("", sentence).strip() for sentence in _ENDS.split(query)]
     telling = [sentence for sentence in sentences if len(analyzer.content_terms(sentence)) >= _MIN_TERMS]
     return (query, *telling[:MAX_QUESTIONS]) if len(telling) > 1 else (query,)
+
+
+def speaks_of_self(text: str) -> bool:
+    """Whether the text speaks of who says it."""
+    return bool(_FIRST_PERSON.search(text))
+
+
+def speaks_of_hearer(text: str) -> bool:
+    """Whether the text speaks of who is addressed."""
+    return bool(_SECOND_PERSON.search(text))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 from ..extraction.comparable_text import ComparableText
-from ..language.persons import speaks_of_hearer, speaks_of_self
+from ..language.questions import speaks_of_hearer, speaks_of_self
 from ..values.dialogue import Role
 from ..values.hits import Hit, HitKind
 from ..values.records import Memory

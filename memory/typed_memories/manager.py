@@ -9,7 +9,6 @@ from weakref import WeakValueDictionary
 
 import structlog
 
-from ..answering.answers import CosineBounds
 from ..entities.statuses import ReviewableKind, get_reviewable, set_status
 from ..governance.accesses import AccessTally
 from ..governance.review import ReviewRules
@@ -22,6 +21,7 @@ from ..ports.vectors import VectorIndex
 from ..values.base import Value, utc_now
 from ..values.changes import ChangeActor, ChangeKind, ItemKind
 from ..values.errors import InvalidField, Unavailable
+from ..values.hits import CosineBounds
 from ..values.ids import new_id, typed_memory_id
 from ..values.predicates import PREDICATES, predicate_of, shown_type
 from ..values.records import Resource, ResourceKind

@@ -6,7 +6,6 @@ from datetime import datetime
 
 import structlog
 
-from ..answering.answers import CosineBounds
 from ..language.keywords import KeywordAnalyzer
 from ..language.wording import fact_text
 from ..ports.language import Encoder, Priority, TextKind
@@ -17,6 +16,7 @@ from ..retrieval.fusion import freshness
 from ..values.base import UserId, Value
 from ..values.errors import Unavailable
 from ..values.facts import FactStatus
+from ..values.hits import CosineBounds
 from ..values.predicates import has_one_value
 from ..values.text import normalise
 from ..values.typed_memories import MemoryStatus, TypedMemory

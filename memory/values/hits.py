@@ -9,6 +9,7 @@ from .dialogue import Role
 from .entities import EntityType
 from .facts import Validity
 from .mentions import EntitySubtype
+from .text import has_han
 
 MAX_TOP_K = 100
 
@@ -108,3 +109,23 @@ class SearchResult(Value):
     hits: tuple[Hit, ...] = ()
     unanswered: float | None = None
     degraded: tuple[str, ...] = ()
+
+
+class CosineBounds(Value):
+    """The cosines from which a memory counts as evidence for a question, for one encoder (DESIGN §6).
+
+    `chinese` is for texts with Han characters, `other` for the rest; None where the encoder does not support the
+    language or the bound was not measured, so that no cosine counts.
+    """
+
+    chinese: float | None = Field(default=None, ge=-1.0, le=1.0)
+    other: float | None = Field(default=None, ge=-1.0, le=1.0)
+
+    def are_met(self, cosine: float, *texts: str) -> bool:
+        """Whether a cosine of these texts reaches the bound."""
+        bound = self.bound(*texts)
+        return bound is not None and cosine >= bound
+
+    def bound(self, *texts: str) -> float | None:
+        """The bound for these texts; None where there is none for their language."""
+        return self.chinese if any(map(has_han, texts)) else self.other

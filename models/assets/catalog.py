@@ -6,11 +6,11 @@ Entries are data (DESIGN §5). Vectors are stored with the entry's id; vectors o
 import re
 from enum import StrEnum
 
-from memory.answering.answers import CosineBounds
 from memory.ports.language import TextKind
 from memory.typed_memories.bands import BandQuality, SimilarityBand, SimilarityBands
 from memory.values.base import Value
 from memory.values.errors import ModelUnavailable
+from memory.values.hits import CosineBounds
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 

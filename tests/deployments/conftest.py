@@ -14,7 +14,6 @@ from deployments.http.identity.authentication import Authenticator
 from deployments.http.support.services import Embedding, Services
 from deployments.telemetry.metrics import MeteredExtractor, MeteredResolver, MeteredRetriever, ServiceMetrics
 from deployments.telemetry.replicas import ReplicaReport
-from memory.answering.answers import CosineBounds
 from memory.answering.extractive import ExtractiveAnswerer
 from memory.chat.additions import MemoryAdditions
 from memory.chat.reader import MessageReader
@@ -45,6 +44,7 @@ from memory.retrieval.validity import ValidityRetriever
 from memory.tiers.summaries import ExtractiveWriter
 from memory.typed_memories.manager import TypedMemoryManager
 from memory.values.errors import InvalidField
+from memory.values.hits import CosineBounds
 from memory.values.text_caches import forget_texts
 from models.encoder.batched_encoder import BatchedEncoder
 from storage.inmemory.coordination import InMemoryLocks

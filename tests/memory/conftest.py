@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memory.answering.answers import CosineBounds
 from memory.answering.extractive import ExtractiveAnswerer
 from memory.chat.additions import MemoryAdditions
 from memory.chat.entity_memory import EntityMemoryService
@@ -31,7 +30,7 @@ from memory.ports.services import LearnReport
 from memory.retrieval.answers import AnswerRetriever
 from memory.retrieval.retriever import HybridRetriever
 from memory.retrieval.validity import ValidityRetriever
-from memory.values.hits import SearchRequest, SearchResult
+from memory.values.hits import CosineBounds, SearchRequest, SearchResult
 from memory.values.records import ResourceKind
 from models.encoder.batched_encoder import BatchedEncoder
 from storage.inmemory.record import InMemoryRecord

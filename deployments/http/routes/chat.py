@@ -21,8 +21,8 @@ from memory.values.resolutions import Clarification
 
 from ..schemas.chat import ChatBody, ChatReply
 from ..schemas.entities import AfterBody, AfterReply, BeforeBody, BeforeReply
-from ..schemas.shown_users import with_own_ids
 from ..schemas.understanding import FactReply, ForgetReply, ResolveReply, action_of
+from ..schemas.users import with_own_ids
 from ..support.problems import problem, replies
 from ..support.service_route import ServiceRoute
 from ..support.services import Services, ServicesDep

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from fastapi.routing import APIRoute
 
 from ..identity.current import CURRENT_USER
-from ..schemas.shown_users import with_own_ids
+from ..schemas.users import with_own_ids
 from .services import Services
 
 

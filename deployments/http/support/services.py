@@ -8,7 +8,6 @@ from typing import Annotated, Protocol
 from fastapi import Depends, Request
 from typing_extensions import override
 
-from memory.answering.answers import CosineBounds
 from memory.chat.additions import MemoryAdditions
 from memory.chat.entity_memory import EntityMemoryService
 from memory.chat.turn import ChatTurn
@@ -34,6 +33,7 @@ from memory.tiers.summaries import ExtractiveWriter
 from memory.typed_memories.manager import TypedMemoryManager
 from memory.values.errors import Unavailable
 from memory.values.evidence import EVIDENCE_BOUNDS, EvidenceBounds
+from memory.values.hits import CosineBounds
 from memory.values.identity import credential_subject
 
 from ...telemetry.metrics import ServiceMetrics

@@ -28,7 +28,7 @@ from deployments.builders.language import (
 from deployments.config.model_settings import ModelArgs
 from deployments.config.settings import AppArgs
 from deployments.serve.turn import ExtractorDeployment, LanguageParts, ResolverDeployment
-from memory.answering.answers import Answerer, CosineBounds
+from memory.answering.answers import Answerer
 from memory.answering.extractive import ExtractiveAnswerer
 from memory.answering.grounded import GroundedAnswerer
 from memory.coreference.context import reading_context
@@ -42,6 +42,7 @@ from memory.values.base import utc_now
 from memory.values.dialogue import Role, Turn
 from memory.values.errors import ModelUnavailable
 from memory.values.extractions import Extraction
+from memory.values.hits import CosineBounds
 from memory.values.readings import Context, ReadRequest
 from memory.values.resolutions import CoreferenceResult, ResolutionRequest
 from models.assets.weight_files import shipped_weight_file

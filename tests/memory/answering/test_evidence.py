@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memory.answering.answers import AnswerRequest, CosineBounds
+from memory.answering.answers import AnswerRequest
 from memory.answering.extractive import ExtractiveAnswerer
 from memory.language.keywords import KeywordAnalyzer
-from memory.values.hits import Hit, HitKind
+from memory.values.hits import CosineBounds, Hit, HitKind
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 ANSWERER = ExtractiveAnswerer(analyzer=KeywordAnalyzer(), min_cosine=CosineBounds(chinese=0.5, other=0.5))

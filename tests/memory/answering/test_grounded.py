@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 from typing_extensions import override
 
-from memory.answering.answers import Answer, AnsweredBy, AnswerRequest, CosineBounds
+from memory.answering.answers import Answer, AnsweredBy, AnswerRequest
 from memory.answering.extractive import ExtractiveAnswerer
 from memory.answering.grounded import GroundedAnswerer
 from memory.language.keywords import KeywordAnalyzer
@@ -19,7 +19,7 @@ from memory.prompting.checked_model import CheckedModel
 from memory.values.dialogue import Role
 from memory.values.extractions import Extraction
 from memory.values.facts import Standing, Validity
-from memory.values.hits import Hit, HitKind
+from memory.values.hits import CosineBounds, Hit, HitKind
 from memory.values.readings import Intent
 from testing.fakes.chat_model import FakeChatModel
 

@@ -4,13 +4,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memory.answering.answers import Answer, AnswerRequest, CosineBounds
+from memory.answering.answers import Answer, AnswerRequest
 from memory.answering.extractive import ExtractiveAnswerer
 from memory.language.keywords import KeywordAnalyzer
 from memory.language.phrases import ENGLISH, SIMPLIFIED, TRADITIONAL, Phrases
 from memory.values.dialogue import Role, Turn
 from memory.values.extractions import Extraction, RememberIntent
-from memory.values.hits import Hit, HitKind
+from memory.values.hits import CosineBounds, Hit, HitKind
 from memory.values.mentions import Mention
 from memory.values.readings import FactSpan, Intent, StatedFact
 from memory.values.resolutions import Alternative, Clarification, ReferenceSource

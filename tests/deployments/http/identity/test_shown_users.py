@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from deployments.http.routes.chat import STREAMED
 from deployments.http.routes.operations import router as operations
-from deployments.http.schemas.shown_users import with_own_ids
+from deployments.http.schemas.users import with_own_ids
 from deployments.http.support.service_route import ServiceRoute
 from memory.ports.jobs import PipelineRun
 from memory.values.base import UserId
