@@ -78,9 +78,10 @@ class ModelArgs(Section):
         "weights are; with `on` missing weights show in `/health/detailed`.",
     )
     answers: Annotated[Literal["auto", "on", "off"], _ON, _OFF] = Field(
-        default="auto",
+        default="off",
         description="Which memories answer a question, in which words, and when none does. `auto` runs it where its "
-        "weights are; without it memories are chosen by how near they are to the question.",
+        "weights are; without it memories are chosen by how near they are to the question. Off until it knows codes "
+        "apart and leaves fewer questions open that a memory answers.",
     )
     answers_apart: bool = Field(
         default=False,

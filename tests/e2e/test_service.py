@@ -177,27 +177,6 @@ def test_a_long_text_delays_no_other_user_and_no_reply_is_degraded_below_saturat
     assert reading.result().elapsed.total_seconds() > 1
 
 
-@pytest.mark.skipif(not shipped_weight_file("answers").exists(), reason="no answer reader is shipped")
-def test_a_question_is_answered_in_the_words_of_one_memory_and_left_open_where_none_answers(service: Service) -> None:
-    lines = [
-        {"content": "My home insurance is with Acme and renews on 12 October.", "created_at": "2026-03-01T09:00:00Z"},
-        {"content": "The car passed its inspection in March.", "created_at": "2026-03-20T09:00:00Z"},
-        {"content": "I share the flat with Bea, who plays the cello.", "created_at": "2026-04-02T09:00:00Z"},
-    ]
-    with service.client as client:
-        client.add(lines, user_id="asked")
-        known = client.chat("When does my home insurance renew?", user_id="asked")
-        unknown = client.chat("What is my blood type?", user_id="asked")
-        figures = client.health()["parts"]["extractor"]
-    assert "12 October" in known["reply"].splitlines()[0]
-    assert known["confidence"] > 0.5
-    assert (known["degraded"], unknown["degraded"]) == ([], [])
-    assert unknown["sources"] == []
-    assert figures["answers_loaded"] == 1
-    assert figures["answers_items"] >= 2
-    assert figures["answers_failures"] == 0
-
-
 def test_the_service_takes_no_more_memory_than_a_small_machine_has(service: Service) -> None:
     """Without mapped files: code, weights and the index are pages that the machine takes back when it needs them."""
     taken = {process.name: round(process.own_mib) for process in service.processes()}
