@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from ..answering.corrections import drop_corrected
 from ..answering.evidence import may_answer, takes_place_of
+from ..extraction.codes import find_codes
 from ..facts.asked_times import find_asked_time
 from ..language.questions import is_question
 from ..ports.answer_reading import (
@@ -24,7 +25,7 @@ from ..values.errors import Overloaded, Unavailable
 from ..values.evidence import ANSWERS, AnswerRecipe
 from ..values.facts import Standing
 from ..values.hits import Hit, HitKind, SearchRequest, SearchResult
-from ..values.text import fold_lower
+from ..values.text import fold, fold_lower
 
 _log = structlog.get_logger(__name__)
 PART: Final = "answers"
@@ -50,6 +51,8 @@ class AnswerRetriever(Retriever):
     nothing by itself or was corrected is not. A hit's score becomes `weight · answers + (1 − weight) · fused`; one that
     was not read has no `answers`, and an entity that the query names in full keeps its rank above others (000 §6.1). A
     memory that is told in the place of another (`Hit.instead_of`) answers as well as that one, and stays before it.
+    Identifiers are not prose (DESIGN §6): where memories name an identifier of the query, one that names only others
+    does not answer.
 
     A query that asks nothing is not read. A reader that is down or overloaded is named in `degraded`, and the ranking
     stays as it was found.
@@ -98,7 +101,7 @@ class AnswerRetriever(Retriever):
             line.hit.id: _with_reading(line, of_line, asks_about_now=asks_about_now)
             for line, of_line in zip(lines, reading.lines, strict=True)
         }
-        read = {id_: _in_its_place(hit, read) for id_, hit in read.items()}
+        read = {id_: _in_its_place(hit, read) for id_, hit in _with_same_codes(read, request.query).items()}
         scored = [self._scored(read.get(hit.id, hit)) for hit in hits]
         return tuple(sorted(scored, key=lambda hit: -hit.score))  # stable: what takes another's place stays before it
 
@@ -128,6 +131,24 @@ def _with_reading(line: _Line, reading: LineReading, *, asks_about_now: bool) ->
     outdated = reading.outdated if asks_about_now else 0.0
     parts = {**line.hit.parts, PART: reading.answers, "outdated": outdated}
     return line.hit.model_copy(update={"parts": parts, "words": line.words(reading)})
+
+
+def _with_same_codes(read: Mapping[str, Hit], query: str) -> dict[str, Hit]:
+    """The hits; where some name an identifier of the query, those that name only others do not answer it."""
+    asked = _codes_in(query)
+    named = {id_: _codes_in(hit.meant) for id_, hit in read.items()} if asked else {}
+    if not any(codes & asked for codes in named.values()):
+        return dict(read)
+    others = {id_ for id_, codes in named.items() if codes and not codes & asked}
+    return {
+        id_: hit.model_copy(update={"parts": {**hit.parts, PART: 0.0}}) if id_ in others else hit
+        for id_, hit in read.items()
+    }
+
+
+def _codes_in(text: str) -> set[str]:
+    folded = fold(text)
+    return {folded[start:end].casefold() for start, end in find_codes(folded)}
 
 
 def _in_its_place(hit: Hit, read: Mapping[str, Hit]) -> Hit:

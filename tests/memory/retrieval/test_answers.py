@@ -74,6 +74,19 @@ async def test_a_memory_is_read_as_it_was_meant_with_its_date_and_speaker(world:
     assert (spoken.text, spoken.words) == ("In the drawer.", "In the drawer")
 
 
+async def test_a_memory_of_another_identifier_does_not_answer(world: World) -> None:
+    await world.note("ZX0005-87 is kept in hall 7.", "ZX0005-88 is kept in hall 3.", "Halls are locked at night.")
+    query = "Where is zx0005-88 kept?"
+    reader = FakeAnswerReader(answers={query: {"hall 7": "hall 7", "Halls": "at night"}})
+    hits = {hit.text: hit for hit in (await reading(world, reader).search(asking(world, query))).hits}
+    assert hits["ZX0005-87 is kept in hall 7."].parts["answers"] == 0.0
+    assert hits["Halls are locked at night."].parts["answers"] > 0.5
+    query = "Where is ZX0009-10 kept?"
+    reader = FakeAnswerReader(answers={query: {"hall 7": "hall 7"}})
+    hits = {hit.text: hit for hit in (await reading(world, reader).search(asking(world, query))).hits}
+    assert hits["ZX0005-87 is kept in hall 7."].parts["answers"] > 0.5
+
+
 async def test_what_only_asks_or_says_nothing_takes_no_line(world: World) -> None:
     await world.note(QUESTION, "Yes.", "The key is in the drawer.")
     reader = FakeAnswerReader(answers=IN_DRAWER)
