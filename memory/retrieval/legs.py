@@ -223,6 +223,8 @@ def overlap_leg(request: SearchRequest, memories: Iterable[Memory], analyzer: Ke
         return {}
     scores = {}
     for memory in memories:
+        if memory.is_anonymised:
+            continue
         if matches_filter(memory, request.filters):
             shared = terms.intersection(analyzer.terms(memory.resolved or memory.text))
             if shared:
