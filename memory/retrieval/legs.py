@@ -223,9 +223,7 @@ def overlap_leg(request: SearchRequest, memories: Iterable[Memory], analyzer: Ke
         return {}
     scores = {}
     for memory in memories:
-        if memory.is_anonymised:
-            continue
-        if matches_filter(memory, request.filters):
+        if not memory.is_anonymised and matches_filter(memory, request.filters):
             shared = terms.intersection(analyzer.terms(memory.resolved or memory.text))
             if shared:
                 scores[Key(HitKind.MEMORY, memory.memory_id)] = len(shared) / len(terms)
