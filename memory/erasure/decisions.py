@@ -13,7 +13,7 @@ from ..values.changes import Change, ChangeActor, ChangeKind, new_change
 from ..values.decisions import DecidedMemory, Decision, DecisionRecord, DecisionRequest
 from ..values.erasures import ErasureKind, ErasureScope
 from ..values.errors import Conflict, NotFound, VersionConflict
-from ..values.ids import derive_id, new_id, reply_id
+from ..values.ids import derive_id, reply_id
 from ..values.records import Memory, Resource
 from .effects import Effects, apply
 from .eraser import forget_in_runs
@@ -145,17 +145,15 @@ class Deciding(DecisionService):
 
 def _change_id(request: DecisionRequest) -> str:
     key = request.idempotency_key
-    return new_id() if key is None else derive_id("decision", request.user_id, key)
+    return request.request_id if key is None else derive_id("decision", request.user_id, key)
 
 
 async def _recorded(unit: UnitOfWork, request: DecisionRequest) -> DecisionRecord | None:
-    """What was decided by the same key.
+    """What was decided by the same request, or by the same key.
 
     Raises:
         Conflict: It was another request.
     """
-    if request.idempotency_key is None:
-        return None
     for change in await unit.changes.get([_change_id(request)]):
         if change.decision is not None:
             if change.decision.digest != request.digest:

@@ -9,6 +9,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from .base import Timestamp, UserId, Value
 from .facts import SPEAKER, Fact, FactStatus
+from .ids import new_id
 from .records import Memory, Resource
 
 MAX_DECISIONS = 100
@@ -38,6 +39,7 @@ class DecisionRequest(Value):
     Args:
         decisions: By the id of the memory.
         expected_versions: The version that a memory must have, by its id; memories that are left out may have any.
+        request_id: Of this request, so that it can be sent again where it is not known whether it arrived.
         idempotency_key: Chosen by the caller: the same request with it is carried out once.
         note: Why, in the words of whoever decides.
         at: When.
@@ -49,6 +51,7 @@ class DecisionRequest(Value):
     idempotency_key: IdempotencyKey | None = None
     note: str = ""
     at: Timestamp
+    request_id: str = Field(default_factory=new_id)
 
     @model_validator(mode="after")
     def _versions_are_of_decisions(self) -> Self:
