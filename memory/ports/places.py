@@ -27,12 +27,6 @@ def place_of(cursor: str | None) -> Place | None:
     """
     if cursor is None:
         return None
-    match = re.match(CURSOR, cursor)
-    try:
-        return (_EPOCH + int(match[1]) * _MICROSECOND, match[2]) if match else _refuse()
-    except OverflowError:
-        return _refuse()
-
-
-def _refuse() -> Place:
-    raise InvalidField("after: this is no cursor", field="after", allowed="`next` of the page before")
+    if (match := re.match(CURSOR, cursor)) is None:
+        raise InvalidField("after: this is no cursor", field="after", allowed="`next` of the page before")
+    return _EPOCH + int(match[1]) * _MICROSECOND, match[2]

@@ -59,11 +59,12 @@ class InMemoryMemories(InMemoryRepository, MemoryRepository):
         behind: Place | None = None,
         limit: int,
     ) -> list[Memory]:
+        begin = None if since is None else check_aware(since, "since")
+        end = None if until is None else check_aware(until, "until")
         chosen = [
             memory
             for memory in self._state.readable.memories.values()
-            if (since is None or check_aware(since, "since") <= memory.created_at)
-            and (until is None or memory.created_at < check_aware(until, "until"))
+            if (begin is None or begin <= memory.created_at) and (end is None or memory.created_at < end)
         ]
         if behind is not None:
             at, memory_id = check_aware(behind[0], "behind"), behind[1]
