@@ -12,8 +12,8 @@ from .facts import SPEAKER, Fact, FactStatus
 from .ids import new_id
 from .records import Memory, Resource
 
-MAX_DECISIONS = 100
-"""So many memories are decided on at once."""
+MAX_DECISIONS = 64
+"""So many memories are decided on at once: the service takes no objects with more members."""
 ANONYMISED_TEXT = "[ANONYMIZED]"
 """What the content of a memory becomes (004 §7.3)."""
 ANONYMISED_VALUE = '{"anonymized": true}'
