@@ -209,7 +209,7 @@ async def test_a_policy_that_is_not_sound_is_refused_and_changes_nothing(
 async def test_a_policy_is_previewed_set_and_removed(http: httpx.AsyncClient) -> None:
     await added(http, KEY, LADDER)
     await added(http, KEY, user="bob")
-    strict = {"decay_rate": 10, "threshold": 0.1}
+    strict = {"decay_rate": 0.3, "threshold": 0.1}
     tried = await http.post("/memories/policy/preview", json={"user_id": "ann", "policy": strict, "samples": 1})
     assert tried.json()["memories"] == {"total": 2, "forgotten": 2}
     assert [entry["memory"]["text"] for entry in tried.json()["samples"]] == [KEY]
