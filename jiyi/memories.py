@@ -46,11 +46,10 @@ def timeline(
     url: Url = None,
 ) -> None:
     """Shows memories by time, latest first, and how well each is retained."""
-    options = {"since": since, "until": until, "kind": kind, "after": after, "limit": limit}
+    given = {"since": since, "until": until, "kind": kind, "after": after, "limit": limit}
+    options = {name: value for name, value in given.items() if value is not None}
     with _client(home, url) as client:
-        shown = client.timeline(
-            user_id=user_id, **{name: value for name, value in options.items() if value is not None}
-        )
+        shown = client.timeline(user_id=user_id, **options)
     if as_json:
         _as_json(shown)
         return
