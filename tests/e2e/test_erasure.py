@@ -269,6 +269,12 @@ def test_what_was_deleted_or_anonymised_in_three_languages_is_behind_no_door_and
 
     assert files_with(home, traces) == {}
     assert files_with((home / "cluster").resolve(), traces) == {}
+    http.post("/index/verify", json={})
+    until(lambda: http.get("/index/status").json()["state"] != "running")
+    collections = http.get("/index/status").json()["report"]["collections"]
+    assert {name: part["orphaned"] + part["stale"] for name, part in collections.items()} == dict.fromkeys(
+        collections, 0
+    )
     paths = ["/entities", "/aam/entities", "/items", "/categories", "/context", "/changes", "/sessions/d", "/export"]
     paths += ["/memories/timeline", "/memories/audit", "/memories/policy"]
     paths += [path for id_ in ids.values() for path in (f"/memories/{id_}", f"/memories/{id_}/history")]
