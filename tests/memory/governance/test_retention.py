@@ -46,7 +46,7 @@ def fact(name: str, of: str, *, user_id: str = "ann", **fields: Any) -> Fact:
 
 
 async def save(record: SystemOfRecord, *memories: Memory, facts: tuple[Fact, ...] = ()) -> None:
-    for user_id in {value.user_id for value in (*memories, *facts)}:
+    for user_id in {value.user_id for value in memories} | {value.user_id for value in facts}:
         async with record.writing(user_id=user_id) as unit:
             await unit.memories.save([value for value in memories if value.user_id == user_id])
             await unit.facts.create_many([value for value in facts if value.user_id == user_id])

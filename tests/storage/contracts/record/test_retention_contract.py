@@ -60,9 +60,10 @@ class TestTimeline:
     @pytest.mark.parametrize("name", ["since", "until", "behind"])
     async def test_a_time_without_a_zone_is_refused(self, record: SystemOfRecord, name: str) -> None:
         naive: Any = datetime(2026, 3, 1)
+        given: dict[str, Any] = {name: (naive, "a") if name == "behind" else naive}
         async with record.reading(user_id="ann") as unit:
             with pytest.raises(InvalidField):
-                await unit.memories.timeline(limit=1, **{name: (naive, "a") if name == "behind" else naive})
+                await unit.memories.timeline(limit=1, **given)
 
 
 class TestPolicies:
