@@ -180,6 +180,50 @@ class JiyiClient:
         """`DELETE /keys/{key_id}`: the key, which is refused from now on."""
         return dict(self._request("DELETE", f"/keys/{key_id}").json())
 
+    def timeline(self, *, user_id: str, **options: Any) -> dict[str, Any]:
+        """`GET /memories/timeline`; `options`: `since`, `until`, `kind`, `after`, `limit`."""
+        return _json(self._request("GET", "/memories/timeline", params={"user_id": user_id, **options}))
+
+    def memory(self, memory_id: str, *, user_id: str) -> dict[str, Any]:
+        """`GET /memories/{memory_id}`."""
+        return _json(self._request("GET", f"/memories/{memory_id}", params={"user_id": user_id}))
+
+    def edit_memory(self, memory_id: str, *, user_id: str, **edit: Any) -> dict[str, Any]:
+        """`PUT /memories/{memory_id}`; `edit`: `text`, `metadata`, `expected_version`, `reason`."""
+        return _json(self._request("PUT", f"/memories/{memory_id}", json={"user_id": user_id, **edit}))
+
+    def memory_history(self, memory_id: str, *, user_id: str) -> list[dict[str, Any]]:
+        """`GET /memories/{memory_id}/history`."""
+        reply = self._request("GET", f"/memories/{memory_id}/history", params={"user_id": user_id})
+        return list(reply.json()["results"])
+
+    def decide(self, *, user_id: str, decisions: Mapping[str, str], **options: Any) -> dict[str, Any]:
+        """`POST /memories/audit`: `retain`, `delete` or `anonymize` by memory; with an `idempotency_key` a call that is
+        repeated while the service is away is carried out once.
+        """
+        return self._post("/memories/audit", user_id=user_id, decisions=dict(decisions), **options)
+
+    def audit(self, *, user_id: str, **options: Any) -> list[dict[str, Any]]:
+        """`GET /memories/audit`; `options`: `memory_id`, `before`, `limit`."""
+        reply = self._request("GET", "/memories/audit", params={"user_id": user_id, **options})
+        return list(reply.json()["results"])
+
+    def policy(self, *, user_id: str | None = None) -> dict[str, Any]:
+        """`GET /memories/policy`, or that of the app."""
+        return _json(self._request("GET", _policy_of(user_id), params={"user_id": user_id} if user_id else {}))
+
+    def set_policy(self, policy: Mapping[str, float] | None, *, user_id: str | None = None) -> dict[str, Any]:
+        """`PUT /memories/policy`, or that of the app; None removes it."""
+        body = {"policy": policy} | ({"user_id": user_id} if user_id else {})
+        return _json(self._request("PUT", _policy_of(user_id), json=body))
+
+    def preview_policy(
+        self, policy: Mapping[str, float] | None = None, *, user_id: str | None = None, samples: int = 10
+    ) -> dict[str, Any]:
+        """`POST /memories/policy/preview`, or that of the app; None for the policy that holds."""
+        user = {"user_id": user_id} if user_id else {}
+        return self._post(f"{_policy_of(user_id)}/preview", policy=policy, samples=samples, **user)
+
     def erase(self, *, user_id: str, kind: str, **scope: Any) -> dict[str, Any]:
         """`POST /erasures`: the erasure, which may be at work yet."""
         return self._post("/erasures", user_id=user_id, kind=kind, **scope)
@@ -240,6 +284,14 @@ class JiyiClient:
             pause_s = at_least_s + random.uniform(0.0, longest_s)
             longest_s = min(_LONGEST_PAUSE_S, 2 * longest_s)
             time.sleep(max(0.0, min(pause_s, end - time.monotonic())))
+
+
+def _policy_of(user_id: str | None) -> str:
+    return "/memories/policy" if user_id else "/memories/policy/app"
+
+
+def _json(response: httpx.Response) -> dict[str, Any]:
+    return dict(response.json())
 
 
 def _pieces(file: BinaryIO) -> Iterator[bytes]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from ray import serve
 from ray.serve.handle import DeploymentHandle
 
+from memory.erasure.decisions import Deciding
 from memory.erasure.eraser import Eraser
 from memory.erasure.requests import Digests
 from memory.erasure.service import Erasing
@@ -61,6 +62,13 @@ def make_erasing(
         file=TombstoneFile(args.data_home / "erasures.jsonl"),
         settle_s=args.erasure.settle_s,
     )
+
+
+def make_deciding(
+    args: AppArgs, *, record: SystemOfRecord, lock: Callable[[str], asyncio.Lock], erasing: Erasing
+) -> Deciding:
+    """Decisions about memories as the Learner carries them out; `erasing` does the rest of them."""
+    return Deciding(record=record, digests=Digests(erasure_key(args)), lock=lock, wake=erasing.wake)
 
 
 def erasure_key(args: AppArgs) -> bytes:

@@ -25,7 +25,7 @@ from ..config.settings import AppArgs
 from ..http.support.services import Embedding, Probe, Services
 from ..http.support.transfers import Transfers
 from ..remote.embedder import RemoteEmbedder, RemoteEncoder
-from ..remote.erasures import RemoteErasures
+from ..remote.erasures import RemoteDecisions, RemoteErasures
 from ..remote.handles import (
     Handle,
     Remote,
@@ -136,6 +136,7 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
         fact_reader=make_fact_reader(args, language_model),
         reembedding=RemoteReembedding(remotes["learner"]),
         erasures=RemoteErasures(remotes["learner"]),
+        decisions=RemoteDecisions(remotes["learner"]),
         guard=ErasureGuard(record.runs),
         forget=partial(_forget, sessions, tally, authenticator.keys),
         evidence=args.answers.bounds,

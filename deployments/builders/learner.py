@@ -18,7 +18,7 @@ from ..config.settings import AppArgs
 from ..remote.handles import Handle, Remote, RemoteExtractor
 from ..serve.learner import LearnerParts
 from .bulk_embedding import RayEmbedder
-from .erasing import make_erasing
+from .erasing import make_deciding, make_erasing
 from .facts import make_fact_jobs
 from .language import make_fact_reader, make_summary_writer, open_language_model, running_extraction_version
 from .spaces import open_generations, open_spaces, prepared_model
@@ -97,4 +97,5 @@ def make_learner(
         ),
         language_model=language_model,
         erasing=erasing,
+        deciding=make_deciding(args, record=record, lock=indexer.lock, erasing=erasing),
     )

@@ -21,6 +21,7 @@ from .routes import (
     memories,
     operations,
     portability,
+    retention,
     sessions,
 )
 from .support.access_log import AccessLog
@@ -75,6 +76,7 @@ def build_http(
         memories,
         facts,
         governance,
+        retention,
         portability,
         erasures,
         embeddings,

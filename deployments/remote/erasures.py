@@ -1,11 +1,13 @@
-"""Erasures in the Learner, and what all replicas of the service forget for them."""
+"""Erasures and decisions in the Learner, and what all replicas of the service forget for them."""
 
 import asyncio
 from collections.abc import Sequence
 
 from typing_extensions import override
 
+from memory.ports.decisions import DecisionService
 from memory.ports.erasures import Erasures, ErasureService, ReplicaMemory
+from memory.values.decisions import DecisionRecord, DecisionRequest
 from memory.values.erasures import Erasure, ErasureScope, Tombstone
 from memory.values.text_caches import forget_texts
 
@@ -44,6 +46,18 @@ class RemoteErasures(ErasureService):
     async def replay(self, tombstones: Sequence[Tombstone] = ()) -> Erasures:
         erasures: Erasures = await self._remote.call("replay_erasures", list(tombstones), deadline_s=_REPLAY_DEADLINE_S)
         return erasures
+
+
+class RemoteDecisions(DecisionService):
+    """The Learner deployment as a `DecisionService`; a call may be repeated, since a request has an id."""
+
+    def __init__(self, remote: Remote) -> None:
+        self._remote = remote
+
+    @override
+    async def decide(self, request: DecisionRequest) -> DecisionRecord:
+        record: DecisionRecord = await self._remote.call("decide", request)
+        return record
 
 
 class RemoteReplicaMemory(ReplicaMemory):

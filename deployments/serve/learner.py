@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from typing_extensions import override
 
+from memory.erasure.decisions import Deciding
 from memory.erasure.service import Erasing
 from memory.governance.review_job import ReviewJob
 from memory.indexing.bulk import BulkIndexing
@@ -17,6 +18,7 @@ from memory.ports.chat_models import LANGUAGE_MODEL
 from memory.ports.jobs import IndexOperation, IndexRun, MaintenanceKind, PipelineRun
 from memory.ports.services import LearnReport
 from memory.prompting.checked_model import CheckedModel
+from memory.values.decisions import DecisionRecord, DecisionRequest
 from memory.values.erasures import Erasure, ErasureScope, Tombstone
 from memory.values.forgetting import ForgetReport, ForgetRequest
 
@@ -34,6 +36,7 @@ class LearnerParts:
     reviews: ReviewJob
     fact_jobs: FactJobs
     erasing: Erasing
+    deciding: Deciding
     language_model: CheckedModel | None = None
 
 
@@ -54,6 +57,7 @@ class LearnerDeployment(Reporting):
         self._fact_jobs.begin()
         self._erasing = learner_parts.erasing
         self._erasing.begin()
+        self._deciding = learner_parts.deciding
         self._language_model = learner_parts.language_model
         self._running = asyncio.get_running_loop().create_task(self._worker.run())
 
@@ -128,6 +132,10 @@ class LearnerDeployment(Reporting):
     async def tombstones(self) -> Sequence[Tombstone]:
         """See `ErasureService.tombstones`."""
         return await self._erasing.tombstones()
+
+    async def decide(self, request: DecisionRequest) -> DecisionRecord:
+        """See `DecisionService.decide`."""
+        return await self._deciding.decide(request)
 
     async def replay_erasures(self, tombstones: Sequence[Tombstone]) -> list[Erasure]:
         """See `ErasureService.replay`."""

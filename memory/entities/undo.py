@@ -9,7 +9,17 @@ from pydantic import JsonValue, ValidationError
 from ..ports.record import SystemOfRecord, UnitOfWork
 from ..relations.strength import current_strength
 from ..values.base import Value
-from ..values.changes import KINDS, Change, ChangeActor, ChangedItem, ChangeKind, ItemKind, JsonObject, new_change
+from ..values.changes import (
+    KINDS,
+    NOT_UNDONE,
+    Change,
+    ChangeActor,
+    ChangedItem,
+    ChangeKind,
+    ItemKind,
+    JsonObject,
+    new_change,
+)
 from ..values.entities import Entity, EntityRelation
 from ..values.errors import Conflict, NotFound
 from ..values.records import Memory
@@ -57,11 +67,14 @@ async def undo_in(
 
     Raises:
         NotFound: The user has no such change.
-        Conflict: It is undone already, or an item that it touched has changed since; the message says which.
+        Conflict: It is undone already, keeps no former state, or an item that it touched has changed since; the message
+            says which.
     """
     change = next(iter(await unit.changes.get([change_id])), None)
     if change is None:
         raise NotFound(f"change_id: there is no change {change_id!r}.")
+    if change.kind in NOT_UNDONE:
+        raise Conflict(f"The change {change_id} ({change.kind}) keeps no former state: it cannot be undone.")
     if change.undone_at is not None:
         raise Conflict(f"The change {change_id} was undone at {change.undone_at.isoformat()} already.")
     current_values = await _load(unit, change.items)
@@ -105,7 +118,7 @@ async def undo_in(
 
 
 async def get_latest_change(unit: UnitOfWork) -> str:
-    """The id of the latest change that is neither undone nor an undo itself, nor a wish to forget.
+    """The id of the latest change that is neither undone nor an undo itself, and keeps a former state.
 
     Raises:
         NotFound: There is none.
@@ -113,7 +126,7 @@ async def get_latest_change(unit: UnitOfWork) -> str:
     before = None
     while page := await unit.changes.list(before=before):
         for change in page:
-            if change.undone_at is None and change.kind not in (ChangeKind.UNDO, ChangeKind.FORGET):
+            if change.undone_at is None and change.kind not in {ChangeKind.UNDO, *NOT_UNDONE}:
                 return change.change_id
         before = page[-1].sequence
     raise NotFound("change_id: there is no change that could be undone.")

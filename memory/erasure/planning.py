@@ -17,6 +17,7 @@ from ..values.entities import Entity, EntityRelation
 from ..values.facts import Fact, GraphEdge
 from ..values.records import Memory, Resource
 from ..values.text import normalise
+from .anonymising import leave_placeholders
 from .effects import Effects
 from .entities import Evidence, Passage, count_mentions, names_given, settle_entity
 from .selection import Selection, pages, says
@@ -56,6 +57,7 @@ class _Planner:
         await self._settle_relations()
         await self._settle_facts()
         await self._settle_changes()
+        await leave_placeholders(self._unit, self._selection, self._effects)
         for resource in self._selection.messages.values():
             self._effects.sessions.setdefault(resource.session_id, []).append(resource.resource_id)
         return self._effects
@@ -170,7 +172,9 @@ class _Planner:
                 entity_ids = tuple(id_ for id_ in passage.entity_ids if id_ not in gone)
                 self._updates[passage.memory_id]["entity_ids"] = entity_ids
         for memory in await self._unit.memories.get(sorted(self._updates)):
-            self._effects.rewrite(memory, memory.model_copy(update=self._updates[memory.memory_id]))
+            after = memory.model_copy(update=self._updates[memory.memory_id])
+            if after != memory:
+                self._effects.rewrite(memory, after.model_copy(update={"version": memory.version + 1}))
 
     async def _settle_relations(self) -> None:
         gone = set(self._effects.entities)

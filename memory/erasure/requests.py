@@ -117,6 +117,7 @@ def new_request(scope: ErasureScope, *, user_id: str, digests: Digests, now: dat
         target=digests.target(scope, user_id),
         more=tuple(digests.part(scope.kind, user_id, name) for name in scope.more),
         messages=scope.messages,
+        anonymise=scope.anonymise,
         since=scope.since,
         until=scope.until,
         erased_at=now,

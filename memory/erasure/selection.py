@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from ..ports.record import UnitOfWork
 from ..ports.repositories import read_pages
+from ..values.decisions import ANONYMISED_TEXT
 from ..values.erasures import ErasureKind, ErasureScope
 from ..values.ids import reply_id
 from ..values.records import Resource
@@ -31,6 +32,7 @@ class Selection:
         names: The names of an entity that is to be erased, normalised.
         words: What a message says that mentions the item, normalised: names, or the object of a fact that was never
             logged.
+        placeholders: Ids of those messages and items that stay without what they said (004 §7.3).
     """
 
     scope: ErasureScope
@@ -38,6 +40,7 @@ class Selection:
     items: set[str] = field(default_factory=set)
     names: set[str] = field(default_factory=set)
     words: set[str] = field(default_factory=set)
+    placeholders: set[str] = field(default_factory=set)
 
     def holds(self, *times: datetime) -> bool:
         """Whether the scope is a period in which all these times lie."""
@@ -47,6 +50,11 @@ class Selection:
         """Whether a log entry is to be erased, now or in a later step."""
         in_session = self.scope.kind is ErasureKind.SESSION and resource.session_id == self.scope.session_id
         return resource.resource_id in self.messages or in_session or self.holds(resource.created_at)
+
+    def leave_placeholders(self) -> None:
+        """Lets what is selected stay without what it said; a message that is a placeholder already needs nothing."""
+        self.messages = {id_: message for id_, message in self.messages.items() if message.content != ANONYMISED_TEXT}
+        self.placeholders |= self.messages.keys() | self.items
 
 
 async def select(unit: UnitOfWork, scope: ErasureScope, *, words: Iterable[str] = ()) -> Selection:
@@ -118,6 +126,8 @@ async def _select_item(unit: UnitOfWork, selection: Selection, item_id: str) -> 
         selection.items.clear()
         selection.names.clear()
     await _add(selection, unit.log.get(replies))
+    if selection.scope.anonymise:
+        selection.leave_placeholders()
 
 
 async def _add(selection: Selection, found: Awaitable[Iterable[Resource]]) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import structlog
 
 from ..ports.record import SystemOfRecord, UnitOfWork
+from ..values.decisions import ANONYMISED_TEXT, ANONYMISED_VALUE
 from ..values.erasures import WHOLE_USER, ErasureKind, ErasureScope, Tombstone
 from .requests import Digests
 from .selection import pages
@@ -95,11 +96,12 @@ async def _parts_there(
     targets = {(mark.kind, name): mark for mark in marks for name in (mark.target, *mark.more) if name is not None}
     periods = [mark for mark in marks if mark.kind is ErasureKind.PERIOD]
 
-    def check(kind: ErasureKind, name: str, at: datetime) -> None:
+    def check(kind: ErasureKind, name: str, at: datetime, *, is_placeholder: bool = False) -> None:
         mark = targets.get((kind, digests.part(kind, user_id, name)))
-        if mark is not None and at < mark.erased_at:
+        if mark is not None and at < mark.erased_at and not (mark.anonymise and is_placeholder):
             field = "session_id" if kind is ErasureKind.SESSION else "item_id"
-            found[ErasureScope.model_validate({"kind": kind, field: name, "messages": mark.messages})] = None
+            scope = {"kind": kind, field: name, "messages": mark.messages, "anonymise": mark.anonymise}
+            found[ErasureScope.model_validate(scope)] = None
 
     def check_period(at: datetime) -> None:
         for mark in periods:
@@ -110,14 +112,15 @@ async def _parts_there(
 
     async for resource in pages(unit.log.page, lambda resource: resource.sequence):
         check(ErasureKind.SESSION, resource.session_id, resource.created_at)
-        check(ErasureKind.ITEM, resource.resource_id, resource.created_at)
+        is_placeholder = resource.content == ANONYMISED_TEXT
+        check(ErasureKind.ITEM, resource.resource_id, resource.created_at, is_placeholder=is_placeholder)
         check_period(resource.created_at)
     async for memory in pages(unit.memories.page, lambda memory: memory.memory_id):
-        check(ErasureKind.ITEM, memory.memory_id, memory.created_at)
+        check(ErasureKind.ITEM, memory.memory_id, memory.created_at, is_placeholder=memory.is_anonymised)
     async for entity in pages(unit.entities.page, lambda entity: entity.entity_id):
         check(ErasureKind.ITEM, entity.entity_id, entity.first_mentioned)
     async for relation in pages(unit.relations.page, lambda relation: relation.relation_id):
         check(ErasureKind.ITEM, relation.relation_id, relation.created_at)
     async for fact in pages(unit.facts.page, lambda fact: fact.fact_id):
-        check(ErasureKind.ITEM, fact.fact_id, fact.recorded_at)
+        check(ErasureKind.ITEM, fact.fact_id, fact.recorded_at, is_placeholder=fact.object == ANONYMISED_VALUE)
     return [*found]

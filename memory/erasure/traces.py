@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from ..values.changes import Change, ChangedItem, ChangeKind, ItemKind
+from ..values.changes import NOT_UNDONE, Change, ChangedItem, ChangeKind, ItemKind
 from ..values.readings import Rewrite, StatedFact
 from ..values.records import Resource
 from ..values.text import is_han, normalise
@@ -58,8 +58,9 @@ def kept_change(
         gone: Ids by which a change is not found any more.
         names: Normalised names that nothing but messages may hold any more.
     """
-    if change.kind is ChangeKind.FORGET:  # ids alone; what is meant goes, that something was forgotten stays
-        return change.model_copy(update={"subjects": tuple(id_ for id_ in change.subjects if id_ not in messages)})
+    if change.kind in NOT_UNDONE:  # ids alone; what is meant goes, that something was forgotten or decided stays
+        kept_ids = tuple(id_ for id_ in change.subjects if id_ not in messages)
+        return _without_note(change, names).model_copy(update={"subjects": kept_ids})
     reason = normalise(change.reason)
     if messages & set(change.subjects) or any(says(reason, name) for name in names):
         return None
@@ -86,6 +87,14 @@ def _shows(item: ChangedItem, messages: AbstractSet[str], names: AbstractSet[str
         if is_named and any(normalise(text) in names for text in texts if isinstance(text, str)):
             return True
     return False
+
+
+def _without_note(change: Change, names: AbstractSet[str]) -> Change:
+    """A change whose note, in somebody's own words, says none of these names."""
+    decision = change.decision
+    if decision is None or not any(says(normalise(decision.note), name) for name in names):
+        return change
+    return change.model_copy(update={"reason": "", "decision": decision.model_copy(update={"note": ""})})
 
 
 def _texts_of(fact: StatedFact) -> list[str]:

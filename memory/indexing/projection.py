@@ -96,8 +96,10 @@ def project_entity(entity: Entity) -> Projection | None:
     )
 
 
-def project_memory(memory: Memory, resource: Resource | None) -> Projection:
-    """A memory; `resource` is the log entry that it was learned from."""
+def project_memory(memory: Memory, resource: Resource | None) -> Projection | None:
+    """A memory; `resource` is the log entry that it was learned from. None where it was anonymised (004 §7.3)."""
+    if memory.is_anonymised:
+        return None
     return Projection(
         item_id=memory.memory_id,
         dense_text=dense_text(memory, resource),
@@ -155,7 +157,8 @@ def keyword_text(memory: Memory, resource: Resource | None) -> str:
 
 
 def _spoken(memory: Memory, resource: Resource | None) -> str:
-    text = (resource.resolved if resource else None) or memory.text
+    is_as_said = resource is not None and resource.content == memory.text
+    text = (resource.resolved if resource and is_as_said else None) or memory.text
     return f"{memory.speaker}: {text}" if memory.speaker else text
 
 

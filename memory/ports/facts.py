@@ -9,10 +9,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from ..values.facts import Category, CategoryAccess, Fact, FactStatus, GraphEdge
+from .places import Place
 from .repositories import Access
-
-Place = tuple[datetime, str]
-"""The place of a fact in the order of lists: `recorded_at` and id."""
 
 # A class with a method `list` cannot spell the type inside.
 Facts = list[Fact]

@@ -16,6 +16,7 @@ from .erasures import RecordErasure
 from .facts import CategoryAccessRepository, CategoryRepository, FactRepository, GraphRepository
 from .jobs import RunLog
 from .keys import KeyStore
+from .policies import PolicyRepository
 from .repositories import (
     ChangeLog,
     EntityRepository,
@@ -39,6 +40,7 @@ class UnitOfWork(ABC):
     category_accesses: CategoryAccessRepository
     graph: GraphRepository
     changes: ChangeLog
+    policies: PolicyRepository
     erasure: RecordErasure
 
     @property

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from ..values.changes import Change, ChangeKind
 from ..values.entities import Entity, EntityRelation
 from ..values.records import Memory, Resource, ResourceKind
+from .places import Place
 
 Resources = list[Resource]  # a class with a method `list` cannot spell the type inside
 Strings = list[str]
@@ -218,6 +219,19 @@ class MemoryRepository(ABC):
     @abstractmethod
     async def oldest(self, *, after: str | None = None, limit: int) -> list[Memory]:
         """Memories in the reverse of the order of `recent`, from the first behind the memory `after`."""
+
+    @abstractmethod
+    async def timeline(
+        self,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        behind: Place | None = None,
+        limit: int,
+    ) -> list[Memory]:
+        """Memories of a time (`until` does not belong to it) by `created_at`, latest first, then by id; from the first
+        behind a place, whether or not a memory is there.
+        """
 
     @abstractmethod
     async def save(self, memories: Sequence[Memory]) -> None:

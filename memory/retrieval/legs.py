@@ -231,9 +231,10 @@ def overlap_leg(request: SearchRequest, memories: Iterable[Memory], analyzer: Ke
 
 
 def matches_filter(memory: Memory, wanted: SearchFilter) -> bool:
-    """Whether a memory meets a filter; every index must agree with this rule."""
+    """Whether a memory meets a filter, and was not anonymised; every index must agree with this rule."""
     return (
-        (wanted.session_id is None or memory.session_id == wanted.session_id)
+        not memory.is_anonymised
+        and (wanted.session_id is None or memory.session_id == wanted.session_id)
         and (wanted.role is None or memory.role == wanted.role)
         and (wanted.created_from is None or memory.created_at >= wanted.created_from)
         and (wanted.created_to is None or memory.created_at <= wanted.created_to)

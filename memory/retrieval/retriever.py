@@ -153,7 +153,7 @@ class HybridRetriever(Retriever):
             entities = await unit.entities.get(ids[HitKind.ENTITY])
             stored = await unit.memories.get(ids[HitKind.MEMORY])
             previous = await unit.memories.previous(ids[HitKind.MEMORY]) if self._recipe.beside else {}
-        memories = {memory.memory_id: memory for memory in (*unindexed, *stored)}
+        memories = {memory.memory_id: memory for memory in (*unindexed, *stored) if not memory.is_anonymised}
         return entities, [memories[id_] for id_ in ids[HitKind.MEMORY] if id_ in memories], previous
 
 

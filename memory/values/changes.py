@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from .base import Timestamp, UserId, Value
+from .decisions import DecisionRecord
 from .entities import Entity, EntityRelation
 from .ids import new_id
 from .records import Memory
@@ -21,7 +22,8 @@ class ChangeKind(StrEnum):
     """The kind of a change.
 
     OVERWRITE is a value that a more confident one, or what was said later, replaced (001 §3.3), ADD and EDIT are what a
-    user stored or described by hand. FORGET says that the user asked in chat to forget something, without what.
+    user stored or described by hand. FORGET says that the user asked in chat to forget something, without what;
+    DECISION that somebody decided about memories (004 §7.3), also without what they held.
     """
 
     ADD = "add"
@@ -36,7 +38,12 @@ class ChangeKind(StrEnum):
     RESTORE = "restore"
     DELETE = "delete"
     FORGET = "forget"
+    DECISION = "decision"
     UNDO = "undo"
+
+
+NOT_UNDONE = frozenset({ChangeKind.FORGET, ChangeKind.DECISION})
+"""Changes that keep no former state, so that nothing could be undone."""
 
 
 class ChangeActor(StrEnum):
@@ -112,6 +119,7 @@ class Change(Value):
         items: The changed items, each once, in the order in which they are written.
         undone_at: When the change was undone.
         undoes: The change that this one undid.
+        decision: What was decided, for kind DECISION alone.
         sequence: Position in the log, given by the store; 0 before it is stored.
     """
 
@@ -125,6 +133,7 @@ class Change(Value):
     items: tuple[ChangedItem, ...]
     undone_at: Timestamp | None = None
     undoes: str | None = None
+    decision: DecisionRecord | None = None
     sequence: int = 0
 
 

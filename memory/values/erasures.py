@@ -32,6 +32,7 @@ class ErasureScope(Value):
         item_id: For kind ITEM alone.
         more: For kind ITEM alone: ids of log entries that go with it.
         messages: For kind ITEM alone: whether the messages that mention the item are forgotten, too.
+        anonymise: For kind ITEM alone: messages, their memories and facts stay, without what they said (004 §7.3).
         since: Begin of a PERIOD; None for the beginning of time.
         until: End of a PERIOD, which does not belong to it; None for the time of the erasure.
     """
@@ -41,6 +42,7 @@ class ErasureScope(Value):
     item_id: str | None = None
     more: tuple[str, ...] = ()
     messages: bool = False
+    anonymise: bool = False
     since: Timestamp | None = None
     until: Timestamp | None = None
 
@@ -52,8 +54,8 @@ class ErasureScope(Value):
         if not given <= wanted or not is_enough:
             needs = " or ".join(sorted(wanted)) or "nothing else"
             raise ValueError(f"an erasure of kind {self.kind.value} needs {needs}, and no other of {sorted(_FIELDS)}")
-        if (self.messages or self.more) and self.kind is not ErasureKind.ITEM:
-            raise ValueError("messages and more may be given with kind item alone")
+        if (self.messages or self.more or self.anonymise) and self.kind is not ErasureKind.ITEM:
+            raise ValueError("messages, more and anonymise may be given with kind item alone")
         if self.since is not None and self.until is not None and self.since >= self.until:
             raise ValueError("until must be later than since")
         return self
@@ -142,7 +144,7 @@ class Tombstone(Value):
         user: A digest of the user's id.
         target: A digest of the id of the session or item; None for a whole user or a period.
         more: Digests of `more` of the scope.
-        messages: As in the scope.
+        messages, anonymise: As in the scope.
         since, until: The period.
         erased_at: What was there at that time, and is there again, is to be erased again.
     """
@@ -153,6 +155,7 @@ class Tombstone(Value):
     target: str | None = None
     more: tuple[str, ...] = ()
     messages: bool = False
+    anonymise: bool = False
     since: Timestamp | None = None
     until: Timestamp | None = None
     erased_at: Timestamp

@@ -5,6 +5,7 @@
     │   ├── InvalidField      one field holds what is not allowed
     │   ├── NotFound          the thing that was named is not there (for this user)
     │   ├── Conflict          it cannot be done as things are: somebody is at it already (409)
+    │   │   └── VersionConflict   something has another version than was expected
     │   ├── Unauthenticated   there is no valid credential (401)
     │   ├── Forbidden         the credential does not allow it (403)
     │   └── Overloaded        come back later: a queue is full (429)
@@ -18,6 +19,7 @@ Every error survives pickling: the final message is the first positional argumen
 defaults (DESIGN §10), so that it crosses a Ray Serve handle unharmed.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -61,6 +63,14 @@ class NotFound(BadRequest):
 
 class Conflict(BadRequest):
     """The request is valid, but conflicts with the current state."""
+
+
+class VersionConflict(Conflict):
+    """Something was changed since the caller saw it (004 §6.3, §7.4); `versions` are those that it has now, by id."""
+
+    def __init__(self, message: str = "", *, versions: Mapping[str, int] | None = None) -> None:
+        super().__init__(message)
+        self.versions = dict(versions or {})
 
 
 class Unauthenticated(BadRequest):

@@ -32,6 +32,11 @@ def credential_subject(credential: str) -> str:
     return f"{credential}{_SEPARATOR}"
 
 
+def app_owner(app: str) -> str:
+    """The id under which what is an app's own is stored, such as its policies; equal to the stored id of no user."""
+    return f"{app}{_SEPARATOR}"
+
+
 def shown_user(stored: str) -> str:
     """The user's own id, without the app."""
     return stored.partition(_SEPARATOR)[2] if _SEPARATOR in stored else stored

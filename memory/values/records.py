@@ -81,7 +81,9 @@ class Memory(Value):
 
     `resolved` is the text with its references resolved, or what it corrects as it was meant; None where that is the
     text itself. `context` is the turn before it in the same session; it is embedded together with `text` (DESIGN §6)
-    and never shown as the memory itself. `entity_ids` are the entities that it mentions.
+    and never shown as the memory itself. `entity_ids` are the entities that it mentions. `version` grows when the
+    content is rewritten, not with uses (004 §7.4). `is_anonymised` says that a decision has left nothing personal of
+    it (004 §7.3).
     """
 
     memory_id: str
@@ -101,6 +103,8 @@ class Memory(Value):
     last_accessed_at: Timestamp | None = None
     created_at: Timestamp
     updated_at: Timestamp
+    version: int = 1
+    is_anonymised: bool = False
 
     @classmethod
     def from_resource(

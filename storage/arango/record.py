@@ -28,6 +28,7 @@ from .repositories.facts import ArangoFacts
 from .repositories.graph import ArangoGraph
 from .repositories.log import ArangoLog
 from .repositories.memories import ArangoMemories
+from .repositories.policies import ArangoPolicies
 from .repositories.relations import ArangoRelations
 
 _ERASED_AT_ONCE = 2_000
@@ -47,6 +48,7 @@ class ArangoUnitOfWork(UnitOfWork):
         self.category_accesses = ArangoCategoryAccesses(transaction)
         self.graph = ArangoGraph(transaction)
         self.changes = ArangoChanges(transaction)
+        self.policies = ArangoPolicies(transaction)
         self.erasure = ArangoErasure(transaction)
         self._transaction = transaction
 

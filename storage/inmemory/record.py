@@ -22,6 +22,7 @@ from .repositories.facts import InMemoryFacts
 from .repositories.graph import InMemoryGraph
 from .repositories.log import InMemoryLog
 from .repositories.memories import InMemoryMemories
+from .repositories.policies import InMemoryPolicies
 from .repositories.relations import InMemoryRelations
 from .repositories.state import State, UserData
 
@@ -39,6 +40,7 @@ class InMemoryUnitOfWork(UnitOfWork):
         self.category_accesses = InMemoryCategoryAccesses(state)
         self.graph = InMemoryGraph(state)
         self.changes = InMemoryChanges(state)
+        self.policies = InMemoryPolicies(state)
         self.erasure = InMemoryErasure(state)
         self._state = state
         self._users = users

@@ -29,6 +29,7 @@ from .repositories.facts import SqliteFacts
 from .repositories.graph import SqliteGraph
 from .repositories.log import SqliteLog
 from .repositories.memories import SqliteMemories
+from .repositories.policies import SqlitePolicies
 from .repositories.relations import SqliteRelations
 
 _MIN_ROOM_BYTES = 8 * 2**20
@@ -48,6 +49,7 @@ class SqliteUnitOfWork(UnitOfWork):
         self.category_accesses = SqliteCategoryAccesses(transaction)
         self.graph = SqliteGraph(transaction)
         self.changes = SqliteChanges(transaction)
+        self.policies = SqlitePolicies(transaction)
         self.erasure = SqliteErasure(transaction)
         self._transaction = transaction
 

@@ -19,6 +19,7 @@ from memory.chat.additions import MemoryAdditions
 from memory.chat.reader import MessageReader
 from memory.chat.turn import ChatTurn
 from memory.coreference.resolver import ReadingResolver
+from memory.erasure.decisions import Deciding
 from memory.erasure.eraser import Eraser
 from memory.erasure.guard import ErasureGuard
 from memory.erasure.requests import Digests
@@ -109,6 +110,7 @@ async def open_fakes() -> AsyncIterator[Services]:
     eraser = Eraser(record=record, sessions=sessions, vectors=store, replicas=NoReplicas(), lock=indexer.lock)
     erasing = Erasing(record=record, eraser=eraser, digests=Digests(b"a key of the tests"), settle_s=0)
     erasing.begin()
+    deciding = Deciding(record=record, digests=Digests(b"a key of the tests"), lock=indexer.lock, wake=erasing.wake)
     learner = Learner(record=record, extractor=extractor, indexer=indexer, erasures=erasing)
     learning = LearningWorker(learner=learner, record=record)
     tally = AccessTally(record)
@@ -165,6 +167,7 @@ async def open_fakes() -> AsyncIterator[Services]:
         tally=tally,
         reembedding=reembedding,
         erasures=erasing,
+        decisions=deciding,
         guard=ErasureGuard(record.runs, refresh_s=0),
         forget=forget,
         embeddings=PerSpace(spaces, embedding_in),

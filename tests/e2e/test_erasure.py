@@ -10,12 +10,13 @@ import httpx
 import pytest
 
 from deployments.host.cluster import free_ports
+from memory.values.text import normalise
 from tests.e2e.conftest import Service
 
 pytestmark = pytest.mark.e2e
 
 _READING = {"/search", "/entities/search", "/entities/by-reference", "/entities/context", "/aam/retrieve"}
-_OPERATORS = ("/index/", "/jobs/", "/review/run", "/erasures", "/keys")
+_OPERATORS = ("/index/", "/jobs/", "/review/run", "/erasures", "/keys", "/memories/policy/app")
 _PATIENCE_S = 60
 
 
@@ -92,11 +93,23 @@ class Person:
         self.post("/review/restore", id=f"{word} Labs", reason=word)
         self.post("/changes/undo", reason=word)
         self.post("/search", query=word)
+        self.govern()
         self.send("POST", "/v1/embeddings", json={"input": [word, chinese, self.user_id]})
         owner = {"user_id": self.user_id}
         exported = self.settled_export()
         headers = {"content-type": "application/x-ndjson"}
         self.send("POST", "/import", params=owner, content=exported, headers=headers)
+
+    def govern(self) -> None:
+        """Sends the secret wherever texts go in about memories that are kept."""
+        listed = self.http.get("/memories/timeline", params={"user_id": self.user_id}).json()["results"]
+        kept, edited = listed[0]["memory"]["memory_id"], listed[1]["memory"]["memory_id"]
+        self.post("/memories/audit", decisions={kept: "retain"}, note=self.word, idempotency_key=self.word)
+        body = {"user_id": self.user_id, "text": f"{self.word} {self.chinese}", "reason": self.word}
+        self.send("PUT", "/memories/{memory_id}", names={"memory_id": edited}, json=body)
+        policy = {"user_id": self.user_id, "policy": {"decay_rate": 0.2}}
+        self.send("PUT", "/memories/policy", json=policy)
+        self.post("/memories/policy/preview", policy={"decay_rate": 9})
 
     def settled_export(self) -> bytes:
         """An export once what was said without waiting is learned, which changes entities that an import compares."""
@@ -207,6 +220,83 @@ def test_a_secret_of_one_session_is_in_no_file_and_the_other_session_is_as_it_wa
     assert http.get("/sessions/kept", params=owner).json()["turns"] == kept
     exported = http.get("/export", params=owner).text
     assert ("Zirkonia" in exported, cyd.word in exported) == (True, False)
+
+
+SECRETS = {
+    "en": ("The Malachyt prototype is in the Obsidyan vault.", ("Malachyt", "Obsidyan")),
+    "zh-Hant": ("我們公司買了赤鐵櫻機，放在榴火倉庫。", ("赤鐵櫻", "榴火")),
+    "zh-Hans": ("我们公司买了孔雀樟机，放在磷灯仓库。", ("孔雀樟", "磷灯")),
+}
+
+
+def test_what_was_deleted_or_anonymised_in_three_languages_is_behind_no_door_and_in_no_file(
+    running: Service, http: httpx.Client, home: Path
+) -> None:
+    dan, eva = Person(http, "Zirkonia", "黃玉櫻"), Person(http, "Hornfels", "綠松櫻")
+    kept = f"我們公司買了 {dan.word}，放在二樓。"
+    for text in [kept, *(said for said, _ in SECRETS.values())]:
+        dan.post("/chat", session_id="d", message=text, wait=True)
+    eva.post("/chat", session_id="e", message=f"我們公司買了 {eva.word}，放在{eva.chinese}樓。", wait=True)
+    words = [word for _, secret in SECRETS.values() for word in secret]
+    forms = {form.lower() for word in words for form in (word, normalise(word))}
+    forms |= {form.encode("ascii", "backslashreplace").decode() for form in forms}
+    traces = [form.encode() for form in sorted(forms)]
+    owner = {"user_id": dan.user_id}
+
+    def timeline() -> dict[str, dict[str, Any]]:
+        listed = http.get("/memories/timeline", params=owner | {"limit": "100"}).json()["results"]
+        return {entry["memory"]["text"]: entry for entry in listed}
+
+    until(lambda: {text for text, _ in SECRETS.values()} <= timeline().keys())
+    found = timeline()
+    ids = {language: found[text]["memory"]["memory_id"] for language, (text, _) in SECRETS.items()}
+    for word in words:
+        dan.post("/search", query=word)
+    assert all(files_with(home, [word.encode()]) for word in ("malachyt", "赤鐵櫻", "孔雀樟"))
+    before = eva.found()
+
+    decisions = {ids["en"]: "anonymize", ids["zh-Hant"]: "delete", ids["zh-Hans"]: "anonymize"}
+    versions = {ids[language]: found[text]["memory"]["version"] for language, (text, _) in SECRETS.items()}
+    body: dict[str, Any] = {"decisions": decisions, "expected_versions": versions, "idempotency_key": "once"}
+    stale = http.post("/memories/audit", json=owner | body | {"expected_versions": versions | {ids["en"]: 9}})
+    assert (stale.status_code, stale.json()["title"]) == (409, "VersionConflict")
+    decided = dan.post("/memories/audit", **body)
+    for erasure_id in decided["erasures"]:
+        until(lambda id_=erasure_id: http.get(f"/erasures/{id_}").json()["state"] == "done")  # type: ignore[misc]
+        receipt = http.get(f"/erasures/{erasure_id}").json()["receipt"]
+        assert receipt["purged"] == {"record": True, "sessions": True, "vectors": True}
+    assert dan.post("/memories/audit", **body) == decided
+
+    assert files_with(home, traces) == {}
+    assert files_with((home / "cluster").resolve(), traces) == {}
+    http.post("/index/verify", json={})
+    until(lambda: http.get("/index/status").json()["state"] != "running")
+    collections = http.get("/index/status").json()["report"]["collections"]
+    assert {name: part["orphaned"] + part["stale"] for name, part in collections.items()} == dict.fromkeys(
+        collections, 0
+    )
+    paths = ["/entities", "/aam/entities", "/items", "/categories", "/context", "/changes", "/sessions/d", "/export"]
+    paths += ["/memories/timeline", "/memories/audit", "/memories/policy"]
+    paths += [path for id_ in ids.values() for path in (f"/memories/{id_}", f"/memories/{id_}/history")]
+    shown = [http.get(path, params=owner).text for path in paths]
+    for query in [*(text for text, _ in SECRETS.values()), "Where is the prototype?", "仓库在哪里？", "我們買了什麼？"]:
+        hits = dan.post("/search", query=query)["results"]
+        shown += [str(hits), str(dan.post("/entities/context", query="prototype"))]
+        assert not set(ids.values()) & {hit["id"] for hit in hits}
+    assert [word for word in words if any(word in text for text in shown)] == []
+    assert http.get(f"/memories/{ids['zh-Hant']}", params=owner).status_code == 404
+    for language in ("en", "zh-Hans"):
+        memory = http.get(f"/memories/{ids[language]}", params=owner).json()["memory"]
+        assert (memory["text"], memory["metadata"], memory["is_anonymised"]) == ("[ANONYMIZED]", {}, True)
+    assert kept in timeline()
+    assert dan.word in str(dan.post("/search", query=dan.word)["results"])
+    assert eva.found() == before
+
+    running.down()
+    assert files_with(home, traces) == {}
+    running.up()
+    assert kept in timeline()
+    assert eva.found() == before
 
 
 def test_a_secret_that_went_through_every_door_is_in_no_file_and_no_store_after_an_erasure(

@@ -1,25 +1,22 @@
 """`/erasures` and `DELETE /users/{user_id}`: forgetting a user or a part of their memory, with a receipt."""
 
-import asyncio
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
 from memory.identity.caller import Identity
-from memory.ports.erasures import ErasureService
 from memory.values.erasures import WHOLE_USER, Erasure, ErasureScope, ErasureState, Tombstone
 
 from ..identity.operators import OPERATORS, IdentityDep, write_audit
 from ..schemas.erasures import EraseBody, ErasureList, ReplayBody, TombstoneList
 from ..schemas.fields import Identifier
 from ..schemas.users import UserOfPath
+from ..support.erasing import until_done
 from ..support.problems import replies
 from ..support.service_route import ErasureRoute
 from ..support.services import Services, ServicesDep
 
 router = APIRouter(tags=["erasure"], responses=replies(404, 409), route_class=ErasureRoute)
-_WAIT_S = 30.0
-_POLL_S = 0.25
 _PENDING: dict[int | str, dict[str, Any]] = {
     202: {"model": Erasure, "description": "It is at work, or waits for a store to come back."}
 }
@@ -89,18 +86,7 @@ async def _erase(
     details = {"erasure_id": erasure.erasure_id, "kind": erasure.kind.value, "user": erasure.user}
     write_audit("erase", credential=identity.caller.credential, **details)
     if wait:
-        erasure = await _until_done(services.erasures, erasure)
+        erasure = await until_done(services.erasures, erasure)
     if erasure.state is not ErasureState.DONE:
         response.status_code = 202
-    return erasure
-
-
-async def _until_done(erasures: ErasureService, erasure: Erasure) -> Erasure:
-    try:
-        async with asyncio.timeout(_WAIT_S):
-            while erasure.state is not ErasureState.DONE:
-                await asyncio.sleep(_POLL_S)
-                erasure = await erasures.get(erasure.erasure_id)
-    except TimeoutError:
-        pass
     return erasure

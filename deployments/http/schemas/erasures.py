@@ -84,6 +84,7 @@ class TombstoneIn(RequestModel):
     target: Identifier | None = None
     more: Annotated[tuple[Identifier, ...], Field(max_length=100_000)] = ()
     messages: Flag = False
+    anonymise: Flag = False
     since: Time | None = None
     until: Time | None = None
     erased_at: Time

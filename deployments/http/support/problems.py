@@ -25,6 +25,7 @@ from memory.values.errors import (
     StoreUnavailable,
     Unauthenticated,
     Unavailable,
+    VersionConflict,
 )
 
 STATUS: dict[type[JiyiError], int] = {
@@ -102,6 +103,15 @@ def problem(error: JiyiError) -> tuple[int, dict[str, Any], dict[str, str]]:
     headers: dict[str, str] = {}
     if isinstance(error, InvalidField):
         body["errors"] = [{"field": error.field, "problem": error.message, "allowed": error.allowed}]
+    if isinstance(error, VersionConflict):
+        body["errors"] = [
+            {
+                "field": f"expected_versions.{id_}",
+                "problem": "it was changed since",
+                "allowed": f"{version}, the version that it has now",
+            }
+            for id_, version in error.versions.items()
+        ]
     if isinstance(error, Forbidden) and error.field:
         body["errors"] = [
             {"field": error.field, "problem": error.message, "allowed": "the user or app of the credential"}

@@ -17,6 +17,7 @@ from memory.governance.accesses import AccessTally
 from memory.identity.caller import ANONYMOUS
 from memory.indexing.generations import PerSpace
 from memory.ports.coordination import RateLimiter
+from memory.ports.decisions import DecisionService
 from memory.ports.erasures import ErasureService
 from memory.ports.generations import ReembeddingService
 from memory.ports.jobs import IndexMaintenance, MaintenanceService, ReviewService
@@ -133,6 +134,7 @@ class Services:
     embeddings: PerSpace[Embedding]
     cosine_bounds: PerSpace[CosineBounds]
     erasures: ErasureService
+    decisions: DecisionService
     guard: ErasureGuard
     forget: Callable[[str], Awaitable[None]]
     metrics: ServiceMetrics

@@ -144,6 +144,11 @@ FOR m IN memories FILTER m.user_id == @user AND m.created_us >= @time
 FILTER m.created_us > @time OR m.sequence > @sequence
 SORT m.created_us, m.sequence LIMIT @limit RETURN m.body
 """
+TIMELINE = """
+FOR m IN memories FILTER m.user_id == @user AND m.created_us >= @since AND m.created_us < @until
+FILTER m.created_us <= @at FILTER m.created_us < @at OR m.order > @order
+SORT m.created_us DESC, m.order LIMIT @limit RETURN m.body
+"""
 PREVIOUS_MEMORIES = """
 FOR m IN memories FILTER m._key IN @keys AND m.user_id == @user
 FOR p IN (
@@ -268,6 +273,12 @@ CHANGES_ABOUT = """
 FOR s IN change_subjects FILTER s.user_id == @user AND s.subject == @subject AND s.sequence < @before
 FOR c IN changes FILTER c._key == s.change AND c.user_id == @user AND (@kind == null OR c.kind == @kind)
 SORT s.sequence DESC LIMIT @limit RETURN c.body
+"""
+
+# Policies of retention
+
+RETENTION_POLICY = """
+FOR p IN retention_policies FILTER p.user_id == @user RETURN p.body
 """
 
 # The outbox

@@ -37,7 +37,7 @@ _FIRST_DOCUMENTS = (
     "graph_nodes",
     "outbox",
 )
-DOCUMENTS = (*_FIRST_DOCUMENTS, "changes", "change_subjects", "aam_memories", "runs", "api_keys")
+DOCUMENTS = (*_FIRST_DOCUMENTS, "changes", "change_subjects", "aam_memories", "runs", "api_keys", "retention_policies")
 """`aam_memories` is empty since typed memories are facts."""
 EDGES = ("entity_relations", "graph_edges")
 COLLECTIONS = (*DOCUMENTS, *EDGES)
@@ -159,6 +159,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("what was understood of log entries", ()),
     Migration("API keys", (_collection("api_keys"), _index("api_keys", "order"))),
     Migration("typed memories are facts", (make_facts_of_typed_memories,)),
+    Migration("policies of retention", (_collection("retention_policies"), _index("retention_policies", "user_id"))),
 )
 
 

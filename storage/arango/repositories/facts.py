@@ -5,7 +5,8 @@ from datetime import datetime
 
 from typing_extensions import override
 
-from memory.ports.facts import FactRepository, Facts, Place, Strings
+from memory.ports.facts import FactRepository, Facts, Strings
+from memory.ports.places import Place
 from memory.ports.repositories import Access
 from memory.ports.vectors import Collection
 from memory.values.errors import NotFound

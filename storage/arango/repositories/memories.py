@@ -2,15 +2,17 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from more_itertools import chunked
 from typing_extensions import override
 
+from memory.ports.places import Place
 from memory.ports.repositories import Access, MemoryRepository
 from memory.ports.vectors import Collection
 from memory.values.records import Memory
 
-from ...shared.checks import check_owner
+from ...shared.checks import check_aware, check_owner
 from ...shared.stored_values import timestamp_us
 from ..engine import documents
 from ..engine import queries as aql
@@ -20,6 +22,8 @@ from ..engine.transaction import Query
 
 _COLLECTION = "memories"
 _CHUNK = 1000
+_LAST_US = 2**60
+"""Later than any time that Python has."""
 
 
 class ArangoMemories(ArangoRepository, MemoryRepository):
@@ -59,6 +63,26 @@ class ArangoMemories(ArangoRepository, MemoryRepository):
         return await self._page_behind(Memory, aql.OLDEST_MEMORIES, place=aql.MEMORY_PLACE, after=after, limit=limit)
 
     @override
+    async def timeline(
+        self,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        behind: Place | None = None,
+        limit: int,
+    ) -> list[Memory]:
+        at, after = (_LAST_US, "") if behind is None else (_microseconds(behind[0], "behind"), order_of(behind[1]))
+        return await self._values(
+            Memory,
+            aql.TIMELINE,
+            since=-_LAST_US if since is None else _microseconds(since, "since"),
+            until=_LAST_US if until is None else _microseconds(until, "until"),
+            at=at,
+            order=after,
+            limit=max(limit, 0),
+        )
+
+    @override
     async def save(self, memories: Sequence[Memory]) -> None:
         check_owner(memories, self._user_id)
         latest = {memory.memory_id: memory for memory in memories}
@@ -85,6 +109,10 @@ class ArangoMemories(ArangoRepository, MemoryRepository):
             documents.put_in_sequence(self._transaction, query, _COLLECTION, changed)
 
         await self._transaction.write(work)
+
+
+def _microseconds(at: datetime, name: str) -> int:
+    return timestamp_us(check_aware(at, name))
 
 
 def _document(user_id: str, memory: Memory) -> Document:

@@ -1,15 +1,17 @@
 """Memories in memory."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from itertools import pairwise
 
 from typing_extensions import override
 
+from memory.ports.places import Place
 from memory.ports.repositories import Access, MemoryRepository
 from memory.ports.vectors import Collection
 from memory.values.records import Memory
 
-from ...shared.checks import check_owner
+from ...shared.checks import check_aware, check_owner
 from .state import InMemoryRepository, behind, count_accesses, delete_by_id, existing, page_of
 
 
@@ -47,6 +49,28 @@ class InMemoryMemories(InMemoryRepository, MemoryRepository):
     async def oldest(self, *, after: str | None = None, limit: int) -> list[Memory]:
         memories = sorted(self._state.readable.memories.values(), key=lambda memory: memory.created_at)
         return behind(memories, [memory.memory_id for memory in memories], after, limit)
+
+    @override
+    async def timeline(
+        self,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        behind: Place | None = None,
+        limit: int,
+    ) -> list[Memory]:
+        begin = None if since is None else check_aware(since, "since")
+        end = None if until is None else check_aware(until, "until")
+        chosen = [
+            memory
+            for memory in self._state.readable.memories.values()
+            if (begin is None or begin <= memory.created_at) and (end is None or memory.created_at < end)
+        ]
+        if behind is not None:
+            at, memory_id = check_aware(behind[0], "behind"), behind[1]
+            chosen = [m for m in chosen if m.created_at < at or (m.created_at == at and m.memory_id > memory_id)]
+        chosen.sort(key=lambda memory: memory.memory_id)
+        return sorted(chosen, key=lambda memory: memory.created_at, reverse=True)[: max(limit, 0)]
 
     @override
     async def save(self, memories: Sequence[Memory]) -> None:

@@ -11,9 +11,11 @@ from memory.values.changes import Change
 from memory.values.entities import Entity, EntityRelation
 from memory.values.facts import Category, CategoryAccess, Fact, GraphEdge
 from memory.values.records import Memory, Resource
+from memory.values.retention import RetentionPolicy
 
 from ...shared.stored_values import AccessedT, with_access
 
+_NO_RECORDS = frozenset({"outbox", "retention_policies"})
 ValueT = TypeVar("ValueT")
 NumberedT = TypeVar("NumberedT", Resource, Change)
 
@@ -32,6 +34,7 @@ class UserData:
     accesses: dict[str, CategoryAccess] = field(default_factory=dict)
     edges: dict[str, GraphEdge] = field(default_factory=dict)
     changes: dict[str, Change] = field(default_factory=dict)
+    retention_policies: dict[str, RetentionPolicy] = field(default_factory=dict)
     outbox: dict[tuple[Collection, str], int] = field(default_factory=dict)
 
     def copy(self) -> "UserData":
@@ -40,8 +43,8 @@ class UserData:
 
     @property
     def has_records(self) -> bool:
-        """Whether there is any data besides the outbox."""
-        return any(getattr(self, attribute.name) for attribute in fields(self) if attribute.name != "outbox")
+        """Whether there is any data besides the outbox and a policy."""
+        return any(getattr(self, attribute.name) for attribute in fields(self) if attribute.name not in _NO_RECORDS)
 
     def queue(self, collection: Collection, item_ids: Iterable[str], numbers: Iterator[int]) -> None:
         """Adds items to the outbox; an item that is on it already gets a new number."""

@@ -17,7 +17,7 @@ OWNING_TABLES = (
     "changes",
 )
 """The tables that hold what is remembered of users."""
-USER_TABLES = (*OWNING_TABLES, "names", "change_subjects", "outbox")
+USER_TABLES = (*OWNING_TABLES, "names", "change_subjects", "outbox", "retention_policies")
 """Every table with a column `user_id`; a test compares this with the schema."""
 _IN_MEMORY_BYTES = 512 * 2**20
 _RETRY_S = 0.05

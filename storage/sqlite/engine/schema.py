@@ -255,4 +255,14 @@ MIGRATIONS: tuple[Migration, ...] = (
         "facts of a subject and predicate, latest first",
         ("CREATE INDEX facts_about ON facts (user_id, subject, predicate, recorded_us DESC, fact_id)",),
     ),
+    Migration(
+        "policies of retention",
+        (
+            # An app's own policy has an id that no user has.
+            """CREATE TABLE retention_policies (
+                user_id TEXT PRIMARY KEY,
+                body TEXT NOT NULL
+            ) WITHOUT ROWID""",
+        ),
+    ),
 )

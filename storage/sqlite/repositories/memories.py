@@ -3,14 +3,16 @@
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from typing_extensions import override
 
+from memory.ports.places import Place
 from memory.ports.repositories import Access, MemoryRepository
 from memory.ports.vectors import Collection
 from memory.values.records import Memory
 
-from ...shared.checks import check_owner
+from ...shared.checks import check_aware, check_owner
 from ...shared.stored_values import timestamp_us
 from ..engine.transaction import SqliteRepository, after_clause, behind_clause, enqueue
 
@@ -20,6 +22,7 @@ _RECENT_OF_SESSION = """
     SELECT body FROM memories WHERE user_id = ? AND session_id = ? ORDER BY created_us DESC, rowid DESC LIMIT ?
 """
 _OLDEST = "SELECT body FROM memories WHERE user_id = ?{} ORDER BY created_us, rowid LIMIT ?"
+_TIMELINE = "SELECT body FROM memories WHERE user_id = ?{} ORDER BY created_us DESC, memory_id LIMIT ?"
 _PREVIOUS = """
     SELECT m.memory_id, (
         SELECT p.memory_id FROM memories p
@@ -77,6 +80,25 @@ class SqliteMemories(SqliteRepository, MemoryRepository):
     async def oldest(self, *, after: str | None = None, limit: int) -> list[Memory]:
         where, start = behind_clause("memories", "created_us", "memory_id", self._user_id, after)
         return await self._values(Memory, _OLDEST.format(where), *start, max(limit, 0))
+
+    @override
+    async def timeline(
+        self,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        behind: Place | None = None,
+        limit: int,
+    ) -> list[Memory]:
+        where, bind = "", list[object]()
+        for condition, at, name in (("created_us >= ?", since, "since"), ("created_us < ?", until, "until")):
+            if at is not None:
+                where, bind = f"{where} AND {condition}", [*bind, timestamp_us(check_aware(at, name))]
+        if behind is not None:
+            created_us = timestamp_us(check_aware(behind[0], "behind"))
+            where += " AND created_us <= ? AND (created_us < ? OR memory_id > ?)"
+            bind += [created_us, created_us, behind[1]]
+        return await self._values(Memory, _TIMELINE.format(where), *bind, max(limit, 0))
 
     @override
     async def save(self, memories: Sequence[Memory]) -> None:

@@ -41,9 +41,10 @@ _JUDGED = (
     "/keys",
     "/import",
     "/erasures",
+    "/memories/audit",
 )
 """Routes that judge a value by what it means (422): which models there are, what may be the name of an entity, which
-time is in the future or before another, what is an export.
+time is in the future or before another, what is an export, whether a version is of something that is decided on.
 """
 schemathesis.serializer.alias(NDJSON, "text/plain")
 _CONFIG = SchemathesisConfig.from_dict(

@@ -267,8 +267,8 @@ def _examples(page: dict[str, Any], method: dict[str, Any]) -> list[dict[str, An
     return examples
 
 
-_ENDINGS = ("/index/reembed/rollback", "/index/reembed/finish", "/keys/{key_id}/rotate")
-"""They need a run that is at rest, or a key: `test_index_http`, `test_keys_http`."""
+_ENDINGS = ("/index/reembed/rollback", "/index/reembed/finish", "/keys/{key_id}/rotate", "/memories/audit")
+"""They need a run that is at rest, a key, or a memory: `test_index_http`, `test_keys_http`, `test_retention_http`."""
 
 
 async def test_every_example_of_the_api_page_runs(http: httpx.AsyncClient, services: Services) -> None:

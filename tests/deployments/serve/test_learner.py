@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from deployments.serve.learner import LearnerDeployment, LearnerParts
+from memory.erasure.decisions import Deciding
 from memory.erasure.eraser import Eraser
 from memory.erasure.requests import Digests
 from memory.erasure.service import Erasing
@@ -89,6 +90,7 @@ async def test_it_learns_verifies_tells_how_it_is_and_ends() -> None:
             replicas=NoReplicas(),
             lock=learner.indexer.lock,
         )
+        erasing = Erasing(record=record, eraser=eraser, digests=Digests(b"a key"), settle_s=0)
         return LearnerParts(
             worker=worker,
             maintenance=BackgroundMaintenance(verifiers=verifiers, embedder=bulk, locks=locks),
@@ -115,7 +117,8 @@ async def test_it_learns_verifies_tells_how_it_is_and_ends() -> None:
             fact_jobs=FactJobs(
                 facts=FactMaintenance(record=record, writer=ExtractiveWriter()), locks=locks, schedules={}
             ),
-            erasing=Erasing(record=record, eraser=eraser, digests=Digests(b"a key"), settle_s=0),
+            erasing=erasing,
+            deciding=Deciding(record=record, digests=Digests(b"a key"), lock=learner.indexer.lock, wake=erasing.wake),
             language_model=CheckedModel(language_model),
         )
 

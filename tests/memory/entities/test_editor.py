@@ -91,7 +91,7 @@ class EntityWorld:
     async def state(self) -> Any:
         """All rows but their versions, which count how often they were written."""
         entities, memories, relations = await self.rows()
-        return [entity.model_copy(update={"version": 0}) for entity in entities], memories, relations
+        return [value.model_copy(update={"version": 0}) for value in (*entities, *memories)], relations
 
     async def undo(self, change_id: str) -> None:
         await undo(self.record, change_id, user_id=USER, at=self.clock)

@@ -118,7 +118,9 @@ def test_the_fingerprint_depends_on_the_content_alone(text: str, metadata: dict[
             created_at=AT,
             updated_at=AT,
         )
-        return project_memory(memory, None).fingerprint("m")
+        projection = project_memory(memory, None)
+        assert projection is not None
+        return projection.fingerprint("m")
 
     assert fingerprint(metadata) == fingerprint(dict(reversed(metadata.items())))
     assert fingerprint(metadata) != fingerprint({**metadata, "one more": "x"})

@@ -30,6 +30,7 @@ FREE = {
     *[("ChangedItem", "before"), ("ChangedItem", "after"), ("PipelineRun", "input"), ("PipelineRun", "output")],
     *[
         ("Entity", "attributes"),
+        ("Memory", "metadata"),
         ("TypedMemory", "metadata"),
         ("MemoryDetails", "metadata"),
         ("Hit", "metadata"),

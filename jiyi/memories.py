@@ -1,0 +1,243 @@
+"""`jiyi memories`: the timeline with its retention scores, decisions and their history, and the policy (004 §11.3)."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from . import service
+from .client import JiyiClient, JiyiRefused
+
+app = typer.Typer(no_args_is_help=True, help="Shows, retains, deletes and anonymises memories; how well they are kept.")
+_console = Console()
+_PATIENCE_S = 30.0
+
+Home = Annotated[Path | None, typer.Option(help="Data folder; JIYI_HOME, else ~/.jiyi.")]
+Url = Annotated[str | None, typer.Option(help="Base URL of a service elsewhere.")]
+User = Annotated[str, typer.Argument(help="Whose memory.")]
+UserOrApp = Annotated[str | None, typer.Argument(help="Whose memory; all users of the app where nobody is named.")]
+MemoryId = Annotated[str, typer.Argument(help="The id of the memory.")]
+MemoryIds = Annotated[list[str], typer.Argument(help="The ids of the memories.")]
+Note = Annotated[str, typer.Option(help="Why; it is kept in the audit history.")]
+Version = Annotated[int | None, typer.Option("--version", help="Only where the memory has this version.")]
+Key = Annotated[str | None, typer.Option("--key", help="A key that makes repeating the command safe.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Json = Annotated[bool, typer.Option("--json", help="As JSON.")]
+DecayRate = Annotated[float | None, typer.Option(help="λ per day, 0 to 10; 0.1 where not given.")]
+FrequencyWeight = Annotated[float | None, typer.Option(help="Weight of the number of uses, 0 to 10; 1.")]
+Threshold = Annotated[float | None, typer.Option(help="What is retained less counts as forgotten, 0 to 1; 0.01.")]
+
+
+@app.command()
+def timeline(
+    user_id: User,
+    since: Annotated[str | None, typer.Option(help="From this time on, such as 2026-03-01T00:00:00Z.")] = None,
+    until: Annotated[str | None, typer.Option(help="Before this time.")] = None,
+    kind: Annotated[str | None, typer.Option(help="turn, note or remembered.")] = None,
+    after: Annotated[str | None, typer.Option(help="The cursor that the page before has shown.")] = None,
+    limit: Annotated[int, typer.Option(help="1 to 100.")] = 20,
+    as_json: Json = False,
+    home: Home = None,
+    url: Url = None,
+) -> None:
+    """Shows memories by time, latest first, and how well each is retained."""
+    given = {"since": since, "until": until, "kind": kind, "after": after, "limit": limit}
+    options = {name: value for name, value in given.items() if value is not None}
+    with _client(home, url) as client:
+        shown = client.timeline(user_id=user_id, **options)
+    if as_json:
+        _as_json(shown)
+        return
+    _show_memories(shown["results"])
+    if shown["next"]:
+        _console.print(f"More: --after {shown['next']}", highlight=False)
+
+
+@app.command()
+def show(user_id: User, memory_id: MemoryId, home: Home = None, url: Url = None) -> None:
+    """Shows a memory with its facts and version, as JSON."""
+    with _client(home, url) as client:
+        _as_json(client.memory(memory_id, user_id=user_id))
+
+
+@app.command()
+def edit(
+    user_id: User,
+    memory_id: MemoryId,
+    text: Annotated[str, typer.Argument(help="What it says from now on.")],
+    reason: Annotated[str, typer.Option(help="Why.")] = "",
+    version: Version = None,
+    home: Home = None,
+    url: Url = None,
+) -> None:
+    """Changes what a memory says; the log keeps what was said."""
+    given = {"text": text, "reason": reason} | ({} if version is None else {"expected_version": version})
+    with _client(home, url) as client:
+        edited = client.edit_memory(memory_id, user_id=user_id, **given)["memory"]["memory"]
+    _console.print(f"version {edited['version']}: {edited['text']}", highlight=False, markup=False)
+
+
+@app.command()
+def history(user_id: User, memory_id: MemoryId, home: Home = None, url: Url = None) -> None:
+    """Shows what was changed and decided about a memory, as JSON; latest first."""
+    with _client(home, url) as client:
+        _as_json(client.memory_history(memory_id, user_id=user_id))
+
+
+@app.command()
+def retain(
+    user_id: User, memory_ids: MemoryIds, note: Note = "", key: Key = None, home: Home = None, url: Url = None
+) -> None:
+    """Records that memories were looked at and stay."""
+    _decide("retain", user_id, memory_ids, note=note, key=key, home=home, url=url)
+
+
+@app.command()
+def delete(
+    user_id: User,
+    memory_ids: MemoryIds,
+    yes: Yes = False,
+    note: Note = "",
+    version: Version = None,
+    key: Key = None,
+    home: Home = None,
+    url: Url = None,
+) -> None:
+    """Deletes memories with their messages and facts, everywhere; it cannot be undone."""
+    _confirm(f"Delete {len(memory_ids)} memories of {user_id}?", yes)
+    _decide("delete", user_id, memory_ids, note=note, version=version, key=key, home=home, url=url)
+
+
+@app.command()
+def anonymize(
+    user_id: User,
+    memory_ids: MemoryIds,
+    yes: Yes = False,
+    note: Note = "",
+    version: Version = None,
+    key: Key = None,
+    home: Home = None,
+    url: Url = None,
+) -> None:
+    """Removes what memories say, everywhere; their places and times stay. It cannot be undone."""
+    _confirm(f"Anonymise {len(memory_ids)} memories of {user_id}?", yes)
+    _decide("anonymize", user_id, memory_ids, note=note, version=version, key=key, home=home, url=url)
+
+
+@app.command()
+def audit(
+    user_id: User,
+    memory_id: Annotated[str | None, typer.Option("--memory", help="Only decisions about this memory.")] = None,
+    home: Home = None,
+    url: Url = None,
+) -> None:
+    """Shows the decisions about a user's memories, as JSON; latest first."""
+    with _client(home, url) as client:
+        _as_json(client.audit(user_id=user_id, **({} if memory_id is None else {"memory_id": memory_id})))
+
+
+@app.command()
+def policy(
+    user_id: UserOrApp = None,
+    decay_rate: DecayRate = None,
+    frequency_weight: FrequencyWeight = None,
+    threshold: Threshold = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Removes the policy that was set.")] = False,
+    home: Home = None,
+    url: Url = None,
+) -> None:
+    """Shows the policy of retention that holds; with a number, sets it (numbers not given are document 004's)."""
+    given = _numbers(decay_rate, frequency_weight, threshold)
+    with _client(home, url) as client:
+        held = client.set_policy(given or None, user_id=user_id) if given or remove else client.policy(user_id=user_id)
+    numbers = ", ".join(f"{name} {value:g}" for name, value in held["policy"].items())
+    _console.print(f"{numbers} (of: {held['source']})", highlight=False)
+
+
+@app.command()
+def preview(
+    user_id: UserOrApp = None,
+    decay_rate: DecayRate = None,
+    frequency_weight: FrequencyWeight = None,
+    threshold: Threshold = None,
+    samples: Annotated[int, typer.Option(help="0 to 100.")] = 10,
+    as_json: Json = False,
+    home: Home = None,
+    url: Url = None,
+) -> None:
+    """Shows what a policy would count as forgotten; the one that holds where no number is given. Changes nothing."""
+    given = _numbers(decay_rate, frequency_weight, threshold)
+    with _client(home, url) as client:
+        shown = client.preview_policy(given or None, user_id=user_id, samples=samples)
+    if as_json:
+        _as_json(shown)
+        return
+    for name in ("memories", "facts"):
+        _console.print(f"{name}: {shown[name]['forgotten']} of {shown[name]['total']} forgotten", highlight=False)
+    _show_memories(shown["samples"])
+
+
+def _decide(
+    decision: str,
+    user_id: str,
+    memory_ids: Sequence[str],
+    *,
+    note: str,
+    key: str | None,
+    home: Path | None,
+    url: str | None,
+    version: int | None = None,
+) -> None:
+    body: dict[str, Any] = {"decisions": dict.fromkeys(memory_ids, decision), "note": note, "wait": True}
+    if version is not None:
+        body["expected_versions"] = dict.fromkeys(memory_ids, version)
+    if key is not None:
+        body["idempotency_key"] = key
+    with _client(home, url) as client:
+        try:
+            decided = client.decide(user_id=user_id, **body)
+        except JiyiRefused as error:
+            _console.print(str(error), style="red", markup=False, highlight=False)
+            raise typer.Exit(1) from error
+    removed = ", ".join(f"{count} {name}" for name, count in decided["removed"].items()) or "nothing was removed"
+    _console.print(f"decision {decided['decision_id']}: {removed}", highlight=False)
+    for erasure_id in decided["erasures"]:
+        _console.print(f"See its receipt with: jiyi erase status {erasure_id}", highlight=False)
+
+
+def _show_memories(memories: Sequence[Mapping[str, Any]]) -> None:
+    table = Table("retained", "uses", "said", "memory", "text")
+    for entry in memories:
+        kept, memory = entry["retention"], entry["memory"]
+        score = f"{kept['score']:.3f}{' forgotten' if kept['is_forgotten'] else ''}"
+        table.add_row(score, str(kept["access_count"]), memory["created_at"][:16], memory["memory_id"], memory["text"])
+    _console.print(table)
+
+
+def _numbers(decay_rate: float | None, frequency_weight: float | None, threshold: float | None) -> dict[str, float]:
+    given = {"decay_rate": decay_rate, "frequency_weight": frequency_weight, "threshold": threshold}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _confirm(question: str, yes: bool) -> None:
+    if not yes:
+        typer.confirm(f"{question} This cannot be undone.", abort=True)
+
+
+def _as_json(value: object) -> None:
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def _client(home: Path | None, url: str | None) -> JiyiClient:
+    if url is None:
+        endpoint = service.find(service.load_settings(home))
+        if endpoint is None:
+            _console.print("Not running. Start it with: jiyi up", style="red", markup=False, highlight=False)
+            raise typer.Exit(1)
+        url = endpoint.url
+    return JiyiClient(url, patience_s=_PATIENCE_S, api_key=os.environ.get("JIYI_API_KEY"))
