@@ -80,8 +80,8 @@ class ModelArgs(Section):
     answers: Annotated[Literal["auto", "on", "off"], _ON, _OFF] = Field(
         default="off",
         description="Which memories answer a question, in which words, and when none does. `auto` runs it where its "
-        "weights are; without it memories are chosen by how near they are to the question. Off until it knows codes "
-        "apart and leaves fewer questions open that a memory answers.",
+        "weights are; without it memories are chosen by how near they are to the question. Off until its "
+        "thresholds are measured on the whole service.",
     )
     answers_apart: bool = Field(
         default=False,

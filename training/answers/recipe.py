@@ -20,10 +20,18 @@ STAGES = (
         ),
     ),
     (
-        "last",
+        "second",
         (
             *("--epochs", "1.6", "--cooldown", "0.8", "--warmup", "20", "--batch-tokens", "2400", "--decay", "0.99"),
             *("--body-rate", "1.5e-4", "--head-rate", "8e-4"),
+        ),
+    ),
+    (
+        "last",
+        (
+            *("--epochs", "3", "--cooldown", "0.9", "--warmup", "20", "--batch-tokens", "1400", "--decay", "0.99"),
+            *("--body-rate", "1.3e-4", "--head-rate", "7e-4", "--seed", "7"),
+            *("--fewer", "0.5", "--borrowed", "0.35", "--most-borrowed", "7"),
         ),
     ),
 )
