@@ -16,8 +16,8 @@ from ..engine import documents
 from ..engine import queries as aql
 from ..engine.documents import ArangoRepository
 from ..engine.keys import ascii_of, key_of
+from ..engine.runs import run_document
 from ..engine.transaction import Query
-from ..jobs import run_document
 from .changes import change_document, subject_documents
 from .log import log_document
 
