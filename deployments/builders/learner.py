@@ -67,7 +67,7 @@ def make_learner(
     worker = LearningWorker(learner=learner, record=record, users_at_once=args.learner.users_at_once)
     return LearnerParts(
         worker=worker,
-        maintenance=BackgroundMaintenance(verifiers=verifiers, embedder=bulk, locks=locks),
+        maintenance=BackgroundMaintenance(verifiers=verifiers, embedder=bulk, runs=record.runs, locks=locks),
         reembedding=Reembedding(
             record=record,
             locks=locks,

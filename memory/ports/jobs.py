@@ -183,6 +183,36 @@ class RunLog(ABC):
         """Asks whoever works on the run to stop at the next point where it can; no matter for one that is over."""
 
 
+class RunControl(ABC):
+    """What can be done about a run of any kind."""
+
+    @abstractmethod
+    async def retry(self, run_id: str, *, app: str | None) -> PipelineRun:
+        """Starts or queues a run with the same input as one that failed or was cancelled; it names that one.
+
+        Args:
+            run_id: The run to repeat.
+            app: Whose it has to be; None for any app's and the service's own.
+
+        Raises:
+            NotFound: There is no such run.
+            Conflict: It cannot be repeated, or another run of its job is in progress.
+        """
+
+    @abstractmethod
+    async def cancel(self, run_id: str, *, app: str | None) -> PipelineRun:
+        """Cancels a run that waits, and asks one in progress to stop at the next point where it can.
+
+        Args:
+            run_id: The run.
+            app: As in `retry`.
+
+        Raises:
+            NotFound: There is no such run.
+            Conflict: It is over, or cannot be cancelled any more.
+        """
+
+
 class ReviewService(ABC):
     """Reviews by the rules of 001 §4.1; one run at a time over all processes."""
 

@@ -13,20 +13,17 @@ class InMemoryRuns(RunLog):
 
     def __init__(self) -> None:
         self._runs: dict[str, PipelineRun] = {}
-        self._holders: dict[str, str] = {}
+        self._leases: dict[str, tuple[str, datetime]] = {}
+        self._cancelled: set[str] = set()
 
     @override
     async def save(self, run: PipelineRun) -> None:
-        known = self._runs.get(run.run_id)
-        kept = {
-            "cancel_requested": known.cancel_requested if known else False,
-            "alive_until": known.alive_until if known else None,
-        }
-        self._runs[run.run_id] = run.with_masked_error().model_copy(update=kept)
+        self._runs[run.run_id] = run.with_masked_error()
 
     @override
     async def get(self, run_id: str) -> PipelineRun | None:
-        return self._runs.get(run_id)
+        run = self._runs.get(run_id)
+        return None if run is None else self._shown(run)
 
     @override
     async def latest(self, pipeline: str, *, limit: int = 1) -> list[PipelineRun]:
@@ -36,7 +33,7 @@ class InMemoryRuns(RunLog):
     async def find(self, query: RunQuery, *, app: str | None) -> list[PipelineRun]:
         found = sorted(self._of(app), key=RunPosition.of, reverse=True)
         return [
-            run
+            self._shown(run)
             for run in found
             if (query.pipelines is None or run.pipeline in query.pipelines)
             and (query.states is None or run.state in query.states)
@@ -59,20 +56,23 @@ class InMemoryRuns(RunLog):
     async def lease(
         self, run_id: str, *, holder: str, now: datetime, until: datetime, take_over: bool = False
     ) -> bool | None:
-        run = self._runs.get(run_id)
-        if run is None:
+        if run_id not in self._runs:
             return None
-        is_free = run.alive_until is None or run.alive_until <= now or self._holders.get(run_id) == holder
-        if not (is_free or take_over):
+        known, ends = self._leases.get(run_id, (holder, now))
+        if known != holder and ends > now and not take_over:
             return None
-        self._runs[run_id] = run.model_copy(update={"alive_until": until})
-        self._holders[run_id] = holder
-        return run.cancel_requested
+        self._leases[run_id] = holder, until
+        return run_id in self._cancelled
 
     @override
     async def request_cancel(self, run_id: str) -> None:
-        if run := self._runs.get(run_id):
-            self._runs[run_id] = run.model_copy(update={"cancel_requested": True})
+        if run_id in self._runs:
+            self._cancelled.add(run_id)
+
+    def _shown(self, run: PipelineRun) -> PipelineRun:
+        lease = self._leases.get(run.run_id) if run.state is RunState.RUNNING else None
+        update = {"cancel_requested": run.run_id in self._cancelled, "alive_until": lease and lease[1]}
+        return run.model_copy(update=update)
 
     def _of(self, app: str | None) -> list[PipelineRun]:
         return [run for run in self._runs.values() if app is None or run.app == app]

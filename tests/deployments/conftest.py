@@ -155,7 +155,7 @@ async def open_fakes() -> AsyncIterator[Services]:
         extractor=extractor,
         resolver=resolver,
         retriever=retriever,
-        index=BackgroundMaintenance(verifiers=verifiers, embedder=bulk, locks=InMemoryLocks()),
+        index=BackgroundMaintenance(verifiers=verifiers, embedder=bulk, runs=record.runs, locks=InMemoryLocks()),
         typed_memories=PerSpace(spaces, typed_memories_in),
         reviews=ReviewJob(record=record, locks=InMemoryLocks(), rules=ReviewRules(), schedule=None),
         fact_jobs=FactJobs(

@@ -91,7 +91,7 @@ async def test_it_learns_verifies_tells_how_it_is_and_ends() -> None:
         )
         return LearnerParts(
             worker=worker,
-            maintenance=BackgroundMaintenance(verifiers=verifiers, embedder=bulk, locks=locks),
+            maintenance=BackgroundMaintenance(verifiers=verifiers, embedder=bulk, runs=record.runs, locks=locks),
             reembedding=Reembedding(
                 record=record,
                 locks=locks,
