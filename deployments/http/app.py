@@ -20,6 +20,7 @@ from .routes import (
     keys,
     memories,
     operations,
+    pipelines,
     portability,
     sessions,
 )
@@ -79,6 +80,7 @@ def build_http(
         erasures,
         embeddings,
         index,
+        pipelines,
         keys,
         operations,
     )

@@ -246,3 +246,38 @@ class RunWork:
             await self._runs.save(self.run)
             self._saved_at = monotonic()
         self.check()
+
+
+@asynccontextmanager
+async def recorded_run(
+    runs: RunLog,
+    pipeline: str,
+    given: Mapping[str, JsonValue],
+    *,
+    app: str | None,
+    now: Callable[[], datetime] = utc_now,
+) -> AsyncIterator[RunWork]:
+    """Records the work of the block as a run, where the work cannot wait in a queue.
+
+    Raises:
+        RunCancelled: It was cancelled; what else the block raises is recorded and raised.
+        StoreUnavailable: The record is away.
+    """
+    run = new_run(pipeline, given, at=now(), app=app)
+    await runs.save(run)
+    async with kept_alive(runs, run.run_id, now=now) as live:
+        work = RunWork(runs, run, live, now=now)
+        try:
+            yield work
+            over = ended(work.run, RunState.DONE, at=now())
+        except RunCancelled:
+            over = cancelled(work.run, at=now())
+            raise
+        except asyncio.CancelledError:
+            over = failed(work.run, "It was broken off: nobody waited for it any more.", at=now())
+            raise
+        except BaseException as error:
+            over = failed(work.run, error, at=now())
+            raise
+        finally:
+            await asyncio.shield(runs.save(over))

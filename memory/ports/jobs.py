@@ -28,6 +28,26 @@ class RunState(StrEnum):
         """Whether nobody works on the run any more."""
         return self not in (RunState.QUEUED, RunState.RUNNING)
 
+    @property
+    def status(self) -> "RunStatus":
+        """The state as it is shown."""
+        return RunStatus.COMPLETED if self is RunState.DONE else RunStatus(self.value)
+
+
+class RunStatus(StrEnum):
+    """The state of a run in the words of 004 §11.4."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def state(self) -> RunState:
+        """The state that is shown so."""
+        return RunState.DONE if self is RunStatus.COMPLETED else RunState(self.value)
+
 
 class PipelineRun(Value):
     """One run of a job.
