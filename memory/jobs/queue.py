@@ -165,27 +165,27 @@ class RunQueue:
                     _log.info("run_begun", run_id=run.run_id, pipeline=run.pipeline, attempt=run.attempts)
                     added = await handler.work(work)
                     output = {**work.run.output, **added}
-                    await self._save_end(ended(work.run, RunState.DONE, at=self._now(), output=output))
+                    await self._save_end(work, ended(work.run, RunState.DONE, at=self._now(), output=output))
                 except RunCancelled:
-                    await self._save_end(cancelled(work.run, at=self._now()))
+                    await self._save_end(work, cancelled(work.run, at=self._now()))
                 except asyncio.CancelledError:
                     if handler.resumes:
-                        await asyncio.shield(self._runs.save(work.run.model_copy(update={"state": RunState.QUEUED})))
+                        await asyncio.shield(work.finish(work.run.model_copy(update={"state": RunState.QUEUED})))
                     else:
-                        await self._save_end(failed(work.run, _BROKEN_OFF, at=self._now()))
+                        await self._save_end(work, failed(work.run, _BROKEN_OFF, at=self._now()))
                     raise
                 except RunTaken:
                     raise
                 except Exception as error:  # noqa: BLE001 - whatever fails is what the run is there to show
-                    await self._save_end(failed(work.run, error, at=self._now()))
+                    await self._save_end(work, failed(work.run, error, at=self._now()))
         except (RunTaken, StoreUnavailable) as error:  # another process works on it; or its lease ends, and it goes on
             _log.warning("run_left", run_id=found.run_id, error=error.message)
 
-    async def _save_end(self, run: PipelineRun) -> None:
+    async def _save_end(self, work: RunWork, run: PipelineRun) -> None:
         seconds = run.duration.total_seconds() if run.duration else 0.0
         write = _log.error if run.state is RunState.FAILED else _log.info
         write("run_ended", run_id=run.run_id, pipeline=run.pipeline, state=run.state.value, s=seconds, error=run.error)
-        await asyncio.shield(self._runs.save(run.without_secrets()))
+        await asyncio.shield(work.finish(run.without_secrets()))
 
 
 async def queue_run(

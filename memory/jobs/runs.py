@@ -6,7 +6,7 @@ take the run over, or say that it failed (`RunDesk`).
 
 import asyncio
 import traceback
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -51,6 +51,7 @@ class LiveRun:
     """The lease on a run, which is renewed in the background."""
 
     def __init__(self) -> None:
+        self.on_beat: Callable[[], Awaitable[None]] | None = None
         self._must_stop: Callable[[], Conflict] | None = None
 
     def check(self) -> None:
@@ -108,6 +109,8 @@ async def kept_alive(
             await asyncio.sleep(beat.beat_s)
             try:
                 live.note(await renew())
+                if live.on_beat is not None:
+                    await live.on_beat()
             except StoreUnavailable as error:
                 _log.warning("run_lease_not_renewed", run_id=run_id, error=error.message)
 
@@ -209,6 +212,9 @@ class RunWork:
         self._live = live
         self._now = now
         self._saved_at = -float("inf")
+        self._unsaved = False
+        self._writing = asyncio.Lock()
+        live.on_beat = self._save
 
     def check(self) -> None:
         """See `LiveRun.check`."""
@@ -224,7 +230,8 @@ class RunWork:
     ) -> None:
         """Notes how far the work is; what is not given stays. To be called wherever the work can stop.
 
-        It is recorded four times a second at most, so that what follows a recorded cursor may be done twice.
+        It is recorded four times a second at most, and with each sign of life, so that what follows a recorded cursor
+        may be done twice.
 
         Args:
             done: Items that are done.
@@ -242,10 +249,24 @@ class RunWork:
         if output:
             fields["output"] = self.run.output | masked_fields(output)
         self.run = self.run.model_copy(update=fields | {"updated_at": self._now()})
+        self._unsaved = True
         if monotonic() - self._saved_at >= _SAVE_EVERY_S:
-            await self._runs.save(self.run)
-            self._saved_at = monotonic()
+            await self._save()
         self.check()
+
+    async def finish(self, run: PipelineRun) -> None:
+        """Records the end of the run, or that it waits again; nothing is recorded afterwards."""
+        async with self._writing:
+            self._live.on_beat = None
+            self._unsaved = False
+            await self._runs.save(run)
+
+    async def _save(self) -> None:
+        async with self._writing:
+            if self._unsaved:
+                self._unsaved = False
+                await self._runs.save(self.run)
+                self._saved_at = monotonic()
 
 
 @asynccontextmanager
@@ -280,4 +301,4 @@ async def recorded_run(
             over = failed(work.run, error, at=now())
             raise
         finally:
-            await asyncio.shield(runs.save(over))
+            await asyncio.shield(work.finish(over))
