@@ -7,7 +7,8 @@ import pytest
 
 from deployments.builders.bulk_embedding import end_actors_left_behind
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
+"""Ray Data sets its own deprecated defaults."""
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -161,6 +161,7 @@ async def test_a_run_is_followed_to_its_end_and_from_where_a_reader_was(
     monkeypatch.setattr(pipelines, "_POLL_S", 0.02)
     one = run("r", state=RunState.QUEUED, total=4)
     await save(services, one)
+    await http.get("/knowledge/pipelines/r")  # the first request is slow
     following = asyncio.create_task(events(http, "r"))
     for change in (
         {"state": RunState.RUNNING},
