@@ -8,7 +8,7 @@ from typing_extensions import override
 from memory.ports.jobs import PipelineRun, RunLog, RunQuery, RunState, RunTotal
 
 from ..shared.stored_values import timestamp_us, with_lease
-from .engine import queries as aql
+from .engine import run_queries as aql
 from .engine.client import ArangoServer, query_alone
 from .engine.keys import ascii_of, key_of, order_of, text_of
 from .engine.runs import ascii_or_none, run_document

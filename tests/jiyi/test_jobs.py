@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
+from jiyi import jobs
 from jiyi.cli import app
 from jiyi.client import JiyiClient
 
@@ -36,8 +38,14 @@ def run(status: str = "failed", **fields: Any) -> dict[str, Any]:
     return shown | fields
 
 
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal in which no cell is folded."""
+    monkeypatch.setattr(jobs, "_console", Console(width=200))
+
+
 def call(*arguments: str) -> tuple[int, str]:
-    result = CliRunner().invoke(app, ["jobs", *arguments, *URL], env={"COLUMNS": "200"})
+    result = CliRunner().invoke(app, ["jobs", *arguments, *URL])
     return result.exit_code, result.output
 
 

@@ -5,7 +5,7 @@ from arango.database import StandardDatabase
 from memory.ports.jobs import PipelineRun
 
 from ...shared.stored_values import run_columns, stored_run
-from . import queries as aql
+from . import run_queries as aql
 from .client import rows_of
 from .keys import Document, ascii_of, key_of, order_of
 

@@ -1,5 +1,6 @@
 """A pass of bulk embedding on real Ray leaves no actor behind."""
 
+import logging
 import time
 from collections.abc import Iterator
 
@@ -15,7 +16,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationW
 def cluster() -> Iterator[None]:
     import ray
 
-    ray.init(num_cpus=1, include_dashboard=False, logging_level="ERROR", namespace="tests")
+    ray.init(num_cpus=1, include_dashboard=False, logging_level=logging.ERROR, namespace="tests")
     yield
     ray.shutdown()
 

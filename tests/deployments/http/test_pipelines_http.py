@@ -25,7 +25,8 @@ LONG = "x" * 5_000
 
 def run(run_id: str, ago_s: float = 0, **fields: Any) -> PipelineRun:
     at = utc_now() - timedelta(seconds=ago_s)
-    return PipelineRun(**{"run_id": run_id, "pipeline": "ingest", "started_at": at, "updated_at": at} | fields)
+    given: dict[str, Any] = {"run_id": run_id, "pipeline": "ingest", "started_at": at, "updated_at": at}
+    return PipelineRun(**given | fields)
 
 
 def failed(run_id: str, ago_s: float = 0, **fields: Any) -> PipelineRun:
@@ -74,7 +75,7 @@ async def test_runs_are_listed_in_pages_with_filters_and_short_errors(
         ({"since": (utc_now() - timedelta(seconds=25)).isoformat()}, ["d", "c"]),
         ({"until": (utc_now() - timedelta(seconds=25)).isoformat()}, ["b", "a"]),
     ):
-        reply = await http.get("/knowledge/pipelines", params=params)  # type: ignore[arg-type]
+        reply = await http.get("/knowledge/pipelines", params=params)
         assert [one["run_id"] for one in reply.json()["results"]] == expected, params
 
 
@@ -233,7 +234,7 @@ async def test_an_app_sees_and_touches_its_own_runs_only(services: Services) -> 
 
 async def test_runs_are_metrics_by_kind_and_status(services: Services) -> None:
     at = utc_now()
-    ended = {"state": RunState.DONE, "started_at": at - timedelta(seconds=10), "ended_at": at}
+    ended: dict[str, Any] = {"state": RunState.DONE, "started_at": at - timedelta(seconds=10), "ended_at": at}
     await save(services, run("a", **ended), run("b"))
     text = render_metrics([await services.report()], {}).decode()
     assert 'jiyi_pipeline_runs{kind="ingest",status="completed"} 1.0' in text

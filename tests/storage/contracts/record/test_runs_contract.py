@@ -14,7 +14,8 @@ from tests.storage.conftest import at
 
 def run(run_id: str, seconds: float = 0, **fields: Any) -> PipelineRun:
     moment = at(seconds)
-    return PipelineRun(**{"run_id": run_id, "pipeline": "p", "started_at": moment, "updated_at": moment} | fields)
+    given: dict[str, Any] = {"run_id": run_id, "pipeline": "p", "started_at": moment, "updated_at": moment}
+    return PipelineRun(**given | fields)
 
 
 def ids(runs: Sequence[PipelineRun]) -> list[str]:
