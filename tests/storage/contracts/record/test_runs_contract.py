@@ -1,6 +1,9 @@
 """Runs of jobs in every system of record: found, counted, leased and cancelled (004 §11.4)."""
 
+import asyncio
+import sqlite3
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -9,6 +12,9 @@ from hypothesis import strategies as st
 from memory.ports.jobs import PipelineRun, RunPosition, RunQuery, RunState
 from memory.ports.record import SystemOfRecord
 from storage.inmemory.runs import InMemoryRuns
+from storage.sqlite.engine.migrations import migrate
+from storage.sqlite.engine.schema import MIGRATIONS
+from storage.sqlite.record import SqliteRecord
 from tests.storage.conftest import at
 
 
@@ -161,3 +167,22 @@ async def test_what_a_library_wrote_into_an_error_is_stored_without_secrets(reco
         assert kept is not None
         assert not any(secret in kept for secret in ("hunter2", "abcdefghijkl", "12345"))
         assert "run_id=7" in kept
+
+
+def test_runs_of_an_earlier_version_are_found_by_what_they_have(tmp_path: Path) -> None:
+    before = [migration.name for migration in MIGRATIONS].index("states, apps and leases of runs")
+    path = tmp_path / "record.db"
+    migrate(path, deadline_s=1, migrations=MIGRATIONS[:before])
+    old = run("old", state=RunState.DONE, ended_at=at(3))
+    with sqlite3.connect(path) as connection:
+        row = (old.run_id, old.pipeline, int(at(0).timestamp() * 1e6), old.model_dump_json())
+        connection.execute("INSERT INTO runs (run_id, pipeline, started_us, body) VALUES (?, ?, ?, ?)", row)
+    connection.close()
+
+    async def check() -> None:
+        record = SqliteRecord.open(path)
+        assert await record.runs.find(RunQuery(states=[RunState.DONE]), app=None) == [old]
+        assert [(total.count, total.seconds) for total in await record.runs.totals(app=None)] == [(1, 3.0)]
+        await record.close()
+
+    asyncio.run(check())
