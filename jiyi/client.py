@@ -164,6 +164,49 @@ class JiyiClient:
         run: dict[str, Any] | None = self._request("GET", f"/jobs/{kind}").json()
         return run
 
+    def pipelines(self, **filters: Any) -> dict[str, Any]:
+        """`GET /knowledge/pipelines`: a page of runs; `kind` and `status` may be lists."""
+        return dict(self._request("GET", "/knowledge/pipelines", params=filters).json())
+
+    def pipeline(self, run_id: str) -> dict[str, Any]:
+        """`GET /knowledge/pipelines/{run_id}`: a run with input, output, error and stack."""
+        return dict(self._request("GET", f"/knowledge/pipelines/{run_id}").json())
+
+    def retry_pipeline(self, run_id: str) -> dict[str, Any]:
+        """`POST /knowledge/pipelines/{run_id}/retry`: the run that was started."""
+        return self._post(f"/knowledge/pipelines/{run_id}/retry")
+
+    def cancel_pipeline(self, run_id: str) -> dict[str, Any]:
+        """`POST /knowledge/pipelines/{run_id}/cancel`: the run, which may take a moment to stop."""
+        return self._post(f"/knowledge/pipelines/{run_id}/cancel")
+
+    def follow_pipeline(self, run_id: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """`GET /knowledge/pipelines/{run_id}/events`: pairs of event name and data until the run ends.
+
+        It connects again, behind the last event, as long as the service comes back within `patience_s`.
+        """
+        last: str | None = None
+        end = time.monotonic() + self._patience_s
+        while True:
+            headers = {} if last is None else {"Last-Event-ID": last}
+            try:
+                with connect_sse(self._http, "GET", f"/knowledge/pipelines/{run_id}/events", headers=headers) as source:
+                    if source.response.status_code == 204:
+                        return
+                    if not source.response.is_success:
+                        source.response.read()
+                        _check(source.response)
+                    for event in source.iter_sse():
+                        end = time.monotonic() + self._patience_s
+                        last = event.id
+                        yield event.event, json.loads(event.data)
+                        if event.event == "end":
+                            return
+            except httpx.TransportError:
+                if time.monotonic() >= end:
+                    raise
+            time.sleep(_RETRY_PAUSE_S)
+
     def create_key(self, name: str, *, scope: str, **options: Any) -> dict[str, Any]:
         """`POST /keys`: the key with its secret; `user`, `app` and `expires_at` are optional."""
         return self._post("/keys", name=name, scope=scope, **options)

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+import structlog
 from typing_extensions import override
 
 from memory.indexing.record_pages import Page, Position, walk_selected
@@ -20,10 +21,19 @@ from ..telemetry.logs import configure_logs
 from .embedder import make_encoder
 from .stores import open_record
 
+_log = structlog.get_logger(__name__)
 _PROCESS = "reembedding"
 """The process name of the reader and the actors in log files."""
 _BLOCK_BYTES = 64 * 1024
 """About a hundred texts: what is computed again when an actor dies, and what waits in the object store."""
+_LEFT_BEHIND = (
+    ("ActorLocationTracker", "ActorLocationTracker"),
+    ("datasets_stats_actor", "_dataset_stats_actor"),
+    ("AutoscalingCoordinator", "AutoscalingCoordinator"),
+)
+"""Name and namespace of the actors that Ray Data 2.60 makes for a pipeline, one of each a cluster, and never ends
+(`ray/data/_internal`: `execution/node_trackers/actor_location.py`, `stats.py`, `cluster_autoscaler/`). About 340 MiB.
+"""
 Batch = dict[str, Any]
 """Columns of a Ray Data batch. Texts and ids travel as bytes: Arrow's strings cannot hold a lone surrogate."""
 
@@ -40,6 +50,7 @@ class RayEmbedder(BulkEmbedder):
 
     def __init__(self, args: AppArgs) -> None:
         self._args = args
+        self._passes = 0
 
     @override
     async def embed(
@@ -47,13 +58,26 @@ class RayEmbedder(BulkEmbedder):
     ) -> AsyncGenerator[Sequence[EmbeddedItem], None]:
         thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="reembedding")
         loop = asyncio.get_running_loop()
-        batches: Iterator[Batch] = await loop.run_in_executor(thread, _batches, self._args, model, selection, after)
+        self._passes += 1
+        batches: Iterator[Batch] | None = None
         try:
+            batches = await loop.run_in_executor(thread, _batches, self._args, model, selection, after)
             while batch := await loop.run_in_executor(thread, _next, batches):
                 yield _items(batch)
         finally:
-            thread.submit(_end, batches)  # in the same thread, so after the current batch
+            # In the same thread, so after the current batch.
+            ending = asyncio.ensure_future(loop.run_in_executor(thread, _end, batches))
+            ending.add_done_callback(self._count_end)
             thread.shutdown(wait=False)
+
+    def _count_end(self, ending: "asyncio.Future[None]") -> None:
+        """Ends what Ray Data leaves behind, unless another pass uses it."""
+        self._passes -= 1
+        if ending.cancelled() or (error := ending.exception()) is None:
+            if not self._passes:
+                end_actors_left_behind()
+        else:
+            _log.warning("embedding_pool_not_ended", error=str(error))
 
 
 class EmbedActor:
@@ -150,7 +174,18 @@ def _next(batches: Iterator[Batch]) -> Batch | None:
         raise _cause(error) from error
 
 
-def _end(batches: Iterator[Batch]) -> None:
+def end_actors_left_behind() -> None:
+    """Ends the actors that Ray Data keeps for pipelines to come; the next pipeline makes them anew."""
+    import ray
+
+    for name, namespace in _LEFT_BEHIND:
+        try:
+            ray.kill(ray.get_actor(name, namespace=namespace), no_restart=True)
+        except ValueError:  # it is not there
+            continue
+
+
+def _end(batches: Iterator[Batch] | None) -> None:
     close = getattr(batches, "close", None)
     if close is not None:
         close()

@@ -38,6 +38,7 @@ from ..remote.handles import (
     RemoteRetriever,
     RemoteReviews,
 )
+from ..remote.runs import RemoteRuns
 from ..telemetry.metrics import MeteredExtractor, MeteredResolver, MeteredRetriever, ServiceMetrics
 from ..telemetry.replicas import Figures
 from .facts import make_fact_search, priority_rules
@@ -129,6 +130,7 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
         typed_memories=typed_memories,
         reviews=RemoteReviews(remotes["learner"]),
         fact_jobs=RemoteFactJobs(remotes["learner"]),
+        runs=RemoteRuns(remotes["learner"]),
         fact_search=PerSpace(spaces, partial(make_fact_search, record=record)),
         tally=tally,
         priority_rules=priority_rules(args.context),

@@ -8,6 +8,7 @@ from memory.indexing.indexer import Indexer
 from memory.indexing.maintenance import BackgroundMaintenance
 from memory.indexing.reembedding import Reembedding
 from memory.indexing.verification import IndexVerifier
+from memory.jobs.queue import RunQueue
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.learning.worker import LearningWorker
@@ -21,6 +22,7 @@ from .bulk_embedding import RayEmbedder
 from .erasing import make_deciding, make_erasing
 from .facts import make_fact_jobs
 from .language import make_fact_reader, make_summary_writer, open_language_model, running_extraction_version
+from .pipelines import make_run_desk
 from .spaces import open_generations, open_spaces, prepared_model
 from .stores import open_locks, open_record
 from .typed_memories import make_recheck, make_review_job
@@ -65,19 +67,30 @@ def make_learner(
     bulk = RayEmbedder(args)
     verifiers = PerSpace(spaces, lambda space: IndexVerifier(record=record, space=space, indexer=learner.indexer))
     worker = LearningWorker(learner=learner, record=record, users_at_once=args.learner.users_at_once)
+    maintenance = BackgroundMaintenance(verifiers=verifiers, embedder=bulk, runs=record.runs, locks=locks)
+    reembedding = Reembedding(
+        record=record,
+        locks=locks,
+        spaces=spaces,
+        store=generations,
+        embedder=bulk,
+        indexer=learner.indexer,
+        prepare=partial(prepared_model, args),
+        configured=model,
+    )
+    reviews = make_review_job(args, record=record, locks=locks)
+    fact_jobs = make_fact_jobs(
+        args,
+        record=record,
+        locks=locks,
+        spaces=spaces,
+        writer=make_summary_writer(args, language_model, extractor=remote_extractor),
+    )
+    queue = RunQueue(runs=record.runs)
     return LearnerParts(
         worker=worker,
-        maintenance=BackgroundMaintenance(verifiers=verifiers, embedder=bulk, locks=locks),
-        reembedding=Reembedding(
-            record=record,
-            locks=locks,
-            spaces=spaces,
-            store=generations,
-            embedder=bulk,
-            indexer=learner.indexer,
-            prepare=partial(prepared_model, args),
-            configured=model,
-        ),
+        maintenance=maintenance,
+        reembedding=reembedding,
         bulk_indexing=BulkIndexing(
             record=record,
             locks=locks,
@@ -87,13 +100,16 @@ def make_learner(
             worker=worker,
             backlog=args.reembedding.backlog,
         ),
-        reviews=make_review_job(args, record=record, locks=locks),
-        fact_jobs=make_fact_jobs(
-            args,
-            record=record,
-            locks=locks,
-            spaces=spaces,
-            writer=make_summary_writer(args, language_model, extractor=remote_extractor),
+        reviews=reviews,
+        fact_jobs=fact_jobs,
+        queue=queue,
+        runs=make_run_desk(
+            record.runs,
+            maintenance_jobs=maintenance,
+            reembedding=reembedding,
+            reviews=reviews,
+            facts=fact_jobs,
+            queue=queue,
         ),
         language_model=language_model,
         erasing=erasing,

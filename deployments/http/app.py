@@ -20,6 +20,7 @@ from .routes import (
     keys,
     memories,
     operations,
+    pipelines,
     portability,
     retention,
     sessions,
@@ -81,6 +82,7 @@ def build_http(
         erasures,
         embeddings,
         index,
+        pipelines,
         keys,
         operations,
     )

@@ -12,6 +12,8 @@ from memory.governance.review_job import ReviewJob
 from memory.indexing.bulk import BulkIndexing
 from memory.indexing.maintenance import BackgroundMaintenance
 from memory.indexing.reembedding import Reembedding
+from memory.jobs.desk import RunDesk
+from memory.jobs.queue import RunQueue
 from memory.learning.worker import LearningWorker
 from memory.maintenance.fact_jobs import FactJobs
 from memory.ports.chat_models import LANGUAGE_MODEL
@@ -37,6 +39,8 @@ class LearnerParts:
     fact_jobs: FactJobs
     erasing: Erasing
     deciding: Deciding
+    queue: RunQueue
+    runs: RunDesk
     language_model: CheckedModel | None = None
 
 
@@ -58,6 +62,10 @@ class LearnerDeployment(Reporting):
         self._erasing = learner_parts.erasing
         self._erasing.begin()
         self._deciding = learner_parts.deciding
+        self._queue = learner_parts.queue
+        self._queue.begin()
+        self._runs = learner_parts.runs
+        self._runs.begin()
         self._language_model = learner_parts.language_model
         self._running = asyncio.get_running_loop().create_task(self._worker.run())
 
@@ -116,6 +124,19 @@ class LearnerDeployment(Reporting):
     async def fact_job_run(self, kind: MaintenanceKind) -> PipelineRun | None:
         """See `MaintenanceService.last_run`."""
         return await self._fact_jobs.last_run(kind)
+
+    async def retry_run(self, run_id: str, app: str | None) -> PipelineRun:
+        """See `RunControl.retry`."""
+        await self._bulk_indexing.give_way()
+        return await self._runs.retry(run_id, app=app)
+
+    async def cancel_run(self, run_id: str, app: str | None) -> PipelineRun:
+        """See `RunControl.cancel`."""
+        return await self._runs.cancel(run_id, app=app)
+
+    async def wake_queue(self) -> None:
+        """Looks for queued runs now."""
+        self._queue.wake()
 
     async def erase(self, scope: ErasureScope, user_id: str) -> Erasure:
         """See `ErasureService.request`."""
@@ -176,6 +197,8 @@ class LearnerDeployment(Reporting):
     async def __del__(self) -> None:
         if hasattr(self, "_running"):  # the constructor may have failed
             self._worker.close()
+            await self._runs.close()
+            await self._queue.close()
             await self._bulk_indexing.close()
             await self._reembedding.close()
             await self._maintenance.close()

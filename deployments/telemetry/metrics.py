@@ -1,13 +1,16 @@
 """The metrics of 000 §9.2 in Prometheus form, and the wrappers that feed them (STYLE §1: behaviour by wrapping)."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from time import perf_counter
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, Metric, generate_latest
 from prometheus_client.registry import Collector
 from typing_extensions import override
 
+from memory.erasure.requests import kind_of
 from memory.ports.answer_reading import AnswerReader, AnswerReading, AnswerReadRequest
+from memory.ports.jobs import RunTotal
 from memory.ports.language import Extractor, Priority, Resolver
 from memory.ports.services import Retriever
 from memory.values.extractions import Extraction
@@ -99,7 +102,25 @@ def render_metrics(ingress: Sequence[IngressReport], parts: Mapping[str, Sequenc
         known = [value for value in values if isinstance(value, int | float)]
         if known:
             family.add_sample(name, {}, sum(known))
+    for family in _run_metrics(next((report.runs for report in ingress if report.runs), ())):
+        families[family.name] = family
     return generate_latest(_Collected(families.values()))
+
+
+def _run_metrics(totals: Sequence[RunTotal]) -> Sequence[Metric]:
+    """The recorded runs by kind and status; of the whole service, so that they name no replica."""
+    count = Metric("jiyi_pipeline_runs", "Recorded runs of background work", "gauge")
+    seconds = Metric("jiyi_pipeline_run_seconds", "Seconds that the ended ones of these runs took together", "gauge")
+    for labels, of_kind in groupby(sorted(totals, key=_run_labels), key=_run_labels):
+        together = list(of_kind)
+        named = dict(zip(("kind", "status"), labels, strict=True))
+        count.add_sample(count.name, named, sum(total.count for total in together))
+        seconds.add_sample(seconds.name, named, sum(total.seconds for total in together))
+    return count, seconds
+
+
+def _run_labels(total: RunTotal) -> tuple[str, str]:
+    return kind_of(total.pipeline), total.state.status.value
 
 
 def _mentioned_entities(record: Figures) -> float | None:

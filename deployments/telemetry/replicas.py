@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from prometheus_client import Metric
 
+from memory.ports.jobs import RunTotal
 from memory.values.errors import Unavailable
 from memory.values.text_caches import forget_texts
 
@@ -33,11 +34,13 @@ class IngressReport:
         replica: Serve's id of it.
         metrics: Everything that it counts and times.
         stores: The figures of each store as this replica reaches it; None for one that does not answer.
+        runs: The recorded runs of background work, which are those of the whole service.
     """
 
     replica: str
     metrics: Sequence[Metric]
     stores: Mapping[str, Figures | None]
+    runs: Sequence[RunTotal] = ()
 
 
 class Reporting(ABC):

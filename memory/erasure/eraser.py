@@ -2,32 +2,31 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from pydantic import JsonValue
 
-from ..governance.review_job import PIPELINE as REVIEWS
-from ..indexing.bulk import PIPELINE as BULK_INDEXING
-from ..indexing.generations import PIPELINE as REEMBEDDING
 from ..indexing.record_pages import WHOLE_OUTBOX
-from ..maintenance.fact_jobs import PIPELINES as FACT_JOBS
+from ..jobs.desk import ERASED_USER
 from ..ports.erasures import ReplicaMemory
 from ..ports.generations import GenerationStore
-from ..ports.jobs import PipelineRun, RunLog, RunState
+from ..ports.jobs import PipelineRun, RunLog, RunPosition, RunQuery
 from ..ports.record import SystemOfRecord
 from ..ports.sessions import SessionStore
 from ..ports.vectors import Collection
 from ..values.erasures import ErasureScope
 from ..values.errors import Unavailable
-from ..values.identity import app_and_user
+from ..values.identity import app_and_user, shown_user
+from ..values.secrets import MASK
 from .effects import Effects, apply
 from .planning import plan
+from .requests import DONE, PENDING
 from .selection import select
 
 _ROUNDS = 5
-_ALL_RUNS = 10_000
-_PIPELINES = (REVIEWS, REEMBEDDING, BULK_INDEXING, *FACT_JOBS.values())
+_RUNS_A_PAGE = 500
 
 
 class Eraser:
@@ -264,20 +263,29 @@ async def forget_in_runs(runs: RunLog, user_id: str, *, items: AbstractSet[str] 
         Unavailable: A job is at work on this user now.
     """
     changed = 0
-    for pipeline in _PIPELINES:
-        for run in await runs.latest(pipeline, limit=_ALL_RUNS):
+    after = None
+    while page := await runs.find(RunQuery(after=after, limit=_RUNS_A_PAGE), app=None):
+        after = RunPosition.of(page[-1])
+        for run in page:
+            if run.pipeline in (PENDING, DONE):
+                continue
             without = _without_user(run, user_id) if items is None else _without_items(run, user_id, items)
             if without == run:
                 continue
-            if run.state is RunState.RUNNING:
-                raise Unavailable("A job is at work on this user's memory.", component=pipeline)
+            if not run.state.is_over:
+                raise Unavailable("A job is at work on this user's memory.", component=run.pipeline)
             await runs.save(without)
             changed += 1
     return changed
 
 
 def _without_user(run: PipelineRun, user_id: str) -> PipelineRun:
-    fields: dict[str, object] = {"input": _pruned(run.input, user_id), "output": _pruned(run.output, user_id)}
+    parts = {"input": run.input, "output": run.output}
+    fields: dict[str, object] = {name: _pruned_fields(part, user_id) for name, part in parts.items()}
+    if run.input.get("user_id") == user_id:
+        fields["input"] = {**_pruned_fields(run.input, user_id), ERASED_USER: True}
+    if run.error is not None:
+        fields |= {"error": _unnamed(run.error, user_id), "stack": run.stack and _unnamed(run.stack, user_id)}
     if run.cursor is not None and user_id in _cursor_parts(run.cursor):
         fields["cursor"] = None
     return run.model_copy(update=fields)
@@ -294,10 +302,20 @@ def _without_items(run: PipelineRun, user_id: str, items: AbstractSet[str]) -> P
     return run.model_copy(update={"output": output})
 
 
+def _unnamed(text: str, user_id: str) -> str:
+    """What an error says, without the user's id as a word of its own."""
+    names = "|".join(re.escape(name) for name in {user_id, shown_user(user_id)})
+    return re.sub(rf"(?<!\w)(?:{names})(?!\w)", MASK, text)
+
+
+def _pruned_fields(fields: Mapping[str, JsonValue], user_id: str) -> dict[str, JsonValue]:
+    return {name: _pruned(value, user_id) for name, value in fields.items()}
+
+
 def _pruned(value: JsonValue, user_id: str) -> JsonValue:
     """The value without the entries of lists that name the user, and with null where else it names the user."""
     if isinstance(value, Mapping):
-        return {key: _pruned(part, user_id) for key, part in value.items()}
+        return _pruned_fields(value, user_id)
     if isinstance(value, list):
         return [part for part in value if not (isinstance(part, Mapping) and part.get("user_id") == user_id)]
     return None if value == user_id else value

@@ -6,6 +6,7 @@ They are kept among the runs of jobs, pending ones apart from the finished, so t
 import hashlib
 import hmac
 import json
+from collections.abc import Sequence
 from datetime import datetime
 
 from ..ports.jobs import PipelineRun, RunLog, RunState
@@ -16,6 +17,8 @@ from ..values.ids import new_id
 
 PENDING = "erasure"
 DONE = "erasure_done"
+KIND = "erasure"
+"""The kind of both, where runs are shown."""
 MOST_PENDING = 1_000
 
 
@@ -158,6 +161,33 @@ class RequestLog:
     async def done(self, *, limit: int) -> list[Request]:
         """The requests that are done, latest first."""
         return [_request(run) for run in await self._runs.latest(DONE, limit=limit)]
+
+
+def kind_of(pipeline: str) -> str:
+    """The kind of a run as it is shown."""
+    return KIND if pipeline in (PENDING, DONE) else pipeline
+
+
+def pipelines_of(kind: str) -> Sequence[str]:
+    """The pipelines whose runs are shown as of this kind."""
+    return (PENDING, DONE) if kind == KIND else (kind,)
+
+
+def shown_run(run: PipelineRun) -> PipelineRun:
+    """A run as it may be shown: of an erasure what everybody may see, which does not say whose it is."""
+    if run.pipeline not in (PENDING, DONE):
+        return run
+    request = _request(run)
+    erasure = request.shown()
+    waits = None if erasure.waits_for is None else f"It waits for {erasure.waits_for}."
+    return run.model_copy(
+        update={
+            "input": {"kind": erasure.kind.value, "user": erasure.user},
+            "output": {"removed": dict(request.removed), "purged": dict(request.purged)},
+            "attempts": max(1, request.attempts),
+            "error": waits,
+        }
+    )
 
 
 def run_of(request: Request, *, now: datetime) -> PipelineRun:

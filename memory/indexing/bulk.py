@@ -12,6 +12,7 @@ from itertools import accumulate
 
 import structlog
 
+from ..jobs.runs import RunCancelled, cancelled, ended, failed, kept_alive, new_run
 from ..jobs.tasks import cancel, log_defect
 from ..ports.coordination import Locks
 from ..ports.generations import BulkEmbedder, Selection, VectorSpace, VectorSpaces, each_once
@@ -21,7 +22,6 @@ from ..ports.services import BacklogWorker
 from ..ports.vectors import Collection
 from ..values.base import utc_now
 from ..values.errors import JiyiError, StoreUnavailable
-from ..values.ids import new_id
 from .bulk_passes import retried_pass
 from .indexer import Indexer
 from .maintenance import LOCK
@@ -184,47 +184,50 @@ class BulkIndexing:
         """Embeds the outbox with each model that is written, and records the progress."""
         entries = await self._record.backlog.outbox(limit=_AT_ONCE)
         parts = _models_written(await self._spaces.written())
-        begun = self._now()
-        self._run = PipelineRun(
-            run_id=new_id(),
-            pipeline=PIPELINE,
-            input={"users": len(self._worker.claimed), "models": [space.encoder.model_id for space, _ in parts]},
+        self._run = new_run(
+            PIPELINE,
+            {"users": len(self._worker.claimed), "models": [space.encoder.model_id for space, _ in parts]},
             total=sum(_count(entries, collections) for _, collections in parts),
-            started_at=begun,
-            updated_at=begun,
+            at=self._now(),
         )
         await self._record.runs.save(self._run)
         _log.info("bulk_indexing_begins", items=self._run.total, users=len(self._worker.claimed))
         try:
-            for space, collections in parts:
-                selection = Selection(collections=collections, waiting=_AT_ONCE)
-                batches = retried_pass(self._embedder, self._indexer, space, selection, retry_s=self._retry_s)
-                async with aclosing(batches):
-                    async for batch in batches:
-                        done = self._run.done + batch.embedded.total()
-                        await self._change(done=done, total=max(self._run.total, done))
+            async with kept_alive(self._record.runs, self._run.run_id) as live:
+                for space, collections in parts:
+                    selection = Selection(collections=collections, waiting=_AT_ONCE)
+                    batches = retried_pass(self._embedder, self._indexer, space, selection, retry_s=self._retry_s)
+                    async with aclosing(batches):
+                        async for batch in batches:
+                            done = self._run.done + batch.embedded.total()
+                            await self._change(done=done, total=max(self._run.total, done))
+                            live.check()
+        except RunCancelled:
+            await self._save(cancelled(self._run, at=self._now()))
+            raise
         except JiyiError as error:
-            await self._change(state=RunState.FAILED, error=error.message, ended_at=self._now())
+            await self._save(failed(self._run, error, at=self._now()))
             raise
         except asyncio.CancelledError:
             with suppress(StoreUnavailable):
-                await self._change(state=RunState.FAILED, error=_BROKEN_OFF, ended_at=self._now())
+                await self._save(failed(self._run, _BROKEN_OFF, at=self._now()))
             raise
-        await self._change(state=RunState.DONE, ended_at=self._now())
+        await self._save(ended(self._run, RunState.DONE, at=self._now()))
         _log.info("bulk_indexing_ends", items=self._run.done)
 
     async def _note_broken_off(self) -> None:
         """Records the last pass as interrupted if it is recorded as running: its process has ended."""
         for run in await self._record.runs.latest(PIPELINE):
             if run.state is RunState.RUNNING:
-                at = self._now()
-                change = {"state": RunState.FAILED, "error": _BROKEN_OFF, "updated_at": at, "ended_at": at}
-                await self._record.runs.save(run.model_copy(update=change))
+                await self._record.runs.save(failed(run, _BROKEN_OFF, at=self._now()))
 
     async def _change(self, **fields: object) -> None:
         assert self._run is not None  # noqa: S101 - a pass is in progress
-        self._run = self._run.model_copy(update=fields | {"updated_at": self._now()})
-        await self._record.runs.save(self._run)
+        await self._save(self._run.model_copy(update=fields | {"updated_at": self._now()}))
+
+    async def _save(self, run: PipelineRun) -> None:
+        self._run = run
+        await self._record.runs.save(run)
 
 
 def _models_written(spaces: Sequence[VectorSpace]) -> list[tuple[VectorSpace, tuple[Collection, ...]]]:

@@ -105,6 +105,31 @@ def _run(given: Mapping[str, object], phase: Phase, state: RunState, *, total: i
     )
 
 
+def why_not_cancelled(run: PipelineRun) -> str | None:
+    """Why a change of the model cannot be cancelled; None before searches have switched."""
+    if phase_of(run) in BEFORE_SWITCH:
+        return None
+    return f"It is {phase_of(run).value.replace('_', ' ')}, which ends by itself; to go back: jiyi reembed --rollback"
+
+
+def repeated(run: PipelineRun, *, at: datetime) -> PipelineRun:
+    """Another run, which goes on where one stopped that failed or was cancelled."""
+    return run.model_copy(
+        update={
+            "run_id": new_id(),
+            "retry_of": run.run_id,
+            "attempts": 1,
+            "state": RunState.RUNNING,
+            "error": None,
+            "stack": None,
+            "started_at": at,
+            "updated_at": at,
+            "ended_at": None,
+            "cancel_requested": False,
+        }
+    )
+
+
 class OneSpace(VectorSpaces):
     """A single space that never changes."""
 

@@ -16,6 +16,7 @@ from typing import Any
 import structlog
 from typing_extensions import override
 
+from ..jobs.runs import LiveRun, RunCancelled, RunTaken, cancelled, failed, kept_alive
 from ..jobs.tasks import cancel
 from ..ports.coordination import Locks
 from ..ports.generations import BulkEmbedder, GenerationStore, ReembeddingService, Selection, VectorModel
@@ -33,6 +34,7 @@ from .generations import (
     latest_run,
     new_run,
     phase_of,
+    repeated,
     source_of,
     target_of,
 )
@@ -99,6 +101,7 @@ class Reembedding(ReembeddingService):
         self._retry_s = retry_s
         self._now = now
         self._run: PipelineRun | None = None
+        self._live = LiveRun()
         self._task: asyncio.Task[None] | None = None
         self._watcher: asyncio.Task[None] | None = None
 
@@ -119,6 +122,21 @@ class Reembedding(ReembeddingService):
     @override
     async def finish(self) -> PipelineRun:
         return await self._begin(self._finishing)
+
+    async def retry(self, run: PipelineRun) -> PipelineRun:
+        """Goes on where a run that failed or was cancelled stopped, as another run.
+
+        Raises:
+            Conflict: It is not the last one, or another is in progress.
+            Unavailable: It is unknown whether a run is in progress.
+        """
+
+        async def decide(last: PipelineRun | None) -> PipelineRun:
+            if last is None or last.run_id != run.run_id:
+                raise Conflict("Another change of the model has begun since: see jiyi reembed --status")
+            return repeated(last, at=max(self._now(), last.started_at + timedelta(microseconds=1)))
+
+        return await self._begin(decide)
 
     @override
     async def last_run(self) -> PipelineRun | None:
@@ -164,6 +182,8 @@ class Reembedding(ReembeddingService):
 
     async def _begin(self, decide: Callable[[PipelineRun | None], Awaitable[PipelineRun]]) -> PipelineRun:
         """Takes the lock, records the run that `decide` returns, and works on it in the background."""
+        if self._task is not None and self._run is not None and self._run.state.is_over:
+            await asyncio.wait([self._task])  # it lets go of the lock
         if self._is_working:
             raise Conflict("the index is being moved to another model already: see jiyi reembed --status")
         started: asyncio.Future[PipelineRun] = asyncio.get_running_loop().create_future()
@@ -197,6 +217,8 @@ class Reembedding(ReembeddingService):
         if phase_of(last) in BEFORE_SWITCH:
             if target != known.other:
                 raise Conflict(f"a move to {target_of(last).model_id} is not at its end: roll it back first")
+            if last.cancel_requested:
+                return repeated(last, at=now)
             return last.model_copy(update={"state": RunState.RUNNING, "error": None, "updated_at": now})
         if last.state is not RunState.DONE:
             raise Conflict("the run before is being ended: try again in a moment")
@@ -219,20 +241,32 @@ class Reembedding(ReembeddingService):
         self._run = run
         await self._spaces.refresh()
         try:
-            while self._run.state is RunState.RUNNING:
-                try:
-                    await self._take_step(self._run)
-                except (Unavailable, Overloaded) as error:
-                    _log.warning("reembedding_waits", error=error.message)
-                    self._run = self._run.model_copy(update={"error": error.message})
-                    await asyncio.sleep(self._retry_s)
+            async with kept_alive(self._record.runs, run.run_id) as self._live:
+                await self._take_steps()
+        except RunCancelled:
+            await self._save(cancelled(self._run, at=self._now()))
+            _log.info("reembedding_cancelled", done=self._run.done, total=self._run.total)
+        except RunTaken:
+            raise
         except JiyiError as error:
             _log.error("reembedding_failed", error=error.message)
-            await self._change(state=RunState.FAILED, error=error.message, ended_at=self._now())
+            await self._save(failed(self._run, error, at=self._now()))
         except Exception as error:
             with suppress(StoreUnavailable):
-                await self._change(state=RunState.FAILED, error=f"a defect: {error!r}", ended_at=self._now())
+                await self._save(failed(self._run, error, at=self._now()))
             raise
+
+    async def _take_steps(self) -> None:
+        assert self._run is not None  # noqa: S101 - a run is in progress
+        while self._run.state is RunState.RUNNING:
+            try:
+                if phase_of(self._run) in BEFORE_SWITCH:
+                    self._live.check()
+                await self._take_step(self._run)
+            except (Unavailable, Overloaded) as error:
+                _log.warning("reembedding_waits", error=error.message)
+                self._run = self._run.model_copy(update={"error": error.message})
+                await asyncio.sleep(self._retry_s)
 
     async def _take_step(self, run: PipelineRun) -> None:
         source, target = source_of(run), target_of(run)
@@ -275,6 +309,7 @@ class Reembedding(ReembeddingService):
         async with aclosing(batches):
             async for batch in batches:
                 await self._change(cursor=batch.cursor, done=self._run.done + batch.embedded.total(), error=None)
+                self._live.check()
 
     async def _verify(self, target: VectorModel) -> Mapping[str, int | float]:
         found = await check_generation(self._record, self._spaces.of(target), self._indexer)

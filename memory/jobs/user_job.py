@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
+from time import monotonic
 from typing import Any, Generic, Self, TypeVar
 
 import structlog
@@ -15,13 +16,14 @@ from ..ports.jobs import PipelineRun, RunState
 from ..ports.record import SystemOfRecord
 from ..values.base import Value, utc_now
 from ..values.errors import Conflict, JiyiError, StoreUnavailable
-from ..values.ids import new_id
 from .cron import Schedule
+from .runs import LiveRun, RunCancelled, begun, cancelled, ended, failed, kept_alive, new_run
 from .tasks import cancel, log_defect
 
 _PAGE = 256
 _CHECK_INTERVAL_S = 30.0
 _INTERRUPTED = "it was interrupted"
+_SAVE_EVERY_S = 0.5
 _log = structlog.get_logger(__name__)
 
 
@@ -118,14 +120,20 @@ class UserJob(ABC, Generic[ReportT]):
             due = await self._is_due()  # another process may just have finished one
             if not due:
                 return None
-            interrupted = due if isinstance(due, PipelineRun) else None
-            await self._run_to_end(interrupted or await self._new_run({"user_id": None, "scheduled": True}))
+            if isinstance(due, PipelineRun):
+                await self._run_to_end(begun(due, at=self._now()))
+            else:
+                await self._run_to_end(await self._new_run({"user_id": None, "scheduled": True}))
         return self._run
 
     async def close(self) -> None:
         """Stops a run in progress; the next check of the schedule continues it."""
         await cancel(self._watcher)
         await cancel(self._task)
+
+    async def retry(self, run: PipelineRun) -> PipelineRun:
+        """Starts a run with the same input in the background; see `_start`."""
+        return await self._start_with(run.input, retry_of=run.run_id)
 
     async def _start(self, *, user_id: str | None, **options: JsonValue) -> PipelineRun:
         """Starts a run in the background.
@@ -134,12 +142,19 @@ class UserJob(ABC, Generic[ReportT]):
             Conflict: A run is in progress.
             Unavailable: It is unknown whether a run is in progress.
         """
+        return await self._start_with({"user_id": user_id, **options, "scheduled": False})
+
+    async def _start_with(self, given: Mapping[str, JsonValue], *, retry_of: str | None = None) -> PipelineRun:
+        """Starts a run in the background; see `_start`.
+
+        Raises:
+            Conflict: A run is in progress.
+            Unavailable: It is unknown whether a run is in progress.
+        """
         if self._task and not self._task.done():
             raise Conflict(f"{self._title} is running already.")
         started: asyncio.Future[PipelineRun] = asyncio.get_running_loop().create_future()
-        self._task = asyncio.create_task(
-            self._lock_and_run({"user_id": user_id, **options, "scheduled": False}, started)
-        )
+        self._task = asyncio.create_task(self._lock_and_run(given, started, retry_of))
         waiting: list[asyncio.Future[Any]] = [self._task, started]
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         if not started.done():
@@ -173,14 +188,18 @@ class UserJob(ABC, Generic[ReportT]):
             await asyncio.sleep(_CHECK_INTERVAL_S)
 
     async def _load_last_run(self) -> PipelineRun | None:
-        """The last recorded run; one recorded as running while no process holds the lock is recorded as failed."""
+        """The last recorded run; one recorded as running while no process holds the lock is recorded as failed.
+
+        None where another process has the lock, until that has ended the run or has died.
+        """
         last = next(iter(await self._record.runs.latest(self._pipeline)), None)
         if last is None or last.state is not RunState.RUNNING:
             return last
         async with self._locks.held(self._lock) as acquired:
-            if acquired:
-                last = last.model_copy(update={"state": RunState.FAILED, "error": _INTERRUPTED})
-                await self._record.runs.save(last)
+            if not acquired:
+                return None
+            last = failed(last, _INTERRUPTED, at=self._now())
+            await self._record.runs.save(last)
         return last
 
     async def _is_due(self) -> PipelineRun | bool:
@@ -189,58 +208,69 @@ class UserJob(ABC, Generic[ReportT]):
             return False
         runs = await self._record.runs.latest(self._pipeline, limit=20)
         last = next((run for run in runs if run.input.get("scheduled")), None)
-        if last is not None and last.state is not RunState.DONE:
+        if last is not None and last.state not in (RunState.DONE, RunState.CANCELLED):
             return last
         return self._schedule.previous(self._now()) > (last.started_at if last else self._created_at)
 
-    async def _lock_and_run(self, options: dict[str, JsonValue], started: "asyncio.Future[PipelineRun]") -> None:
+    async def _lock_and_run(
+        self, given: Mapping[str, JsonValue], started: "asyncio.Future[PipelineRun]", retry_of: str | None
+    ) -> None:
         async with self._locks.held(self._lock) as acquired:
             if not acquired:
                 raise Conflict(f"{self._title} is running in another process.")
-            run = await self._new_run(options)
+            run = await self._new_run(given, retry_of=retry_of)
             started.set_result(run)
             try:
                 await self._run_to_end(run)
             except StoreUnavailable as error:
                 _log.error(f"{self._pipeline}_failed", error=error.message)
 
-    async def _new_run(self, options: dict[str, JsonValue]) -> PipelineRun:
+    async def _new_run(self, given: Mapping[str, JsonValue], *, retry_of: str | None = None) -> PipelineRun:
         now = self._now()
-        total = 1 if options["user_id"] is not None else int((await self._record.backlog.counts())["users"])
-        run = PipelineRun(
-            run_id=new_id(),
-            pipeline=self._pipeline,
-            input=options,
-            output=self._report().model_dump(mode="json"),
-            total=total,
-            started_at=now,
-            updated_at=now,
-        )
+        total = 1 if given["user_id"] is not None else int((await self._record.backlog.counts())["users"])
+        run = new_run(self._pipeline, given, at=now, total=total, retry_of=retry_of)
+        run = run.model_copy(update={"output": self._report().model_dump(mode="json")})
         self._run = run
         await self._record.runs.save(run)
         return run
 
     async def _run_to_end(self, run: PipelineRun) -> None:
         """Works on the users after the run's cursor and records each step."""
-        self._run = run.model_copy(update={"state": RunState.RUNNING, "error": None, "ended_at": None})
-        only_user = run.input["user_id"]
-        report = self._report.model_validate(run.output)
+        self._run = run
         try:
-            while users := await self._next_users(only_user, self._run.cursor):
-                for user_id in users:
-                    done = await self._work_on(user_id, run)
-                    report = report.plus(done)
-                    step = {"cursor": user_id, "done": self._run.done + 1, "output": report.model_dump(mode="json")}
-                    await self._update_run(step, save=done.is_change or user_id == users[-1])
-            await self._finish(run, report)
-            await self._update_run({"state": RunState.DONE, "ended_at": self._now()})
+            await self._record.runs.save(run)
+            async with kept_alive(self._record.runs, run.run_id) as live:
+                report = await self._work_on_users(run, live)
+                await self._finish(run, report)
+            self._run = ended(self._run, RunState.DONE, at=self._now())
+            await self._record.runs.save(self._run)
             _log.info(f"{self._pipeline}_done", **report.model_dump(exclude={"items"}), **run.input)
+        except RunCancelled:
+            self._run = cancelled(self._run, at=self._now())
+            await self._record.runs.save(self._run)
+            _log.info(f"{self._pipeline}_cancelled", done=self._run.done, total=self._run.total)
         except BaseException as error:
-            reason = error.message if isinstance(error, JiyiError) else _INTERRUPTED
-            self._run = self._run.model_copy(update={"state": RunState.FAILED, "error": reason})
+            reason = _INTERRUPTED if isinstance(error, asyncio.CancelledError) else error
+            self._run = failed(self._run, reason, at=self._now())
             with suppress(StoreUnavailable):
                 await asyncio.shield(self._record.runs.save(self._run))
             raise
+
+    async def _work_on_users(self, run: PipelineRun, live: LiveRun) -> ReportT:
+        """The sum of the reports, also of those users who were done before an interruption."""
+        assert self._run is not None  # noqa: S101 - it is `run`
+        report = self._report.model_validate(run.output)
+        saved_at = monotonic()
+        while users := await self._next_users(run.input["user_id"], self._run.cursor):
+            for user_id in users:
+                live.check()
+                done = await self._work_on(user_id, run)
+                report = report.plus(done)
+                step = {"cursor": user_id, "done": self._run.done + 1, "output": report.model_dump(mode="json")}
+                save = done.is_change or user_id == users[-1] or monotonic() - saved_at >= _SAVE_EVERY_S
+                await self._update_run(step, save=save)
+                saved_at = monotonic() if save else saved_at
+        return report
 
     async def _next_users(self, only_user: object, cursor: str | None) -> list[str]:
         if isinstance(only_user, str):

@@ -12,13 +12,13 @@ from typing_extensions import override
 from memory.ports.record import SystemOfRecord, UnitOfWork
 
 from ..shared.checks import check_user
+from .backlog import ArangoBacklog
 from .engine import queries as aql
 from .engine.client import ArangoServer, ArangoSettings
 from .engine.errors import unavailable
 from .engine.http import Unreachable
 from .engine.schema import USER_COLLECTIONS, prepare
 from .engine.transaction import ArangoTransaction
-from .jobs import ArangoBacklog, ArangoRuns
 from .keys import ArangoKeys
 from .repositories.categories import ArangoCategories, ArangoCategoryAccesses
 from .repositories.changes import ArangoChanges
@@ -30,6 +30,7 @@ from .repositories.log import ArangoLog
 from .repositories.memories import ArangoMemories
 from .repositories.policies import ArangoPolicies
 from .repositories.relations import ArangoRelations
+from .runs import ArangoRuns
 
 _ERASED_AT_ONCE = 2_000
 _log = structlog.get_logger(__name__)

@@ -12,7 +12,7 @@ from memory.ports.record import SystemOfRecord, UnitOfWork
 from memory.values.errors import StoreUnavailable
 
 from ..shared.checks import check_user
-from .jobs import InMemoryBacklog, InMemoryRuns
+from .backlog import InMemoryBacklog
 from .keys import InMemoryKeys
 from .repositories.categories import InMemoryCategories, InMemoryCategoryAccesses
 from .repositories.changes import InMemoryChanges
@@ -25,6 +25,7 @@ from .repositories.memories import InMemoryMemories
 from .repositories.policies import InMemoryPolicies
 from .repositories.relations import InMemoryRelations
 from .repositories.state import State, UserData
+from .runs import InMemoryRuns
 
 
 class InMemoryUnitOfWork(UnitOfWork):

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
+from memory.ports.jobs import PipelineRun
 from memory.ports.repositories import Access
 from memory.values.entities import Entity, EntityStatus
 from memory.values.facts import Fact, FactStatus
@@ -60,6 +61,33 @@ def with_last_use(body: str, last_used_us: float | None) -> ApiKey:
     """The key of a stored body, with the time of its last use, if any."""
     used_at = from_timestamp_us(last_used_us) if last_used_us else None
     return ApiKey.model_validate_json(body).model_copy(update={"last_used_at": used_at})
+
+
+_BESIDE_THE_BODY = {"cancel_requested", "alive_until"}
+
+
+def stored_run(run: PipelineRun) -> str:
+    """The JSON of a run without what is stored beside it."""
+    return run.with_masked_error().model_dump_json(exclude=_BESIDE_THE_BODY)
+
+
+def run_columns(run: PipelineRun) -> dict[str, object]:
+    """What runs are found and counted by: state, when it was recorded, and how long it took."""
+    return {
+        "state": run.state.value,
+        "started_us": timestamp_us(run.recorded_at),
+        "duration_us": None if run.duration is None else run.duration // _MICROSECOND,
+    }
+
+
+def with_lease(body: str, cancel: object, lease_us: float | None) -> PipelineRun:
+    """The run of a stored body, with what is stored beside it."""
+    return PipelineRun.model_validate_json(body).model_copy(
+        update={
+            "cancel_requested": bool(cancel),
+            "alive_until": None if lease_us is None else from_timestamp_us(lease_us),
+        }
+    )
 
 
 def status_column(entity: Entity) -> str:

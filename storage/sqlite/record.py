@@ -13,13 +13,13 @@ from memory.ports.record import SystemOfRecord, UnitOfWork
 
 from ..shared.checks import check_user
 from ..shared.encryption import NO_CIPHER, Cipher
+from .backlog import SqliteBacklog
 from .engine.connections import Connection, ConnectionPool, reader_pool, writer_pool
 from .engine.driver import Driver
 from .engine.erasing import delete_user, purge
 from .engine.health import figures_of, unavailable
 from .engine.migrations import migrate
 from .engine.transaction import Transaction
-from .jobs import SqliteBacklog, SqliteRuns
 from .keys import SqliteKeys
 from .repositories.categories import SqliteCategories, SqliteCategoryAccesses
 from .repositories.changes import SqliteChanges
@@ -31,6 +31,7 @@ from .repositories.log import SqliteLog
 from .repositories.memories import SqliteMemories
 from .repositories.policies import SqlitePolicies
 from .repositories.relations import SqliteRelations
+from .runs import SqliteRuns
 
 _MIN_ROOM_BYTES = 8 * 2**20
 """Less than this is full: the vector index and Redis on the same disk need some too."""

@@ -9,6 +9,7 @@ import pytest
 
 from deployments.builders.facts import make_fact_search
 from deployments.builders.live_model import LiveRetriever
+from deployments.builders.pipelines import make_run_desk
 from deployments.builders.store_probes import facts_probe
 from deployments.http.identity.authentication import Authenticator
 from deployments.http.support.services import Embedding, Services
@@ -34,6 +35,7 @@ from memory.indexing.indexer import Indexer
 from memory.indexing.maintenance import BackgroundMaintenance
 from memory.indexing.reembedding import Reembedding
 from memory.indexing.verification import IndexVerifier
+from memory.jobs.queue import RunQueue
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.learning.worker import LearningWorker
@@ -141,6 +143,20 @@ async def open_fakes() -> AsyncIterator[Services]:
         tally.forget(user_id)
 
     additions = MemoryAdditions(record=record, sessions=sessions, learning=learning)
+    maintenance = BackgroundMaintenance(verifiers=verifiers, embedder=bulk, runs=record.runs, locks=InMemoryLocks())
+    reviews = ReviewJob(record=record, locks=InMemoryLocks(), rules=ReviewRules(), schedule=None)
+    fact_jobs = FactJobs(
+        facts=FactMaintenance(record=record, writer=ExtractiveWriter()), locks=InMemoryLocks(), schedules={}
+    )
+    queue = RunQueue(runs=record.runs, poll_s=0.05)
+    runs = make_run_desk(
+        record.runs,
+        maintenance_jobs=maintenance,
+        reembedding=reembedding,
+        reviews=reviews,
+        facts=fact_jobs,
+        queue=queue,
+    )
     yield Services(
         chat=ChatTurn(
             reader=MessageReader(sessions=sessions, record=record, extractor=extractor, resolver=resolver),
@@ -157,12 +173,11 @@ async def open_fakes() -> AsyncIterator[Services]:
         extractor=extractor,
         resolver=resolver,
         retriever=retriever,
-        index=BackgroundMaintenance(verifiers=verifiers, embedder=bulk, locks=InMemoryLocks()),
+        index=maintenance,
         typed_memories=PerSpace(spaces, typed_memories_in),
-        reviews=ReviewJob(record=record, locks=InMemoryLocks(), rules=ReviewRules(), schedule=None),
-        fact_jobs=FactJobs(
-            facts=FactMaintenance(record=record, writer=ExtractiveWriter()), locks=InMemoryLocks(), schedules={}
-        ),
+        reviews=reviews,
+        fact_jobs=fact_jobs,
+        runs=runs,
         fact_search=PerSpace(spaces, partial(make_fact_search, record=record)),
         tally=tally,
         reembedding=reembedding,

@@ -1,6 +1,7 @@
 """`/export` and `/import`: everything of a user as JSON lines (`memory.portability`)."""
 
 from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Annotated, Any, BinaryIO
@@ -9,6 +10,7 @@ from fastapi import APIRouter, Depends, HTTPException, Query, Request
 from fastapi.responses import StreamingResponse
 from starlette.requests import ClientDisconnect
 
+from memory.jobs.runs import RunWork, recorded_run
 from memory.portability.exporting import export_user
 from memory.portability.importing import Imported, import_user
 from memory.portability.lines import Digest, Header, Item, ItemType, to_line
@@ -24,7 +26,7 @@ from ..schemas.users import UserQuery
 from ..support.bodies import NDJSON
 from ..support.problems import replies
 from ..support.service_route import ServiceRoute
-from ..support.services import ServicesDep
+from ..support.services import Services, ServicesDep
 from ..support.transfers import chunks_of, fill
 
 router = APIRouter(tags=["portability"], route_class=ServiceRoute)
@@ -73,7 +75,8 @@ async def export_memory(user_id: UserQuery, services: ServicesDep, file: Transfe
     of the user is in progress.
     """
     lines = export_user(services.record, services.sessions, user_id=user_id, version=version("jiyi"), now=utc_now())
-    await fill(file, lines)
+    async with _recorded("export", user_id, services) as work:
+        await fill(file, _noted(lines, work))
     _audit("export_memory", user_id)
     return StreamingResponse(chunks_of(file), media_type=NDJSON)
 
@@ -98,16 +101,32 @@ async def import_memory(
     whose id another item of the user has. What is there already stays as it is, so that an import can be repeated. The
     index follows in the background.
     """
-    try:
-        await fill(file, request.stream())
-    except ClientDisconnect:
-        raise HTTPException(408, "body: the client went away") from None
-    imported = await import_user(
-        services.record, services.sessions, file, user_id=user_id, from_user_id=from_user_id, now=utc_now()
-    )
+    async with _recorded("import", user_id, services) as work:
+        try:
+            await fill(file, _noted(request.stream(), work))
+        except ClientDisconnect:
+            raise HTTPException(408, "body: the client went away") from None
+        imported = await import_user(
+            services.record, services.sessions, file, user_id=user_id, from_user_id=from_user_id, now=utc_now()
+        )
+        await work.advance(output=imported.model_dump(mode="json"))
     services.additions.notify(user_id=user_id)
     _audit("import_memory", user_id)
     return imported
+
+
+def _recorded(kind: str, user_id: str, services: Services) -> AbstractAsyncContextManager[RunWork]:
+    app = CURRENT_IDENTITY.get().app
+    return recorded_run(services.record.runs, kind, {"user_id": user_id}, app=app)
+
+
+async def _noted(chunks: AsyncIterator[bytes], work: RunWork) -> AsyncIterator[bytes]:
+    """The chunks, with their bytes as the progress of the run."""
+    done = 0
+    async for chunk in chunks:
+        done += len(chunk)
+        await work.advance(done=done, total=done, output={"bytes": done})
+        yield chunk
 
 
 def _audit(act: str, user_id: str) -> None:

@@ -93,7 +93,7 @@ def _shown(value: Any) -> Any:
             states = {"before": value.before, "after": value.after}
             return value.model_copy(update={name: _shown_fields(state) for name, state in states.items()})
         case PipelineRun():
-            return _shown_run(value)
+            return shown_run(value)
         case BaseModel():
             shown = {
                 name: shown_user(field) if name == _USER_FIELD and isinstance(field, str) else _shown(field)
@@ -107,7 +107,8 @@ def _shown(value: Any) -> Any:
             return value
 
 
-def _shown_run(run: PipelineRun) -> PipelineRun:
+def shown_run(run: PipelineRun) -> PipelineRun:
+    """A run of a job with the users' own ids."""
     output = dict(run.output)
     if isinstance(items := output.get("items"), list):
         output["items"] = [_shown_fields(item) if isinstance(item, dict) else item for item in items]

@@ -79,7 +79,10 @@ class ConcurrencyLimit:
 
 
 def _needs_a_place(scope: Scope) -> bool:
-    return scope["type"] == "http" and not scope["path"].startswith(OPERATORS_PATHS)
+    path = scope["path"] if scope["type"] == "http" else ""
+    # Who follows a run waits for hours and costs a look at the record now and then; the route bounds how many do.
+    is_follower = path.startswith("/knowledge/pipelines/") and path.endswith("/events")
+    return scope["type"] == "http" and not path.startswith(OPERATORS_PATHS) and not is_follower
 
 
 async def _refuse(places: Places, scope: Scope, receive: Receive, send: Send) -> None:

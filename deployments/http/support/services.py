@@ -17,10 +17,11 @@ from memory.governance.accesses import AccessTally
 from memory.identity.caller import ANONYMOUS
 from memory.indexing.generations import PerSpace
 from memory.ports.coordination import RateLimiter
+from memory.ports.dashboard import KnowledgeCounts
 from memory.ports.decisions import DecisionService
 from memory.ports.erasures import ErasureService
 from memory.ports.generations import ReembeddingService
-from memory.ports.jobs import IndexMaintenance, MaintenanceService, ReviewService
+from memory.ports.jobs import IndexMaintenance, MaintenanceService, ReviewService, RunControl, RunTotal
 from memory.ports.language import Extractor, FactReader, FloatMatrix, Priority, Resolver, TextKind, TokenCounter
 from memory.ports.record import SystemOfRecord
 from memory.ports.services import Retriever
@@ -32,7 +33,7 @@ from memory.tiers.priority import PriorityRules
 from memory.tiers.retrieval import TieredRetrieval
 from memory.tiers.summaries import ExtractiveWriter
 from memory.typed_memories.manager import TypedMemoryManager
-from memory.values.errors import Unavailable
+from memory.values.errors import StoreUnavailable, Unavailable
 from memory.values.evidence import EVIDENCE_BOUNDS, EvidenceBounds
 from memory.values.hits import CosineBounds
 from memory.values.identity import credential_subject
@@ -41,7 +42,10 @@ from ...telemetry.metrics import ServiceMetrics
 from ...telemetry.replicas import Figures, IngressReport, ReplicaReport, ask_all, replica_name
 from ..identity.authentication import Authenticator
 from ..identity.current import CURRENT_IDENTITY
+from .concurrency import Places
 from .transfers import Transfers
+
+_FOLLOWERS = 64
 
 
 class Embed(Protocol):
@@ -108,6 +112,9 @@ class Services:
         parts: The deployments behind the ingress: each returns a report of every replica, or raises `Unavailable`.
         ingress_reports: Returns a report of every ingress replica; None where there is only this one.
         required: Stores and deployments without which the service is not ready.
+        runs: Retries and cancels runs of background work.
+        knowledge_counts: Counts corpora and chunks for the dashboard; None where no knowledge is kept.
+        followers: Places of those who follow a run.
         transfers: Files of exports and imports in progress.
         tally: Counts what answers and prompts held.
         priority_rules: How categories of facts are ranked.
@@ -128,6 +135,7 @@ class Services:
     typed_memories: PerSpace[TypedMemoryManager]
     reviews: ReviewService
     fact_jobs: MaintenanceService
+    runs: RunControl
     fact_search: PerSpace[FactSearch]
     tally: AccessTally
     reembedding: ReembeddingService
@@ -143,6 +151,8 @@ class Services:
     parts: Mapping[str, Callable[[], Awaitable[Sequence[ReplicaReport]]]] = field(default_factory=dict)
     ingress_reports: Callable[[], Awaitable[Sequence[IngressReport]]] | None = None
     required: frozenset[str] = frozenset()
+    knowledge_counts: KnowledgeCounts | None = None
+    followers: Places = field(default_factory=lambda: Places(_FOLLOWERS))
     transfers: Transfers = field(default_factory=Transfers)
     priority_rules: PriorityRules = field(default_factory=PriorityRules)
     summary_writer: SummaryWriter = field(default_factory=ExtractiveWriter)
@@ -204,7 +214,13 @@ class Services:
         """The metrics of this ingress replica, and the figures of the stores as it sees them."""
         stores = await ask_all(self.probes)
         answers = {name: None if isinstance(figures, Unavailable) else figures for name, figures in stores.items()}
-        return IngressReport(replica_name(), self.metrics.collect(), answers)
+        return IngressReport(replica_name(), self.metrics.collect(), answers, await self._run_totals())
+
+    async def _run_totals(self) -> Sequence[RunTotal]:
+        try:
+            return await self.record.runs.totals(app=None)
+        except StoreUnavailable:
+            return ()
 
     async def ingress(self) -> Sequence[IngressReport]:
         """A report of every ingress replica.

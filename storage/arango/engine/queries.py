@@ -339,21 +339,6 @@ RETURN {resources: resources_[0], unlearned: unlearned[0], entities: entities_[0
 relations: relations[0], memories: memories_[0], facts: facts_[0], outbox: outbox_[0]}
 """
 
-# Runs of jobs, which are nobody's
-
-ALL_RUNS_OF_A_JOB = """
-FOR r IN runs FILTER r.pipeline == @pipeline SORT r.started_us DESC, r._key DESC LIMIT @limit RETURN r.body
-"""
-ALL_RUNS_OF_THIS_ID = """
-FOR r IN runs FILTER r._key == @key RETURN r.body
-"""
-ALL_RUNS_WITH_THIS_ONE = """
-INSERT @run INTO runs OPTIONS {overwriteMode: "replace"}
-"""
-RUNS_OF_A_UNIT_OF_WORK = """
-FOR r IN @runs FILTER r.user_id == @user INSERT UNSET(r, "user_id") INTO runs OPTIONS {overwriteMode: "replace"}
-"""
-
 # API keys, which belong to no user's data
 
 ALL_KEYS = """

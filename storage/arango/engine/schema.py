@@ -22,6 +22,7 @@ from . import queries as aql
 from .client import ArangoSettings, rows_of
 from .errors import COLLECTION_NOT_FOUND, DATABASE_NOT_FOUND, DUPLICATE_NAME, GRAPH_DUPLICATE, unavailable
 from .facts import make_facts_of_typed_memories
+from .runs import complete_runs
 
 OLDEST_VERSION = (3, 11)
 
@@ -160,6 +161,15 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("API keys", (_collection("api_keys"), _index("api_keys", "order"))),
     Migration("typed memories are facts", (make_facts_of_typed_memories,)),
     Migration("policies of retention", (_collection("retention_policies"), _index("retention_policies", "user_id"))),
+    Migration(
+        "states, apps and leases of runs",
+        (
+            complete_runs,
+            _index("runs", "started_us", "order"),
+            _index("runs", "state", "started_us"),
+            _index("runs", "app", "started_us"),
+        ),
+    ),
 )
 
 

@@ -14,10 +14,11 @@ from memory.values.records import Resource
 from ...shared.checks import check_owner
 from ..engine import documents
 from ..engine import queries as aql
+from ..engine import run_queries as run_aql
 from ..engine.documents import ArangoRepository
 from ..engine.keys import ascii_of, key_of
+from ..engine.runs import run_document
 from ..engine.transaction import Query
-from ..jobs import run_document
 from .changes import change_document, subject_documents
 from .log import log_document
 
@@ -73,7 +74,7 @@ class ArangoErasure(ArangoRepository, RecordErasure):
     async def request(self, requests: Sequence[PipelineRun]) -> None:
         owner = {"user_id": ascii_of(self._user_id)}
         runs = [run_document(run) | owner for run in requests]
-        await self._transaction.write(lambda query: query(aql.RUNS_OF_A_UNIT_OF_WORK, runs=runs))
+        await self._transaction.write(lambda query: query(run_aql.RUNS_OF_A_UNIT_OF_WORK, runs=runs))
 
     def _rewrite_messages(self, query: Query, messages: Sequence[Resource]) -> None:
         keys = {key_of(self._user_id, resource.resource_id): resource for resource in messages}

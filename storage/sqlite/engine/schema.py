@@ -265,4 +265,24 @@ MIGRATIONS: tuple[Migration, ...] = (
             ) WITHOUT ROWID""",
         ),
     ),
+    Migration(
+        "states, apps and leases of runs",
+        (
+            "ALTER TABLE runs ADD COLUMN state TEXT NOT NULL DEFAULT 'running'",
+            "ALTER TABLE runs ADD COLUMN app TEXT",
+            "ALTER TABLE runs ADD COLUMN duration_us INTEGER",
+            "ALTER TABLE runs ADD COLUMN holder TEXT",
+            "ALTER TABLE runs ADD COLUMN lease_us INTEGER",
+            "ALTER TABLE runs ADD COLUMN cancel INTEGER NOT NULL DEFAULT 0",
+            """UPDATE runs SET
+                state = json_extract(body, '$.state'),
+                duration_us = CASE WHEN json_extract(body, '$.ended_at') IS NOT NULL
+                    THEN microseconds(json_extract(body, '$.ended_at')) - started_us END""",
+            "CREATE INDEX runs_recorded ON runs (started_us, run_id)",
+            "CREATE INDEX runs_by_state ON runs (state, started_us, run_id)",
+            "CREATE INDEX runs_of_app ON runs (app, started_us, run_id)",
+            # With all that counting reads.
+            "CREATE INDEX runs_counted ON runs (pipeline, state, app, duration_us)",
+        ),
+    ),
 )

@@ -13,7 +13,7 @@ from memory.values.records import Resource
 
 from ...shared.checks import check_owner
 from ..engine.transaction import SqliteRepository, enqueue
-from ..jobs import save_run
+from ..runs import save_run
 from .changes import ADD_SUBJECT, REPLACE, body_of
 from .log import texts_of
 

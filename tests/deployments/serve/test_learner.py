@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from deployments.builders.pipelines import make_run_desk
 from deployments.serve.learner import LearnerDeployment, LearnerParts
 from memory.erasure.decisions import Deciding
 from memory.erasure.eraser import Eraser
@@ -18,6 +19,7 @@ from memory.indexing.indexer import Indexer
 from memory.indexing.maintenance import BackgroundMaintenance
 from memory.indexing.reembedding import Reembedding
 from memory.indexing.verification import IndexVerifier
+from memory.jobs.queue import RunQueue
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.learning.worker import LearningWorker
@@ -91,19 +93,24 @@ async def test_it_learns_verifies_tells_how_it_is_and_ends() -> None:
             lock=learner.indexer.lock,
         )
         erasing = Erasing(record=record, eraser=eraser, digests=Digests(b"a key"), settle_s=0)
+        maintenance = BackgroundMaintenance(verifiers=verifiers, embedder=bulk, runs=record.runs, locks=locks)
+        reembedding = Reembedding(
+            record=record,
+            locks=locks,
+            spaces=spaces,
+            store=store,
+            embedder=bulk,
+            indexer=learner.indexer,
+            prepare=prepare,
+            configured=model,
+        )
+        reviews = ReviewJob(record=record, locks=InMemoryLocks(), rules=ReviewRules(), schedule=None)
+        fact_jobs = FactJobs(facts=FactMaintenance(record=record, writer=ExtractiveWriter()), locks=locks, schedules={})
+        queue = RunQueue(runs=record.runs)
         return LearnerParts(
             worker=worker,
-            maintenance=BackgroundMaintenance(verifiers=verifiers, embedder=bulk, locks=locks),
-            reembedding=Reembedding(
-                record=record,
-                locks=locks,
-                spaces=spaces,
-                store=store,
-                embedder=bulk,
-                indexer=learner.indexer,
-                prepare=prepare,
-                configured=model,
-            ),
+            maintenance=maintenance,
+            reembedding=reembedding,
             bulk_indexing=BulkIndexing(
                 record=record,
                 locks=locks,
@@ -113,9 +120,16 @@ async def test_it_learns_verifies_tells_how_it_is_and_ends() -> None:
                 worker=worker,
                 backlog=10_000,
             ),
-            reviews=ReviewJob(record=record, locks=InMemoryLocks(), rules=ReviewRules(), schedule=None),
-            fact_jobs=FactJobs(
-                facts=FactMaintenance(record=record, writer=ExtractiveWriter()), locks=locks, schedules={}
+            reviews=reviews,
+            fact_jobs=fact_jobs,
+            queue=queue,
+            runs=make_run_desk(
+                record.runs,
+                maintenance_jobs=maintenance,
+                reembedding=reembedding,
+                reviews=reviews,
+                facts=fact_jobs,
+                queue=queue,
             ),
             erasing=erasing,
             deciding=Deciding(record=record, digests=Digests(b"a key"), lock=learner.indexer.lock, wake=erasing.wake),

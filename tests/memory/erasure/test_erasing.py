@@ -161,7 +161,11 @@ async def test_the_runs_of_jobs_do_not_name_the_user_any_more(stores: Stores) ->
     assert await erasing.work()
     kept = await stores.record.runs.get("1")
     assert kept == run.model_copy(
-        update={"input": {"user_id": None}, "output": {"items": items[1:], "kept": 3}, "cursor": None}
+        update={
+            "input": {"user_id": None, "erased_user": True},
+            "output": {"items": items[1:], "kept": 3},
+            "cursor": None,
+        }
     )
 
 

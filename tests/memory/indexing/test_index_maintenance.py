@@ -15,7 +15,9 @@ from tests.memory.index_bench import Bench
 
 
 def _maintenance(bench: Bench, locks: Locks | None = None) -> BackgroundMaintenance:
-    return BackgroundMaintenance(verifiers=bench.verifiers, embedder=bench.embedder, locks=locks or InMemoryLocks())
+    return BackgroundMaintenance(
+        verifiers=bench.verifiers, embedder=bench.embedder, runs=bench.record.runs, locks=locks or InMemoryLocks()
+    )
 
 
 async def wait_for_end(maintenance: BackgroundMaintenance) -> IndexRun:

@@ -115,7 +115,9 @@ async def test_a_total_grows_with_what_is_said_meanwhile(bench: Bench) -> None:
             async for batch in bench.embedder.embed(model, selection, after=after):
                 yield batch
 
-    maintenance = BackgroundMaintenance(verifiers=bench.verifiers, embedder=SpeakingEmbedder(), locks=InMemoryLocks())
+    maintenance = BackgroundMaintenance(
+        verifiers=bench.verifiers, embedder=SpeakingEmbedder(), runs=bench.record.runs, locks=InMemoryLocks()
+    )
     begun = await maintenance.start(IndexOperation.REBUILD)
     while (run := await maintenance.last_run()) is None or run.state is RunState.RUNNING:
         await asyncio.sleep(0)

@@ -10,7 +10,7 @@ from arango.client import ArangoClient
 from arango.database import StandardDatabase
 
 from memory.values.errors import StoreUnavailable
-from storage.arango.engine import queries as arango_queries
+from storage.arango.engine import queries, run_queries
 from storage.arango.engine.client import ArangoSettings
 from storage.arango.engine.keys import ascii_of
 from storage.arango.engine.schema import COLLECTIONS, EDGES, MIGRATIONS, Migration, migrate
@@ -18,7 +18,9 @@ from storage.arango.record import ArangoRecord
 from testing.arango_standin import ArangoStandIn
 from testing.arango_standin.driver import result
 
-STATEMENTS = {name: value for name, value in vars(arango_queries).items() if name.isupper()}
+STATEMENTS = {
+    name: value for module in (queries, run_queries) for name, value in vars(module).items() if name.isupper()
+}
 
 
 @pytest.fixture

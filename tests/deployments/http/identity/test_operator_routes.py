@@ -69,7 +69,7 @@ def test_a_route_is_about_a_user_or_for_operators_and_then_audited(route: APIRou
 @pytest.mark.parametrize("route", [route for route in ROUTES if _is_for_operators(route)], ids=lambda route: route.name)
 async def test_every_act_of_an_operator_is_one_line_with_the_request(route: APIRoute, http: httpx.AsyncClient) -> None:
     method = min(route.methods or ())
-    path = route.path.format(key_id="no-such-key", kind="nightly")
+    path = route.path.format(key_id="no-such-key", kind="nightly", run_id="no-such-run")
     body = {"name": "k", "scope": "app", "model": "unknown"}
     with capture_logs() as lines:
         reply = await http.request(method, path, json=body, headers={"X-Request-Id": "of-this-act"})

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from memory.ports.jobs import PipelineRun, RunState
 from memory.ports.record import SystemOfRecord
 from memory.ports.repositories import Access
 from memory.ports.vectors import Collection
@@ -176,28 +175,3 @@ class TestAccesses:
             await unit.commit()
         async with record.reading(user_id="ann") as unit:
             assert [memory.access_count for memory in await unit.typed_memories.get(["i"])] == [0]
-
-
-class TestRuns:
-    async def test_runs_come_back_latest_first_and_are_replaced_by_id(
-        self, record: SystemOfRecord, make: SimpleNamespace
-    ) -> None:
-        def run(run_id: str, seconds: float, **fields: object) -> PipelineRun:
-            at = make.at(seconds)
-            return PipelineRun(**{"run_id": run_id, "pipeline": "p", "started_at": at, "updated_at": at} | fields)
-
-        assert await record.runs.latest("p") == []
-        old, new = run("1", 0), run("0", 5, output={"archived": 3, "list": ["臺灣", None]}, cursor="ann")
-        for saved in (old, new, run("2", 9, pipeline="other")):
-            await record.runs.save(saved)
-        assert await record.runs.latest("p") == [new]
-        assert await record.runs.latest("p", limit=9) == [new, old]
-        done = new.model_copy(update={"state": RunState.DONE, "done": 2, "total": 2, "ended_at": make.at(6)})
-        await record.runs.save(done)
-        assert await record.runs.latest("p", limit=9) == [done, old]
-
-    async def test_a_run_is_nobodys(self, record: SystemOfRecord, make: SimpleNamespace) -> None:
-        await record.runs.save(
-            PipelineRun(run_id="r", pipeline="p", started_at=make.NOON, updated_at=make.NOON, cursor="ann")
-        )
-        assert await record.backlog.users(limit=9) == []

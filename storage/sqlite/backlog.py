@@ -1,4 +1,4 @@
-"""The backlog and the recorded runs of background jobs, over all users, in SQLite."""
+"""The backlog of background work, over all users, in SQLite."""
 
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -6,14 +6,12 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from memory.ports.jobs import PipelineRun, RunLog
 from memory.ports.record import Backlog, FactTotal, OutboxEntry
 from memory.ports.vectors import Collection
 from memory.values.facts import FactStatus
 from memory.values.records import Resource
 
 from ..shared.checks import check_user
-from ..shared.stored_values import timestamp_us
 from .engine.connections import ConnectionPool, run_alone
 from .engine.erasing import OWNING_TABLES
 from .engine.transaction import enqueue
@@ -52,14 +50,6 @@ _COUNTS = """
 """
 _FACT_TOTALS = "SELECT status, category, count(*), avg(confidence) FROM facts GROUP BY status, category"
 _COUNTED = ("resources", "unlearned", "entities", "preloaded", "relations", "memories", "facts", "outbox")
-
-_SAVE_RUN = """
-    INSERT INTO runs (run_id, pipeline, started_us, body) VALUES (?, ?, ?, ?)
-    ON CONFLICT (run_id) DO UPDATE SET
-    pipeline = excluded.pipeline, started_us = excluded.started_us, body = excluded.body
-"""
-_GET_RUN = "SELECT body FROM runs WHERE run_id = ?"
-_LATEST_RUNS = "SELECT body FROM runs WHERE pipeline = ? ORDER BY started_us DESC, run_id DESC LIMIT ?"
 
 
 class SqliteBacklog(Backlog):
@@ -140,45 +130,6 @@ class SqliteBacklog(Backlog):
             return [FactTotal(FactStatus(status), *rest) for status, *rest in connection.execute(_FACT_TOTALS)]
 
         return await run_alone(self._counter, work)
-
-
-class SqliteRuns(RunLog):
-    """Runs of all jobs, each write a transaction of its own.
-
-    Args:
-        reader: The connections that read.
-        writer: The connection that units of work write with.
-    """
-
-    def __init__(self, *, reader: ConnectionPool, writer: ConnectionPool) -> None:
-        self._reader = reader
-        self._writer = writer
-
-    @override
-    async def save(self, run: PipelineRun) -> None:
-        await run_alone(self._writer, lambda connection: save_run(connection, run), commit=True)
-
-    @override
-    async def get(self, run_id: str) -> PipelineRun | None:
-        def work(connection: sqlite3.Connection) -> PipelineRun | None:
-            row = connection.execute(_GET_RUN, (run_id,)).fetchone()
-            return PipelineRun.model_validate_json(row[0]) if row else None
-
-        return await run_alone(self._reader, work)
-
-    @override
-    async def latest(self, pipeline: str, *, limit: int = 1) -> list[PipelineRun]:
-        def work(connection: sqlite3.Connection) -> list[PipelineRun]:
-            rows = connection.execute(_LATEST_RUNS, (pipeline, max(limit, 0)))
-            return [PipelineRun.model_validate_json(body) for (body,) in rows]
-
-        return await run_alone(self._reader, work)
-
-
-def save_run(connection: sqlite3.Connection, run: PipelineRun) -> None:
-    """Inserts or replaces a run."""
-    row = (run.run_id, run.pipeline, timestamp_us(run.started_at), run.model_dump_json())
-    connection.execute(_SAVE_RUN, row)
 
 
 def _users(connection: sqlite3.Connection, after: str, limit: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""The backlog and the recorded runs of background jobs, over all users, in memory."""
+"""The backlog of background work, over all users, in memory."""
 
 import asyncio
 from collections import defaultdict
@@ -7,7 +7,6 @@ from statistics import fmean
 
 from typing_extensions import override
 
-from memory.ports.jobs import PipelineRun, RunLog
 from memory.ports.record import Backlog, FactTotal, OutboxEntry
 from memory.ports.vectors import Collection
 from memory.values.facts import FactStatus
@@ -98,23 +97,3 @@ class InMemoryBacklog(Backlog):
         if user_id is None:
             return list(self._users.items())
         return [(user_id, self._users.get(check_user(user_id), UserData()))]
-
-
-class InMemoryRuns(RunLog):
-    """Runs of jobs; they end with the process."""
-
-    def __init__(self) -> None:
-        self._runs: dict[str, PipelineRun] = {}
-
-    @override
-    async def save(self, run: PipelineRun) -> None:
-        self._runs[run.run_id] = run
-
-    @override
-    async def get(self, run_id: str) -> PipelineRun | None:
-        return self._runs.get(run_id)
-
-    @override
-    async def latest(self, pipeline: str, *, limit: int = 1) -> list[PipelineRun]:
-        runs = [run for run in self._runs.values() if run.pipeline == pipeline]
-        return sorted(runs, key=lambda run: (run.started_at, run.run_id), reverse=True)[: max(limit, 0)]

@@ -1,22 +1,20 @@
-"""The backlog and the recorded runs of background jobs, over all users, in ArangoDB."""
+"""The backlog of background work, over all users, in ArangoDB."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 
 from typing_extensions import override
 
-from memory.ports.jobs import PipelineRun, RunLog
 from memory.ports.record import Backlog, FactTotal, OutboxEntry
 from memory.ports.vectors import Collection
 from memory.values.facts import FactStatus
 from memory.values.records import Resource
 
 from ..shared.checks import check_user
-from ..shared.stored_values import timestamp_us
 from .engine import documents
 from .engine import queries as aql
 from .engine.client import ArangoServer, query_alone
-from .engine.keys import Document, ascii_of, key_of, order_of, text_of
+from .engine.keys import ascii_of, order_of, text_of
 from .engine.transaction import ArangoTransaction, Query
 
 _UNSEEN_SEED = {"by_system": '"source":"system"', "unmentioned": '"mention_count":0,'}
@@ -102,37 +100,6 @@ class ArangoBacklog(Backlog):
             FactTotal(FactStatus(status), text_of(category), int(total), float(confidence))
             for status, category, total, confidence in await query_alone(self._server, aql.ALL_FACT_TOTALS)
         ]
-
-
-class ArangoRuns(RunLog):
-    """Runs of all jobs, each statement a transaction of its own."""
-
-    def __init__(self, server: ArangoServer) -> None:
-        self._server = server
-
-    @override
-    async def save(self, run: PipelineRun) -> None:
-        await query_alone(self._server, aql.ALL_RUNS_WITH_THIS_ONE, run=run_document(run))
-
-    @override
-    async def get(self, run_id: str) -> PipelineRun | None:
-        found = await query_alone(self._server, aql.ALL_RUNS_OF_THIS_ID, key=key_of("", run_id))
-        return next(iter(documents.parse(PipelineRun, found)), None)
-
-    @override
-    async def latest(self, pipeline: str, *, limit: int = 1) -> list[PipelineRun]:
-        found = await query_alone(self._server, aql.ALL_RUNS_OF_A_JOB, pipeline=ascii_of(pipeline), limit=max(limit, 0))
-        return documents.parse(PipelineRun, found)
-
-
-def run_document(run: PipelineRun) -> Document:
-    """The document of a run."""
-    return {
-        "_key": key_of("", run.run_id),
-        "pipeline": ascii_of(run.pipeline),
-        "started_us": timestamp_us(run.started_at),
-        "body": run.model_dump_json(),
-    }
 
 
 def _bound(user_id: str | None, of_user: str, of_all: str) -> tuple[str, dict[str, str]]:
