@@ -3,6 +3,8 @@
     JiyiError
     ├── BadRequest            the caller's fault: a 4xx that names the field; nothing was changed
     │   ├── InvalidField      one field holds what is not allowed
+    │   │   └── InvalidChunkSize  a size or overlap of chunks out of its range (400, 004 §6.3)
+    │   ├── UnreadableDocumentError  a file that no parser can read
     │   ├── NotFound          the thing that was named is not there (for this user)
     │   ├── Conflict          it cannot be done as things are: somebody is at it already (409)
     │   ├── Unauthenticated   there is no valid credential (401)
@@ -53,6 +55,19 @@ class InvalidField(BadRequest):
         super().__init__(message)
         self.field = field
         self.allowed = allowed
+
+
+class InvalidChunkSize(InvalidField):
+    """`chunk_size` or `overlap` is out of its range (004 §6.5)."""
+
+
+class UnreadableDocumentError(BadRequest):
+    """A file that no parser can read; `name` is the file, `reason` says why in one phrase."""
+
+    def __init__(self, message: str = "", *, name: str = "", reason: str = "") -> None:
+        super().__init__(message)
+        self.name = name
+        self.reason = reason
 
 
 class NotFound(BadRequest):

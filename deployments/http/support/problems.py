@@ -17,6 +17,7 @@ from memory.values.errors import (
     BadRequest,
     Conflict,
     Forbidden,
+    InvalidChunkSize,
     InvalidField,
     JiyiError,
     ModelUnavailable,
@@ -28,6 +29,7 @@ from memory.values.errors import (
 )
 
 STATUS: dict[type[JiyiError], int] = {
+    InvalidChunkSize: 400,
     InvalidField: 422,
     Unauthenticated: 401,
     Forbidden: 403,
