@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ..values.errors import Conflict
 from ..values.facts import FactStatus
 from ..values.records import Resource
+from .corpora import CorpusRepository, KnowledgeRepository, SourceRepository
 from .erasures import RecordErasure
 from .facts import CategoryAccessRepository, CategoryRepository, FactRepository, GraphRepository
 from .jobs import RunLog
@@ -28,7 +29,7 @@ from .vectors import Collection
 
 
 class UnitOfWork(ABC):
-    """One transaction on one user's data (002 §6.3); leaving its block without `commit` undoes the changes."""
+    """One transaction on one user's data (002 §6.3), or on the knowledge of one app (004 §4); leaving its block without `commit` undoes the changes."""
 
     log: RawLog
     entities: EntityRepository
@@ -39,6 +40,9 @@ class UnitOfWork(ABC):
     category_accesses: CategoryAccessRepository
     graph: GraphRepository
     changes: ChangeLog
+    corpora: CorpusRepository
+    sources: SourceRepository
+    knowledge: KnowledgeRepository
     erasure: RecordErasure
 
     @property
@@ -101,7 +105,7 @@ class Backlog(ABC):
     @abstractmethod
     async def counts(self) -> Mapping[str, int]:
         """Totals for the metrics: `resources`, `unlearned`, `entities`, `preloaded` (those of them that no user
-        has mentioned), `relations`, `memories`, `facts`, `outbox`, `users`, `size_bytes`.
+        has mentioned), `relations`, `memories`, `facts`, `knowledge` (chunks), `outbox`, `users`, `size_bytes`.
         """
 
     @abstractmethod

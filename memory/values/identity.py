@@ -32,6 +32,19 @@ def credential_subject(credential: str) -> str:
     return f"{credential}{_SEPARATOR}"
 
 
+def knowledge_owner(app: str) -> str:
+    """The owner under which the shared knowledge of an app is stored, where a user's data have the user's id.
+
+    Equal to the stored id of no user, since users have a name.
+    """
+    return f"{app}{_SEPARATOR}"
+
+
+def app_of_owner(stored: str) -> str | None:
+    """The app whose knowledge this owner has; None for the stored id of a user."""
+    return stored[: -len(_SEPARATOR)] if stored.endswith(_SEPARATOR) and stored.count(_SEPARATOR) == 1 else None
+
+
 def shown_user(stored: str) -> str:
     """The user's own id, without the app."""
     return stored.partition(_SEPARATOR)[2] if _SEPARATOR in stored else stored

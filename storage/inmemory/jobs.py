@@ -78,6 +78,7 @@ class InMemoryBacklog(Backlog):
             "relations": sum(len(data.relations) for data in users),
             "memories": sum(len(data.memories) for data in users),
             "facts": sum(len(data.facts) for data in users),
+            "knowledge": sum(len(data.knowledge) for data in users),
             "outbox": sum(len(data.outbox) for data in users),
             "users": sum(data.has_records for data in users),
             "size_bytes": 0,

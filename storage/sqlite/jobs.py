@@ -48,10 +48,11 @@ _COUNTS = """
         (SELECT count(*) FROM relations),
         (SELECT count(*) FROM memories),
         (SELECT count(*) FROM facts),
+        (SELECT count(*) FROM knowledge),
         (SELECT count(*) FROM outbox)
 """
 _FACT_TOTALS = "SELECT status, category, count(*), avg(confidence) FROM facts GROUP BY status, category"
-_COUNTED = ("resources", "unlearned", "entities", "preloaded", "relations", "memories", "facts", "outbox")
+_COUNTED = ("resources", "unlearned", "entities", "preloaded", "relations", "memories", "facts", "knowledge", "outbox")
 
 _SAVE_RUN = """
     INSERT INTO runs (run_id, pipeline, started_us, body) VALUES (?, ?, ?, ?)

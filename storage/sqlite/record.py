@@ -23,13 +23,16 @@ from .jobs import SqliteBacklog, SqliteRuns
 from .keys import SqliteKeys
 from .repositories.categories import SqliteCategories, SqliteCategoryAccesses
 from .repositories.changes import SqliteChanges
+from .repositories.corpora import SqliteCorpora
 from .repositories.entities import SqliteEntities
 from .repositories.erasing import SqliteErasure
 from .repositories.facts import SqliteFacts
 from .repositories.graph import SqliteGraph
+from .repositories.knowledge import SqliteKnowledge
 from .repositories.log import SqliteLog
 from .repositories.memories import SqliteMemories
 from .repositories.relations import SqliteRelations
+from .repositories.sources import SqliteSources
 
 _MIN_ROOM_BYTES = 8 * 2**20
 """Less than this is full: the vector index and Redis on the same disk need some too."""
@@ -48,6 +51,9 @@ class SqliteUnitOfWork(UnitOfWork):
         self.category_accesses = SqliteCategoryAccesses(transaction)
         self.graph = SqliteGraph(transaction)
         self.changes = SqliteChanges(transaction)
+        self.corpora = SqliteCorpora(transaction)
+        self.sources = SqliteSources(transaction)
+        self.knowledge = SqliteKnowledge(transaction)
         self.erasure = SqliteErasure(transaction)
         self._transaction = transaction
 

@@ -30,6 +30,11 @@ from memory.values.errors import (
 
 STATUS: dict[type[JiyiError], int] = {
     InvalidChunkSize: 400,
+    InvalidMetadata: 400,
+    InvalidSearchConfig: 400,
+    EmbeddingFailed: 500,
+    SearchError: 500,
+    DatabaseError: 500,
     InvalidField: 422,
     Unauthenticated: 401,
     Forbidden: 403,
