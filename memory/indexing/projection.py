@@ -1,4 +1,4 @@
-"""Projects entities, memories, facts and knowledge to points of the vector index, from the record alone (DESIGN §6, §7)."""
+"""Projects entities, memories, facts and chunks to points of the index, from the record alone (DESIGN §6, §7)."""
 
 import json
 from collections.abc import Mapping
@@ -145,7 +145,7 @@ def project_fact(fact: Fact) -> Projection | None:
 def project_knowledge(chunk: Knowledge, source: Source | None) -> Projection | None:
     """A chunk under the title and the headings that it stands under; None where its version is not to be found.
 
-    `source` is that of the chunk. What was found is read from the record, so only what filters compare is in the payload.
+    `source` is that of the chunk.
     """
     if source is None or chunk.version not in source.indexed:
         return None

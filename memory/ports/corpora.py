@@ -1,7 +1,8 @@
 """The repositories of the knowledge of one app, and the role that ingests it (004 §4, §6.2).
 
-A unit of work is bound to the owner of an app's knowledge (`memory.values.identity.knowledge_owner`), as it is to a user
-elsewhere: nothing in it can name another app. Vectors are a projection that the outbox feeds (`Collection.KNOWLEDGE`).
+A unit of work is bound to the owner of an app's knowledge (`memory.values.identity.knowledge_owner`), as it is to a
+user elsewhere: nothing in it can name another app. Vectors are a projection that the outbox feeds
+(`Collection.KNOWLEDGE`).
 """
 
 from abc import ABC, abstractmethod
@@ -87,10 +88,6 @@ class SourceRepository(ABC):
     async def content(self, source_id: str, version: int) -> bytes | None:
         """The content of a version as it was given."""
 
-    @abstractmethod
-    async def pending(self) -> Sequence[SourceVersion]:
-        """The versions that are to be ingested, oldest first."""
-
 
 class KnowledgeRepository(ABC):
     """The chunks of one app's sources (004's `knowledge`)."""
@@ -105,7 +102,7 @@ class KnowledgeRepository(ABC):
 
     @abstractmethod
     async def save(self, chunks: Sequence[Knowledge]) -> int:
-        """Adds chunks and queues them for the vector index; those that exist already are left alone. How many are new."""
+        """Adds chunks that do not exist yet and queues them for the vector index; returns their number."""
 
     @abstractmethod
     async def ids(self, source_id: str, *, version: int | None = None, limit: int | None = None) -> Sequence[str]:
@@ -125,7 +122,7 @@ class KnowledgeRepository(ABC):
 
 
 class IngestionService(ABC):
-    """Ingests what waits in the record (`SourceRepository.pending`), in the background."""
+    """Ingests what waits in the record (`Backlog.pending_sources`), in the background."""
 
     @abstractmethod
     def notify(self) -> None:

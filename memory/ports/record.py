@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
+from ..values.corpora import SourceVersion
 from ..values.errors import Conflict
 from ..values.facts import FactStatus
 from ..values.records import Resource
@@ -29,7 +30,10 @@ from .vectors import Collection
 
 
 class UnitOfWork(ABC):
-    """One transaction on one user's data (002 §6.3), or on the knowledge of one app (004 §4); leaving its block without `commit` undoes the changes."""
+    """One transaction on one user's data (002 §6.3), or on an app's knowledge (004 §4).
+
+    Leaving its block without `commit` undoes the changes.
+    """
 
     log: RawLog
     entities: EntityRepository
@@ -101,6 +105,10 @@ class Backlog(ABC):
     @abstractmethod
     async def users(self, *, after: str | None = None, limit: int) -> list[str]:
         """Users with any data, sorted by code point, from the first greater than `after`."""
+
+    @abstractmethod
+    async def pending_sources(self, *, limit: int) -> list[SourceVersion]:
+        """The versions of sources that are to be ingested, of all apps, those first that were queued first."""
 
     @abstractmethod
     async def counts(self) -> Mapping[str, int]:

@@ -175,6 +175,7 @@ class SourceVersion(AppValue):
         chunking: As the corpus had it: the version is cut by this.
         run_id: The run that ingests it.
         error: Why it failed.
+        queued_at: When it was asked for, first or again: what waits is ingested in this order.
     """
 
     source_id: str
@@ -194,7 +195,13 @@ class SourceVersion(AppValue):
     run_id: str
     error: str | None = None
     created_at: Timestamp
+    queued_at: Timestamp
     ended_at: Timestamp | None = None
+
+    @property
+    def place(self) -> tuple[Timestamp, str, int]:
+        """Its place among those that wait."""
+        return (self.queued_at, self.source_id, self.version)
 
     def is_same(self, other: "SourceVersion") -> bool:
         """Whether both are made from the same content in the same way."""
@@ -219,3 +226,70 @@ class Knowledge(AppValue):
     repeated: int = 0
     metadata: dict[str, Scalar] = {}
     created_at: Timestamp
+
+
+class KnowledgeQuery(AppValue):
+    """A search in corpora of one app.
+
+    Args:
+        config: How to search; that of the corpus, or the default for several, with what the caller changes.
+        metadata: What the metadata of a chunk must equal; a list means: any of these.
+    """
+
+    query: str
+    corpus_ids: tuple[str, ...]
+    config: SearchConfig = SearchConfig()
+    metadata: dict[str, Scalar | list[Scalar]] = {}
+
+
+class Span(Value):
+    """A part of a text: offsets in characters, from 0, the end excluded."""
+
+    start: int
+    end: int
+
+
+class KnowledgeHit(Value):
+    """A chunk that a search found.
+
+    `parts` are those of the score: `semantic` and `keyword` (0 to 1, as they entered the formula), the raw `cosine` and
+    `bm25`, `rrf` in that mode, and of a reranked chunk `fused` (the score before, 0 to 1 over those that were reranked),
+    `rerank` (0 to 1) and `relevance` (as the reranker said it). `highlights` are the words of `content` that the query
+    has.
+    """
+
+    knowledge_id: str
+    corpus_id: str
+    corpus: str
+    source_id: str
+    source_uri: str
+    version: int
+    chunk_index: int
+    content: str
+    title: str
+    page: int | None
+    headings: tuple[str, ...]
+    kind: BlockKind
+    metadata: dict[str, Scalar]
+    score: float
+    parts: dict[str, float]
+    highlights: tuple[Span, ...] = ()
+    created_at: Timestamp
+
+
+class KnowledgeResult(Value):
+    """Hits, best first.
+
+    Args:
+        semantic_count: Chunks that vectors found.
+        keyword_count: Chunks that words found.
+        degraded: Parts that could not answer: `vector`, `rerank`.
+        took_ms: Milliseconds of each step: `embed`, `index`, `record`, `rerank`.
+    """
+
+    results: tuple[KnowledgeHit, ...] = ()
+    mode: SearchMode
+    semantic_count: int = 0
+    keyword_count: int = 0
+    degraded: tuple[str, ...] = ()
+    took_ms: dict[str, float] = {}

@@ -22,13 +22,16 @@ from .jobs import ArangoBacklog, ArangoRuns
 from .keys import ArangoKeys
 from .repositories.categories import ArangoCategories, ArangoCategoryAccesses
 from .repositories.changes import ArangoChanges
+from .repositories.corpora import ArangoCorpora
 from .repositories.entities import ArangoEntities
 from .repositories.erasing import ArangoErasure
 from .repositories.facts import ArangoFacts
 from .repositories.graph import ArangoGraph
+from .repositories.knowledge import ArangoKnowledge
 from .repositories.log import ArangoLog
 from .repositories.memories import ArangoMemories
 from .repositories.relations import ArangoRelations
+from .repositories.sources import ArangoSources
 
 _ERASED_AT_ONCE = 2_000
 _log = structlog.get_logger(__name__)
@@ -47,6 +50,9 @@ class ArangoUnitOfWork(UnitOfWork):
         self.category_accesses = ArangoCategoryAccesses(transaction)
         self.graph = ArangoGraph(transaction)
         self.changes = ArangoChanges(transaction)
+        self.corpora = ArangoCorpora(transaction)
+        self.sources = ArangoSources(transaction)
+        self.knowledge = ArangoKnowledge(transaction)
         self.erasure = ArangoErasure(transaction)
         self._transaction = transaction
 

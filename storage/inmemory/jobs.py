@@ -10,6 +10,7 @@ from typing_extensions import override
 from memory.ports.jobs import PipelineRun, RunLog
 from memory.ports.record import Backlog, FactTotal, OutboxEntry
 from memory.ports.vectors import Collection
+from memory.values.corpora import SourceState, SourceVersion
 from memory.values.facts import FactStatus
 from memory.values.records import Resource
 
@@ -66,6 +67,12 @@ class InMemoryBacklog(Backlog):
     async def users(self, *, after: str | None = None, limit: int) -> list[str]:
         found = sorted(user for user, data in self._users.items() if data.has_records)
         return [user for user in found if after is None or user > after][: max(limit, 0)]
+
+    @override
+    async def pending_sources(self, *, limit: int) -> list[SourceVersion]:
+        versions = [version for data in self._users.values() for version in data.source_versions.values()]
+        waiting = [version for version in versions if version.state is SourceState.PENDING]
+        return sorted(waiting, key=lambda version: version.place)[: max(limit, 0)]
 
     @override
     async def counts(self) -> Mapping[str, int]:

@@ -37,7 +37,8 @@ _FIRST_DOCUMENTS = (
     "graph_nodes",
     "outbox",
 )
-DOCUMENTS = (*_FIRST_DOCUMENTS, "changes", "change_subjects", "aam_memories", "runs", "api_keys")
+_KNOWLEDGE = ("corpora", "corpus_versions", "knowledge_sources", "source_versions", "knowledge")
+DOCUMENTS = (*_FIRST_DOCUMENTS, "changes", "change_subjects", "aam_memories", "runs", "api_keys", *_KNOWLEDGE)
 """`aam_memories` is empty since typed memories are facts."""
 EDGES = ("entity_relations", "graph_edges")
 COLLECTIONS = (*DOCUMENTS, *EDGES)
@@ -159,6 +160,20 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("what was understood of log entries", ()),
     Migration("API keys", (_collection("api_keys"), _index("api_keys", "order"))),
     Migration("typed memories are facts", (make_facts_of_typed_memories,)),
+    Migration(
+        "corpora, sources and knowledge",
+        (
+            *(_collection(name) for name in _KNOWLEDGE),
+            _index("corpora", "user_id", "order"),
+            _index("corpus_versions", "user_id", "corpus"),
+            _index("knowledge_sources", "user_id", "corpus", "order"),
+            _index("source_versions", "user_id", "source"),
+            _index("source_versions", "state"),
+            _index("knowledge", "user_id", "order"),
+            _index("knowledge", "user_id", "source", "version", "chunk_index"),
+            _index("knowledge", "user_id", "corpus"),
+        ),
+    ),
 )
 
 

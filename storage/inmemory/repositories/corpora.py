@@ -6,7 +6,7 @@ from typing_extensions import override
 
 from memory.ports.corpora import Corpora, CorpusRepository, KnowledgeRepository, SourceRepository
 from memory.ports.vectors import Collection
-from memory.values.corpora import ConfigVersion, Corpus, Knowledge, Source, SourceState, SourceVersion
+from memory.values.corpora import ConfigVersion, Corpus, Knowledge, Source, SourceVersion
 from memory.values.errors import CorpusNotFound, KnowledgeNotFound
 
 from ...shared.checks import check_owner
@@ -109,12 +109,6 @@ class InMemorySources(InMemoryRepository, SourceRepository):
     @override
     async def content(self, source_id: str, version: int) -> bytes | None:
         return self._state.readable.source_contents.get((source_id, version))
-
-    @override
-    async def pending(self) -> Sequence[SourceVersion]:
-        versions = self._state.readable.source_versions.values()
-        found = [version for version in versions if version.state is SourceState.PENDING]
-        return sorted(found, key=lambda version: (version.created_at, version.source_id, version.version))
 
 
 class InMemoryKnowledge(InMemoryRepository, KnowledgeRepository):

@@ -291,7 +291,7 @@ MIGRATIONS: tuple[Migration, ...] = (
                 content BLOB NOT NULL,
                 PRIMARY KEY (user_id, source_id, version)
             )""",
-            "CREATE INDEX source_versions_pending ON source_versions (user_id) WHERE state = 'pending'",
+            "CREATE INDEX source_versions_pending ON source_versions (state) WHERE state = 'pending'",
             """CREATE TABLE knowledge (
                 user_id TEXT NOT NULL,
                 knowledge_id TEXT NOT NULL,

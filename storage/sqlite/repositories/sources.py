@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from memory.ports.corpora import SourceRepository
-from memory.values.corpora import Source, SourceState, SourceVersion
+from memory.values.corpora import Source, SourceVersion
 from memory.values.errors import KnowledgeNotFound
 
 from ...shared.checks import check_owner
@@ -27,7 +27,6 @@ _UPDATE_VERSION = """
     UPDATE source_versions SET state = ?2, body = ?3 WHERE user_id = ?1 AND source_id = ?4 AND version = ?5
 """
 _CONTENT = "SELECT content FROM source_versions WHERE user_id = ? AND source_id = ? AND version = ?"
-_PENDING = f"SELECT body FROM source_versions WHERE user_id = ? AND state = '{SourceState.PENDING}'"  # noqa: S608
 
 
 class SqliteSources(SqliteRepository, SourceRepository):
@@ -78,8 +77,3 @@ class SqliteSources(SqliteRepository, SourceRepository):
     async def content(self, source_id: str, version: int) -> bytes | None:
         rows = await self._rows(_CONTENT, source_id, version)
         return bytes(rows[0][0]) if rows else None
-
-    @override
-    async def pending(self) -> Sequence[SourceVersion]:
-        versions = await self._values(SourceVersion, _PENDING)
-        return sorted(versions, key=lambda version: (version.created_at, version.source_id, version.version))
