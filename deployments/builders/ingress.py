@@ -38,10 +38,12 @@ from ..remote.handles import (
     RemoteRetriever,
     RemoteReviews,
 )
+from ..remote.knowledge import ApiReranker, RemoteIngestion
 from ..telemetry.metrics import MeteredExtractor, MeteredResolver, MeteredRetriever, ServiceMetrics
 from ..telemetry.replicas import Figures
 from .facts import make_fact_search, priority_rules
 from .identity import open_authenticator, refuse_exposed_address
+from .knowledge import make_knowledge_base, make_rerankers
 from .language import answer_with_model, make_fact_reader, make_summary_writer, open_language_model
 from .live_model import LiveAnswerer
 from .retrieval import make_answerer, make_searching
@@ -108,6 +110,7 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
         otherwise=spaces.of(model),
     )
     additions = MemoryAdditions(record=record, sessions=sessions, learning=learning)
+    reranker_api = ApiReranker(args.knowledge.reranker) if args.knowledge.reranker.url else None
 
     yield Services(
         chat=ChatTurn(
@@ -134,6 +137,13 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
         priority_rules=priority_rules(args.context),
         summary_writer=make_summary_writer(args, language_model, extractor=extractor),
         fact_reader=make_fact_reader(args, language_model),
+        knowledge=make_knowledge_base(
+            record=record,
+            spaces=spaces,
+            ingestion=RemoteIngestion(remotes["learner"]),
+            learning=learning,
+            rerankers=make_rerankers(args, reranker=parts.get("reranker"), api=reranker_api),
+        ),
         reembedding=RemoteReembedding(remotes["learner"]),
         erasures=RemoteErasures(remotes["learner"]),
         guard=ErasureGuard(record.runs),
@@ -159,6 +169,8 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
     )
     if language_model is not None:
         await language_model.close()
+    if reranker_api is not None:
+        await reranker_api.close()
     await close_authenticator()
     await tally.close()
     await short_lived.close()

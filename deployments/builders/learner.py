@@ -13,13 +13,13 @@ from memory.learning.learner import Learner
 from memory.learning.worker import LearningWorker
 from memory.ports.generations import VectorModel
 from memory.ports.vectors import Collection
-
 from ..config.settings import AppArgs
 from ..remote.handles import Handle, Remote, RemoteExtractor
 from ..serve.learner import LearnerParts
 from .bulk_embedding import RayEmbedder
 from .erasing import make_erasing
 from .facts import make_fact_jobs
+from .knowledge import make_ingestion, make_parser
 from .language import make_fact_reader, make_summary_writer, open_language_model, running_extraction_version
 from .spaces import open_generations, open_spaces, prepared_model
 from .stores import open_locks, open_record
@@ -97,4 +97,7 @@ def make_learner(
         ),
         language_model=language_model,
         erasing=erasing,
+        ingestion=make_ingestion(
+            args, record=record, indexer=indexer, spaces=spaces, parser=make_parser(), worker=worker
+        ),
     )

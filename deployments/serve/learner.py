@@ -11,12 +11,14 @@ from memory.governance.review_job import ReviewJob
 from memory.indexing.bulk import BulkIndexing
 from memory.indexing.maintenance import BackgroundMaintenance
 from memory.indexing.reembedding import Reembedding
+from memory.knowledge.ingestion import Ingestion
 from memory.learning.worker import LearningWorker
 from memory.maintenance.fact_jobs import FactJobs
 from memory.ports.chat_models import LANGUAGE_MODEL
 from memory.ports.jobs import IndexOperation, IndexRun, MaintenanceKind, PipelineRun
 from memory.ports.services import LearnReport
 from memory.prompting.checked_model import CheckedModel
+from memory.values.corpora import SourceVersion
 from memory.values.erasures import Erasure, ErasureScope, Tombstone
 from memory.values.forgetting import ForgetReport, ForgetRequest
 
@@ -34,6 +36,7 @@ class LearnerParts:
     reviews: ReviewJob
     fact_jobs: FactJobs
     erasing: Erasing
+    ingestion: Ingestion
     language_model: CheckedModel | None = None
 
 
@@ -54,6 +57,8 @@ class LearnerDeployment(Reporting):
         self._fact_jobs.begin()
         self._erasing = learner_parts.erasing
         self._erasing.begin()
+        self._ingestion = learner_parts.ingestion
+        self._ingestion.begin()
         self._language_model = learner_parts.language_model
         self._running = asyncio.get_running_loop().create_task(self._worker.run())
 
@@ -133,6 +138,14 @@ class LearnerDeployment(Reporting):
         """See `ErasureService.replay`."""
         return await self._erasing.replay(tombstones)
 
+    async def notify_ingestion(self) -> None:
+        """See `IngestionService.notify`."""
+        self._ingestion.notify()
+
+    async def finish_ingestion(self, source_id: str, version: int, app: str) -> SourceVersion | None:
+        """See `IngestionService.finish`."""
+        return await self._ingestion.finish(source_id, version, app=app)
+
     @override
     async def stats(self) -> Figures:
         """Totals since this replica started, and how the last run over the index is."""
@@ -153,6 +166,7 @@ class LearnerDeployment(Reporting):
             **self._reviews.figures(),
             **self._fact_jobs.figures(),
             **self._erasing.figures(),
+            **self._ingestion.figures(),
             **{
                 f"{LANGUAGE_MODEL}_{name}": value
                 for name, value in language_model.items()
@@ -174,6 +188,7 @@ class LearnerDeployment(Reporting):
             await self._reviews.close()
             await self._fact_jobs.close()
             await self._erasing.close()
+            await self._ingestion.close()
             await self._running
             if self._language_model is not None:
                 await self._language_model.close()

@@ -167,7 +167,7 @@ class Ingestion(IngestionService):
             await self._fail(version, run, error)
         except (JiyiError, asyncio.CancelledError):
             raise
-        except Exception:  # a defect fails this version alone, and is not repeated for ever
+        except Exception:  # noqa: BLE001 - a defect fails this version alone, and is not repeated for ever
             _log.exception("ingestion_crashed", corpus_id=version.corpus_id, source_uri=version.source_uri)
             await self._fail(version, run, JiyiError(_CRASHED))
         else:

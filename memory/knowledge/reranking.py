@@ -74,10 +74,11 @@ async def rerank(
     scores = await reranker.rerank(query, [passage_of(hit) for hit in candidates])
     scaled = min_max(dict(enumerate(scores)))
     fused = min_max(dict(enumerate(hit.score for hit in candidates)))
-    reranked = [
-        _blend(hit, recipe.weight * scaled[place] + (1.0 - recipe.weight) * fused[place], fused=fused[place], rerank=scaled[place], relevance=scores[place])
-        for place, hit in enumerate(candidates)
-    ]  # fmt: skip
+    reranked = []
+    for place, hit in enumerate(candidates):
+        score = recipe.weight * scaled[place] + (1.0 - recipe.weight) * fused[place]
+        parts = {"fused": fused[place], "rerank": scaled[place], "relevance": scores[place]}
+        reranked.append(_blend(hit, score, **parts))
     return sorted(reranked, key=lambda hit: (-hit.score, hit.knowledge_id)) + [_blend(hit, 0.0) for hit in rest]
 
 

@@ -51,10 +51,10 @@ class SearchConfig(Value):
     """
 
     mode: SearchMode = SearchMode.HYBRID
-    limit: int = Field(10, json_schema_extra={"minimum": 1, "maximum": MAX_RESULTS})
-    semantic_weight: float = Field(0.5, json_schema_extra={"minimum": 0.0, "maximum": 1.0})
-    keyword_weight: float = Field(0.5, json_schema_extra={"minimum": 0.0, "maximum": 1.0})
-    rrf_k: int = Field(RRF_K, json_schema_extra={"minimum": 1, "maximum": MAX_RESULTS})
+    limit: int = Field(default=10, json_schema_extra={"minimum": 1, "maximum": MAX_RESULTS})
+    semantic_weight: float = Field(default=0.5, json_schema_extra={"minimum": 0.0, "maximum": 1.0})
+    keyword_weight: float = Field(default=0.5, json_schema_extra={"minimum": 0.0, "maximum": 1.0})
+    rrf_k: int = Field(default=RRF_K, json_schema_extra={"minimum": 1, "maximum": MAX_RESULTS})
     reranking: Reranking = Reranking.NONE
 
     @model_validator(mode="after")

@@ -70,7 +70,7 @@ class ChunkingConfig(Value):
     """
 
     strategy: ChunkingStrategy = ChunkingStrategy.RECURSIVE
-    chunk_size: int = Field(500, json_schema_extra={"minimum": 1, "maximum": MAX_CHUNK_SIZE})
+    chunk_size: int = Field(default=500, json_schema_extra={"minimum": 1, "maximum": MAX_CHUNK_SIZE})
     overlap: int = Field(default_factory=_default_overlap, json_schema_extra={"minimum": 0})
     preserve_newlines: bool = True
 

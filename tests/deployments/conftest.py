@@ -8,8 +8,10 @@ import httpx
 import pytest
 
 from deployments.builders.facts import make_fact_search
+from deployments.builders.knowledge import make_ingestion, make_knowledge_base
 from deployments.builders.live_model import LiveRetriever
 from deployments.builders.store_probes import facts_probe
+from deployments.config.settings import AppArgs
 from deployments.http.identity.authentication import Authenticator
 from deployments.http.support.services import Embedding, Services
 from deployments.telemetry.metrics import MeteredExtractor, MeteredResolver, MeteredRetriever, ServiceMetrics
@@ -51,6 +53,7 @@ from storage.inmemory.coordination import InMemoryLocks
 from storage.inmemory.record import InMemoryRecord
 from storage.inmemory.sessions import InMemorySessions
 from storage.inmemory.vectors import InMemoryGenerations
+from testing.fakes.document_parser import FakeParser
 from testing.fakes.encoder import FakeEncoder, FakeEncoderEngine
 from testing.fakes.reader import FakeReader, stated
 from tests.deployments.serving import serving
@@ -138,6 +141,10 @@ async def open_fakes() -> AsyncIterator[Services]:
     async def forget(user_id: str) -> None:
         tally.forget(user_id)
 
+    ingestion = make_ingestion(
+        AppArgs(), record=record, indexer=indexer, spaces=spaces, parser=FakeParser(), worker=learning
+    )
+    ingestion.begin()
     additions = MemoryAdditions(record=record, sessions=sessions, learning=learning)
     yield Services(
         chat=ChatTurn(
@@ -163,6 +170,9 @@ async def open_fakes() -> AsyncIterator[Services]:
         ),
         fact_search=PerSpace(spaces, partial(make_fact_search, record=record)),
         tally=tally,
+        knowledge=make_knowledge_base(
+            record=record, spaces=spaces, ingestion=ingestion, learning=learning, rerankers={}
+        ),
         reembedding=reembedding,
         erasures=erasing,
         guard=ErasureGuard(record.runs, refresh_s=0),
@@ -175,6 +185,7 @@ async def open_fakes() -> AsyncIterator[Services]:
         parts={"part": healthy},
         required=frozenset({"record"}),
     )
+    await ingestion.close()
     await keys.close()
     await erasing.close()
     await reembedding.close()

@@ -16,6 +16,7 @@ from memory.erasure.guard import ErasureGuard
 from memory.governance.accesses import AccessTally
 from memory.identity.caller import ANONYMOUS
 from memory.indexing.generations import PerSpace
+from memory.knowledge.base import KnowledgeBase
 from memory.ports.coordination import RateLimiter
 from memory.ports.erasures import ErasureService
 from memory.ports.generations import ReembeddingService
@@ -129,6 +130,7 @@ class Services:
     fact_jobs: MaintenanceService
     fact_search: PerSpace[FactSearch]
     tally: AccessTally
+    knowledge: KnowledgeBase
     reembedding: ReembeddingService
     embeddings: PerSpace[Embedding]
     cosine_bounds: PerSpace[CosineBounds]

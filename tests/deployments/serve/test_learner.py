@@ -4,6 +4,8 @@ import asyncio
 
 import pytest
 
+from deployments.builders.knowledge import make_ingestion
+from deployments.config.settings import AppArgs
 from deployments.serve.learner import LearnerDeployment, LearnerParts
 from memory.erasure.eraser import Eraser
 from memory.erasure.requests import Digests
@@ -34,6 +36,7 @@ from storage.inmemory.record import InMemoryRecord
 from storage.inmemory.sessions import InMemorySessions
 from storage.inmemory.vectors import InMemoryGenerations
 from testing.fakes.chat_model import FakeChatModel
+from testing.fakes.document_parser import FakeParser
 from testing.fakes.encoder import FakeEncoderEngine
 from testing.fakes.reader import FakeReader
 from tests.deployments.conftest import NoReplicas
@@ -91,6 +94,14 @@ async def test_it_learns_verifies_tells_how_it_is_and_ends() -> None:
         )
         return LearnerParts(
             worker=worker,
+            ingestion=make_ingestion(
+                AppArgs(),
+                record=record,
+                indexer=learner.indexer,
+                spaces=spaces,
+                parser=FakeParser(),
+                worker=worker,
+            ),
             maintenance=BackgroundMaintenance(verifiers=verifiers, embedder=bulk, locks=locks),
             reembedding=Reembedding(
                 record=record,

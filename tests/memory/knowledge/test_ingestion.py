@@ -20,7 +20,7 @@ MANUAL = "# 保固\n\n保固期為兩年。\n\n# Delivery\n\nDelivery takes thre
 
 async def test_a_document_is_cut_embedded_and_found_with_page_and_heading() -> None:
     library = Library()
-    corpus = await library.create()
+    corpus = await library.create(config=CorpusConfig.model_validate({"chunking": {"chunk_size": 30, "overlap": 0}}))
     version = await library.add(corpus, MANUAL, "file:manual.md", lang="zh")
     assert (version.state, version.version, version.error) == (SourceState.READY, 1, None)
     chunks = sorted((await library.chunks()).values(), key=lambda chunk: chunk.chunk_index)

@@ -17,12 +17,12 @@ SHOP, CLINIC = knowledge_owner("shop"), knowledge_owner("clinic")
 
 
 def corpus(name: str, *, app: str = "shop", **fields: Any) -> Corpus:
-    fields = {"corpus_id": f"id of {name}", "created_at": NOON, "updated_at": NOON} | fields
+    fields = dict[str, Any](corpus_id=f"id of {name}", created_at=NOON, updated_at=NOON) | fields
     return Corpus(app=app, name=name, **fields)
 
 
 def source(name: str, *, corpus_id: str = "c", **fields: Any) -> Source:
-    fields = {"source_uri": f"file:{name}", "created_at": NOON, "updated_at": NOON} | fields
+    fields = dict[str, Any](source_uri=f"file:{name}", created_at=NOON, updated_at=NOON) | fields
     return Source(app="shop", source_id=name, corpus_id=corpus_id, **fields)
 
 
