@@ -11,9 +11,10 @@ from memory.knowledge.corpora import CorpusChange
 from memory.knowledge.sources import NewDocument
 from memory.ports.jobs import RunState
 from memory.ports.language import Priority
+from memory.ports.vectors import PAYLOAD_FIELDS, Collection
 from memory.values.corpora import CorpusConfig, SourceState
 from memory.values.errors import InvalidMetadata, KnowledgeNotFound, ModelUnavailable
-from tests.memory.knowledge.library import APP, Library
+from tests.memory.knowledge.library import APP, OWNER, Library
 
 MANUAL = "# 保固\n\n保固期為兩年。\n\n# Delivery\n\nDelivery takes three days.\f電池不在保固範圍內。"
 
@@ -27,6 +28,8 @@ async def test_a_document_is_cut_embedded_and_found_with_page_and_heading() -> N
     assert version.chunk_count == len(chunks)
     assert [chunk.chunk_index for chunk in chunks] == list(range(len(chunks)))
     assert await library.indexed() == {chunk.knowledge_id for chunk in chunks}
+    for point in await library.index.get(Collection.KNOWLEDGE, [*await library.chunks()], user_id=OWNER):
+        assert point.payload.keys() == PAYLOAD_FIELDS[Collection.KNOWLEDGE].keys()
     assert library.encoder.priorities == {Priority.BATCH}
     [battery] = [chunk for chunk in chunks if "電池" in chunk.content]
     assert (battery.page, battery.headings, battery.metadata) == (2, ("Delivery",), {"lang": "zh"})
