@@ -38,4 +38,4 @@ class KnowledgeArgs(Section):
     sources_at_once: int = Field(
         default=2, ge=1, description="Documents that are read and indexed at the same time; others wait."
     )
-    reranker: RerankerApiArgs = RerankerApiArgs()
+    reranker: RerankerApiArgs = Field(default=RerankerApiArgs(), description="The endpoint of `reranking` `api`.")
