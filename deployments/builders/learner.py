@@ -13,6 +13,7 @@ from memory.learning.learner import Learner
 from memory.learning.worker import LearningWorker
 from memory.ports.generations import VectorModel
 from memory.ports.vectors import Collection
+
 from ..config.settings import AppArgs
 from ..remote.handles import Handle, Remote, RemoteExtractor
 from ..serve.learner import LearnerParts

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from pydantic import Field, JsonValue, model_validator
 
-from .base import Scalar, Timestamp, Value
+from .base import Scalar, Timestamp, Value, Whole
 from .errors import InvalidSearchConfig
 from .identity import DEFAULT_APP, AppId, knowledge_owner
 from .knowledge import BlockKind, ChunkingConfig
@@ -51,10 +51,10 @@ class SearchConfig(Value):
     """
 
     mode: SearchMode = SearchMode.HYBRID
-    limit: int = Field(default=10, json_schema_extra={"minimum": 1, "maximum": MAX_RESULTS})
-    semantic_weight: float = Field(default=0.5, json_schema_extra={"minimum": 0.0, "maximum": 1.0})
-    keyword_weight: float = Field(default=0.5, json_schema_extra={"minimum": 0.0, "maximum": 1.0})
-    rrf_k: int = Field(default=RRF_K, json_schema_extra={"minimum": 1, "maximum": MAX_RESULTS})
+    limit: Whole = Field(default=10, json_schema_extra={"minimum": 1, "maximum": MAX_RESULTS})
+    semantic_weight: float = Field(default=0.5, strict=True, json_schema_extra={"minimum": 0.0, "maximum": 1.0})
+    keyword_weight: float = Field(default=0.5, strict=True, json_schema_extra={"minimum": 0.0, "maximum": 1.0})
+    rrf_k: Whole = Field(default=RRF_K, json_schema_extra={"minimum": 1, "maximum": MAX_RESULTS})
     reranking: Reranking = Reranking.NONE
 
     @model_validator(mode="after")
@@ -253,7 +253,7 @@ class KnowledgeHit(Value):
     """A chunk that a search found.
 
     `parts` are those of the score: `semantic` and `keyword` (0 to 1, as they entered the formula), the raw `cosine` and
-    `bm25`, `rrf` in that mode, and of a reranked chunk `fused` (the score before, 0 to 1 over those that were reranked),
+    `bm25`, `rrf` in that mode, and of a reranked chunk `fused` (the score before, 0 to 1 over the reranked ones),
     `rerank` (0 to 1) and `relevance` (as the reranker said it). `highlights` are the words of `content` that the query
     has.
     """

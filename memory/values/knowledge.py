@@ -3,9 +3,9 @@
 from enum import StrEnum
 from typing import Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, StrictBool, model_validator
 
-from .base import Value
+from .base import Value, Whole
 from .errors import InvalidChunkSize
 
 MAX_CHUNK_SIZE = 100_000
@@ -70,9 +70,9 @@ class ChunkingConfig(Value):
     """
 
     strategy: ChunkingStrategy = ChunkingStrategy.RECURSIVE
-    chunk_size: int = Field(default=500, json_schema_extra={"minimum": 1, "maximum": MAX_CHUNK_SIZE})
-    overlap: int = Field(default_factory=_default_overlap, json_schema_extra={"minimum": 0})
-    preserve_newlines: bool = True
+    chunk_size: Whole = Field(default=500, json_schema_extra={"minimum": 1, "maximum": MAX_CHUNK_SIZE})
+    overlap: Whole = Field(default_factory=_default_overlap, json_schema_extra={"minimum": 0})
+    preserve_newlines: StrictBool = True
 
     @model_validator(mode="after")
     def _check_ranges(self) -> Self:

@@ -2,27 +2,28 @@
 
 from typing import Annotated, Any, Self
 
-from pydantic import Field, JsonValue, StringConstraints
+from pydantic import Field, JsonValue, StrictInt, StringConstraints
 
 from memory.knowledge.sources import Submitted
-from memory.values.base import Scalar
+from memory.values.base import WHOLE, Scalar, Whole
 from memory.values.corpora import (
     ConfigVersion,
     Corpus,
     CorpusConfig,
     KnowledgeResult,
-    Reranking,
-    SearchMode,
+    SearchConfig,
     Source,
     SourceState,
     SourceVersion,
 )
-from memory.values.knowledge import ChunkingStrategy
+from memory.values.knowledge import MAX_CHUNK_SIZE, ChunkingStrategy
 
 from .fields import Flag, Identifier, Metadata, MetadataValue, RequestModel, Text, examples
 
 MAX_DOCUMENT_CHARACTERS = 10_000_000
 MAX_CORPORA = 100
+Number = Annotated[StrictInt, Field(ge=1), WHOLE]
+"""The number of a version."""
 SourceUri = Annotated[str, StringConstraints(min_length=1, max_length=2_048, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Description = Annotated[str, StringConstraints(max_length=4_096)]
 DocumentText = Annotated[str, StringConstraints(min_length=1, max_length=MAX_DOCUMENT_CHARACTERS)]
@@ -44,20 +45,13 @@ class ChunkingChange(RequestModel):
     """Fields of the chunking to change (004 §6.5); those left out stay."""
 
     strategy: ChunkingStrategy = ChunkingStrategy.RECURSIVE
-    chunk_size: int = Field(default=0, description="1 to 100000 characters.")
-    overlap: int = Field(default=0, description="0 to half of `chunk_size`.")
+    chunk_size: Whole = Field(default=500, json_schema_extra={"minimum": 1, "maximum": MAX_CHUNK_SIZE})
+    overlap: Whole = Field(default=50, description="0 to half of `chunk_size`.", json_schema_extra={"minimum": 0})
     preserve_newlines: Flag = True
 
 
-class SearchChange(RequestModel):
-    """Fields of the search to change (004 §6.5); those left out stay."""
-
-    mode: SearchMode = SearchMode.HYBRID
-    limit: int = Field(default=0, description="1 to 1000.")
-    semantic_weight: float = Field(default=0.0, description="0 to 1; of mode `hybrid`.")
-    keyword_weight: float = Field(default=0.0, description="0 to 1; of mode `hybrid`.")
-    rrf_k: int = Field(default=0, description="1 to 1000; of mode `rrf`.")
-    reranking: Reranking = Reranking.NONE
+class SearchChange(SearchConfig):
+    """Fields of the search to change (004 §6.5); those left out stay as they are configured."""
 
 
 class ConfigChange(RequestModel):
@@ -75,7 +69,7 @@ class CorpusChangeBody(RequestModel):
 
     description: Description | None = None
     config: ConfigChange | None = None
-    expected_version: int | None = Field(default=None, ge=1, description="409 where the corpus has another one.")
+    expected_version: Number | None = Field(default=None, description="409 where the corpus has another one.")
 
     def config_changes(self) -> dict[str, Any] | None:
         """The fields of the configuration that were given."""
@@ -87,8 +81,8 @@ class RollbackBody(RequestModel):
 
     model_config = examples({"version": 1})
 
-    version: int = Field(ge=1)
-    expected_version: int | None = Field(default=None, ge=1, description="409 where what is current has another one.")
+    version: Number
+    expected_version: Number | None = Field(default=None, description="409 where what is current has another one.")
 
 
 class SourceRollbackBody(RollbackBody):

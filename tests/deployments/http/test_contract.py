@@ -41,9 +41,12 @@ _JUDGED = (
     "/keys",
     "/import",
     "/erasures",
+    "/knowledge/base",
+    "/knowledge/base/{corpus_id}",
+    "/knowledge/base/{corpus_id}/ingest",
 )
 """Routes that judge a value by what it means (422): which models there are, what may be the name of an entity, which
-time is in the future or before another, what is an export.
+time is in the future or before another, what is an export, what is a JSON Schema.
 """
 schemathesis.serializer.alias(NDJSON, "text/plain")
 _CONFIG = SchemathesisConfig.from_dict(
