@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping
 
-from typing_extensions import override
-
 from memory.indexing.generations import PerSpace
 from memory.indexing.indexer import Indexer
 from memory.knowledge.base import KnowledgeBase
 from memory.knowledge.building import SourceBuilder
 from memory.knowledge.corpora import Corpora
 from memory.knowledge.ingestion import Ingestion
+from memory.knowledge.plain_text import PlainTextParser
 from memory.knowledge.search import KnowledgeSearch
 from memory.knowledge.similarity import EncodedSimilarity
 from memory.knowledge.sources import Sources
@@ -22,8 +21,6 @@ from memory.ports.record import SystemOfRecord
 from memory.ports.services import BacklogWorker, LearningService
 from memory.values.base import utc_now
 from memory.values.corpora import Reranking
-from memory.values.errors import UnreadableDocumentError
-from memory.values.knowledge import Block, ParsedDocument
 
 from ..config.settings import AppArgs
 from ..remote.handles import Handle, Remote, RemoteReranker
@@ -97,17 +94,6 @@ def make_rerankers(args: AppArgs, *, reranker: Handle | None, api: ApiReranker |
     return found
 
 
-class _PlainText(DocumentParser):
-    @override
-    def parse(self, content: bytes, *, media_type: str, name: str) -> ParsedDocument:
-        try:
-            text = content.decode()
-        except UnicodeDecodeError as error:
-            raise UnreadableDocumentError(f"{name} is not UTF-8", name=name, reason="not UTF-8") from error
-        blocks = tuple(Block(text=part.strip()) for part in text.split("\n\n") if part.strip())
-        return ParsedDocument(title=name, media_type=media_type, blocks=blocks)
-
-
 def make_parser() -> DocumentParser:
     """The parser of all types of files."""
-    return _PlainText()
+    return PlainTextParser()
