@@ -138,7 +138,7 @@ async def roll_config_back(
 @router.post(
     "/base/{corpus_id}/ingest",
     responses=_PENDING,
-    dependencies=[APP_OR_ADMIN],
+    dependencies=_CHANGING,
     openapi_extra=_INGEST_BODY,
 )
 async def ingest_documents(
