@@ -49,7 +49,7 @@ trajectories of each MemDaily file, which `benchmarks.retrieval.recall` leaves o
 
 
 KNOWLEDGE = FusionRecipe("004 §5.2", vector=0.5, exact=0.5, freshness=0.0, freshness_hours=1.0)
-"""Hybrid search in a corpus: `semantic_weight · semantic + keyword_weight · keyword`, with the weights of its config."""
+"""Hybrid search in a corpus: `semantic_weight · semantic + keyword_weight · keyword`, as its configuration weighs."""
 
 
 def freshness(last: datetime, now: datetime, *, horizon_hours: float) -> float:

@@ -80,8 +80,8 @@ class TestCorpora:
             ("GET", "/sources"),
         ):
             body = {"query": "保固"} if path == "/search" else {"text": "x"}
-            sent = {"json": body} if method == "POST" else {}
-            reply = await http.request(method, f"/knowledge/base/{corpus}{path}", headers=other, **sent)
+            sent = body if method == "POST" else None
+            reply = await http.request(method, f"/knowledge/base/{corpus}{path}", headers=other, json=sent)
             assert (reply.status_code, reply.json()["title"]) == (404, "CorpusNotFound")
         found = await http.post("/knowledge/search", json={"query": "保固"}, headers=other)
         assert found.json()["results"] == []
