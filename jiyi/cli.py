@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from deployments.config.private_files import keep_private
 from memory.ports.jobs import MaintenanceKind
 
-from . import account, encryption, erasing, jobs, keys, memories, runs, service, show
+from . import account, encryption, erasing, jobs, keys, knowledge, memories, runs, service, show
 from .client import JiyiClient, JiyiRefused
 from .conversations import read_conversations
 from .replay import replay as replay_all
@@ -31,6 +31,7 @@ app.add_typer(encryption.app, name="encryption")
 app.add_typer(erasing.app, name="erase")
 app.add_typer(memories.app, name="memories")
 app.add_typer(jobs.app, name="jobs")
+app.add_typer(knowledge.app, name="knowledge")
 _console = Console()
 _PATIENCE_S = 60.0
 _ROOT_WARNING = "Running as root: a fault of the service is a fault of the whole machine. Use --user NAME."

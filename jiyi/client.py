@@ -1,9 +1,11 @@
 """The Python client: one method an endpoint; replies are the JSON of the API as dicts."""
 
 import json
+import mimetypes
 import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import httpx
@@ -293,6 +295,33 @@ class JiyiClient:
             for page in pages or [[]]
             for erasure in self._post("/erasures/replay", tombstones=list(page))["results"]
         ]
+
+    def corpora(self) -> list[dict[str, Any]]:
+        """`GET /knowledge/base`: the corpora of the app."""
+        return list(self._request("GET", "/knowledge/base").json()["results"])
+
+    def create_corpus(self, name: str, **options: Any) -> dict[str, Any]:
+        """`POST /knowledge/base`: the corpus; `description` and `config` are optional."""
+        return self._post("/knowledge/base", name=name, **options)
+
+    def ingest_text(self, corpus_id: str, text: str, *, wait: bool = True, **options: Any) -> list[dict[str, Any]]:
+        """`POST /knowledge/base/{corpus_id}/ingest` with a text: what became of it."""
+        return list(self._post(f"/knowledge/base/{corpus_id}/ingest", text=text, wait=wait, **options)["results"])
+
+    def ingest_file(
+        self, corpus_id: str, path: Path, *, source_uri: str, metadata: Mapping[str, Any], wait: bool = True
+    ) -> list[dict[str, Any]]:
+        """`POST /knowledge/base/{corpus_id}/ingest` with a file: what became of it."""
+        form = {"source_uri": source_uri, "metadata": json.dumps(metadata), "wait": json.dumps(wait)}
+        media_type = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+        files = {"file": (path.name, path.read_bytes(), media_type)}
+        url = f"/knowledge/base/{corpus_id}/ingest"
+        return list(self._request("POST", url, data=form, files=files).json()["results"])
+
+    def search_knowledge(self, query: str, *, corpus_id: str | None = None, **options: Any) -> dict[str, Any]:
+        """`POST /knowledge/base/{corpus_id}/search`, or `POST /knowledge/search` without one."""
+        path = "/knowledge/search" if corpus_id is None else f"/knowledge/base/{corpus_id}/search"
+        return self._post(path, query=query, **options)
 
     def health(self) -> dict[str, Any]:
         """`GET /health/detailed`."""

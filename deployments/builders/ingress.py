@@ -38,11 +38,13 @@ from ..remote.handles import (
     RemoteRetriever,
     RemoteReviews,
 )
+from ..remote.knowledge import ApiReranker, RemoteIngestion
 from ..remote.runs import RemoteRuns
 from ..telemetry.metrics import MeteredExtractor, MeteredResolver, MeteredRetriever, ServiceMetrics
 from ..telemetry.replicas import Figures
 from .facts import make_fact_search, priority_rules
 from .identity import open_authenticator, refuse_exposed_address
+from .knowledge import make_knowledge_base, make_rerankers
 from .language import answer_with_model, make_fact_reader, make_summary_writer, open_language_model
 from .live_model import LiveAnswerer
 from .retrieval import make_answerer, make_searching
@@ -109,6 +111,7 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
         otherwise=spaces.of(model),
     )
     additions = MemoryAdditions(record=record, sessions=sessions, learning=learning)
+    reranker_api = ApiReranker(args.knowledge.reranker) if args.knowledge.reranker.url else None
 
     yield Services(
         chat=ChatTurn(
@@ -136,6 +139,13 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
         priority_rules=priority_rules(args.context),
         summary_writer=make_summary_writer(args, language_model, extractor=extractor),
         fact_reader=make_fact_reader(args, language_model),
+        knowledge=make_knowledge_base(
+            record=record,
+            spaces=spaces,
+            ingestion=RemoteIngestion(remotes["learner"]),
+            learning=learning,
+            rerankers=make_rerankers(args, reranker=parts.get("reranker"), api=reranker_api),
+        ),
         reembedding=RemoteReembedding(remotes["learner"]),
         erasures=RemoteErasures(remotes["learner"]),
         decisions=RemoteDecisions(remotes["learner"]),
@@ -162,6 +172,8 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
     )
     if language_model is not None:
         await language_model.close()
+    if reranker_api is not None:
+        await reranker_api.close()
     await close_authenticator()
     await tally.close()
     await short_lived.close()

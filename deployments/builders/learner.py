@@ -21,6 +21,7 @@ from ..serve.learner import LearnerParts
 from .bulk_embedding import RayEmbedder
 from .erasing import make_deciding, make_erasing
 from .facts import make_fact_jobs
+from .knowledge import make_ingestion, make_parser
 from .language import make_fact_reader, make_summary_writer, open_language_model, running_extraction_version
 from .pipelines import make_run_desk
 from .spaces import open_generations, open_spaces, prepared_model
@@ -114,4 +115,7 @@ def make_learner(
         language_model=language_model,
         erasing=erasing,
         deciding=make_deciding(args, record=record, lock=indexer.lock, erasing=erasing),
+        ingestion=make_ingestion(
+            args, record=record, indexer=indexer, spaces=spaces, parser=make_parser(), worker=worker
+        ),
     )

@@ -43,6 +43,11 @@ class LimitArgs(Section):
         ge=1024,
         description="Bytes of a body for the routes that take many texts at once, `/memories` and `/v1/embeddings`.",
     )
+    file_body_bytes: int = Field(
+        default=67_108_864,
+        ge=1024,
+        description="Bytes of a body for `/knowledge/base/{corpus_id}/ingest`, all of its files together.",
+    )
     import_body_bytes: int = Field(
         default=1_073_741_824,
         ge=1024,

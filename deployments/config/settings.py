@@ -23,6 +23,7 @@ from storage.shared.encryption import SETTING, read_key
 from .access_settings import AuthArgs, ErasureArgs, HttpArgs, LimitArgs, OidcArgs
 from .answer_settings import AnswerArgs
 from .deployment_options import check_options
+from .knowledge_settings import KnowledgeArgs
 from .language_model_settings import LanguageModelArgs
 from .model_settings import EmbedderArgs, LearnerArgs, ModelArgs, ReembeddingArgs
 from .secrets import require_present, require_same, secret_values, secrets_folder, without_secrets
@@ -271,6 +272,7 @@ class AppArgs(BaseSettings):
     review: ReviewArgs = ReviewArgs()
     facts: FactArgs = FactArgs()
     context: ContextArgs = ContextArgs()
+    knowledge: KnowledgeArgs = KnowledgeArgs()
     erasure: ErasureArgs = ErasureArgs()
     embedder: EmbedderArgs = EmbedderArgs()
     models: ModelArgs = ModelArgs()

@@ -14,12 +14,14 @@ from memory.indexing.maintenance import BackgroundMaintenance
 from memory.indexing.reembedding import Reembedding
 from memory.jobs.desk import RunDesk
 from memory.jobs.queue import RunQueue
+from memory.knowledge.ingestion import Ingestion
 from memory.learning.worker import LearningWorker
 from memory.maintenance.fact_jobs import FactJobs
 from memory.ports.chat_models import LANGUAGE_MODEL
 from memory.ports.jobs import IndexOperation, IndexRun, MaintenanceKind, PipelineRun
 from memory.ports.services import LearnReport
 from memory.prompting.checked_model import CheckedModel
+from memory.values.corpora import SourceVersion
 from memory.values.decisions import DecisionRecord, DecisionRequest
 from memory.values.erasures import Erasure, ErasureScope, Tombstone
 from memory.values.forgetting import ForgetReport, ForgetRequest
@@ -41,6 +43,7 @@ class LearnerParts:
     deciding: Deciding
     queue: RunQueue
     runs: RunDesk
+    ingestion: Ingestion
     language_model: CheckedModel | None = None
 
 
@@ -66,6 +69,8 @@ class LearnerDeployment(Reporting):
         self._queue.begin()
         self._runs = learner_parts.runs
         self._runs.begin()
+        self._ingestion = learner_parts.ingestion
+        self._ingestion.begin()
         self._language_model = learner_parts.language_model
         self._running = asyncio.get_running_loop().create_task(self._worker.run())
 
@@ -162,6 +167,14 @@ class LearnerDeployment(Reporting):
         """See `ErasureService.replay`."""
         return await self._erasing.replay(tombstones)
 
+    async def notify_ingestion(self) -> None:
+        """See `IngestionService.notify`."""
+        self._ingestion.notify()
+
+    async def finish_ingestion(self, source_id: str, version: int, app: str) -> SourceVersion | None:
+        """See `IngestionService.finish`."""
+        return await self._ingestion.finish(source_id, version, app=app)
+
     @override
     async def stats(self) -> Figures:
         """Totals since this replica started, and how the last run over the index is."""
@@ -182,6 +195,7 @@ class LearnerDeployment(Reporting):
             **self._reviews.figures(),
             **self._fact_jobs.figures(),
             **self._erasing.figures(),
+            **self._ingestion.figures(),
             **{
                 f"{LANGUAGE_MODEL}_{name}": value
                 for name, value in language_model.items()
@@ -205,6 +219,7 @@ class LearnerDeployment(Reporting):
             await self._reviews.close()
             await self._fact_jobs.close()
             await self._erasing.close()
+            await self._ingestion.close()
             await self._running
             if self._language_model is not None:
                 await self._language_model.close()

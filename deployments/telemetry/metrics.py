@@ -13,6 +13,7 @@ from memory.ports.answer_reading import AnswerReader, AnswerReading, AnswerReadR
 from memory.ports.jobs import RunTotal
 from memory.ports.language import Extractor, Priority, Resolver
 from memory.ports.services import Retriever
+from memory.values.corpora import KnowledgeResult
 from memory.values.extractions import Extraction
 from memory.values.hits import SearchRequest, SearchResult
 from memory.values.readings import Context
@@ -40,6 +41,17 @@ class ServiceMetrics:
         self.misses = self._counter(
             "entity_memory_recall_misses", "Questions that memory did not answer, searches that found none"
         )
+        self.knowledge_search_ms = Histogram(
+            "knowledge_search_latency_ms",
+            "Search in the knowledge base by step, in milliseconds: embed, index, record, rerank, total",
+            ["step"],
+            buckets=_BUCKETS_MS,
+            registry=self._registry,
+        )
+        self.knowledge_hits = self._counter("knowledge_search_hits", "Searches in the knowledge base that found chunks")
+        self.knowledge_misses = self._counter(
+            "knowledge_search_misses", "Searches in the knowledge base without result"
+        )
         self.degraded = Counter(
             "jiyi_degraded", "Requests in which a part could not do its work", ["part"], registry=self._registry
         )
@@ -56,6 +68,12 @@ class ServiceMetrics:
             self.hits.inc()
         elif asked:
             self.misses.inc()
+
+    def count_knowledge_search(self, result: KnowledgeResult) -> None:
+        """Counts a search in the knowledge base and the time of its steps (004 §9.3)."""
+        for step, milliseconds in result.took_ms.items():
+            self.knowledge_search_ms.labels(step).observe(milliseconds)
+        (self.knowledge_hits if result.results else self.knowledge_misses).inc()
 
     def collect(self) -> list[Metric]:
         """All metrics with their values now; they can be sent to another replica."""

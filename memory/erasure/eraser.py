@@ -157,7 +157,7 @@ class Eraser:
 
     async def _settle_outbox(self, found: "Found", user_id: str) -> None:
         """Lets what is gone out of the outbox, and puts what stays on it, to be indexed anew."""
-        existing: dict[Collection, list[str]] = {}
+        existing: dict[Collection, list[str]] = {collection: [] for collection in Collection}
         async with self._record.reading(user_id=user_id) as unit:
             points = {collection: found.points.get(collection, []) for collection in Collection}
             memories = await unit.memories.get(points[Collection.MEMORIES])

@@ -11,7 +11,7 @@ from more_itertools import chunked
 
 from ..language.keywords import KeywordAnalyzer
 from ..ports.generations import EmbeddedItem, VectorSpace, VectorSpaces, each_once
-from ..ports.language import Priority, TextKind
+from ..ports.language import Encoder, Priority, TextKind
 from ..ports.record import OutboxEntry, SystemOfRecord
 from ..ports.vectors import Collection, FloatVector
 from ..typed_memories.rechecking import ConflictRecheck
@@ -19,6 +19,7 @@ from ..values.errors import StoreUnavailable
 from .generations import PerSpace
 from .projection import Projection, has_same_vector
 from .record_pages import COUNTED_AS, WHOLE_OUTBOX, Projections, all_users, project_items, projected_pages, waiting_ids
+from .retrying import RetriedEncoder
 
 INDEX_BATCH = 64
 _log = structlog.get_logger(__name__)
@@ -207,7 +208,8 @@ class Indexer:
         spaces, items, gone = await self._look_up(user_id, collection, entries)
         for space in spaces:
             vectors = {} if encode_all else await _stored_vectors(space, user_id, collection, items)
-            vectors |= await _encoded(space, [item for item in items if item.item_id not in vectors], priority)
+            encoder = RetriedEncoder(space.encoder) if collection is Collection.KNOWLEDGE else space.encoder
+            vectors |= await _encoded(encoder, [item for item in items if item.item_id not in vectors], priority)
             await self._write(space, collection, items, vectors, user_id=user_id, gone=gone)
 
     async def _index_embedded_batch(
@@ -316,11 +318,11 @@ async def _stored_vectors(
     }
 
 
-async def _encoded(space: VectorSpace, items: Sequence[Projection], priority: Priority) -> dict[str, FloatVector]:
+async def _encoded(encoder: Encoder, items: Sequence[Projection], priority: Priority) -> dict[str, FloatVector]:
     if not items:
         return {}
     texts = [item.dense_text for item in items]
-    matrix = await space.encoder.encode(texts, kind=TextKind.PASSAGE, priority=priority)
+    matrix = await encoder.encode(texts, kind=TextKind.PASSAGE, priority=priority)
     return {item.item_id: vector for item, vector in zip(items, matrix, strict=True)}
 
 

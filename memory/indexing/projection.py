@@ -1,4 +1,4 @@
-"""Projects entities, memories and facts to points of the vector index, from the record alone (DESIGN §6, §7)."""
+"""Projects entities, memories, facts and chunks to points of the index, from the record alone (DESIGN §6, §7)."""
 
 import json
 from collections.abc import Mapping
@@ -9,6 +9,7 @@ from ..language.keywords import VERSION as ANALYSIS_VERSION
 from ..language.wording import fact_text
 from ..ports.vectors import FloatVector, IndexPoint, Stored
 from ..values.base import Scalar
+from ..values.corpora import Knowledge, Source
 from ..values.entities import Entity, EntityStatus
 from ..values.facts import Fact, FactStatus
 from ..values.predicates import type_of
@@ -25,7 +26,7 @@ class Projection:
     """A point without its vectors, and the texts of the vectors.
 
     Args:
-        item_id: Id of the entity, memory or fact, and of its point.
+        item_id: Id of the entity, memory, fact or chunk, and of its point.
         dense_text: Text for the encoder.
         keyword_text: Text for the keyword analyzer.
     """
@@ -140,6 +141,24 @@ def project_fact(fact: Fact) -> Projection | None:
             "created_at": fact.recorded_at.timestamp(),
             "updated_at": fact.updated_at.timestamp(),
         },
+    )
+
+
+def project_knowledge(chunk: Knowledge, source: Source | None) -> Projection | None:
+    """A chunk under the title and the headings that it stands under; None where its version is not to be found.
+
+    `source` is that of the chunk.
+    """
+    if source is None or chunk.version not in source.indexed:
+        return None
+    text = "\n".join((*dict.fromkeys(part for part in (chunk.title, *chunk.headings) if part), chunk.content))
+    return Projection(
+        item_id=chunk.knowledge_id,
+        dense_text=text,
+        keyword_text=text,
+        created_at_s=chunk.created_at.timestamp(),
+        metadata=chunk.metadata,
+        payload={"corpus_id": chunk.corpus_id, "source_id": chunk.source_id, "chunk_index": chunk.chunk_index},
     )
 
 

@@ -10,8 +10,9 @@ from more_itertools import chunked
 from ..ports.generations import Selection
 from ..ports.record import SystemOfRecord, UnitOfWork
 from ..ports.vectors import Collection
+from ..values.corpora import Knowledge
 from ..values.records import Memory
-from .projection import Projection, project_entity, project_fact, project_memory
+from .projection import Projection, project_entity, project_fact, project_knowledge, project_memory
 
 Projections = dict[str, Projection | None]
 """Existing items by id, in the order of reading; None for one that is not indexed."""
@@ -20,6 +21,7 @@ COUNTED_AS = {
     Collection.ENTITIES: "entities",
     Collection.MEMORIES: "memories",
     Collection.FACTS: "facts",
+    Collection.KNOWLEDGE: "knowledge",
 }
 """Keys of the collections in `Backlog.counts`."""
 
@@ -43,6 +45,8 @@ async def project_items(unit: UnitOfWork, collection: Collection, item_ids: Sequ
             return await _memories(unit, await unit.memories.get(item_ids))
         case Collection.FACTS:
             return {fact.fact_id: project_fact(fact) for fact in await unit.facts.get_many(item_ids)}
+        case Collection.KNOWLEDGE:
+            return await _knowledge(unit, await unit.knowledge.get(item_ids))
 
 
 async def project_page(unit: UnitOfWork, collection: Collection, *, after: str | None, limit: int) -> Projections:
@@ -55,6 +59,8 @@ async def project_page(unit: UnitOfWork, collection: Collection, *, after: str |
             return await _memories(unit, await unit.memories.page(after=after, limit=limit))
         case Collection.FACTS:
             return {fact.fact_id: project_fact(fact) for fact in await unit.facts.page(after=after, limit=limit)}
+        case Collection.KNOWLEDGE:
+            return await _knowledge(unit, await unit.knowledge.page(after=after, limit=limit))
 
 
 async def projected_pages(
@@ -188,3 +194,9 @@ async def _memories(unit: UnitOfWork, memories: Sequence[Memory]) -> Projections
     resources = await unit.log.get([memory.resource_id for memory in memories])
     sources = {resource.resource_id: resource for resource in resources}
     return {memory.memory_id: project_memory(memory, sources.get(memory.resource_id)) for memory in memories}
+
+
+async def _knowledge(unit: UnitOfWork, chunks: Sequence[Knowledge]) -> Projections:
+    sources = await unit.sources.get([*dict.fromkeys(chunk.source_id for chunk in chunks)])
+    by_id = {source.source_id: source for source in sources}
+    return {chunk.knowledge_id: project_knowledge(chunk, by_id.get(chunk.source_id)) for chunk in chunks}

@@ -3,8 +3,15 @@
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
+from functools import cache
 
-_END = re.compile(r"[。！？!?；;\n…]+[」』”\")）]?|\.(?=\s|$)")
+from .word_lists import words
+
+_CLOSERS = "」』”’\"')）\\]】》〉"
+_END = re.compile(rf"[。！？；…｡]+[!?]*[{_CLOSERS}]*|[.!?]+[{_CLOSERS}]*(?=\s|$)|[!?]+[{_CLOSERS}]*(?=[\u3400-\u9fff])")
+_LINE_END = re.compile(r"[;\n]+")
+_LAST_WORD = re.compile(r"[^\W_]+(?:\.[^\W_]+)*$")
+_LONGEST_WORD = 24
 _ASKS_HAN = re.compile(r"(?:吗|呢|什么|哪里|哪儿|谁|是不是|有没有|能不能|多少|怎么样?)$")
 _HAN_QUESTION_WORD = re.compile(
     r"^.{0,6}?(?:谁|什么时候|为什么|为何|怎么|哪[里儿个些位家]|有没有|是不是|记不记得|还记得|请问)"
@@ -16,6 +23,38 @@ _ASKS_LATIN = re.compile(
     re.IGNORECASE,
 )
 _TAIL = '。！？!?；;\n….」』”")） \t'
+
+
+@cache
+def _abbreviations() -> frozenset[str]:
+    return words("abbreviations_english")
+
+
+def sentence_ends(text: str) -> list[int]:
+    """Offsets behind the closing marks of sentences, with the quotes and brackets that close after them.
+
+    Chinese 。！？；… always end one. Latin .!? do before white space or the end; a point does not after an
+    abbreviation, an initial (J. Smith) or the number of an item (1. First), nor before a small letter (etc. and so on).
+    """
+    return [match.end() for match in _END.finditer(text) if not _is_inner_point(text, match)]
+
+
+def _is_inner_point(text: str, match: re.Match[str]) -> bool:
+    if match.group() != ".":
+        return False
+    following = text[match.end() : match.end() + 8].lstrip()[:1]
+    if following.islower():
+        return True
+    start = match.start()
+    found = _LAST_WORD.search(text, max(0, start - _LONGEST_WORD), start)
+    if found is None:
+        return False
+    word = found.group()
+    if word.isdigit():
+        return not text[max(0, start - _LONGEST_WORD) : start - len(word)].rpartition("\n")[2].strip()
+    is_initial = len(word) == 1 and word.isascii() and word.isupper() and word != "I"
+    numbers = word.lower() == "no" and following.isdigit()
+    return is_initial or numbers or word.lower() in _abbreviations()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +73,14 @@ class Sentence:
 
 
 class Sentences:
-    """The sentences of a folded text, in order and without gaps."""
+    """The sentences of a folded text, in order and without gaps; a semicolon and the end of a line end one too."""
 
     def __init__(self, folded: str) -> None:
         self._all: list[Sentence] = []
+        lines = [match.span() for match in _LINE_END.finditer(folded)]
+        ends = {*sentence_ends(folded), len(folded)} - {start for start, _ in lines} | {end for _, end in lines}
         start = 0
-        for end in [*(match.end() for match in _END.finditer(folded)), len(folded)]:
+        for end in sorted(ends):
             if end > start:
                 self._all.append(_sentence(folded, start, end))
                 start = end

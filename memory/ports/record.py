@@ -9,9 +9,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
+from ..values.corpora import SourceVersion
 from ..values.errors import Conflict
 from ..values.facts import FactStatus
 from ..values.records import Resource
+from .corpora import CorpusRepository, KnowledgeRepository, SourceRepository
 from .erasures import RecordErasure
 from .facts import CategoryAccessRepository, CategoryRepository, FactRepository, GraphRepository
 from .jobs import RunLog
@@ -29,7 +31,10 @@ from .vectors import Collection
 
 
 class UnitOfWork(ABC):
-    """One transaction on one user's data (002 §6.3); leaving its block without `commit` undoes the changes."""
+    """One transaction on one user's data (002 §6.3), or on an app's knowledge (004 §4).
+
+    Leaving its block without `commit` undoes the changes.
+    """
 
     log: RawLog
     entities: EntityRepository
@@ -41,6 +46,9 @@ class UnitOfWork(ABC):
     graph: GraphRepository
     changes: ChangeLog
     policies: PolicyRepository
+    corpora: CorpusRepository
+    sources: SourceRepository
+    knowledge: KnowledgeRepository
     erasure: RecordErasure
 
     @property
@@ -101,9 +109,13 @@ class Backlog(ABC):
         """Users with any data, sorted by code point, from the first greater than `after`."""
 
     @abstractmethod
+    async def pending_sources(self, *, limit: int) -> list[SourceVersion]:
+        """The versions of sources that are to be ingested, of all apps, those first that were queued first."""
+
+    @abstractmethod
     async def counts(self) -> Mapping[str, int]:
         """Totals for the metrics: `resources`, `unlearned`, `entities`, `preloaded` (those of them that no user
-        has mentioned), `relations`, `memories`, `facts`, `outbox`, `users`, `size_bytes`.
+        has mentioned), `relations`, `memories`, `facts`, `knowledge` (chunks), `outbox`, `users`, `size_bytes`.
         """
 
     @abstractmethod

@@ -21,11 +21,12 @@ Stored = str | int | float
 
 
 class Collection(StrEnum):
-    """Base names of the collections (000 §5.1, §8.3, 001 §2.2); a store adds the model id as a suffix."""
+    """Base names of the collections (000 §5.1, §8.3, 001 §2.2, 004 §4); a store adds the model id as a suffix."""
 
     ENTITIES = "ai_box_entity_memory"
     MEMORIES = "ai_box_aam_memory"
     FACTS = "aam_entities"
+    KNOWLEDGE = "knowledge"
 
 
 class FieldKind(StrEnum):
@@ -61,6 +62,11 @@ PAYLOAD_FIELDS: Mapping[Collection, Mapping[str, FieldKind]] = {
         "status": FieldKind.KEYWORD,
         "created_at": FieldKind.TIME,
         "updated_at": FieldKind.TIME,
+    },
+    Collection.KNOWLEDGE: {  # 004 §4
+        "corpus_id": FieldKind.KEYWORD,
+        "source_id": FieldKind.KEYWORD,
+        "chunk_index": FieldKind.INTEGER,
     },
 }
 """Indexed payload fields of each collection, besides the owner and what `SearchFilter` compares with."""

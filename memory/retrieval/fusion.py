@@ -1,6 +1,6 @@
 """Fusion: one score from the scores of all search legs (000 §6.3, DESIGN §6)."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
@@ -48,6 +48,10 @@ three LoCoMo conversations (`beside` and `speaker` chosen on two and measured on
 trajectories of each MemDaily file, which `benchmarks.retrieval.recall` leaves out."""
 
 
+KNOWLEDGE = FusionRecipe("004 §5.2", vector=0.5, exact=0.5, freshness=0.0, freshness_hours=1.0)
+"""Hybrid search in a corpus: `semantic_weight · semantic + keyword_weight · keyword`, as its configuration weighs."""
+
+
 def freshness(last: datetime, now: datetime, *, horizon_hours: float) -> float:
     """`max(0, 1 − hours/horizon)` (000 §6.3; DESIGN §11: the formula stands); 1 for times in the future."""
     hours = (now - last).total_seconds() / 3600
@@ -68,6 +72,15 @@ def share_of_best(scores: Mapping[K, float]) -> dict[K, float]:
     """Divides scores that start at 0, such as BM25, by the best one."""
     best = max(scores.values(), default=0.0)
     return {key: score / best for key, score in scores.items()} if best > 0 else {}
+
+
+def reciprocal_ranks(rankings: Iterable[Sequence[K]], *, k: int) -> dict[K, float]:
+    """Reciprocal rank fusion: `Σ 1/(k + rank)` over the rankings, each best first, ranks from 1 (004 §5.2)."""
+    scores: dict[K, float] = {}
+    for ranking in rankings:
+        for rank, key in enumerate(ranking, start=1):
+            scores[key] = scores.get(key, 0.0) + 1.0 / (k + rank)
+    return scores
 
 
 def fused_score(parts: Mapping[str, float], recipe: FusionRecipe) -> float:

@@ -3,7 +3,13 @@
     JiyiError
     ├── BadRequest            the caller's fault: a 4xx that names the field; nothing was changed
     │   ├── InvalidField      one field holds what is not allowed
+    │   │   ├── InvalidChunkSize     a size or overlap of chunks out of its range (400, 004 §6.3)
+    │   │   ├── InvalidSearchConfig  a parameter of a search in knowledge out of its range (400, 004 §6.3)
+    │   │   └── InvalidMetadata      metadata that the schema of its corpus does not allow (400, 004 §6.3)
+    │   ├── UnreadableDocumentError  a file that no parser can read
     │   ├── NotFound          the thing that was named is not there (for this user)
+    │   │   ├── CorpusNotFound     a corpus of this app (004 §6.3)
+    │   │   └── KnowledgeNotFound  a source or a version of one (004 §6.3)
     │   ├── Conflict          it cannot be done as things are: somebody is at it already (409)
     │   │   └── VersionConflict   something has another version than was expected
     │   ├── Unauthenticated   there is no valid credential (401)
@@ -11,9 +17,12 @@
     │   └── Overloaded        come back later: a queue is full (429)
     └── Unavailable           a part of Jiyi cannot answer now (503)
         ├── StoreUnavailable  a store is down, slow or refuses
-        │   └── StoreBusy     it works, but too much waits for it
+        │   ├── StoreBusy     it works, but too much waits for it
+        │   ├── DatabaseError the record of knowledge cannot answer (500, 004 §6.3)
+        │   └── SearchError   no leg of a search in knowledge can answer (500, 004 §6.3)
         └── ModelUnavailable  model weights are missing or broken, or a model does not answer
-            └── NoValidAnswer it answered, but nothing that can be used
+            ├── NoValidAnswer it answered, but nothing that can be used
+            └── EmbeddingFailed  knowledge was not embedded, after retries (500, 004 §6.2)
 
 Every error survives pickling: the final message is the first positional argument, extras are keywords with
 defaults (DESIGN §10), so that it crosses a Ray Serve handle unharmed.
@@ -57,8 +66,37 @@ class InvalidField(BadRequest):
         self.allowed = allowed
 
 
+class InvalidChunkSize(InvalidField):
+    """`chunk_size` or `overlap` is out of its range (004 §6.5)."""
+
+
+class InvalidSearchConfig(InvalidField):
+    """A parameter of a search in knowledge is out of its range (004 §6.5)."""
+
+
+class InvalidMetadata(InvalidField):
+    """Metadata of a document that the schema of its corpus does not allow (004 §10)."""
+
+
+class UnreadableDocumentError(BadRequest):
+    """A file that no parser can read; `name` is the file, `reason` says why in one phrase."""
+
+    def __init__(self, message: str = "", *, name: str = "", reason: str = "") -> None:
+        super().__init__(message)
+        self.name = name
+        self.reason = reason
+
+
 class NotFound(BadRequest):
     """The named item does not exist for this user."""
+
+
+class CorpusNotFound(NotFound):
+    """The app has no such corpus."""
+
+
+class KnowledgeNotFound(NotFound):
+    """The corpus has no such source, or the source no such version."""
 
 
 class Conflict(BadRequest):
@@ -109,6 +147,14 @@ class StoreBusy(StoreUnavailable):
     """A store works, but too much waits for it: a request is refused, and not answered worse, as without the store."""
 
 
+class DatabaseError(StoreUnavailable):
+    """The system of record cannot answer a request about knowledge."""
+
+
+class SearchError(StoreUnavailable):
+    """A search in knowledge has no leg that can answer."""
+
+
 class ModelUnavailable(Unavailable):
     """Model weights are missing, unreadable or not what their entry in the catalogue says."""
 
@@ -119,6 +165,14 @@ class NoValidAnswer(ModelUnavailable):
     def __init__(self, message: str = "", *, component: str = "", reason: str = "") -> None:
         super().__init__(message, component=component)
         self.reason = reason
+
+
+class EmbeddingFailed(ModelUnavailable):
+    """Texts could not be embedded, after retries; `attempts` counts the calls."""
+
+    def __init__(self, message: str = "", *, component: str = "", attempts: int = 0) -> None:
+        super().__init__(message, component=component)
+        self.attempts = attempts
 
 
 def raise_if_busy(error: Unavailable) -> None:

@@ -33,8 +33,13 @@ def credential_subject(credential: str) -> str:
 
 
 def app_owner(app: str) -> str:
-    """The id under which what is an app's own is stored, such as its policies; equal to the stored id of no user."""
+    """The id under which an app's own policies and knowledge are stored; equal to the stored id of no user."""
     return f"{app}{_SEPARATOR}"
+
+
+def app_of_owner(stored: str) -> str | None:
+    """The app whose knowledge this owner has; None for the stored id of a user."""
+    return stored[: -len(_SEPARATOR)] if stored.endswith(_SEPARATOR) and stored.count(_SEPARATOR) == 1 else None
 
 
 def shown_user(stored: str) -> str:

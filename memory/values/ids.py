@@ -60,6 +60,26 @@ def edge_id(user_id: str, subject: str, predicate: str, object_: str) -> str:
     return derive_id("edge", user_id, normalise(subject), normalise(predicate), normalise(object_))
 
 
+def corpus_id(owner: str, name: str) -> str:
+    """The id of the corpus of this name; `owner` is that of the app's knowledge, names are compared as written."""
+    return derive_id("corpus", owner, name)
+
+
+def source_id(owner: str, corpus: str, source_uri: str) -> str:
+    """The id of the source of this URI in a corpus."""
+    return derive_id("source", owner, corpus, source_uri)
+
+
+def knowledge_id(owner: str, corpus: str, source: str, version: int, chunk_index: int) -> str:
+    """The id of a chunk of one version of a source."""
+    return derive_id("knowledge", owner, corpus, source, str(version), str(chunk_index))
+
+
+def ingestion_id(owner: str, source: str, version: int) -> str:
+    """The id of the run that ingests one version of a source."""
+    return derive_id("ingestion", owner, source, str(version))
+
+
 def new_id() -> str:
     """A fresh random id, for things that nothing identifies."""
     return str(uuid.uuid4())

@@ -7,6 +7,7 @@ from typing_extensions import override
 
 from memory.ports.record import Backlog, FactTotal, OutboxEntry
 from memory.ports.vectors import Collection
+from memory.values.corpora import SourceState, SourceVersion
 from memory.values.facts import FactStatus
 from memory.values.records import Resource
 
@@ -15,6 +16,7 @@ from .engine import documents
 from .engine import queries as aql
 from .engine.client import ArangoServer, query_alone
 from .engine.keys import ascii_of, order_of, text_of
+from .engine.knowledge_queries import ALL_PENDING_SOURCES
 from .engine.transaction import ArangoTransaction, Query
 
 _UNSEEN_SEED = {"by_system": '"source":"system"', "unmentioned": '"mention_count":0,'}
@@ -86,6 +88,12 @@ class ArangoBacklog(Backlog):
         return [
             text_of(user) for user in await query_alone(self._server, aql.ALL_USERS, after=start, limit=max(limit, 0))
         ]
+
+    @override
+    async def pending_sources(self, *, limit: int) -> list[SourceVersion]:
+        found = await query_alone(self._server, ALL_PENDING_SOURCES, state=SourceState.PENDING.value)
+        waiting = documents.parse(SourceVersion, found)
+        return sorted(waiting, key=lambda version: version.place)[: max(limit, 0)]
 
     @override
     async def counts(self) -> Mapping[str, int]:

@@ -22,14 +22,17 @@ from .engine.transaction import ArangoTransaction
 from .keys import ArangoKeys
 from .repositories.categories import ArangoCategories, ArangoCategoryAccesses
 from .repositories.changes import ArangoChanges
+from .repositories.corpora import ArangoCorpora
 from .repositories.entities import ArangoEntities
 from .repositories.erasing import ArangoErasure
 from .repositories.facts import ArangoFacts
 from .repositories.graph import ArangoGraph
+from .repositories.knowledge import ArangoKnowledge
 from .repositories.log import ArangoLog
 from .repositories.memories import ArangoMemories
 from .repositories.policies import ArangoPolicies
 from .repositories.relations import ArangoRelations
+from .repositories.sources import ArangoSources
 from .runs import ArangoRuns
 
 _ERASED_AT_ONCE = 2_000
@@ -50,6 +53,9 @@ class ArangoUnitOfWork(UnitOfWork):
         self.graph = ArangoGraph(transaction)
         self.changes = ArangoChanges(transaction)
         self.policies = ArangoPolicies(transaction)
+        self.corpora = ArangoCorpora(transaction)
+        self.sources = ArangoSources(transaction)
+        self.knowledge = ArangoKnowledge(transaction)
         self.erasure = ArangoErasure(transaction)
         self._transaction = transaction
 

@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from memory.ports.record import Backlog, FactTotal, OutboxEntry
 from memory.ports.vectors import Collection
+from memory.values.corpora import SourceState, SourceVersion
 from memory.values.facts import FactStatus
 from memory.values.records import Resource
 
@@ -67,6 +68,12 @@ class InMemoryBacklog(Backlog):
         return [user for user in found if after is None or user > after][: max(limit, 0)]
 
     @override
+    async def pending_sources(self, *, limit: int) -> list[SourceVersion]:
+        versions = [version for data in self._users.values() for version in data.source_versions.values()]
+        waiting = [version for version in versions if version.state is SourceState.PENDING]
+        return sorted(waiting, key=lambda version: version.place)[: max(limit, 0)]
+
+    @override
     async def counts(self) -> Mapping[str, int]:
         users = self._users.values()
         return {
@@ -77,6 +84,7 @@ class InMemoryBacklog(Backlog):
             "relations": sum(len(data.relations) for data in users),
             "memories": sum(len(data.memories) for data in users),
             "facts": sum(len(data.facts) for data in users),
+            "knowledge": sum(len(data.knowledge) for data in users),
             "outbox": sum(len(data.outbox) for data in users),
             "users": sum(data.has_records for data in users),
             "size_bytes": 0,

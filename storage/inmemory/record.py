@@ -16,6 +16,7 @@ from .backlog import InMemoryBacklog
 from .keys import InMemoryKeys
 from .repositories.categories import InMemoryCategories, InMemoryCategoryAccesses
 from .repositories.changes import InMemoryChanges
+from .repositories.corpora import InMemoryCorpora, InMemoryKnowledge, InMemorySources
 from .repositories.entities import InMemoryEntities
 from .repositories.erasing import InMemoryErasure
 from .repositories.facts import InMemoryFacts
@@ -42,6 +43,9 @@ class InMemoryUnitOfWork(UnitOfWork):
         self.graph = InMemoryGraph(state)
         self.changes = InMemoryChanges(state)
         self.policies = InMemoryPolicies(state)
+        self.corpora = InMemoryCorpora(state)
+        self.sources = InMemorySources(state)
+        self.knowledge = InMemoryKnowledge(state)
         self.erasure = InMemoryErasure(state)
         self._state = state
         self._users = users

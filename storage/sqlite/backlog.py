@@ -8,6 +8,7 @@ from typing_extensions import override
 
 from memory.ports.record import Backlog, FactTotal, OutboxEntry
 from memory.ports.vectors import Collection
+from memory.values.corpora import SourceVersion
 from memory.values.facts import FactStatus
 from memory.values.records import Resource
 
@@ -46,10 +47,13 @@ _COUNTS = """
         (SELECT count(*) FROM relations),
         (SELECT count(*) FROM memories),
         (SELECT count(*) FROM facts),
+        (SELECT count(*) FROM knowledge),
         (SELECT count(*) FROM outbox)
 """
 _FACT_TOTALS = "SELECT status, category, count(*), avg(confidence) FROM facts GROUP BY status, category"
-_COUNTED = ("resources", "unlearned", "entities", "preloaded", "relations", "memories", "facts", "outbox")
+_COUNTED = ("resources", "unlearned", "entities", "preloaded", "relations", "memories", "facts", "knowledge", "outbox")
+
+_PENDING_SOURCES = "SELECT body FROM source_versions WHERE state = 'pending'"
 
 
 class SqliteBacklog(Backlog):
@@ -113,6 +117,13 @@ class SqliteBacklog(Backlog):
             return _users(connection, after or "", max(limit, 0))
 
         return await run_alone(self._reader, work)
+
+    @override
+    async def pending_sources(self, *, limit: int) -> list[SourceVersion]:
+        def work(connection: sqlite3.Connection) -> list[SourceVersion]:
+            return [SourceVersion.model_validate_json(body) for (body,) in connection.execute(_PENDING_SOURCES)]
+
+        return sorted(await run_alone(self._reader, work), key=lambda version: version.place)[: max(limit, 0)]
 
     @override
     async def counts(self) -> Mapping[str, int]:

@@ -23,14 +23,17 @@ from .engine.transaction import Transaction
 from .keys import SqliteKeys
 from .repositories.categories import SqliteCategories, SqliteCategoryAccesses
 from .repositories.changes import SqliteChanges
+from .repositories.corpora import SqliteCorpora
 from .repositories.entities import SqliteEntities
 from .repositories.erasing import SqliteErasure
 from .repositories.facts import SqliteFacts
 from .repositories.graph import SqliteGraph
+from .repositories.knowledge import SqliteKnowledge
 from .repositories.log import SqliteLog
 from .repositories.memories import SqliteMemories
 from .repositories.policies import SqlitePolicies
 from .repositories.relations import SqliteRelations
+from .repositories.sources import SqliteSources
 from .runs import SqliteRuns
 
 _MIN_ROOM_BYTES = 8 * 2**20
@@ -51,6 +54,9 @@ class SqliteUnitOfWork(UnitOfWork):
         self.graph = SqliteGraph(transaction)
         self.changes = SqliteChanges(transaction)
         self.policies = SqlitePolicies(transaction)
+        self.corpora = SqliteCorpora(transaction)
+        self.sources = SqliteSources(transaction)
+        self.knowledge = SqliteKnowledge(transaction)
         self.erasure = SqliteErasure(transaction)
         self._transaction = transaction
 

@@ -8,9 +8,11 @@ import httpx
 import pytest
 
 from deployments.builders.facts import make_fact_search
+from deployments.builders.knowledge import make_ingestion, make_knowledge_base
 from deployments.builders.live_model import LiveRetriever
 from deployments.builders.pipelines import make_run_desk
 from deployments.builders.store_probes import facts_probe
+from deployments.config.settings import AppArgs
 from deployments.http.identity.authentication import Authenticator
 from deployments.http.support.services import Embedding, Services
 from deployments.telemetry.metrics import MeteredExtractor, MeteredResolver, MeteredRetriever, ServiceMetrics
@@ -54,6 +56,7 @@ from storage.inmemory.coordination import InMemoryLocks
 from storage.inmemory.record import InMemoryRecord
 from storage.inmemory.sessions import InMemorySessions
 from storage.inmemory.vectors import InMemoryGenerations
+from testing.fakes.document_parser import FakeParser
 from testing.fakes.encoder import FakeEncoder, FakeEncoderEngine
 from testing.fakes.reader import FakeReader, stated
 from tests.deployments.serving import serving
@@ -142,6 +145,10 @@ async def open_fakes() -> AsyncIterator[Services]:
     async def forget(user_id: str) -> None:
         tally.forget(user_id)
 
+    ingestion = make_ingestion(
+        AppArgs(), record=record, indexer=indexer, spaces=spaces, parser=FakeParser(), worker=learning
+    )
+    ingestion.begin()
     additions = MemoryAdditions(record=record, sessions=sessions, learning=learning)
     maintenance = BackgroundMaintenance(verifiers=verifiers, embedder=bulk, runs=record.runs, locks=InMemoryLocks())
     reviews = ReviewJob(record=record, locks=InMemoryLocks(), rules=ReviewRules(), schedule=None)
@@ -180,6 +187,9 @@ async def open_fakes() -> AsyncIterator[Services]:
         runs=runs,
         fact_search=PerSpace(spaces, partial(make_fact_search, record=record)),
         tally=tally,
+        knowledge=make_knowledge_base(
+            record=record, spaces=spaces, ingestion=ingestion, learning=learning, rerankers={}
+        ),
         reembedding=reembedding,
         erasures=erasing,
         decisions=deciding,
@@ -193,6 +203,7 @@ async def open_fakes() -> AsyncIterator[Services]:
         parts={"part": healthy},
         required=frozenset({"record"}),
     )
+    await ingestion.close()
     await keys.close()
     await erasing.close()
     await reembedding.close()

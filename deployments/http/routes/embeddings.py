@@ -11,9 +11,10 @@ from fastapi.responses import Response
 from pydantic import Field, StrictInt
 
 from memory.ports.language import Priority, TextKind
+from memory.values.base import WHOLE
 from memory.values.errors import InvalidField
 
-from ..schemas.fields import WHOLE, Identifier, RequestModel, Text, examples
+from ..schemas.fields import Identifier, RequestModel, Text, examples
 from ..schemas.users import OpenAiUser
 from ..support.service_route import ServiceRoute
 from ..support.services import Embedding, ServicesDep

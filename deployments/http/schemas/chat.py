@@ -6,6 +6,7 @@ from pydantic import Field, StrictInt, model_validator
 
 from memory.answering.answers import AnsweredBy
 from memory.ports.services import LearnReport
+from memory.values.base import WHOLE
 from memory.values.dialogue import Role, SessionContext, Turn
 from memory.values.entities import EntityType
 from memory.values.hits import Hit, HitKind
@@ -16,7 +17,6 @@ from memory.values.resolutions import Clarification, CoreferenceResult
 
 from .fields import (
     KEYS,
-    WHOLE,
     Flag,
     Identifier,
     Metadata,

@@ -7,6 +7,7 @@ from pydantic import ConfigDict, Field, StrictInt, StringConstraints
 from memory.chat.entity_memory import DEFAULT_REFERENTS
 from memory.entities.editor import MAX_RELATED, RelatedEntity
 from memory.entities.lookup import MAX_NAME
+from memory.values.base import WHOLE
 from memory.values.entities import Entity, EntityRelation, EntityType
 from memory.values.extractions import RememberIntent
 from memory.values.hits import Hit
@@ -15,7 +16,7 @@ from memory.values.readings import Action, Intent
 from memory.values.resolutions import Clarification, CoreferenceResult
 
 from .chat import DEFAULT_SESSION, SAID_AT
-from .fields import WHOLE, Flag, Identifier, Metadata, RequestModel, SessionName, Text, Time, examples
+from .fields import Flag, Identifier, Metadata, RequestModel, SessionName, Text, Time, examples
 from .understanding import ACTION, FACTS, FORGOTTEN, INTENTS, FactReply, ForgetReply
 from .users import User
 

@@ -52,11 +52,6 @@ def _written_time(value: object) -> object:
     return value
 
 
-def _integral(value: object) -> object:
-    """94.0 as 94: to JSON Schema both are an integer."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
 def _not_blank_without(excluded: str) -> str:
     """The pattern of text that is not blank and has none of these characters, for the OpenAPI document.
 
@@ -96,9 +91,6 @@ SessionName = Annotated[
 """The id of a session, which `GET /sessions/{session_id}` can name: no slash, and neither `.` nor `..`."""
 
 Flag = StrictBool
-WHOLE = BeforeValidator(_integral)
-"""After the bounds of a `StrictInt`: 94.0 is 94."""
-
 Time = Annotated[AwareDatetime, BeforeValidator(_written_time)]
 """A time with a time zone, as RFC 3339 writes it."""
 

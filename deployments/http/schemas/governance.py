@@ -7,10 +7,11 @@ from pydantic import Field, StrictInt
 from memory.entities.statuses import Reviewable, ReviewableKind
 from memory.typed_memories.conflicts import MemoryConflict
 from memory.typed_memories.retrieval import MAX_LIMIT, TYPED_MEMORY_HOTNESS
+from memory.values.base import WHOLE
 from memory.values.changes import Change
 from memory.values.typed_memories import MemoryPriority, MemoryType, TypedMemory
 
-from .fields import WHOLE, Flag, Identifier, Metadata, RequestModel, Text, examples
+from .fields import Flag, Identifier, Metadata, RequestModel, Text, examples
 from .users import ChosenUser, User
 
 EntityTypeIn = Annotated[Identifier, Field(max_length=64)]

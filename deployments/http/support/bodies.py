@@ -13,6 +13,9 @@ from .problems import http_problem
 
 BULK_PATHS = frozenset({"/memories", "/v1/embeddings"})
 """Paths that take many texts at once, and so `limits.bulk_body_bytes`."""
+FILE_PATH = re.compile(r"/knowledge/base/[^/]+/ingest")
+"""Paths that take files, and so `limits.file_body_bytes`."""
+_FORM = "multipart/form-data"
 STREAMED_PATHS = frozenset({"/import"})
 """Paths that take a body of JSON lines piece by piece, up to `limits.import_body_bytes`."""
 NDJSON = "application/x-ndjson"
@@ -51,6 +54,9 @@ class BodyLimit:
             return
         bulk = scope["path"] in self._bulk_paths
         max_bytes = self._limits.bulk_body_bytes if bulk else self._limits.body_bytes
+        takes_files = FILE_PATH.fullmatch(scope["path"]) is not None
+        if takes_files:
+            max_bytes = self._limits.file_body_bytes
         if streamed := scope["path"] in STREAMED_PATHS:
             max_bytes = self._limits.import_body_bytes
         too_large = http_problem(
@@ -80,7 +86,8 @@ class BodyLimit:
             detail = f"body: did not come within {self._limits.body_timeout_s:g} s"
             await http_problem(408, detail, headers={"connection": "close"})(scope, receive, send)
             return
-        if problem := excess(body):
+        is_form = takes_files and Headers(scope=scope).get("content-type", "").startswith(_FORM)
+        if problem := None if is_form else excess(body):
             response = http_problem(
                 422, f"body: {problem}", field="body", allowed=f"at most {problem.split(' ', 2)[2]}"
             )

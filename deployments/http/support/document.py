@@ -6,6 +6,7 @@ from fastapi import FastAPI
 
 from ..identity.authentication import KEY_HEADER
 from ..identity.middleware import OPEN_PATHS
+from ..schemas.knowledge import IngestTextBody
 from .problems import Problem, replies
 
 _SCHEMES = {
@@ -19,23 +20,24 @@ _SCHEMES = {
 
 
 def complete_document(app: FastAPI) -> None:
-    """Adds the schema of problems, the security schemes and 401 to the document that the app serves."""
+    """Adds schemas that routes refer to by name, the security schemes and 401 to the document that the app serves."""
     generate = app.openapi
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
-            _add_problems(generate())
+            _add_schemas(generate())
             _add_credentials(generate())
         return generate()
 
     app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's way to extend the document
 
 
-def _add_problems(document: dict[str, Any]) -> None:
-    """Adds what `replies` refers to."""
-    schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+def _add_schemas(document: dict[str, Any]) -> None:
+    """Adds what `replies` and the routes that read their body themselves refer to."""
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
-    schemas |= schema.pop("$defs") | {Problem.__name__: schema}
+    for model in (Problem, IngestTextBody):
+        schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
+        schemas |= schema.pop("$defs", {}) | {model.__name__: schema}
 
 
 def _add_credentials(document: dict[str, Any]) -> None:

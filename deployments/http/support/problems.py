@@ -16,12 +16,20 @@ from starlette.exceptions import HTTPException
 from memory.values.errors import (
     BadRequest,
     Conflict,
+    CorpusNotFound,
+    DatabaseError,
+    EmbeddingFailed,
     Forbidden,
+    InvalidChunkSize,
     InvalidField,
+    InvalidMetadata,
+    InvalidSearchConfig,
     JiyiError,
+    KnowledgeNotFound,
     ModelUnavailable,
     NotFound,
     Overloaded,
+    SearchError,
     StoreUnavailable,
     Unauthenticated,
     Unavailable,
@@ -29,6 +37,12 @@ from memory.values.errors import (
 )
 
 STATUS: dict[type[JiyiError], int] = {
+    InvalidChunkSize: 400,
+    InvalidMetadata: 400,
+    InvalidSearchConfig: 400,
+    EmbeddingFailed: 500,
+    SearchError: 500,
+    DatabaseError: 500,
     InvalidField: 422,
     Unauthenticated: 401,
     Forbidden: 403,
@@ -43,6 +57,19 @@ STATUS: dict[type[JiyiError], int] = {
 }
 """The status code of an error class; a class without an entry has that of its nearest ancestor with one."""
 
+_EVENTS: dict[type[JiyiError], str] = {
+    CorpusNotFound: "corpus_not_found",
+    KnowledgeNotFound: "knowledge_not_found",
+    VersionConflict: "version_conflict",
+    InvalidChunkSize: "validation_error",
+    InvalidMetadata: "validation_error",
+    InvalidSearchConfig: "validation_error",
+    DatabaseError: "database_error",
+    EmbeddingFailed: "infrastructure_error",
+    SearchError: "infrastructure_error",
+}
+"""The log events of errors of the knowledge base, with `details` (004 §9.2); others have `request_failed`."""
+
 PROBLEM_JSON = "application/problem+json"
 _DESCRIBED = {
     400: "The request is malformed, or `Host` is no name of the service.",
@@ -54,6 +81,7 @@ _DESCRIBED = {
     413: "The body is too large.",
     422: "A field is not as it must be: `errors` names it and says what is allowed.",
     429: "Too many requests, or too much is waiting.",
+    500: "The knowledge base cannot answer: a store or model behind it is away.",
     503: "A part of the service is away.",
 }
 COMMON = (400, 403, 408, 413, 422, 429, 503)
@@ -126,6 +154,12 @@ def problem(error: JiyiError) -> tuple[int, dict[str, Any], dict[str, str]]:
     return status, body, headers
 
 
+def details_of(error: JiyiError) -> dict[str, Any]:
+    """The message of an error and its extras."""
+    extras = {name: value for name, value in vars(error).items() if value}
+    return {"error": type(error).__name__, **extras}
+
+
 def problem_response(error: JiyiError) -> JSONResponse:
     """The reply to an error."""
     return _reply(*problem(error))
@@ -167,7 +201,10 @@ def install_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(JiyiError)
     async def _handle_jiyi_error(request: Request, error: JiyiError) -> JSONResponse:
         status, body, headers = problem(error)
-        if status >= 500:
+        if event := _EVENTS.get(type(error)):
+            log = _log.error if status >= 500 else _log.warning
+            log(event, path=request.url.path, status=status, details=details_of(error))
+        elif status >= 500:
             _log.error("request_failed", path=request.url.path, status=status, error=error.message)
         return _reply(status, body, headers)
 

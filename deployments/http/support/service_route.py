@@ -6,6 +6,8 @@ from typing import Any, ClassVar
 
 from fastapi.routing import APIRoute
 
+from memory.values.errors import DatabaseError, SearchError, StoreBusy, StoreUnavailable
+
 from ..identity.current import CURRENT_USER
 from ..schemas.users import with_own_ids
 from .services import Services
@@ -29,6 +31,26 @@ class ErasureRoute(ServiceRoute):
     """A route that may be called about a user whose memory is being erased."""
 
     guarded = False
+
+
+class KnowledgeRoute(ServiceRoute):
+    """A route of the knowledge base, whose record answers or fails as document 004 says (§6.3)."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        super().__init__(path, _with_knowledge_errors(endpoint), **options)
+
+
+def _with_knowledge_errors(endpoint: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    @wraps(endpoint)
+    async def call(**arguments: Any) -> Any:
+        try:
+            return await endpoint(**arguments)
+        except (SearchError, StoreBusy):
+            raise
+        except StoreUnavailable as error:
+            raise DatabaseError(error.message, component=error.component) from error
+
+    return call
 
 
 def _counted(endpoint: Callable[..., Awaitable[Any]], *, guarded: bool) -> Callable[..., Awaitable[Any]]:

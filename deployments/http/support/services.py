@@ -16,6 +16,7 @@ from memory.erasure.guard import ErasureGuard
 from memory.governance.accesses import AccessTally
 from memory.identity.caller import ANONYMOUS
 from memory.indexing.generations import PerSpace
+from memory.knowledge.base import KnowledgeBase
 from memory.ports.coordination import RateLimiter
 from memory.ports.dashboard import KnowledgeCounts
 from memory.ports.decisions import DecisionService
@@ -138,6 +139,7 @@ class Services:
     runs: RunControl
     fact_search: PerSpace[FactSearch]
     tally: AccessTally
+    knowledge: KnowledgeBase
     reembedding: ReembeddingService
     embeddings: PerSpace[Embedding]
     cosine_bounds: PerSpace[CosineBounds]

@@ -38,7 +38,9 @@ _FIRST_DOCUMENTS = (
     "graph_nodes",
     "outbox",
 )
-DOCUMENTS = (*_FIRST_DOCUMENTS, "changes", "change_subjects", "aam_memories", "runs", "api_keys", "retention_policies")
+_KNOWLEDGE = ("corpora", "corpus_versions", "knowledge_sources", "source_versions", "knowledge")
+_LATER_DOCUMENTS = ("changes", "change_subjects", "aam_memories", "runs", "api_keys", "retention_policies")
+DOCUMENTS = (*_FIRST_DOCUMENTS, *_LATER_DOCUMENTS, *_KNOWLEDGE)
 """`aam_memories` is empty since typed memories are facts."""
 EDGES = ("entity_relations", "graph_edges")
 COLLECTIONS = (*DOCUMENTS, *EDGES)
@@ -168,6 +170,20 @@ MIGRATIONS: tuple[Migration, ...] = (
             _index("runs", "started_us", "order"),
             _index("runs", "state", "started_us"),
             _index("runs", "app", "started_us"),
+        ),
+    ),
+    Migration(
+        "corpora, sources and knowledge",
+        (
+            *(_collection(name) for name in _KNOWLEDGE),
+            _index("corpora", "user_id", "order"),
+            _index("corpus_versions", "user_id", "corpus"),
+            _index("knowledge_sources", "user_id", "corpus", "order"),
+            _index("source_versions", "user_id", "source"),
+            _index("source_versions", "state"),
+            _index("knowledge", "user_id", "order"),
+            _index("knowledge", "user_id", "source", "version", "chunk_index"),
+            _index("knowledge", "user_id", "corpus"),
         ),
     ),
 )

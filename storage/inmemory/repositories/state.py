@@ -1,6 +1,6 @@
 """The data of the in-memory system of record, and access to them within a unit of work."""
 
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TypeVar
 
@@ -8,6 +8,7 @@ from memory.ports.jobs import PipelineRun
 from memory.ports.repositories import Access
 from memory.ports.vectors import Collection
 from memory.values.changes import Change
+from memory.values.corpora import ConfigVersion, Corpus, Knowledge, Source, SourceVersion
 from memory.values.entities import Entity, EntityRelation
 from memory.values.facts import Category, CategoryAccess, Fact, GraphEdge
 from memory.values.records import Memory, Resource
@@ -16,6 +17,7 @@ from memory.values.retention import RetentionPolicy
 from ...shared.stored_values import AccessedT, with_access
 
 _NO_RECORDS = frozenset({"outbox", "retention_policies"})
+KeyT = TypeVar("KeyT", bound=Hashable)
 ValueT = TypeVar("ValueT")
 NumberedT = TypeVar("NumberedT", Resource, Change)
 
@@ -35,6 +37,12 @@ class UserData:
     edges: dict[str, GraphEdge] = field(default_factory=dict)
     changes: dict[str, Change] = field(default_factory=dict)
     retention_policies: dict[str, RetentionPolicy] = field(default_factory=dict)
+    corpora: dict[str, Corpus] = field(default_factory=dict)
+    corpus_versions: dict[tuple[str, int], ConfigVersion] = field(default_factory=dict)
+    sources: dict[str, Source] = field(default_factory=dict)
+    source_versions: dict[tuple[str, int], SourceVersion] = field(default_factory=dict)
+    source_contents: dict[tuple[str, int], bytes] = field(default_factory=dict)
+    knowledge: dict[str, Knowledge] = field(default_factory=dict)
     outbox: dict[tuple[Collection, str], int] = field(default_factory=dict)
 
     def copy(self) -> "UserData":
@@ -136,7 +144,7 @@ def in_order(items: Iterable[NumberedT], after: int | None, limit: int) -> list[
     return [item for item in items if after is None or item.sequence > after][: max(limit, 0)]
 
 
-def delete_by_id(items: MutableMapping[str, ValueT], ids: Iterable[str]) -> list[str]:
+def delete_by_id(items: MutableMapping[KeyT, ValueT], ids: Iterable[KeyT]) -> list[KeyT]:
     """Deletes items and returns the ids of those that existed."""
     deleted = [id_ for id_ in dict.fromkeys(ids) if id_ in items]
     for id_ in deleted:

@@ -15,9 +15,20 @@ OWNING_TABLES = (
     "category_accesses",
     "edges",
     "changes",
+    "corpora",
+    "knowledge_sources",
+    "knowledge",
 )
-"""The tables that hold what is remembered of users."""
-USER_TABLES = (*OWNING_TABLES, "names", "change_subjects", "outbox", "retention_policies")
+"""The tables that hold what is remembered of users, and the knowledge of apps."""
+USER_TABLES = (
+    *OWNING_TABLES,
+    "names",
+    "change_subjects",
+    "corpus_versions",
+    "source_versions",
+    "outbox",
+    "retention_policies",
+)
 """Every table with a column `user_id`; a test compares this with the schema."""
 _IN_MEMORY_BYTES = 512 * 2**20
 _RETRY_S = 0.05

@@ -285,4 +285,55 @@ MIGRATIONS: tuple[Migration, ...] = (
             "CREATE INDEX runs_counted ON runs (pipeline, state, app, duration_us)",
         ),
     ),
+    Migration(
+        "corpora, sources and knowledge",
+        (
+            # The owner of an app's knowledge stands where a user does elsewhere.
+            """CREATE TABLE corpora (
+                user_id TEXT NOT NULL,
+                corpus_id TEXT NOT NULL,
+                name TEXT NOT NULL,
+                body TEXT NOT NULL,
+                PRIMARY KEY (user_id, corpus_id),
+                UNIQUE (user_id, name)
+            )""",
+            """CREATE TABLE corpus_versions (
+                user_id TEXT NOT NULL,
+                corpus_id TEXT NOT NULL,
+                version INTEGER NOT NULL,
+                body TEXT NOT NULL,
+                PRIMARY KEY (user_id, corpus_id, version)
+            )""",
+            """CREATE TABLE knowledge_sources (
+                user_id TEXT NOT NULL,
+                source_id TEXT NOT NULL,
+                corpus_id TEXT NOT NULL,
+                body TEXT NOT NULL,
+                PRIMARY KEY (user_id, source_id)
+            )""",
+            "CREATE INDEX knowledge_sources_by_corpus ON knowledge_sources (user_id, corpus_id, source_id)",
+            """CREATE TABLE source_versions (
+                user_id TEXT NOT NULL,
+                source_id TEXT NOT NULL,
+                version INTEGER NOT NULL,
+                state TEXT NOT NULL,
+                body TEXT NOT NULL,
+                content BLOB NOT NULL,
+                PRIMARY KEY (user_id, source_id, version)
+            )""",
+            "CREATE INDEX source_versions_pending ON source_versions (state) WHERE state = 'pending'",
+            """CREATE TABLE knowledge (
+                user_id TEXT NOT NULL,
+                knowledge_id TEXT NOT NULL,
+                corpus_id TEXT NOT NULL,
+                source_id TEXT NOT NULL,
+                version INTEGER NOT NULL,
+                chunk_index INTEGER NOT NULL,
+                body TEXT NOT NULL,
+                PRIMARY KEY (user_id, knowledge_id)
+            )""",
+            "CREATE INDEX knowledge_by_source ON knowledge (user_id, source_id, version, chunk_index, knowledge_id)",
+            "CREATE INDEX knowledge_by_corpus ON knowledge (user_id, corpus_id)",
+        ),
+    ),
 )

@@ -42,9 +42,13 @@ _JUDGED = (
     "/import",
     "/erasures",
     "/memories/audit",
+    "/knowledge/base",
+    "/knowledge/base/{corpus_id}",
+    "/knowledge/base/{corpus_id}/ingest",
 )
 """Routes that judge a value by what it means (422): which models there are, what may be the name of an entity, which
-time is in the future or before another, what is an export, whether a version is of something that is decided on.
+time is in the future or before another, what is an export, whether a version is of something that is decided on,
+what is a JSON Schema.
 """
 schemathesis.serializer.alias(NDJSON, "text/plain")
 _CONFIG = SchemathesisConfig.from_dict(

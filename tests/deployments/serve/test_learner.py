@@ -4,7 +4,9 @@ import asyncio
 
 import pytest
 
+from deployments.builders.knowledge import make_ingestion
 from deployments.builders.pipelines import make_run_desk
+from deployments.config.settings import AppArgs
 from deployments.serve.learner import LearnerDeployment, LearnerParts
 from memory.erasure.decisions import Deciding
 from memory.erasure.eraser import Eraser
@@ -37,6 +39,7 @@ from storage.inmemory.record import InMemoryRecord
 from storage.inmemory.sessions import InMemorySessions
 from storage.inmemory.vectors import InMemoryGenerations
 from testing.fakes.chat_model import FakeChatModel
+from testing.fakes.document_parser import FakeParser
 from testing.fakes.encoder import FakeEncoderEngine
 from testing.fakes.reader import FakeReader
 from tests.deployments.conftest import NoReplicas
@@ -111,6 +114,14 @@ async def test_it_learns_verifies_tells_how_it_is_and_ends() -> None:
             worker=worker,
             maintenance=maintenance,
             reembedding=reembedding,
+            ingestion=make_ingestion(
+                AppArgs(),
+                record=record,
+                indexer=learner.indexer,
+                spaces=spaces,
+                parser=FakeParser(),
+                worker=worker,
+            ),
             bulk_indexing=BulkIndexing(
                 record=record,
                 locks=locks,

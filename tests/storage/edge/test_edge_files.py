@@ -89,6 +89,7 @@ async def test_each_collection_and_model_has_its_folder_whatever_a_crashed_start
         "ai_box_aam_memory__intfloat%2Fe5",
         "ai_box_entity_memory__intfloat%2Fe5",
         "aliases.json",
+        "knowledge__intfloat%2Fe5",
     ]
 
 
@@ -244,6 +245,7 @@ async def test_discarding_moves_the_live_shards_and_the_next_start_is_empty(file
         "aam_entities__e5",
         "ai_box_aam_memory__e5",
         "ai_box_entity_memory__e5",
+        "knowledge__e5",
     ]
     assert (files / "ai_box_aam_memory__other").exists()
     assert discard(files) == []

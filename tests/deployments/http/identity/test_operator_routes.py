@@ -18,8 +18,15 @@ from deployments.http.schemas.users import UserOfPath, UserQuery
 from deployments.http.support.services import Services
 from deployments.telemetry.tracing import add_trace
 
-_WITHOUT_MEMORY = {"/v1/embeddings", "/erasures/{erasure_id}"}
-"""What neither reads nor changes anybody's memory, and needs a credential of any scope."""
+_BASE = "/knowledge/base"
+_WITHOUT_MEMORY = {
+    "/v1/embeddings",
+    "/erasures/{erasure_id}",
+    "/knowledge/search",
+    *[_BASE + path for path in ("", "/{corpus_id}", "/{corpus_id}/versions", "/{corpus_id}/search")],
+    *[_BASE + path for path in ("/{corpus_id}/sources", "/{corpus_id}/sources/{source_id}/versions")],
+}
+"""What neither reads nor changes anybody's memory, and needs a credential of any scope: knowledge is an app's."""
 
 
 def _routes(routes: Any) -> Iterator[APIRoute]:
@@ -69,7 +76,8 @@ def test_a_route_is_about_a_user_or_for_operators_and_then_audited(route: APIRou
 @pytest.mark.parametrize("route", [route for route in ROUTES if _is_for_operators(route)], ids=lambda route: route.name)
 async def test_every_act_of_an_operator_is_one_line_with_the_request(route: APIRoute, http: httpx.AsyncClient) -> None:
     method = min(route.methods or ())
-    path = route.path.format(key_id="no-such-key", kind="nightly", run_id="no-such-run")
+    names = {"key_id": "no-such-key", "kind": "nightly", "run_id": "no-such-run"}
+    path = route.path.format(**names, corpus_id="no-such-corpus", source_id="no")
     body = {"name": "k", "scope": "app", "model": "unknown"}
     with capture_logs() as lines:
         reply = await http.request(method, path, json=body, headers={"X-Request-Id": "of-this-act"})

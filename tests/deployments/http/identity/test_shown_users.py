@@ -37,6 +37,8 @@ FREE = {
         ("LongTermReply", "entities"),
     ],
     ("Receipt", "purged"),
+    *[(name, "metadata") for name in ("KnowledgeHit", "Source", "SourceVersion")],
+    ("CorpusConfig", "metadata_schema"),
 }
 """Objects with any fields: those of the first line are shown by rules of their own, the others are not ours."""
 ENTITY = Entity(

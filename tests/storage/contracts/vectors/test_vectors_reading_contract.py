@@ -36,6 +36,7 @@ PAYLOADS: dict[Collection, dict[str, Any]] = {
         "created_at": NOON_S,
         "updated_at": NOON_S + 60,
     },
+    Collection.KNOWLEDGE: {"corpus_id": "c", "source_id": "s", "chunk_index": 12},
 }
 
 

@@ -1,0 +1,99 @@
+"""The knowledge base, built from the settings (004)."""
+
+from collections.abc import Mapping
+
+from memory.indexing.generations import PerSpace
+from memory.indexing.indexer import Indexer
+from memory.knowledge.base import KnowledgeBase
+from memory.knowledge.building import SourceBuilder
+from memory.knowledge.corpora import Corpora
+from memory.knowledge.ingestion import Ingestion
+from memory.knowledge.plain_text import PlainTextParser
+from memory.knowledge.search import KnowledgeSearch
+from memory.knowledge.similarity import EncodedSimilarity
+from memory.knowledge.sources import Sources
+from memory.language.keywords import KeywordAnalyzer
+from memory.ports.corpora import IngestionService
+from memory.ports.generations import VectorSpace, VectorSpaces
+from memory.ports.knowledge import DocumentParser
+from memory.ports.language import Reranker
+from memory.ports.record import SystemOfRecord
+from memory.ports.services import BacklogWorker, LearningService
+from memory.values.base import utc_now
+from memory.values.corpora import Reranking
+
+from ..config.settings import AppArgs
+from ..remote.handles import Handle, Remote, RemoteReranker
+from ..remote.knowledge import ApiReranker
+
+_POLL_S = 1.0
+
+
+def make_ingestion(
+    args: AppArgs,
+    *,
+    record: SystemOfRecord,
+    indexer: Indexer,
+    spaces: VectorSpaces,
+    parser: DocumentParser,
+    worker: BacklogWorker,
+) -> Ingestion:
+    """The ingestion that the Learner runs; `worker` says whose backlog is embedded in bulk."""
+    builder = SourceBuilder(
+        record=record,
+        indexer=indexer,
+        parser=parser,
+        similarity=EncodedSimilarity(spaces.live),
+        claimed=lambda: worker.claimed,
+        poll_s=_POLL_S,
+        now=utc_now,
+    )
+    wait_s = 0.9 * args.deadlines.learner
+    return Ingestion(record=record, builder=builder, at_once=args.knowledge.sources_at_once, wait_s=wait_s)
+
+
+def make_knowledge_base(
+    *,
+    record: SystemOfRecord,
+    spaces: VectorSpaces,
+    ingestion: IngestionService,
+    learning: LearningService,
+    rerankers: Mapping[Reranking, Reranker],
+) -> KnowledgeBase:
+    """The knowledge base as routes use it."""
+    analyzer = KeywordAnalyzer()
+
+    def search_in(space: VectorSpace) -> KnowledgeSearch:
+        return KnowledgeSearch(
+            record=record, encoder=space.encoder, index=space.index, analyzer=analyzer, rerankers=rerankers
+        )
+
+    return KnowledgeBase(
+        corpora=Corpora(record),
+        sources=Sources(record),
+        ingestion=ingestion,
+        learning=learning,
+        searching=PerSpace(spaces, search_in).current,
+    )
+
+
+def make_rerankers(args: AppArgs, *, reranker: Handle | None, api: ApiReranker | None) -> dict[Reranking, Reranker]:
+    """The rerankers that corpora may ask for.
+
+    Args:
+        args: The settings.
+        reranker: The Reranker deployment; None where it is off.
+        api: The reranker at an endpoint; None where none is set.
+    """
+    found: dict[Reranking, Reranker] = {}
+    if reranker is not None:
+        remote = Remote(reranker, component="reranker", deadline_s=args.deadlines.reranker)
+        found[Reranking.LOCAL] = RemoteReranker(remote)
+    if api is not None:
+        found[Reranking.API] = api
+    return found
+
+
+def make_parser() -> DocumentParser:
+    """The parser of all types of files."""
+    return PlainTextParser()

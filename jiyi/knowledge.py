@@ -1,0 +1,139 @@
+"""`jiyi knowledge`: puts files and folders into a corpus of the knowledge base, and searches it."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from .client import JiyiClient
+from .connecting import connect
+
+app = typer.Typer(no_args_is_help=True, help="Puts documents into the knowledge base, and searches it.")
+_console = Console()
+_PATIENCE_S = 60.0
+_TIMEOUT_S = 300.0
+_SHOWN_CHARACTERS = 200
+
+Home = Annotated[Path | None, typer.Option(help="Data folder; JIYI_HOME, else ~/.jiyi.")]
+Url = Annotated[str | None, typer.Option(help="Base URL; the service of the data folder where not given.")]
+Corpus = Annotated[str, typer.Option(help="Name of the corpus.")]
+
+
+@app.command()
+def add(
+    paths: Annotated[list[Path], typer.Argument(exists=True, help="Files and folders, with all that is in them.")],
+    corpus: Corpus = "documents",
+    metadata: Annotated[str, typer.Option(help="A JSON object that each document gets.")] = "{}",
+    home: Home = None,
+    url: Url = None,
+) -> None:
+    """Ingests files into a corpus, which is made where there is none; what did not change is skipped.
+
+    A file is known by its path as it is given here. Ends with 1 where a file failed; the others are ingested.
+    """
+    files = [*dict.fromkeys(file for path in paths for file in _files(path))]
+    states: dict[str, int] = {}
+    failed: list[tuple[Path, str]] = []
+    with connect(home, url, patience_s=_PATIENCE_S, timeout_s=_TIMEOUT_S) as client, _progress() as progress:
+        corpus_id = _corpus_id(client, corpus) or client.create_corpus(corpus)["corpus_id"]
+        task = progress.add_task(corpus, total=len(files))
+        for file in files:
+            [source] = client.ingest_file(corpus_id, file, source_uri=file.as_posix(), metadata=_object(metadata))
+            state = "skipped" if source["skipped"] else str(source["state"])
+            states[state] = states.get(state, 0) + 1
+            if state == "failed":
+                failed.append((file, str(source["error"])))
+            progress.advance(task)
+    counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items())) or "no files"
+    _console.print(f"{corpus}: {counts}", markup=False, highlight=False)
+    for file, reason in failed:
+        _console.print(f"  {file}: {reason}", style="red", markup=False, highlight=False)
+    if failed:
+        raise typer.Exit(1)
+
+
+@app.command(name="list")
+def list_corpora(home: Home = None, url: Url = None) -> None:
+    """Lists the corpora."""
+    table = Table()
+    for column in ("corpus", "chunks", "mode", "description"):
+        table.add_column(column, justify="right" if column == "chunks" else "left")
+    with connect(home, url, patience_s=_PATIENCE_S, timeout_s=_TIMEOUT_S) as client:
+        for found in client.corpora():
+            mode = found["config"]["search"]["mode"]
+            table.add_row(found["name"], str(found["chunk_count"]), mode, found["description"])
+    _console.print(table)
+
+
+@app.command()
+def search(
+    query: Annotated[str, typer.Argument(help="What is asked.")],
+    corpus: Annotated[list[str] | None, typer.Option(help="Name of a corpus; default: all.")] = None,
+    mode: Annotated[str | None, typer.Option(help="semantic, keyword, hybrid or rrf.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="The most results.")] = 5,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    home: Home = None,
+    url: Url = None,
+) -> None:
+    """Searches corpora."""
+    with connect(home, url, patience_s=_PATIENCE_S, timeout_s=_TIMEOUT_S) as client:
+        given: dict[str, Any] = {"limit": limit, **({"mode": mode} if mode else {})}
+        if corpus:
+            given["corpus_ids"] = [_known_corpus(client, name) for name in corpus]
+        reply = client.search_knowledge(query, **given)
+    if as_json:
+        typer.echo(json.dumps(reply, ensure_ascii=False, indent=2))
+        return
+    for hit in reply["results"]:
+        _console.print(_line(hit), markup=False, highlight=False)
+        _console.print(f"  {hit['content'][:_SHOWN_CHARACTERS]}", markup=False, highlight=False)
+
+
+def _line(hit: dict[str, Any]) -> str:
+    """Where a chunk stands: the document, its page and its headings."""
+    page = () if hit["page"] is None else (f"p. {hit['page']}",)
+    place = " · ".join((hit["source_uri"], *page, *hit["headings"]))
+    return f"{hit['score']:.3f}  {place}"
+
+
+def _files(path: Path) -> Iterator[Path]:
+    """The file, or the files in the folder and below, sorted, without those whose names begin with a dot."""
+    if path.is_file():
+        yield path
+        return
+    for inner in sorted(path.rglob("*")):
+        hidden = any(part.startswith(".") for part in inner.relative_to(path).parts)
+        if inner.is_file() and not hidden:
+            yield inner
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError:
+        value = None
+    if not isinstance(value, dict):
+        raise typer.BadParameter("--metadata must be a JSON object.")
+    return value
+
+
+def _corpus_id(client: JiyiClient, name: str) -> str | None:
+    found: Sequence[dict[str, Any]] = client.corpora()
+    return next((str(each["corpus_id"]) for each in found if each["name"] == name), None)
+
+
+def _known_corpus(client: JiyiClient, name: str) -> str:
+    corpus_id = _corpus_id(client, name)
+    if corpus_id is None:
+        raise typer.BadParameter(f"There is no corpus {name!r}.")
+    return corpus_id
+
+
+def _progress() -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=_console, transient=True)

@@ -1,0 +1,1 @@
+"""The knowledge base: corpora, ingestion and search (004)."""

@@ -1,0 +1,1 @@
+"""Cuts documents into chunks (004 §4, §6.5)."""

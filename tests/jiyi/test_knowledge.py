@@ -1,0 +1,64 @@
+"""`jiyi knowledge`: folders go into a corpus, and a bad file fails alone."""
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import structlog
+import uvicorn
+from typer.testing import CliRunner
+
+from deployments.http.app import build_http
+from jiyi import cli, knowledge
+from tests.deployments.conftest import open_fakes
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    """A service over fakes, at a port of this machine."""
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL)
+    )  # it writes to our output
+    server = uvicorn.Server(uvicorn.Config(build_http(open_fakes), port=0, log_level="error"))
+    thread = threading.Thread(target=lambda: asyncio.run(server.serve()))
+    thread.start()
+    while not server.started:
+        assert thread.is_alive()
+        time.sleep(0.01)
+    host, port = server.servers[0].sockets[0].getsockname()[:2]
+    yield f"http://{host}:{port}"
+    server.should_exit = True
+    thread.join()
+    structlog.reset_defaults()
+
+
+def run(*words: str) -> tuple[int, str]:
+    result = CliRunner().invoke(cli.app, ["knowledge", *words])
+    return result.exit_code, result.output
+
+
+def test_a_folder_is_added_listed_and_searched(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(knowledge._console, "_width", 160)
+    (tmp_path / "manual" / ".git").mkdir(parents=True)
+    (tmp_path / "manual" / ".git" / "config").write_text("hidden")
+    (tmp_path / "manual" / "warranty.md").write_text("# 保固\n\n電池不在保固範圍內。")
+    (tmp_path / "manual" / "delivery.txt").write_text("Delivery takes three days.")
+    code, output = run("add", "manual", "--corpus", "shop", "--metadata", '{"year": 2026}', "--url", url)
+    assert (code, output.strip()) == (0, "shop: 2 ready")
+    (tmp_path / "broken.bin").write_bytes(b"\xff\xfe")
+    code, output = run("add", "manual", "broken.bin", "--corpus", "shop", "--metadata", '{"year": 2026}', "--url", url)
+    assert code == 1
+    assert output.strip().splitlines()[0] == "shop: 1 failed, 2 skipped"
+    assert "broken.bin: UnreadableDocumentError: " in output
+    code, output = run("list", "--url", url)
+    assert code == 0
+    assert "shop" in output
+    code, output = run("search", "電池的保固", "--corpus", "shop", "--limit", "1", "--url", url)
+    assert code == 0
+    assert "manual/warranty.md · p. 1 · 保固" in output
+    assert run("search", "x", "--corpus", "unknown", "--url", url)[0] != 0
