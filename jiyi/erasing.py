@@ -1,7 +1,6 @@
 """`jiyi erase`: forgets a user, or a part of their memory, in every store, and shows the receipt."""
 
 import json
-import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,8 +10,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from . import service
 from .client import JiyiClient
+from .connection import connect
 
 app = typer.Typer(
     no_args_is_help=True, help="Erases users, or parts of their memory, from every store, with a receipt."
@@ -96,14 +95,14 @@ def status(
     url: Url = None,
 ) -> None:
     """Shows an erasure, with its receipt once it is done."""
-    with _client(home, url) as client:
+    with connect(home, url, patience_s=_PATIENCE_S) as client:
         _show(client.erasure(erasure_id), as_json=as_json)
 
 
 @app.command("list")
 def list_erasures(as_json: Json = False, home: Home = None, url: Url = None) -> None:
     """Lists pending and finished erasures; nothing in them says whose they were."""
-    with _client(home, url) as client:
+    with connect(home, url, patience_s=_PATIENCE_S) as client:
         found = client.erasures()
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
@@ -124,7 +123,7 @@ def list_erasures(as_json: Json = False, home: Home = None, url: Url = None) -> 
 @app.command()
 def tombstones(home: Home = None, url: Url = None) -> None:
     """Prints the finished erasures in digests, as JSON: to be kept with backups."""
-    with _client(home, url) as client:
+    with connect(home, url, patience_s=_PATIENCE_S) as client:
         typer.echo(json.dumps(client.tombstones(), indent=2))
 
 
@@ -136,7 +135,7 @@ def replay(
 ) -> None:
     """Erases again what a restored backup has brought back."""
     marks = json.loads(file.read_text(encoding="utf-8")) if file else []
-    with _client(home, url) as client:
+    with connect(home, url, patience_s=_PATIENCE_S) as client:
         begun = client.replay_erasures(marks)
         for erasure in begun:
             _show(_until_done(client, erasure), as_json=False)
@@ -155,7 +154,7 @@ def _erase(
 ) -> None:
     if not yes:
         typer.confirm(f"Erase {what}? This cannot be undone.", abort=True)
-    with _client(home, url) as client:
+    with connect(home, url, patience_s=_PATIENCE_S) as client:
         erasure = client.erase(user_id=user_id, **scope)
         if wait:
             erasure = _until_done(client, erasure)
@@ -189,13 +188,3 @@ def _show(erasure: Mapping[str, Any], *, as_json: bool) -> None:
     left = [name for name, purged in receipt["purged"].items() if not purged]
     if left:
         _console.print(f"The servers of these free their files in time: {', '.join(left)}.", highlight=False)
-
-
-def _client(home: Path | None, url: str | None) -> JiyiClient:
-    if url is None:
-        endpoint = service.find(service.load_settings(home))
-        if endpoint is None:
-            _console.print("Not running. Start it with: jiyi up", style="red", markup=False, highlight=False)
-            raise typer.Exit(1)
-        url = endpoint.url
-    return JiyiClient(url, patience_s=_PATIENCE_S, api_key=os.environ.get("JIYI_API_KEY"))
