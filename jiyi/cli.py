@@ -18,6 +18,7 @@ from memory.ports.jobs import MaintenanceKind
 
 from . import account, encryption, erasing, jobs, keys, knowledge, memories, runs, service, show
 from .client import JiyiClient, JiyiRefused
+from .connection import connect
 from .conversations import read_conversations
 from .replay import replay as replay_all
 
@@ -110,7 +111,7 @@ def status(
     if endpoint is None:
         _console.print("Not running.")
         raise typer.Exit(1)
-    with _client(endpoint.url) as client:
+    with connect(None, endpoint.url) as client:
         try:
             _console.print(show.health(client.health(), endpoint.url))
         except (JiyiRefused, httpx.TransportError) as error:
@@ -142,7 +143,7 @@ def chat(
     url: Url = None,
 ) -> None:
     """Talks to the service; shows what each reference resolved to and why. Ends with Ctrl-D."""
-    with _client(url or _url(home)) as client:
+    with connect(home, url) as client:
         while True:
             try:
                 message = _console.input("[bold cyan]你 / you[/] ")
@@ -182,7 +183,7 @@ def replay(
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with _client(url or _url(home), patience_s=patience) as client:
+    with connect(home, url, patience_s=patience) as client:
         with Progress(*columns, console=_console) as progress:
             result = replay_all(client, conversations, users=users, batch=batch, progress=progress)
         _console.print(show.replayed(result))
@@ -201,7 +202,7 @@ def export_memory(
     url: Url = None,
 ) -> None:
     """Writes everything of a user to standard output, as JSON lines."""
-    with _client(url or _url(home), timeout_s=_TRANSFER_S) as client:
+    with connect(home, url, timeout_s=_TRANSFER_S) as client:
         for piece in client.export(user_id=user):
             sys.stdout.buffer.write(piece)
 
@@ -215,7 +216,7 @@ def import_memory(
     url: Url = None,
 ) -> None:
     """Gives a user what was exported, the same user or another; running it twice adds nothing."""
-    with file.open("rb") as lines, _client(url or _url(home), patience_s=patience, timeout_s=_TRANSFER_S) as client:
+    with file.open("rb") as lines, connect(home, url, patience_s=patience, timeout_s=_TRANSFER_S) as client:
         try:
             of = str(json.loads(lines.readline(_HEADER_BYTES))["user_id"])
         except (ValueError, KeyError, TypeError):
@@ -231,7 +232,7 @@ def review(
     url: Url = None,
 ) -> None:
     """Reviews what is remembered: archives what is rarely used, marks what may be out of date."""
-    with _client(url or _url(home), patience_s=_PATIENCE_S) as client:
+    with connect(home, url, patience_s=_PATIENCE_S) as client:
         run = _follow(runs.follow_review, client, client.review(user_id=user, dry_run=dry_run))
     _console.print(runs.show_review(run))
     if run["state"] != "done":
@@ -246,7 +247,7 @@ def job(
     url: Url = None,
 ) -> None:
     """Keeps facts in order: merges and summarises (nightly), ages and archives (weekly), builds anew (monthly)."""
-    with _client(url or _url(home), patience_s=_PATIENCE_S) as client:
+    with connect(home, url, patience_s=_PATIENCE_S) as client:
         run = _follow(runs.follow_job, client, client.run_job(kind.value, user_id=user))
     _console.print(runs.show_job(run))
     if run["state"] != "done":
@@ -267,7 +268,7 @@ def reembed(
         _fail("Give one of --to MODEL, --rollback, --finish, --status.")
     if to is not None and url is None:
         service.prepare(service.load_settings(home), to)
-    with _client(url or _url(home), patience_s=_PATIENCE_S, timeout_s=_DOWNLOAD_S) as client:
+    with connect(home, url, patience_s=_PATIENCE_S, timeout_s=_DOWNLOAD_S) as client:
         run: runs.Run | None
         if to is not None:
             run = client.reembed(to)
@@ -291,7 +292,7 @@ def verify(
     url: Url = None,
 ) -> None:
     """Compares the index with the system of record; exit code 1 where they differ and nothing was repaired."""
-    _run_over_index(url or _url(home), lambda client: client.verify_index(mend=mend))
+    _run_over_index(home, url, lambda client: client.verify_index(mend=mend))
 
 
 @index.command()
@@ -304,7 +305,7 @@ def rebuild(
 ) -> None:
     """Rebuilds every point of the index from the system of record; searches are answered meanwhile."""
     if not discard:
-        _run_over_index(url or _url(home), lambda client: client.rebuild_index())
+        _run_over_index(home, url, lambda client: client.rebuild_index())
         return
     try:
         folders = service.discard_index(service.load_settings(home))
@@ -318,7 +319,7 @@ def rebuild(
 @index.command("status")
 def index_status(home: Home = None, url: Url = None) -> None:
     """Follows the current run over the index to its end, or shows the last one."""
-    _run_over_index(url or _url(home), lambda client: client.index_status())
+    _run_over_index(home, url, lambda client: client.index_status())
 
 
 def main() -> None:
@@ -349,14 +350,9 @@ def _check_writable(user: str, *folders: Path) -> None:
         _fail(str(error))
 
 
-def _client(url: str, *, patience_s: float = 0.0, timeout_s: float = 120.0) -> JiyiClient:
-    """A client with the credential of the environment."""
-    return JiyiClient(url, patience_s=patience_s, timeout_s=timeout_s, api_key=os.environ.get("JIYI_API_KEY"))
-
-
-def _run_over_index(url: str, begin: Callable[[JiyiClient], runs.Run | None]) -> None:
+def _run_over_index(home: Path | None, url: str | None, begin: Callable[[JiyiClient], runs.Run | None]) -> None:
     """Starts a run, or gets the last one, follows it to its end and shows what it found."""
-    with _client(url, patience_s=_PATIENCE_S) as client:
+    with connect(home, url, patience_s=_PATIENCE_S) as client:
         run: runs.Run | None = begin(client)
         if run is None:
             _console.print("There was no run over the index since the learner started.")
@@ -377,13 +373,6 @@ def _follow(
             return follow(client, run, progress)
     except runs.RunLost as error:
         _fail(str(error))
-
-
-def _url(home: Path | None) -> str:
-    endpoint = service.find(service.load_settings(home))
-    if endpoint is None:
-        _fail("Not running. Start it with: jiyi up")
-    return endpoint.url
 
 
 def _fail(message: str) -> NoReturn:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from .client import JiyiClient
-from .connecting import connect
+from .connection import connect
 
 app = typer.Typer(
     no_args_is_help=True, help="Erases users, or parts of their memory, from every store, with a receipt."

@@ -1,7 +1,6 @@
 """`jiyi jobs`: the runs of all background work: lists, shows, follows, retries and cancels them."""
 
 import json
-import os
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -13,8 +12,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from . import service
 from .client import JiyiClient
+from .connection import connect
 
 app = typer.Typer(
     no_args_is_help=True, help="Runs of all background work: what waits, what is in progress, what failed and why."
@@ -49,7 +48,7 @@ def list_jobs(
     """Lists runs, latest first."""
     times = {name: time.astimezone().isoformat() for name, time in (("since", since), ("until", until)) if time}
     given = {"kind": kind, "status": status, "app": tenant, "cursor": cursor, "limit": limit, **times}
-    with _client(home, url) as client:
+    with connect(home, url, patience_s=_PATIENCE_S) as client:
         page = client.pipelines(**{name: value for name, value in given.items() if value})
     if as_json:
         _print_json(page)
@@ -62,14 +61,14 @@ def list_jobs(
 @app.command()
 def show(run_id: RunId, as_json: Json = False, home: Home = None, url: Url = None) -> None:
     """Shows a run with its input, output, error and stack."""
-    with _client(home, url) as client:
+    with connect(home, url, patience_s=_PATIENCE_S) as client:
         _show(client.pipeline(run_id), as_json=as_json)
 
 
 @app.command()
 def follow(run_id: RunId, as_json: Json = False, home: Home = None, url: Url = None) -> None:
     """Follows a run to its end; exit code 1 where it does not end well. With --json a line an event."""
-    with _client(home, url) as client:
+    with connect(home, url, patience_s=_PATIENCE_S) as client:
         last = _follow_lines(client, run_id) if as_json else _follow_bar(client, run_id)
     if not as_json:
         _console.print(show_run(last))
@@ -80,14 +79,14 @@ def follow(run_id: RunId, as_json: Json = False, home: Home = None, url: Url = N
 @app.command()
 def retry(run_id: RunId, as_json: Json = False, home: Home = None, url: Url = None) -> None:
     """Starts a run with the same input as one that failed or was cancelled."""
-    with _client(home, url) as client:
+    with connect(home, url, patience_s=_PATIENCE_S) as client:
         _show(client.retry_pipeline(run_id), as_json=as_json)
 
 
 @app.command()
 def cancel(run_id: RunId, as_json: Json = False, home: Home = None, url: Url = None) -> None:
     """Cancels a run; one in progress stops at the next point where it can, and what is done stays done."""
-    with _client(home, url) as client:
+    with connect(home, url, patience_s=_PATIENCE_S) as client:
         _show(client.cancel_pipeline(run_id), as_json=as_json)
 
 
@@ -179,13 +178,3 @@ def _status(run: Mapping[str, Any]) -> Text:
 
 def _time(time: str | None) -> str:
     return "" if time is None else f"{datetime.fromisoformat(time).astimezone():%Y-%m-%d %H:%M:%S}"
-
-
-def _client(home: Path | None, url: str | None) -> JiyiClient:
-    if url is None:
-        endpoint = service.find(service.load_settings(home))
-        if endpoint is None:
-            _console.print("Not running. Start it with: jiyi up", style="red", markup=False, highlight=False)
-            raise typer.Exit(1)
-        url = endpoint.url
-    return JiyiClient(url, patience_s=_PATIENCE_S, api_key=os.environ.get("JIYI_API_KEY"))

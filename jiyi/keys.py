@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,7 +11,7 @@ import typer
 from rich.console import Console
 
 from . import service, show
-from .client import JiyiClient
+from .connection import connect
 
 if TYPE_CHECKING:
     from memory.identity.api_keys import ApiKeys
@@ -48,7 +47,7 @@ def create(
     expires_at = datetime.now(UTC) + timedelta(days=days) if days is not None else None
     if url:
         given = {"user": user, "app": tenant, "expires_at": expires_at.isoformat() if expires_at else None}
-        with _client(url) as client:
+        with connect(None, url) as client:
             issued = client.create_key(name, scope=scope, **given)
     else:
         from memory.values.identity import DEFAULT_APP, KeyScope
@@ -75,7 +74,7 @@ def list_keys(
 ) -> None:
     """Lists keys, revoked ones too, without their secrets."""
     if url:
-        with _client(url) as client:
+        with connect(None, url) as client:
             found: list[dict[str, Any]] = []
             filters = {name: value for name, value in (("user", user), ("app", tenant)) if value is not None}
             page: dict[str, Any] = {"next": ""}
@@ -101,7 +100,7 @@ def rotate(
     """Gives a key a new secret; its id, scope and user stay."""
     key_id = _id_of(key_id)
     if url:
-        with _client(url) as client:
+        with connect(None, url) as client:
             issued = client.rotate_key(key_id, overlap_s=overlap_s)
     else:
         issued = _locally(home, "rotate_key", lambda keys: keys.rotate(key_id, overlap_s=overlap_s), key_id=key_id)
@@ -113,7 +112,7 @@ def revoke(key_id: KeyId, as_json: Json = False, home: Home = None, url: Url = N
     """Ends a key for good; a running service refuses it within seconds."""
     key_id = _id_of(key_id)
     if url:
-        with _client(url) as client:
+        with connect(None, url) as client:
             key = client.revoke_key(key_id)
     else:
         key = _locally(home, "revoke_key", lambda keys: keys.revoke(key_id), key_id=key_id)
@@ -121,10 +120,6 @@ def revoke(key_id: KeyId, as_json: Json = False, home: Home = None, url: Url = N
         typer.echo(json.dumps(key, ensure_ascii=False, indent=2))
     else:
         _console.print(f"Revoked: {key['prefix']} ({key['name']})", markup=False, highlight=False)
-
-
-def _client(url: str) -> JiyiClient:
-    return JiyiClient(url, api_key=os.environ.get("JIYI_API_KEY"))
 
 
 def _id_of(key: str) -> str:

@@ -1,7 +1,6 @@
 """`jiyi memories`: the timeline with its retention scores, decisions and their history, and the policy (004 §11.3)."""
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,8 +9,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from . import service
-from .client import JiyiClient, JiyiRefused
+from .client import JiyiRefused
+from .connection import connect
 
 app = typer.Typer(no_args_is_help=True, help="Shows, retains, deletes and anonymises memories; how well they are kept.")
 _console = Console()
@@ -48,7 +47,7 @@ def timeline(
     """Shows memories by time, latest first, and how well each is retained."""
     given = {"since": since, "until": until, "kind": kind, "after": after, "limit": limit}
     options = {name: value for name, value in given.items() if value is not None}
-    with _client(home, url) as client:
+    with connect(home, url, patience_s=_PATIENCE_S) as client:
         shown = client.timeline(user_id=user_id, **options)
     if as_json:
         _as_json(shown)
@@ -61,7 +60,7 @@ def timeline(
 @app.command()
 def show(user_id: User, memory_id: MemoryId, home: Home = None, url: Url = None) -> None:
     """Shows a memory with its facts and version, as JSON."""
-    with _client(home, url) as client:
+    with connect(home, url, patience_s=_PATIENCE_S) as client:
         _as_json(client.memory(memory_id, user_id=user_id))
 
 
@@ -77,7 +76,7 @@ def edit(
 ) -> None:
     """Changes what a memory says; the log keeps what was said."""
     given = {"text": text, "reason": reason} | ({} if version is None else {"expected_version": version})
-    with _client(home, url) as client:
+    with connect(home, url, patience_s=_PATIENCE_S) as client:
         edited = client.edit_memory(memory_id, user_id=user_id, **given)["memory"]["memory"]
     _console.print(f"version {edited['version']}: {edited['text']}", highlight=False, markup=False)
 
@@ -85,7 +84,7 @@ def edit(
 @app.command()
 def history(user_id: User, memory_id: MemoryId, home: Home = None, url: Url = None) -> None:
     """Shows what was changed and decided about a memory, as JSON; latest first."""
-    with _client(home, url) as client:
+    with connect(home, url, patience_s=_PATIENCE_S) as client:
         _as_json(client.memory_history(memory_id, user_id=user_id))
 
 
@@ -137,7 +136,7 @@ def audit(
     url: Url = None,
 ) -> None:
     """Shows the decisions about a user's memories, as JSON; latest first."""
-    with _client(home, url) as client:
+    with connect(home, url, patience_s=_PATIENCE_S) as client:
         _as_json(client.audit(user_id=user_id, **({} if memory_id is None else {"memory_id": memory_id})))
 
 
@@ -153,7 +152,7 @@ def policy(
 ) -> None:
     """Shows the policy of retention that holds; with a number, sets it (numbers not given are document 004's)."""
     given = _numbers(decay_rate, frequency_weight, threshold)
-    with _client(home, url) as client:
+    with connect(home, url, patience_s=_PATIENCE_S) as client:
         held = client.set_policy(given or None, user_id=user_id) if given or remove else client.policy(user_id=user_id)
     numbers = ", ".join(f"{name} {value:g}" for name, value in held["policy"].items())
     _console.print(f"{numbers} (of: {held['source']})", highlight=False)
@@ -172,7 +171,7 @@ def preview(
 ) -> None:
     """Shows what a policy would count as forgotten; the one that holds where no number is given. Changes nothing."""
     given = _numbers(decay_rate, frequency_weight, threshold)
-    with _client(home, url) as client:
+    with connect(home, url, patience_s=_PATIENCE_S) as client:
         shown = client.preview_policy(given or None, user_id=user_id, samples=samples)
     if as_json:
         _as_json(shown)
@@ -198,7 +197,7 @@ def _decide(
         body["expected_versions"] = dict.fromkeys(memory_ids, version)
     if key is not None:
         body["idempotency_key"] = key
-    with _client(home, url) as client:
+    with connect(home, url, patience_s=_PATIENCE_S) as client:
         try:
             decided = client.decide(user_id=user_id, **body)
         except JiyiRefused as error:
@@ -231,13 +230,3 @@ def _confirm(question: str, yes: bool) -> None:
 
 def _as_json(value: object) -> None:
     typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
-
-
-def _client(home: Path | None, url: str | None) -> JiyiClient:
-    if url is None:
-        endpoint = service.find(service.load_settings(home))
-        if endpoint is None:
-            _console.print("Not running. Start it with: jiyi up", style="red", markup=False, highlight=False)
-            raise typer.Exit(1)
-        url = endpoint.url
-    return JiyiClient(url, patience_s=_PATIENCE_S, api_key=os.environ.get("JIYI_API_KEY"))

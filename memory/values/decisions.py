@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Self
 
@@ -55,8 +56,7 @@ class DecisionRequest(Value):
 
     @model_validator(mode="after")
     def _versions_are_of_decisions(self) -> Self:
-        if others := sorted(self.expected_versions.keys() - self.decisions.keys()):
-            raise ValueError(f"expected_versions has memories without a decision: {', '.join(others)}")
+        check_versions(self.expected_versions, self.decisions)
         return self
 
     @property
@@ -64,6 +64,16 @@ class DecisionRequest(Value):
         """SHA-256 of what is asked for; the time is no part of it."""
         fields = self.model_dump(mode="json", include={"decisions", "expected_versions", "note"})
         return hashlib.sha256(json.dumps(fields, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def check_versions(expected: Mapping[str, int], decisions: Mapping[str, Decision]) -> None:
+    """Checks that versions are expected of nothing but what is decided on.
+
+    Raises:
+        ValueError: There are others.
+    """
+    if others := sorted(expected.keys() - decisions.keys()):
+        raise ValueError(f"expected_versions has memories without a decision: {', '.join(others)}")
 
 
 class DecidedMemory(Value):

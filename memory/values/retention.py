@@ -2,6 +2,7 @@
 
 import math
 from datetime import datetime
+from typing import Annotated
 
 from pydantic import Field
 
@@ -11,6 +12,10 @@ from .records import Memory
 
 _LARGEST_BOOST = 5.0
 _SECONDS_PER_DAY = 86_400.0
+
+DecayRate = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)]
+FrequencyWeight = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)]
+RetentionThreshold = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 class RetentionPolicy(Value):
@@ -23,9 +28,9 @@ class RetentionPolicy(Value):
             table, which is reached after 30 days without a use. Nothing is removed because of it.
     """
 
-    decay_rate: float = Field(default=0.1, ge=0, le=10, allow_inf_nan=False)
-    frequency_weight: float = Field(default=1.0, ge=0, le=10, allow_inf_nan=False)
-    threshold: float = Field(default=0.01, ge=0, le=1, allow_inf_nan=False)
+    decay_rate: DecayRate = 0.1
+    frequency_weight: FrequencyWeight = 1.0
+    threshold: RetentionThreshold = 0.01
 
     def score(self, *, days_elapsed: float, access_count: int) -> float:
         """`min(1, e^(-λ·days) · (1 + w·ln(1 + access_count)) / 5)`, between 0 and 1 (004 §7.1).

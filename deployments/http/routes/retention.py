@@ -1,5 +1,6 @@
 """`/memories/timeline`, `/audit`, `/policy` and `/memories/{memory_id}`: how memories are kept (004 §7, §11.3)."""
 
+import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -35,6 +36,7 @@ from ..support.erasing import until_done
 from ..support.problems import replies
 from ..support.service_route import ServiceRoute
 from ..support.services import Services, ServicesDep
+from .governance import list_changes
 
 router = APIRouter(prefix="/memories", tags=["retention"], route_class=ServiceRoute)
 Limit = Annotated[int, Query(ge=1, le=100)]
@@ -174,9 +176,7 @@ async def get_history(
     memory_id: Identifier, user_id: UserQuery, services: ServicesDep, before: Before = None, limit: Limit = 20
 ) -> ChangeList:
     """What was changed and decided about a memory, also one that is gone; latest first."""
-    async with services.record.reading(user_id=user_id) as unit:
-        changes = await unit.changes.list(limit=limit, before=before, subject=memory_id)
-    return ChangeList(results=tuple(changes), next=changes[-1].sequence if len(changes) == limit else None)
+    return await list_changes(user_id, services, subject=memory_id, before=before, limit=limit)
 
 
 async def _decide(services: Services, identity: Identity, request: DecisionRequest, *, wait: bool) -> DecisionRecord:
@@ -184,8 +184,8 @@ async def _decide(services: Services, identity: Identity, request: DecisionReque
     # Nothing of it says whose memories they were.
     write_audit("decide_memories", credential=identity.caller.credential, decision_id=record.decision_id)
     if wait:
-        for erasure_id in record.erasures:
-            await until_done(services.erasures, await services.erasures.get(erasure_id))
+        found = await asyncio.gather(*map(services.erasures.get, record.erasures))
+        await asyncio.gather(*(until_done(services.erasures, erasure) for erasure in found))
     return record
 
 

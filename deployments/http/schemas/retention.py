@@ -8,8 +8,8 @@ from memory.governance.policies import MAX_SAMPLES
 from memory.governance.timeline import RetainedMemory
 from memory.values.base import utc_now
 from memory.values.changes import Change
-from memory.values.decisions import MAX_DECISIONS, Decision, DecisionRecord, DecisionRequest
-from memory.values.retention import RetentionPolicy
+from memory.values.decisions import MAX_DECISIONS, Decision, DecisionRecord, DecisionRequest, check_versions
+from memory.values.retention import DecayRate, FrequencyWeight, RetentionPolicy, RetentionThreshold
 
 from .fields import KEYS, WHOLE, Flag, Identifier, Metadata, RequestModel, Text, examples, given
 from .governance import ReasonIn
@@ -23,13 +23,13 @@ _DEFAULT = RetentionPolicy()
 class PolicyIn(RequestModel):
     """The numbers of the forgetting curve: `min(1, e^(-decay_rate·days) · (1 + frequency_weight·ln(1 + uses)) / 5)`."""
 
-    decay_rate: Annotated[float, Field(ge=0, le=10, strict=True, allow_inf_nan=False)] = Field(
+    decay_rate: Annotated[DecayRate, Field(strict=True)] = Field(
         default=_DEFAULT.decay_rate, description="λ per day: the larger, the faster something is forgotten."
     )
-    frequency_weight: Annotated[float, Field(ge=0, le=10, strict=True, allow_inf_nan=False)] = Field(
+    frequency_weight: Annotated[FrequencyWeight, Field(strict=True)] = Field(
         default=_DEFAULT.frequency_weight, description="The weight of the number of uses; 1 is document 004's."
     )
-    threshold: Annotated[float, Field(ge=0, le=1, strict=True, allow_inf_nan=False)] = Field(
+    threshold: Annotated[RetentionThreshold, Field(strict=True)] = Field(
         default=_DEFAULT.threshold, description="What is retained less than this counts as forgotten."
     )
 
@@ -96,8 +96,7 @@ class DecideBody(RequestModel):
 
     @model_validator(mode="after")
     def _versions_are_of_decisions(self) -> Self:
-        if others := sorted(self.expected_versions.keys() - self.decisions.keys()):
-            raise ValueError(f"expected_versions has memories without a decision: {', '.join(others)}")
+        check_versions(self.expected_versions, self.decisions)
         return self
 
     @property

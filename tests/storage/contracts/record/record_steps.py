@@ -9,6 +9,7 @@ from typing import Any
 from memory.ports.erasures import RecordErasure
 from memory.ports.facts import CategoryAccessRepository, CategoryRepository, FactRepository, GraphRepository
 from memory.ports.jobs import PipelineRun
+from memory.ports.policies import PolicyRepository
 from memory.ports.record import Backlog, SystemOfRecord, UnitOfWork
 from memory.ports.repositories import (
     Access,
@@ -23,6 +24,7 @@ from memory.values.changes import ChangeKind
 from memory.values.errors import BadRequest
 from memory.values.facts import FactStatus
 from memory.values.records import ResourceKind
+from memory.values.retention import RetentionPolicy
 from memory.values.typed_memories import MemoryStatus
 
 REPOSITORIES: Mapping[str, Any] = {
@@ -36,6 +38,7 @@ REPOSITORIES: Mapping[str, Any] = {
     "unit.graph": GraphRepository,
     "unit.changes": ChangeLog,
     "unit.erasure": RecordErasure,
+    "unit.policies": PolicyRepository,
     "backlog": Backlog,
 }
 
@@ -155,6 +158,15 @@ async def _delete_memory(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -
     return await unit.memories.delete([step.first, step.second, step.first])
 
 
+async def _save_policy(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> None:
+    rate, threshold = (min(1.0, len(word) / 10) for word in (step.first, step.third))
+    await unit.policies.save(RetentionPolicy(decay_rate=rate, threshold=threshold))
+
+
+async def _delete_policy(_step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> bool:
+    return await unit.policies.delete()
+
+
 async def _append_change(step: Step, unit: UnitOfWork, make: SimpleNamespace) -> None:
     change = make.change(step.first, step.second, step.third, user_id=step.user_id, at=step.at)
     await unit.changes.append([change])
@@ -222,6 +234,8 @@ UNIT_ACTIONS: Mapping[str, Callable[[Step, UnitOfWork, SimpleNamespace], Awaitab
         _delete_all_edges,
         _delete_entity,
         _delete_memory,
+        _save_policy,
+        _delete_policy,
         _append_change,
         _save_typed_memory,
         _count_accesses,
@@ -239,6 +253,7 @@ CREATING = (
     "save_entity",
     "store_relation",
     "save_memory",
+    "save_policy",
     "create_facts",
     "create_category",
     "create_accesses",
@@ -303,7 +318,10 @@ async def _log(unit: UnitOfWork, make: SimpleNamespace, words: Sequence[str]) ->
             sorted(memory.memory_id for memory in await unit.memories.recent(limit=99, session_id="s")),
             [await unit.memories.mentioning(word) for word in words],
             await unit.memories.previous(words),
+            await unit.memories.timeline(limit=99),
+            await unit.memories.timeline(since=make.at(2), until=make.at(4), limit=99),
         ],
+        "policy": await unit.policies.get(),
     }
 
 
