@@ -1,6 +1,7 @@
 """Checks packages of Office Open XML before a library unpacks them."""
 
 import zipfile
+import zlib
 from io import BytesIO
 
 from .limits import Limits, Unreadable
@@ -49,6 +50,6 @@ def _declares_types(package: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bool:
                 if any(declaration in text for declaration in _DECLARATIONS):
                     return True
                 before = piece[-32:]
-    except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError, OSError) as error:
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError, OSError, zlib.error) as error:
         raise Unreadable("it is damaged") from error
     return False

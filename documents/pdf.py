@@ -50,9 +50,10 @@ def read_pdf(content: bytes, limits: Limits) -> tuple[str, Outline]:
 
 def _outline(pages: Sequence[list[Line]], bookmarks: dict[int, list[tuple[int, str]]], limits: Limits) -> Outline:
     outline = Outline(limits)
-    pages = without_running_lines(pages)
+    sizes = heading_levels(pages)
+    pages = without_running_lines(pages, sizes)
     margins = margins_of(pages)
-    levels = {} if bookmarks else heading_levels(pages)
+    levels = {} if bookmarks else sizes
     for number, lines in enumerate(pages, start=1):
         waiting = bookmarks.get(number, [])
         named = {_bare(name): level for level, name in waiting}

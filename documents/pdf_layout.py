@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
 from memory.values.text import is_han
@@ -75,17 +75,21 @@ def heading_levels(pages: Sequence[Sequence[Line]]) -> dict[float, int]:
     return {size: level for level, size in enumerate(larger[:_MOST_LEVELS], start=1)}
 
 
-def without_running_lines(pages: Sequence[list[Line]]) -> list[list[Line]]:
-    """Pages without the first and last lines that at least half of them share, numbers aside: heads and feet."""
+def without_running_lines(pages: Sequence[list[Line]], kept_sizes: Container[float]) -> list[list[Line]]:
+    """Pages without the first and last lines that at least half of them share, numbers aside: heads and feet.
+
+    Lines in letters of `kept_sizes`, those of headings, stay.
+    """
     edges = Counter(key for page in pages for key in {_running(line) for line in (*page[:1], *page[-1:])})
     least = max(_FEWEST_RUNNING, len(pages) * _RUNNING_SHARE)
     running = {key for key, count in edges.items() if count >= least}
     kept = []
     for page in pages:
-        first = 1 if page and _running(page[0]) in running else 0
-        last = len(page) - (1 if len(page) > first and _running(page[-1]) in running else 0)
+        drops = [line.size not in kept_sizes and _running(line) in running for line in page]
+        first = 1 if drops[:1] == [True] else 0
+        last = len(page) - (1 if len(page) > first and drops[-1] else 0)
         kept.append(page[first:last])
-    return kept
+    return kept if any(kept) else list(pages)
 
 
 def paragraphs(
