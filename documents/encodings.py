@@ -67,10 +67,7 @@ def _utf_16_by_zeros(content: bytes) -> str:
 
 
 def _likeliest(content: bytes) -> str | None:
-    found = list(_candidates(content))
-    if not found:
-        return None
-    share, text = max(found, key=lambda candidate: candidate[0])
+    share, text = max(_candidates(content), key=lambda candidate: candidate[0], default=(0.0, ""))
     if share >= _LEAST_COMMON:
         return text
     latin = _try(content, "cp1252")

@@ -66,7 +66,7 @@ _READERS: Mapping[str, Reader] = {
 
 
 class FileParser(DocumentParser):
-    """Reads text, Markdown, HTML, PDF, DOCX, PPTX and XLSX; the title is that of the file, else its first heading."""
+    """Reads text, Markdown, HTML, PDF, DOCX, PPTX and XLSX; the title is that in the file, else its first heading."""
 
     def __init__(self, limits: Limits | None = None) -> None:
         self._limits = limits or Limits()
@@ -90,7 +90,7 @@ class FileParser(DocumentParser):
         except Exception as error:  # what libraries raise for damaged files has no base in common
             raise _error(name, f"it is damaged ({type(error).__name__})") from error
         return ParsedDocument(
-            title=" ".join(title.split()) or outline.title, media_type=kind, blocks=tuple(outline.blocks)
+            title=" ".join(title.split()) or outline.title or name, media_type=kind, blocks=tuple(outline.blocks)
         )
 
 

@@ -1,5 +1,6 @@
 """Makes real files of each type with the libraries that write them."""
 
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 
 from docx import Document
@@ -21,7 +22,7 @@ def docx(title: str, section: str, paragraph: str, items: list[str], table: Tabl
     document.add_paragraph(paragraph)
     for item in items:
         document.add_paragraph(item, style="List Bullet")
-    document.add_page_break()
+    document.add_page_break()  # type: ignore[no-untyped-call]
     shown = document.add_table(rows=len(table), cols=len(table[0]))
     for row, texts in zip(shown.rows, table, strict=True):
         for cell, text in zip(row.cells, texts, strict=True):
@@ -44,9 +45,9 @@ def pptx(title: str, paragraph: str, items: list[str], table: Table) -> bytes:
     return _saved(presentation)
 
 
-def xlsx(sheets: dict[str, list[list[object]]]) -> bytes:
+def xlsx(sheets: Mapping[str, Sequence[Sequence[object]]]) -> bytes:
     book = Workbook()
-    book.remove(book.active)
+    del book["Sheet"]
     for name, rows in sheets.items():
         sheet = book.create_sheet(name)
         for row in rows:

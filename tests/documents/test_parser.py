@@ -85,7 +85,7 @@ def test_pptx(title: str, section: str, paragraph: str, items: list[str], table:
 
 @LANGUAGES
 def test_xlsx(title: str, section: str, paragraph: str, items: list[str], table: files.Table) -> None:
-    numbers = [[], ["", "A", "B"], ["", 1, 2.5], ["", True, None]]
+    numbers: list[list[object]] = [[], ["", "A", "B"], ["", 1, 2.5], ["", True, None]]
     document = _parse(files.xlsx({title: [*table, *numbers], section: [[paragraph]]}), "a.xlsx")
     assert _shown(document) == [
         (TABLE, 1, (title,), _table(table)),
