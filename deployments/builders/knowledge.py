@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
+from documents.parser import FileParser
 from memory.indexing.generations import PerSpace
 from memory.indexing.indexer import Indexer
 from memory.knowledge.base import KnowledgeBase
 from memory.knowledge.building import SourceBuilder
 from memory.knowledge.corpora import Corpora
 from memory.knowledge.ingestion import Ingestion
-from memory.knowledge.plain_text import PlainTextParser
 from memory.knowledge.search import KnowledgeSearch
 from memory.knowledge.similarity import EncodedSimilarity
 from memory.knowledge.sources import Sources
@@ -96,4 +96,4 @@ def make_rerankers(args: AppArgs, *, reranker: Handle | None, api: ApiReranker |
 
 def make_parser() -> DocumentParser:
     """The parser of all types of files."""
-    return PlainTextParser()
+    return FileParser()

@@ -18,7 +18,7 @@ from typing_extensions import override
 
 from .tracing import add_trace
 
-PACKAGES = ("memory", "models", "storage", "deployments", "jiyi", "__main__")
+PACKAGES = ("memory", "models", "storage", "documents", "deployments", "jiyi", "__main__")
 """Roots of our loggers; `__main__` is what `python -m deployments.host.supervisor` calls its module."""
 AUDIT_LOGGER = "deployments.http.identity.operators"
 """The logger of operators' acts."""

@@ -38,7 +38,7 @@ class Block(Value):
 
 
 class ParsedDocument(Value):
-    """A document as its blocks, in reading order; `title` is empty where the document names none."""
+    """A document as its blocks, in reading order; `title` is the file's name where the document names none."""
 
     title: str = ""
     media_type: str

@@ -43,6 +43,10 @@ class Boundaries:
         offsets = self._of(level)
         return offsets[bisect_right(offsets, start) : bisect_left(offsets, end)]
 
+    def parts_shown(self, offset: int) -> bool:
+        """Whether a cut would part what is shown as one character: marks, variants and joined emoji."""
+        return _is_joined(self._section.text, offset)
+
     def _of(self, level: Level) -> list[int]:
         if level not in self._by_level:
             found = (offset for block in self._section.blocks for offset in self._in_block(block, level))
@@ -76,5 +80,4 @@ def _after_space(text: str, offset: int) -> int:
 
 
 def _is_joined(text: str, offset: int) -> bool:
-    """Whether the characters on both sides are shown as one: marks, variants and joined emoji."""
     return text[offset - 1] == _JOINER or text[offset] == _JOINER or unicodedata.category(text[offset])[0] == "M"

@@ -70,7 +70,7 @@ def _chunk(cutter: Cutter, begin: int, start: int, end: int) -> Chunk | None:
     text = section.text[begin:end].rstrip()
     text = text.lstrip("\n" if section.block_at(begin).kind is BlockKind.CODE else None)
     first_new = start + len(new) - len(new.lstrip())
-    kinds = {block.kind for block in section.blocks if block.start < end and block.end > first_new}
+    kinds = {block.kind for block in section.blocks_between(first_new, end)}
     bodies = kinds - {BlockKind.HEADING} or kinds
     repeated = max(0, len(text) - len(new))
     return Chunk(

@@ -24,19 +24,20 @@ class Cutter:
         self.boundaries = Boundaries(section)
         self.size = chunk_size - len(section.lead)
         self._text = section.text
+        self._end = len(section.text.rstrip())
         self._overlap = 0 if section.lead else overlap
         self._exact = exact
 
     def fixed_starts(self) -> list[int]:
         """Starts at a fixed distance, moved only where a block stays whole or a shown character would be parted."""
         starts, start, begin = [0], 0, 0
-        while self._longer(begin, len(self._text), self.size):
-            end = begin + self.size
+        while (end := begin + self.size) < self._end:
             block = self.section.block_at(end)
             if block.whole and block.start < end < block.end:
                 end = block.start if block.start > start else block.end
             elif not block.whole:
-                end = next(iter(reversed(self.boundaries.between(Level.CHARACTER, start, end + 1))), end)
+                shown = (offset for offset in range(end, start, -1) if not self.boundaries.parts_shown(offset))
+                end = next(shown, end)
             starts.append(end)
             begin, start = self.overlap_start(end, start), end
         return starts
@@ -90,7 +91,7 @@ class Cutter:
         for level in () if self._exact else _SHOWN_BOUNDARIES:
             if found := self.boundaries.between(level, first - 1, half + 1):
                 return found[0]
-        return next(iter(self.boundaries.between(Level.CHARACTER, first - 1, start)), start)
+        return next((offset for offset in range(first, start) if not self.boundaries.parts_shown(offset)), start)
 
     def _starts_whole(self, start: int) -> bool:
         block = self.section.block_at(start)

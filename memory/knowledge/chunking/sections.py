@@ -39,7 +39,19 @@ class Section:
 
     def block_at(self, offset: int) -> Placed:
         """The block that covers an offset, or the one before the gap that does."""
-        return self.blocks[max(0, bisect_right(self.blocks, offset, key=lambda block: block.start) - 1)]
+        return self.blocks[self._place(offset)]
+
+    def blocks_between(self, start: int, end: int) -> Sequence[Placed]:
+        """The blocks that have text between two offsets."""
+        found = self.blocks[self._place(start) : self._place(end - 1) + 1]
+        return [block for block in found if block.end > start]
+
+    def _place(self, offset: int) -> int:
+        return max(0, bisect_right(self.blocks, offset, key=_start) - 1)
+
+
+def _start(block: Placed) -> int:
+    return block.start
 
 
 def lay_out(document: ParsedDocument, config: ChunkingConfig) -> list[Section]:

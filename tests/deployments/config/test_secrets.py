@@ -190,7 +190,7 @@ def test_an_error_about_a_secret_does_not_quote_it() -> None:
 def log_file(tmp_path: Path) -> Iterator[Path]:
     yield configure_logs(tmp_path / "logs", "ingress", "debug")
     structlog.reset_defaults()
-    for name in ("memory", "models", "storage", "deployments", "jiyi", "__main__"):
+    for name in ("memory", "models", "storage", "documents", "deployments", "jiyi", "__main__"):
         for handler in logging.getLogger(name).handlers:
             handler.close()
         logging.getLogger(name).handlers = []

@@ -1,0 +1,1 @@
+"""Reads files of many types as documents (004 §4)."""
