@@ -87,6 +87,7 @@ def make_learner(
         spaces=spaces,
         writer=make_summary_writer(args, language_model, extractor=remote_extractor),
     )
+    ingestion = make_ingestion(args, record=record, indexer=indexer, spaces=spaces, parser=make_parser(), worker=worker)
     queue = RunQueue(runs=record.runs)
     return LearnerParts(
         worker=worker,
@@ -110,12 +111,11 @@ def make_learner(
             reembedding=reembedding,
             reviews=reviews,
             facts=fact_jobs,
+            ingestion=ingestion,
             queue=queue,
         ),
         language_model=language_model,
         erasing=erasing,
         deciding=make_deciding(args, record=record, lock=indexer.lock, erasing=erasing),
-        ingestion=make_ingestion(
-            args, record=record, indexer=indexer, spaces=spaces, parser=make_parser(), worker=worker
-        ),
+        ingestion=ingestion,
     )

@@ -10,6 +10,8 @@ from memory.indexing.maintenance import BackgroundMaintenance
 from memory.indexing.reembedding import Reembedding
 from memory.jobs.desk import RunDesk, RunKind
 from memory.jobs.queue import RunQueue
+from memory.knowledge import ingestion as knowledge
+from memory.knowledge.ingestion import Ingestion
 from memory.maintenance import fact_jobs
 from memory.maintenance.fact_jobs import FactJobs
 from memory.ports.jobs import RunLog
@@ -27,6 +29,7 @@ def make_run_desk(
     reembedding: Reembedding,
     reviews: ReviewJob,
     facts: FactJobs,
+    ingestion: Ingestion,
     queue: RunQueue,
 ) -> RunDesk:
     """The desk for the runs of these jobs."""
@@ -39,6 +42,7 @@ def make_run_desk(
         **dict.fromkeys((erasures.PENDING, erasures.DONE), erasure),
         **dict.fromkeys((EXPORT, IMPORT), RunKind(retry=_TRANSFER)),
         review_job.PIPELINE: RunKind(retry=reviews.retry),
+        knowledge.PIPELINE: RunKind(retry=ingestion.retry, recovers=True),
         bulk.PIPELINE: RunKind(retry=_BY_ITSELF),
         generations.PIPELINE: RunKind(
             retry=reembedding.retry, refuse_cancel=generations.why_not_cancelled, recovers=True

@@ -7,20 +7,25 @@ from datetime import datetime
 from time import perf_counter
 
 import structlog
+from pydantic import JsonValue
 from typing_extensions import override
 
+from ..jobs.runs import RunCancelled, RunTaken, RunWork, begun, cancelled, ended, failed, kept_alive, new_run
 from ..jobs.tasks import cancel
 from ..ports.corpora import IngestionService
-from ..ports.jobs import PipelineRun, RunState
+from ..ports.jobs import PipelineRun, RunQuery, RunState
 from ..ports.record import SystemOfRecord
 from ..values.base import utc_now
 from ..values.corpora import SourceState, SourceVersion
-from ..values.errors import BadRequest, EmbeddingFailed, JiyiError, Overloaded, StoreUnavailable, Unavailable
+from ..values.errors import BadRequest, Conflict, EmbeddingFailed, JiyiError, Overloaded, StoreUnavailable, Unavailable
 from ..values.identity import app_owner
 from .building import Built, SourceBuilder, SourceGone
+from .sources import queued_again
 
 PIPELINE = "knowledge_ingestion"
-_CRASHED = "an unexpected error; the log of the learner has it"
+_CRASHED = "an unexpected error; the stack of the run says which"
+_DELETED = "the source was deleted"
+_MOST_WAITING = 1_000
 _log = structlog.get_logger(__name__)
 
 
@@ -123,14 +128,71 @@ class Ingestion(IngestionService):
                 async with asyncio.timeout(self._poll_s):
                     await self._wake.wait()
 
+    async def retry(self, run: PipelineRun) -> PipelineRun:
+        """Queues the version of a run again, under a new run that names this one.
+
+        Raises:
+            Conflict: The version is gone, ready, or waits already, or its source has a newer one.
+        """
+        async with self._record.writing(user_id=app_owner(str(run.app))) as unit:
+            versions = await unit.sources.versions(str(run.input["source_id"]))
+            if not versions or versions[0].version != run.input["version"]:
+                raise Conflict("The source was deleted, or has a newer version.")
+            if versions[0].state is not SourceState.FAILED:
+                raise Conflict(f"The version is {versions[0].state.value} meanwhile.")
+            again = queued_again(versions[0], at=self._now())
+            await unit.sources.update_version(again)
+            await unit.commit()
+        queued = await self._queue(again, retry_of=run.run_id)
+        self.notify()
+        return queued
+
     async def _start_some(self) -> None:
-        """Starts the oldest that wait, as many as there is room for."""
-        for version in await self._record.backlog.pending_sources(limit=1_000):
-            if len(self._building) >= self._at_once:
-                return
+        """Starts the oldest that wait, as many as there is room for; all others have a run that waits."""
+        states = (RunState.QUEUED, RunState.RUNNING)
+        query = RunQuery(pipelines=[PIPELINE], states=states, limit=_MOST_WAITING)
+        left = {run.run_id: run for run in await self._record.runs.find(query, app=None)}
+        for version in await self._record.backlog.pending_sources(limit=_MOST_WAITING):
             key = (version.app, version.source_id)
-            if key not in self._building:
+            known = left.pop(version.run_id, None)
+            if known is None:
+                await self._queue(version)
+            if len(self._building) < self._at_once and key not in self._building:
                 self._building[key] = asyncio.create_task(self._build_and_forget(version, key))
+        for run in left.values():
+            await self._settle(run)
+
+    async def _queue(self, version: SourceVersion, *, retry_of: str | None = None) -> PipelineRun:
+        """The run of a version that waits: recorded before, or now."""
+        known = await self._record.runs.get(version.run_id)
+        if known is not None:
+            return known
+        given: dict[str, JsonValue] = {
+            "corpus_id": version.corpus_id,
+            "source_id": version.source_id,
+            "source_uri": version.source_uri,
+            "version": version.version,
+            "config_version": version.config_version,
+        }
+        run = new_run(PIPELINE, given, at=version.queued_at, app=version.app, queued=True, retry_of=retry_of)
+        run = run.model_copy(update={"run_id": version.run_id})
+        await self._record.runs.save(run)
+        return run
+
+    async def _settle(self, run: PipelineRun) -> None:
+        """Ends a run whose version does not wait any more: its process died between the two, or it was deleted."""
+        source_id, number = str(run.input["source_id"]), int(str(run.input["version"]))
+        app = str(run.app)
+        if (app, source_id) in self._building:
+            return
+        version = await self._version(source_id, number, app=app)
+        if version is not None and version.state is SourceState.PENDING and version.run_id == run.run_id:
+            return  # it came meanwhile, or there are more than are looked at
+        now = self._now()
+        if version is not None and version.state is SourceState.READY and version.run_id == run.run_id:
+            await self._record.runs.save(ended(run, RunState.DONE, at=now, output={"chunks": version.chunk_count}))
+        else:
+            await self._record.runs.save(failed(run, (version and version.error) or _DELETED, at=now))
 
     async def _build_and_forget(self, version: SourceVersion, key: tuple[str, str]) -> None:
         try:
@@ -150,51 +212,50 @@ class Ingestion(IngestionService):
         Raises:
             Unavailable: A store is away; the run goes on later.
         """
-        run, begun = await self._run_of(version), perf_counter()
+        run = await self._queue(version)
+        if run.state.is_over:  # it was cancelled before its turn came
+            await self._builder.give_up(version, run.error or "")
+            return
+        try:
+            async with kept_alive(self._record.runs, run.run_id, release=True, now=self._now) as live:
+                run = begun(run, at=self._now())
+                work = RunWork(self._record.runs, run, live, now=self._now)
+                try:
+                    live.check()
+                    await self._record.runs.save(run)
+                    await self._work_on(version, work)
+                except RunCancelled:
+                    over = cancelled(work.run, at=self._now())
+                    await self._builder.give_up(version, over.error or "")
+                    await work.finish(over)
+        except RunTaken as error:
+            _log.warning("ingestion_left", corpus_id=version.corpus_id, error=error.message)
+
+    async def _work_on(self, version: SourceVersion, work: RunWork) -> None:
+        since = perf_counter()
 
         async def progress(done: int, total: int) -> None:
-            nonlocal run
-            if (done, total) != (run.done, run.total):
-                run = await self._save(run, done=done, total=total)
+            await work.advance(done=done, total=total)
 
         try:
             built = await self._builder.build(version, progress)
         except SourceGone:
-            await self._end(run, RunState.FAILED, error="the source was deleted")
+            await work.finish(failed(work.run, _DELETED, at=self._now()))
+        except (RunCancelled, RunTaken):
+            raise
         except (BadRequest, EmbeddingFailed) as error:
             if isinstance(error, Overloaded):
                 raise
-            await self._fail(version, run, error)
+            await self._fail(version, work, error)
         except (JiyiError, asyncio.CancelledError):
             raise
-        except Exception:  # noqa: BLE001 - a defect fails this version alone, and is not repeated for ever
+        except Exception as error:  # noqa: BLE001 - a defect fails this version alone, and is not repeated for ever
             _log.exception("ingestion_crashed", corpus_id=version.corpus_id, source_uri=version.source_uri)
-            await self._fail(version, run, JiyiError(_CRASHED))
+            await self._fail(version, work, error)
         else:
-            await self._finish(version, run, built, perf_counter() - begun)
+            await self._finish(version, work, built, perf_counter() - since)
 
-    async def _run_of(self, version: SourceVersion) -> PipelineRun:
-        """The run of a version: that of an earlier attempt, or a new one."""
-        now = self._now()
-        known = await self._record.runs.get(version.run_id)
-        return known or await self._save(
-            PipelineRun(
-                run_id=version.run_id,
-                pipeline=PIPELINE,
-                input={
-                    "app": version.app,
-                    "corpus_id": version.corpus_id,
-                    "source_id": version.source_id,
-                    "source_uri": version.source_uri,
-                    "version": version.version,
-                    "config_version": version.config_version,
-                },
-                started_at=now,
-                updated_at=now,
-            )
-        )
-
-    async def _finish(self, version: SourceVersion, run: PipelineRun, built: Built, seconds: float) -> None:
+    async def _finish(self, version: SourceVersion, work: RunWork, built: Built, seconds: float) -> None:
         self._totals["sources"] += 1
         self._totals["chunks"] += built.chunks
         self._totals["seconds"] += seconds
@@ -205,19 +266,11 @@ class Ingestion(IngestionService):
             chunk_count=built.chunks,
             chunks_per_s=round(built.chunks / seconds, 2) if seconds else 0.0,
         )
-        await self._end(run, RunState.DONE, output=output)
+        await work.finish(ended(work.run, RunState.DONE, at=self._now(), output=output))
 
-    async def _fail(self, version: SourceVersion, run: PipelineRun, error: JiyiError) -> None:
+    async def _fail(self, version: SourceVersion, work: RunWork, error: Exception) -> None:
         self._totals["failed"] += 1
-        reason = f"{type(error).__name__}: {error.message}"
+        reason = f"{type(error).__name__}: {error.message}" if isinstance(error, JiyiError) else _CRASHED
         _log.warning("ingestion_failed", corpus_id=version.corpus_id, source_uri=version.source_uri, error=reason)
         await self._builder.give_up(version, reason)
-        await self._end(run, RunState.FAILED, error=reason)
-
-    async def _end(self, run: PipelineRun, state: RunState, **fields: object) -> None:
-        await self._save(run, state=state, ended_at=self._now(), **fields)
-
-    async def _save(self, run: PipelineRun, **fields: object) -> PipelineRun:
-        saved = run.model_copy(update={**fields, "updated_at": self._now()})
-        await self._record.runs.save(saved)
-        return saved
+        await work.finish(failed(work.run, error, at=self._now()).model_copy(update={"error": reason}))

@@ -129,7 +129,7 @@ class Sources:
                 raise KnowledgeNotFound(f"The source has no version {version} to go back to.")
             if version == source.version or former.state is SourceState.PENDING:
                 return former
-            queued = self._queued(former)
+            queued = queued_again(former, at=self._now())
             await unit.sources.update_version(queued)
             await unit.commit()
         return queued
@@ -166,7 +166,7 @@ class Sources:
                 case SourceState.READY if last.version == current:
                     return Submitted(last, skipped=True)
                 case SourceState.FAILED:
-                    again = self._queued(last)
+                    again = queued_again(last, at=now)
                     await unit.sources.update_version(again)
                     return Submitted(again)
         waits = last is not None and last.state is SourceState.PENDING
@@ -186,9 +186,11 @@ class Sources:
         await unit.sources.add_version(new, document.content)
         return Submitted(new)
 
-    def _queued(self, version: SourceVersion) -> SourceVersion:
-        again = {"state": SourceState.PENDING, "error": None, "ended_at": None}
-        return version.model_copy(update={**again, "run_id": new_id(), "queued_at": self._now()})
+
+def queued_again(version: SourceVersion, *, at: datetime) -> SourceVersion:
+    """The version as it waits again, for a new run."""
+    again = {"state": SourceState.PENDING, "error": None, "ended_at": None}
+    return version.model_copy(update={**again, "run_id": new_id(), "queued_at": at})
 
 
 async def get_source(unit: UnitOfWork, corpus_id: str, source_id: str) -> Source:
