@@ -10,7 +10,7 @@ import structlog
 from pydantic import JsonValue
 from typing_extensions import override
 
-from ..jobs.runs import RunCancelled, RunTaken, RunWork, begun, cancelled, ended, failed, kept_alive, new_run
+from ..jobs.runs import Heartbeat, RunCancelled, RunTaken, RunWork, begun, cancelled, ended, failed, kept_alive, new_run
 from ..jobs.tasks import cancel
 from ..ports.corpora import IngestionService
 from ..ports.jobs import PipelineRun, RunQuery, RunState
@@ -43,6 +43,7 @@ class Ingestion(IngestionService):
         poll_s: Seconds between looks without a notification.
         retry_s: Seconds to wait after a store was away.
         wait_s: The longest that `finish` waits.
+        heartbeat: How runs show that they are alive.
         now: The clock.
 
     Attributes:
@@ -58,6 +59,7 @@ class Ingestion(IngestionService):
         poll_s: float = 5.0,
         retry_s: float = 2.0,
         wait_s: float = 55.0,
+        heartbeat: Heartbeat | None = None,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         self._record = record
@@ -66,6 +68,7 @@ class Ingestion(IngestionService):
         self._poll_s = poll_s
         self._retry_s = retry_s
         self._wait_s = wait_s
+        self._heartbeat = heartbeat or Heartbeat()
         self._now = now
         self._wake = asyncio.Event()
         self._done = asyncio.Condition()
@@ -217,7 +220,9 @@ class Ingestion(IngestionService):
             await self._builder.give_up(version, run.error or "")
             return
         try:
-            async with kept_alive(self._record.runs, run.run_id, release=True, now=self._now) as live:
+            async with kept_alive(
+                self._record.runs, run.run_id, release=True, heartbeat=self._heartbeat, now=self._now
+            ) as live:
                 run = begun(run, at=self._now())
                 work = RunWork(self._record.runs, run, live, now=self._now)
                 try:

@@ -106,7 +106,9 @@ class Backlog(ABC):
 
     @abstractmethod
     async def users(self, *, after: str | None = None, limit: int) -> list[str]:
-        """Users with any data, sorted by code point, from the first greater than `after`."""
+        """Owners of any data, sorted by code point, from the first greater than `after`: users, and apps that have
+        knowledge (`memory.values.identity.app_owner`).
+        """
 
     @abstractmethod
     async def pending_sources(self, *, limit: int) -> list[SourceVersion]:
@@ -115,7 +117,8 @@ class Backlog(ABC):
     @abstractmethod
     async def counts(self) -> Mapping[str, int]:
         """Totals for the metrics: `resources`, `unlearned`, `entities`, `preloaded` (those of them that no user
-        has mentioned), `relations`, `memories`, `facts`, `knowledge` (chunks), `outbox`, `users`, `size_bytes`.
+        has mentioned), `relations`, `memories`, `facts`, `corpora`, `knowledge` (chunks), `outbox`, `users` (without
+        apps), `size_bytes`.
         """
 
     @abstractmethod

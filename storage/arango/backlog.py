@@ -12,6 +12,7 @@ from memory.values.facts import FactStatus
 from memory.values.records import Resource
 
 from ..shared.checks import check_user
+from ..shared.owners import count_users
 from .engine import documents
 from .engine import queries as aql
 from .engine.client import ArangoServer, query_alone
@@ -99,8 +100,8 @@ class ArangoBacklog(Backlog):
     async def counts(self) -> Mapping[str, int]:
         """Totals for the metrics; `size_bytes` is 0, since the disk is the server's."""
         (totals,) = await query_alone(self._server, aql.ALL_COUNTS, **_UNSEEN_SEED)
-        users = await self.users(limit=_NO_LIMIT)
-        return {**{name: int(total) for name, total in totals.items()}, "users": len(users), "size_bytes": 0}
+        users = count_users(await self.users(limit=_NO_LIMIT))
+        return {**{name: int(total) for name, total in totals.items()}, "users": users, "size_bytes": 0}
 
     @override
     async def fact_totals(self) -> list[FactTotal]:

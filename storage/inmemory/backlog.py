@@ -14,6 +14,7 @@ from memory.values.facts import FactStatus
 from memory.values.records import Resource
 
 from ..shared.checks import check_user
+from ..shared.owners import count_users
 from .repositories.state import UserData
 
 
@@ -84,9 +85,10 @@ class InMemoryBacklog(Backlog):
             "relations": sum(len(data.relations) for data in users),
             "memories": sum(len(data.memories) for data in users),
             "facts": sum(len(data.facts) for data in users),
+            "corpora": sum(len(data.corpora) for data in users),
             "knowledge": sum(len(data.knowledge) for data in users),
             "outbox": sum(len(data.outbox) for data in users),
-            "users": sum(data.has_records for data in users),
+            "users": count_users(user for user, data in self._users.items() if data.has_records),
             "size_bytes": 0,
         }
 

@@ -13,6 +13,7 @@ from memory.values.facts import FactStatus
 from memory.values.records import Resource
 
 from ..shared.checks import check_user
+from ..shared.owners import count_users
 from .engine.connections import ConnectionPool, run_alone
 from .engine.erasing import OWNING_TABLES
 from .engine.transaction import enqueue
@@ -47,11 +48,23 @@ _COUNTS = """
         (SELECT count(*) FROM relations),
         (SELECT count(*) FROM memories),
         (SELECT count(*) FROM facts),
+        (SELECT count(*) FROM corpora),
         (SELECT count(*) FROM knowledge),
         (SELECT count(*) FROM outbox)
 """
 _FACT_TOTALS = "SELECT status, category, count(*), avg(confidence) FROM facts GROUP BY status, category"
-_COUNTED = ("resources", "unlearned", "entities", "preloaded", "relations", "memories", "facts", "knowledge", "outbox")
+_COUNTED = (
+    "resources",
+    "unlearned",
+    "entities",
+    "preloaded",
+    "relations",
+    "memories",
+    "facts",
+    "corpora",
+    "knowledge",
+    "outbox",
+)
 
 _PENDING_SOURCES = "SELECT body FROM source_versions WHERE state = 'pending'"
 
@@ -129,7 +142,7 @@ class SqliteBacklog(Backlog):
     async def counts(self) -> Mapping[str, int]:
         def work(connection: sqlite3.Connection) -> dict[str, int]:
             totals = dict(zip(_COUNTED, connection.execute(_COUNTS).fetchone(), strict=True))
-            totals["users"] = len(_users(connection, "", _ALL))
+            totals["users"] = count_users(_users(connection, "", _ALL))
             totals["size_bytes"] = sum(file.stat().st_size for file in self._files if file.exists())
             return totals
 

@@ -162,6 +162,7 @@ async def open_fakes() -> AsyncIterator[Services]:
         reembedding=reembedding,
         reviews=reviews,
         facts=fact_jobs,
+        ingestion=ingestion,
         queue=queue,
     )
     yield Services(

@@ -16,7 +16,8 @@ from tests.e2e.conftest import Service
 pytestmark = pytest.mark.e2e
 
 _READING = {"/search", "/entities/search", "/entities/by-reference", "/entities/context", "/aam/retrieve"}
-_OPERATORS = ("/index/", "/jobs/", "/review/run", "/erasures", "/keys", "/memories/policy/app")
+_OPERATORS = ("/index/", "/jobs/", "/review/run", "/erasures", "/keys", "/memories/policy/app", "/knowledge/")
+"""Their calls keep nothing of a user; what an app knows (`/knowledge/…`) belongs to all of its users."""
 _PATIENCE_S = 60
 
 

@@ -13,6 +13,7 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from memory.erasure.requests import pipelines_of
 from memory.identity.caller import Identity
 from memory.jobs.desk import find_run
+from memory.knowledge.totals import count_knowledge
 from memory.ports.jobs import PipelineRun, RunLog, RunQuery, RunState, RunStatus
 from memory.values.base import utc_now
 from memory.values.errors import Forbidden, NotFound, Overloaded, Unavailable
@@ -154,12 +155,12 @@ async def dashboard(services: ServicesDep, identity: IdentityDep, app: AppQuery 
     app_seen, now = _app_of(identity, app), utc_now()
     failures = RunQuery(states=[RunState.FAILED], since=now - _LATELY, limit=_SHOWN_FAILURES)
     runs = services.record.runs
-    totals, failed = await asyncio.gather(runs.totals(app=app_seen), runs.find(failures, app=app_seen))
-    counts = services.knowledge_counts
-    knowledge = None if counts is None else await counts.totals(app=app_seen)
+    totals, failed, knowledge = await asyncio.gather(
+        runs.totals(app=app_seen), runs.find(failures, app=app_seen), count_knowledge(services.record, app=app_seen)
+    )
     return Dashboard(
-        corpora=None if knowledge is None else knowledge.corpora,
-        chunks=None if knowledge is None else knowledge.chunks,
+        corpora=knowledge.corpora,
+        chunks=knowledge.chunks,
         runs=totals_by_status(totals),
         kinds=totals_by_kind(totals),
         failures=tuple(RunSummary.of(run, now=now) for run in failed),

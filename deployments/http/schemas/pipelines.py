@@ -84,10 +84,10 @@ class KindTotals(BaseModel):
 
 
 class Dashboard(BaseModel):
-    """What there is, and how background work is doing; `corpora` and `chunks` are null where knowledge is not kept."""
+    """What there is, and how background work is doing."""
 
-    corpora: int | None
-    chunks: int | None
+    corpora: int
+    chunks: int
     runs: dict[RunStatus, int]
     kinds: tuple[KindTotals, ...]
     failures: tuple[RunSummary, ...]

@@ -18,7 +18,6 @@ from memory.identity.caller import ANONYMOUS
 from memory.indexing.generations import PerSpace
 from memory.knowledge.base import KnowledgeBase
 from memory.ports.coordination import RateLimiter
-from memory.ports.dashboard import KnowledgeCounts
 from memory.ports.decisions import DecisionService
 from memory.ports.erasures import ErasureService
 from memory.ports.generations import ReembeddingService
@@ -114,7 +113,6 @@ class Services:
         ingress_reports: Returns a report of every ingress replica; None where there is only this one.
         required: Stores and deployments without which the service is not ready.
         runs: Retries and cancels runs of background work.
-        knowledge_counts: Counts corpora and chunks for the dashboard; None where no knowledge is kept.
         followers: Places of those who follow a run.
         transfers: Files of exports and imports in progress.
         tally: Counts what answers and prompts held.
@@ -153,7 +151,6 @@ class Services:
     parts: Mapping[str, Callable[[], Awaitable[Sequence[ReplicaReport]]]] = field(default_factory=dict)
     ingress_reports: Callable[[], Awaitable[Sequence[IngressReport]]] | None = None
     required: frozenset[str] = frozenset()
-    knowledge_counts: KnowledgeCounts | None = None
     followers: Places = field(default_factory=lambda: Places(_FOLLOWERS))
     transfers: Transfers = field(default_factory=Transfers)
     priority_rules: PriorityRules = field(default_factory=PriorityRules)

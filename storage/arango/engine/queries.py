@@ -316,10 +316,11 @@ LET edge = (FOR d IN graph_edges FILTER d.user_id == u.user_id LIMIT 1 RETURN 1)
 LET relation = (FOR d IN entity_relations FILTER d.user_id == u.user_id LIMIT 1 RETURN 1)
 LET change = (FOR d IN changes FILTER d.user_id == u.user_id LIMIT 1 RETURN 1)
 LET corpus = (FOR d IN corpora FILTER d.user_id == u.user_id LIMIT 1 RETURN 1)
+LET source = (FOR d IN knowledge_sources FILTER d.user_id == u.user_id LIMIT 1 RETURN 1)
 LET chunk = (FOR d IN knowledge FILTER d.user_id == u.user_id LIMIT 1 RETURN 1)
 FILTER LENGTH(resource) + LENGTH(entity) + LENGTH(memory) + LENGTH(fact)
 + LENGTH(category) + LENGTH(access) + LENGTH(edge) + LENGTH(relation) + LENGTH(change)
-+ LENGTH(corpus) + LENGTH(chunk) > 0
++ LENGTH(corpus) + LENGTH(source) + LENGTH(chunk) > 0
 LIMIT @limit RETURN u.user_id
 """
 ALL_FACT_TOTALS = """
@@ -337,11 +338,12 @@ LET preloaded = (
 LET relations = (FOR d IN entity_relations COLLECT WITH COUNT INTO n RETURN n)
 LET memories_ = (FOR d IN memories COLLECT WITH COUNT INTO n RETURN n)
 LET facts_ = (FOR d IN facts COLLECT WITH COUNT INTO n RETURN n)
+LET corpora_ = (FOR d IN corpora COLLECT WITH COUNT INTO n RETURN n)
 LET knowledge_ = (FOR d IN knowledge COLLECT WITH COUNT INTO n RETURN n)
 LET outbox_ = (FOR d IN outbox COLLECT WITH COUNT INTO n RETURN n)
 RETURN {resources: resources_[0], unlearned: unlearned[0], entities: entities_[0], preloaded: preloaded[0],
-relations: relations[0], memories: memories_[0], facts: facts_[0], knowledge: knowledge_[0],
-outbox: outbox_[0]}
+relations: relations[0], memories: memories_[0], facts: facts_[0], corpora: corpora_[0],
+knowledge: knowledge_[0], outbox: outbox_[0]}
 """
 
 # API keys, which belong to no user's data

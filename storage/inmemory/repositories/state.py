@@ -16,7 +16,7 @@ from memory.values.retention import RetentionPolicy
 
 from ...shared.stored_values import AccessedT, with_access
 
-_NO_RECORDS = frozenset({"outbox", "retention_policies"})
+_NO_RECORDS = frozenset({"outbox", "retention_policies", "corpus_versions", "source_versions", "source_contents"})
 KeyT = TypeVar("KeyT", bound=Hashable)
 ValueT = TypeVar("ValueT")
 NumberedT = TypeVar("NumberedT", Resource, Change)
@@ -51,7 +51,7 @@ class UserData:
 
     @property
     def has_records(self) -> bool:
-        """Whether there is any data besides the outbox and a policy."""
+        """Whether there is any data besides the outbox, a policy, and versions of what is gone."""
         return any(getattr(self, attribute.name) for attribute in fields(self) if attribute.name not in _NO_RECORDS)
 
     def queue(self, collection: Collection, item_ids: Iterable[str], numbers: Iterator[int]) -> None:

@@ -14,7 +14,6 @@ from deployments.http.routes import pipelines
 from deployments.http.support.services import Services
 from deployments.telemetry.metrics import render_metrics
 from memory.erasure.requests import PENDING
-from memory.ports.dashboard import KnowledgeCounts, KnowledgeTotals
 from memory.ports.jobs import PipelineRun, RunState
 from memory.values.base import utc_now
 from memory.values.identity import KeyScope
@@ -185,20 +184,23 @@ async def test_a_run_is_followed_to_its_end_and_from_where_a_reader_was(
 
 
 async def test_the_dashboard_counts_runs_knowledge_and_late_failures(services: Services) -> None:
-    class Counts(KnowledgeCounts):
-        async def totals(self, *, app: str | None) -> KnowledgeTotals:
-            return KnowledgeTotals(corpora=2, chunks=30)
-
     old, ended = failed("old", 3 * 86_400), {"state": RunState.DONE, "ended_at": utc_now()}
     await save(services, old, failed("new"), run("a", 10, **ended), run("b", pipeline="graph"))
     async with serving(services) as http:
-        without = (await http.get("/knowledge/dashboard")).json()
-    async with serving(replace(services, knowledge_counts=Counts())) as http:
-        shown = (await http.get("/knowledge/dashboard")).json()
-    assert (without["corpora"], shown["corpora"], shown["chunks"]) == (None, 2, 30)
-    assert shown["runs"] == {"queued": 0, "running": 1, "completed": 1, "failed": 2, "cancelled": 0}
+        for app in ("shop", "clinic"):
+            made = {"X-Jiyi-App": app}
+            corpus = (await http.post("/knowledge/base", json={"name": "manuals"}, headers=made)).json()["corpus_id"]
+        document = {"text": "The warranty lasts two years.", "wait": True}
+        await http.post(f"/knowledge/base/{corpus}/ingest", json=document, headers=made)
+        shown, of_shop, of_clinic = [
+            (await http.get("/knowledge/dashboard", params=query)).json()
+            for query in ({}, {"app": "shop"}, {"app": "clinic"})
+        ]
+    counted = [(each["corpora"], each["chunks"]) for each in (shown, of_shop, of_clinic)]
+    assert counted == [(2, 1), (1, 0), (1, 1)]
+    assert shown["runs"] == {"queued": 0, "running": 1, "completed": 2, "failed": 2, "cancelled": 0}
     assert [failure["run_id"] for failure in shown["failures"]] == ["new"]
-    assert [kind["kind"] for kind in shown["kinds"]] == ["graph", "ingest"]
+    assert [kind["kind"] for kind in shown["kinds"]] == ["graph", "ingest", "knowledge_ingestion"]
 
 
 async def test_an_app_sees_and_touches_its_own_runs_only(services: Services) -> None:

@@ -110,18 +110,14 @@ async def test_it_learns_verifies_tells_how_it_is_and_ends() -> None:
         reviews = ReviewJob(record=record, locks=InMemoryLocks(), rules=ReviewRules(), schedule=None)
         fact_jobs = FactJobs(facts=FactMaintenance(record=record, writer=ExtractiveWriter()), locks=locks, schedules={})
         queue = RunQueue(runs=record.runs)
+        ingestion = make_ingestion(
+            AppArgs(), record=record, indexer=learner.indexer, spaces=spaces, parser=FakeParser(), worker=worker
+        )
         return LearnerParts(
             worker=worker,
             maintenance=maintenance,
             reembedding=reembedding,
-            ingestion=make_ingestion(
-                AppArgs(),
-                record=record,
-                indexer=learner.indexer,
-                spaces=spaces,
-                parser=FakeParser(),
-                worker=worker,
-            ),
+            ingestion=ingestion,
             bulk_indexing=BulkIndexing(
                 record=record,
                 locks=locks,
@@ -140,6 +136,7 @@ async def test_it_learns_verifies_tells_how_it_is_and_ends() -> None:
                 reembedding=reembedding,
                 reviews=reviews,
                 facts=fact_jobs,
+                ingestion=ingestion,
                 queue=queue,
             ),
             erasing=erasing,

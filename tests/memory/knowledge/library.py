@@ -1,6 +1,7 @@
 """The knowledge base over a record and an index in memory, with an encoder that remembers what it read."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -8,6 +9,8 @@ from typing_extensions import override
 
 from memory.indexing.generations import OneSpace
 from memory.indexing.indexer import Indexer
+from memory.jobs.desk import RunDesk, RunKind
+from memory.jobs.runs import Heartbeat
 from memory.knowledge.building import SourceBuilder
 from memory.knowledge.corpora import Corpora
 from memory.knowledge.ingestion import PIPELINE, Ingestion
@@ -37,7 +40,12 @@ from testing.fakes.encoder import FakeEncoder
 APP = "shop"
 OWNER = app_owner(APP)
 DIMENSION = 64
+HEARTBEAT = Heartbeat(beat_s=0.02)
 SMALL = CorpusConfig.model_validate({"chunking": {"chunk_size": 80, "overlap": 0}})
+
+
+async def nothing() -> None:
+    """What an encoder does before it reads, unless a test says otherwise."""
 
 
 class WatchedEncoder(Encoder):
@@ -47,7 +55,7 @@ class WatchedEncoder(Encoder):
         self._inner = FakeEncoder(dimension=DIMENSION)
         self.passages: list[str] = []
         self.priorities: set[Priority] = set()
-        self.before: Callable[[], None] = lambda: None
+        self.before: Callable[[], Awaitable[None]] = nothing
 
     @property
     @override
@@ -63,7 +71,7 @@ class WatchedEncoder(Encoder):
     async def encode(
         self, texts: Sequence[str], *, kind: TextKind, priority: Priority = Priority.INTERACTIVE
     ) -> FloatMatrix:
-        self.before()
+        await self.before()
         if kind is TextKind.PASSAGE:
             self.passages += texts
             self.priorities.add(priority)
@@ -98,14 +106,44 @@ class Library:
         """As a process does that has just started."""
         builder = SourceBuilder(
             record=self.record,
-            indexer=Indexer(record=self.record, spaces=self.spaces, analyzer=KeywordAnalyzer()),
+            indexer=self._indexer(),
             parser=FakeParser(),
             similarity=EncodedSimilarity(self.spaces.live),
             claimed=lambda: self.claimed,
             poll_s=0.01,
             now=self.now,
         )
-        return Ingestion(record=self.record, builder=builder, poll_s=0.05, retry_s=0.01, wait_s=20, now=self.now)
+        return Ingestion(
+            record=self.record,
+            builder=builder,
+            poll_s=0.05,
+            retry_s=0.01,
+            wait_s=20,
+            heartbeat=HEARTBEAT,
+            now=self.now,
+        )
+
+    def _indexer(self) -> Indexer:
+        return Indexer(record=self.record, spaces=self.spaces, analyzer=KeywordAnalyzer())
+
+    @asynccontextmanager
+    async def ingesting(self) -> AsyncIterator[Ingestion]:
+        """A process that ingests what waits."""
+        ingestion = self.open_ingestion()
+        ingestion.begin()
+        try:
+            yield ingestion
+        finally:
+            await ingestion.close()
+
+    def desk(self, ingestion: Ingestion) -> RunDesk:
+        """Where its runs are retried and cancelled."""
+        kind = RunKind(retry=ingestion.retry, recovers=True)
+        return RunDesk(runs=self.record.runs, kinds={PIPELINE: kind}, now=self.now)
+
+    async def settle_index(self) -> None:
+        """Takes what is not to be found out of the index."""
+        await self._indexer().index_without_encoding(user_id=OWNER)
 
     async def create(self, name: str = "manuals", config: CorpusConfig = SMALL) -> Corpus:
         return await self.corpora.create(name, app=APP, config=config)
@@ -121,12 +159,8 @@ class Library:
         return await self.finish(version)
 
     async def finish(self, version: SourceVersion) -> SourceVersion:
-        ingestion = self.open_ingestion()
-        ingestion.begin()
-        try:
+        async with self.ingesting() as ingestion:
             finished = await ingestion.finish(version.source_id, version.version, app=version.app)
-        finally:
-            await ingestion.close()
         assert finished is not None
         return finished
 

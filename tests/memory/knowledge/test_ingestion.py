@@ -1,6 +1,8 @@
 """Ingestion: what changed is indexed once, what did not is skipped, a bad file fails alone, a kill loses nothing."""
 
 import asyncio
+from collections.abc import Callable
+from contextlib import nullcontext
 
 import pytest
 import structlog
@@ -8,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.knowledge.corpora import CorpusChange
-from memory.knowledge.sources import NewDocument
-from memory.ports.jobs import RunState
+from memory.knowledge.sources import NewDocument, Submitted
+from memory.ports.jobs import PipelineRun, RunState
 from memory.ports.language import Priority
 from memory.ports.vectors import PAYLOAD_FIELDS, Collection
 from memory.values.corpora import CorpusConfig, SourceState
-from memory.values.errors import InvalidMetadata, KnowledgeNotFound, ModelUnavailable
-from tests.memory.knowledge.library import APP, OWNER, Library
+from memory.values.errors import Conflict, InvalidMetadata, KnowledgeNotFound, ModelUnavailable
+from tests.memory.knowledge.library import APP, HEARTBEAT, OWNER, Library, nothing
 
 MANUAL = "# 保固\n\n保固期為兩年。\n\n# Delivery\n\nDelivery takes three days.\f電池不在保固範圍內。"
 
@@ -121,7 +123,7 @@ async def test_embedding_that_fails_for_good_fails_the_version_and_a_repetition_
     corpus = await library.create()
     calls = 0
 
-    def away() -> None:
+    async def away() -> None:
         nonlocal calls
         calls += 1
         raise ModelUnavailable("the engine is gone", component="embedder")
@@ -132,7 +134,7 @@ async def test_embedding_that_fails_for_good_fails_the_version_and_a_repetition_
     assert failed.error is not None
     assert failed.error.startswith("EmbeddingFailed: ")
     assert "4 attempts: the engine is gone" in failed.error
-    library.encoder.before = lambda: None
+    library.encoder.before = nothing
     again = await library.add(corpus, "The warranty lasts two years.")
     assert (again.version, again.state) == (1, SourceState.READY)
     assert len(await library.chunks()) == 1
@@ -153,7 +155,7 @@ async def _kill_and_continue(killed_after: int, sentences: int) -> None:
     ingestion.begin()
     stopped = asyncio.Event()
 
-    def kill() -> None:
+    async def kill() -> None:
         nonlocal calls
         calls += 1
         if calls > killed_after:
@@ -166,7 +168,7 @@ async def _kill_and_continue(killed_after: int, sentences: int) -> None:
     ended.cancel()
     await ingestion.close()
     before = len(library.encoder.passages)
-    library.encoder.before = lambda: None
+    library.encoder.before = nothing
     finished = await library.finish(submitted.version)
     assert finished.state is SourceState.READY
     chunks = await library.chunks()
@@ -198,6 +200,115 @@ async def test_a_source_that_is_deleted_while_it_waits_is_not_ingested() -> None
     await library.sources.delete(corpus.corpus_id, submitted.version.source_id, app=APP)
     assert await library.record.backlog.pending_sources(limit=9) == []
     assert await library.chunks() == {}
+
+
+async def test_every_document_that_waits_has_a_run_at_once() -> None:
+    library = Library()
+    corpus = await library.create()
+    documents = [NewDocument(f"Rule {number}.".encode(), source_uri=f"file:{number}") for number in range(4)]
+    library.claimed = frozenset({corpus.user_id})
+    submitted = await library.sources.submit(corpus.corpus_id, documents, app=APP)
+    async with library.ingesting():
+        await until(lambda runs: [run.state for run in runs].count(RunState.RUNNING) == 2 and len(runs) == 4, library)
+    states = {run.run_id: run.state for run in await library.runs()}
+    assert states.keys() == {each.version.run_id for each in submitted}
+    assert sorted(states.values()) == [RunState.QUEUED, RunState.QUEUED, RunState.RUNNING, RunState.RUNNING]
+    assert {(run.app, run.input["corpus_id"]) for run in await library.runs()} == {(APP, corpus.corpus_id)}
+    assert {run.state for run in await _after(library, submitted[-1])} == {RunState.DONE}
+
+
+async def _after(library: Library, last: Submitted) -> list[PipelineRun]:
+    """The runs when all is ingested."""
+    library.claimed = frozenset()
+    await library.finish(last.version)
+    return await until(lambda runs: all(run.state.is_over for run in runs), library, ingest=True)
+
+
+async def until(
+    is_so: Callable[[list[PipelineRun]], bool], library: Library, *, ingest: bool = False
+) -> list[PipelineRun]:
+    """The runs as soon as this is true of them."""
+    async with asyncio.timeout(20), library.ingesting() if ingest else nullcontext():
+        while not is_so(runs := await library.runs()):
+            await asyncio.sleep(0.01)
+    return runs
+
+
+async def test_a_run_that_is_cancelled_before_its_turn_ingests_nothing_and_can_be_retried() -> None:
+    library = Library()
+    corpus = await library.create()
+    library.claimed = frozenset({corpus.user_id})
+    documents = [NewDocument(f"Rule {number}.".encode(), source_uri=f"file:{number}") for number in range(3)]
+    submitted = await library.sources.submit(corpus.corpus_id, documents, app=APP)
+    async with library.ingesting() as ingestion:
+        await until(lambda runs: [run.state for run in runs].count(RunState.RUNNING) == 2 and len(runs) == 3, library)
+        desk = library.desk(ingestion)
+        [waiting] = [run for run in await library.runs() if run.state is RunState.QUEUED]
+        over = await desk.cancel(waiting.run_id, app=APP)
+        assert over.state is RunState.CANCELLED
+        library.claimed = frozenset()
+        [version] = [each.version for each in submitted if each.version.run_id == waiting.run_id]
+        given_up = await ingestion.finish(version.source_id, 1, app=APP)
+        assert given_up is not None
+        assert (given_up.state, given_up.error) == (SourceState.FAILED, over.error)
+        again = await desk.retry(waiting.run_id, app=APP)
+        assert (again.retry_of, again.state) == (waiting.run_id, RunState.QUEUED)
+        ready = await ingestion.finish(version.source_id, 1, app=APP)
+        assert ready is not None
+        assert (ready.state, ready.run_id) == (SourceState.READY, again.run_id)
+        with pytest.raises(Conflict, match="ready meanwhile"):
+            await desk.retry(waiting.run_id, app=APP)
+    assert len(await library.indexed()) == 3
+
+
+async def test_a_run_that_is_cancelled_between_batches_leaves_the_version_before_in_place() -> None:
+    library = Library()
+    corpus = await library.create()
+    first = await library.add(corpus, "The warranty lasts two years.")
+    rules = "\n\n".join(f"Rule {number}: keep the door {number} shut." for number in range(400))
+    [submitted] = await library.sources.submit(
+        corpus.corpus_id, [NewDocument(rules.encode(), source_uri="file:a")], app=APP
+    )
+    asked = 0
+    async with library.ingesting() as ingestion:
+        desk = library.desk(ingestion)
+
+        async def cancel_at_the_second_batch() -> None:
+            nonlocal asked
+            asked += 1
+            if asked == 2:
+                await desk.cancel(submitted.version.run_id, app=APP)
+                await asyncio.sleep(HEARTBEAT.beat_s * 5)
+
+        library.encoder.before = cancel_at_the_second_batch
+        stopped = await ingestion.finish(first.source_id, 2, app=APP)
+    library.encoder.before = nothing
+    assert stopped is not None
+    assert stopped.state is SourceState.FAILED
+    [run] = [run for run in await library.runs() if run.run_id == submitted.version.run_id]
+    assert run.state is RunState.CANCELLED
+    assert run.error == stopped.error == f"It was cancelled after {run.done} of {run.total}."
+    assert 0 < run.done < run.total
+    result = await library.search("warranty", corpus)
+    assert [hit.version for hit in result.results] == [1]
+    await library.settle_index()
+    assert len(await library.indexed()) == 1
+
+
+async def test_runs_whose_version_does_not_wait_any_more_are_ended_at_the_next_look() -> None:
+    library = Library()
+    corpus = await library.create()
+    ready = await library.add(corpus, "The warranty lasts two years.", "file:ready")
+    gone = await library.add(corpus, "Doors stay shut.", "file:gone")
+    for run in await library.runs():  # as of a process that died before it could say how the run ended
+        unended: dict[str, object] = {"state": RunState.RUNNING, "output": {}, "ended_at": None}
+        await library.record.runs.save(run.model_copy(update=unended))
+    await library.sources.delete(corpus.corpus_id, gone.source_id, app=APP)
+    runs = {
+        run.run_id: run for run in await until(lambda runs: all(r.state.is_over for r in runs), library, ingest=True)
+    }
+    assert (runs[ready.run_id].state, runs[ready.run_id].output["chunks"]) == (RunState.DONE, 1)
+    assert (runs[gone.run_id].state, runs[gone.run_id].error) == (RunState.FAILED, "the source was deleted")
 
 
 async def test_a_backlog_that_is_embedded_in_bulk_is_waited_for() -> None:

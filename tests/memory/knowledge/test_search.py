@@ -166,7 +166,7 @@ class TestDegraded:
     async def test_without_the_encoder_words_still_find(self) -> None:
         library, corpus = await stocked()
 
-        def away() -> None:
+        async def away() -> None:
             raise ModelUnavailable("the engine is gone", component="embedder")
 
         library.encoder.before = away

@@ -13,6 +13,7 @@ from storage.arango.engine.client import ArangoSettings
 from storage.arango.record import ArangoRecord
 from storage.inmemory.record import InMemoryRecord
 from testing.arango_standin import ArangoStandIn
+from tests.storage.contracts.record.knowledge_steps import KNOWLEDGE_ACTIONS
 from tests.storage.contracts.record.record_steps import BACKLOG_ACTIONS, UNIT_ACTIONS, Step, take, view
 
 USERS = ("Zoé", "Zoe\u0301", 'ann"} OR true')
@@ -21,7 +22,7 @@ WORDS = ("a", "A", "é", "e\u0301", "a\u200bb", "ab", "臺灣", "台湾", "-", "
 
 steps_of_all = st.lists(
     st.tuples(
-        st.sampled_from([*UNIT_ACTIONS, *BACKLOG_ACTIONS]),
+        st.sampled_from([*UNIT_ACTIONS, *KNOWLEDGE_ACTIONS, *BACKLOG_ACTIONS]),
         st.sampled_from(USERS),
         *[st.sampled_from(WORDS)] * 3,
         st.integers(0, 4),
@@ -53,8 +54,8 @@ def test_each_users_record_is_as_if_the_others_were_not_there(
             assert await take(step, shared, make) == await take(step, alone[user], make)
         for user in {user for _, user, *_ in steps}:
             assert await view(shared, make, user, asked_for) == await view(alone[user], make, user, asked_for)
-        found = sorted([user for record in alone.values() for user in await record.backlog.users(limit=9)])
-        assert await shared.backlog.users(limit=9) == found
+        found = sorted([user for record in alone.values() for user in await record.backlog.users(limit=99)])
+        assert await shared.backlog.users(limit=99) == found
         assert await shared.backlog.users(after="Zoe", limit=1) == [user for user in found if user > "Zoe"][:1]
         await shared.close()
 

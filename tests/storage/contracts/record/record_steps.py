@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
+from memory.ports.corpora import CorpusRepository, KnowledgeRepository, SourceRepository
 from memory.ports.erasures import RecordErasure
 from memory.ports.facts import CategoryAccessRepository, CategoryRepository, FactRepository, GraphRepository
 from memory.ports.jobs import PipelineRun
@@ -23,9 +24,11 @@ from memory.ports.vectors import Collection
 from memory.values.changes import ChangeKind
 from memory.values.errors import BadRequest
 from memory.values.facts import FactStatus
+from memory.values.identity import app_owner
 from memory.values.records import ResourceKind
 from memory.values.retention import RetentionPolicy
 from memory.values.typed_memories import MemoryStatus
+from tests.storage.contracts.record.knowledge_steps import KNOWLEDGE_ACTIONS, app_for, view_knowledge, view_waiting
 
 REPOSITORIES: Mapping[str, Any] = {
     "unit.log": RawLog,
@@ -39,6 +42,9 @@ REPOSITORIES: Mapping[str, Any] = {
     "unit.changes": ChangeLog,
     "unit.erasure": RecordErasure,
     "unit.policies": PolicyRepository,
+    "unit.corpora": CorpusRepository,
+    "unit.sources": SourceRepository,
+    "unit.knowledge": KnowledgeRepository,
     "backlog": Backlog,
 }
 
@@ -55,14 +61,23 @@ class Step:
     at: datetime
     kept: bool
 
+    @property
+    def app(self) -> str:
+        """The app that takes the step where it is about knowledge."""
+        return app_for(self.user_id)
+
 
 async def take(step: Step, record: SystemOfRecord, make: SimpleNamespace) -> Any:
     """Takes the step and returns what came of it: its result, or the kind of refusal."""
     try:
         if step.action in BACKLOG_ACTIONS:
             return await BACKLOG_ACTIONS[step.action](step, record.backlog)
-        async with record.writing(user_id=step.user_id) as unit:
-            result = await UNIT_ACTIONS[step.action](step, unit, make)
+        about_knowledge = KNOWLEDGE_ACTIONS.get(step.action)
+        owner = app_owner(step.app) if about_knowledge else step.user_id
+        async with record.writing(user_id=owner) as unit:
+            result = await (
+                about_knowledge(step, unit) if about_knowledge else UNIT_ACTIONS[step.action](step, unit, make)
+            )
             await (unit.commit() if step.kept else unit.rollback())
             return result
     except BadRequest as error:
@@ -260,6 +275,11 @@ CREATING = (
     "create_edges",
     "append_change",
     "save_typed_memory",
+    "create_corpus",
+    "add_config_version",
+    "save_source",
+    "add_source_version",
+    "save_knowledge",
 )
 """The actions that leave something of every kind."""
 
@@ -285,12 +305,15 @@ async def view(record: SystemOfRecord, make: SimpleNamespace, user_id: str, word
         seen = await _log(unit, make, words) | await _entities(unit, words) | await _facts(unit, make, words)
         seen |= await _categories(unit, make, words) | await _graph(unit)
         seen |= await _changes(unit, make, words)
+    async with record.reading(user_id=app_owner(app_for(user_id))) as unit:
+        seen |= await view_knowledge(unit, words)
+    seen["waiting knowledge"] = await view_waiting(backlog, app_for(user_id))
     for user in (user_id, None):
         unlearned = await backlog.unlearned(limit=999, user_id=user)
         outbox = await backlog.outbox(limit=999, user_id=user)
         seen[f"unlearned {user}"] = [resource.resource_id for resource in unlearned if resource.user_id == user_id]
         seen[f"outbox {user}"] = [(entry.collection, entry.item_id) for entry in outbox if entry.user_id == user_id]
-    seen["user"] = user_id in await backlog.users(limit=9)
+    seen["user"] = user_id in await backlog.users(limit=99)
     seen["counted"] = (await backlog.counts())["users"] > 0 or not seen["user"]
     counted = sum(total.count for total in await backlog.fact_totals())
     seen["facts counted"] = counted >= sum(seen["facts"][8].values())

@@ -88,6 +88,7 @@ class TestBacklog:
             "relations": 3,
             "memories": 3,
             "facts": 4,
+            "corpora": 0,
             "knowledge": 0,
             "outbox": 9,
             "users": 2,

@@ -23,7 +23,9 @@ from storage.inmemory.sessions import InMemorySessions
 from storage.inmemory.vectors import InMemoryVectors
 from storage.redis.sessions import RedisSessions
 from storage.sqlite.record import SqliteRecord
+from tests.storage.contracts.record import knowledge_steps
 from tests.storage.contracts.record import record_steps as record_steps_module
+from tests.storage.contracts.record.knowledge_steps import KNOWLEDGE_ACTIONS
 from tests.storage.contracts.record.record_steps import (
     BACKLOG_ACTIONS,
     CREATING,
@@ -126,7 +128,11 @@ some_users = st.sets(users, min_size=1)
 three_words = st.tuples(*[st.sampled_from([0, 0, 1, 2])] * 3)
 record_steps = st.lists(
     st.tuples(
-        st.sampled_from([*UNIT_ACTIONS, *BACKLOG_ACTIONS]), some_users, three_words, st.integers(0, 4), st.booleans()
+        st.sampled_from([*UNIT_ACTIONS, *KNOWLEDGE_ACTIONS, *BACKLOG_ACTIONS]),
+        some_users,
+        three_words,
+        st.integers(0, 4),
+        st.booleans(),
     ),
     max_size=25,
 )
@@ -159,15 +165,15 @@ def test_each_users_record_is_as_if_the_others_were_not_there(
             counts = await shared.backlog.counts()
             for name in counts.keys() - {"size_bytes"}:
                 assert counts[name] == sum(total[name] for total in totals)
-            found = sorted([user for record in alone.values() for user in await record.backlog.users(limit=9)])
-            assert await shared.backlog.users(limit=9) == found
-            assert await shared.backlog.users(after="ann", limit=9) == [user for user in found if user > "ann"]
+            found = sorted([user for record in alone.values() for user in await record.backlog.users(limit=99)])
+            assert await shared.backlog.users(limit=99) == found
+            assert await shared.backlog.users(after="ann", limit=99) == [user for user in found if user > "ann"]
             await shared.close()
 
     asyncio.run(run())
 
 
-@pytest.mark.parametrize("action", [*UNIT_ACTIONS, *BACKLOG_ACTIONS])
+@pytest.mark.parametrize("action", [*UNIT_ACTIONS, *KNOWLEDGE_ACTIONS, *BACKLOG_ACTIONS])
 async def test_whatever_one_user_does_with_ids_that_all_have_the_others_keep_what_they_had(
     make: SimpleNamespace, tmp_path: Path, action: str
 ) -> None:
@@ -198,7 +204,7 @@ async def test_whatever_one_user_does_with_ids_that_all_have_the_others_keep_wha
 
 @pytest.mark.parametrize("name", REPOSITORIES)
 def test_every_method_of_every_repository_is_among_what_users_do_or_see(name: str) -> None:
-    calls = inspect.getsource(record_steps_module)
+    calls = inspect.getsource(record_steps_module) + inspect.getsource(knowledge_steps)
     methods = REPOSITORIES[name].__abstractmethods__
     assert [method for method in sorted(methods) if f"{name}.{method}(" not in calls] == []
 

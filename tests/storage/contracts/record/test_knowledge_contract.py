@@ -184,7 +184,8 @@ class TestKnowledge:
         assert {(entry.collection, entry.item_id) for entry in waiting} == {
             (Collection.KNOWLEDGE, id_) for id_ in "abc"
         }
-        assert (await record.backlog.counts())["knowledge"] == 3
+        counts = await record.backlog.counts()
+        assert (counts["knowledge"], counts["users"]) == (3, 0)
         assert await record.backlog.users(limit=9) == [SHOP]
 
     async def test_deleted_and_requeued_chunks_wait_for_the_index_again(self, record: SystemOfRecord) -> None:

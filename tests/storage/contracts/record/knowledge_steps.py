@@ -1,0 +1,193 @@
+"""Steps that an app may take with its knowledge, and all that it can see of it: for the isolation test.
+
+Each user of that test has an app; what the app takes as a step is in a unit of its own.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime
+from hashlib import sha256
+from typing import Any, Protocol
+
+from memory.ports.record import Backlog, UnitOfWork
+from memory.values.corpora import ConfigVersion, Corpus, CorpusConfig, Knowledge, Source, SourceState, SourceVersion
+from memory.values.identity import app_owner
+from memory.values.knowledge import ChunkingConfig
+
+
+def app_for(user_id: str) -> str:
+    """The app of a user of the test."""
+    return f"app-{sha256(user_id.encode()).hexdigest()[:8]}"
+
+
+class KnowledgeStep(Protocol):
+    """What an app does: an action on three words, at a moment."""
+
+    @property
+    def app(self) -> str:
+        """Whose step it is."""
+
+    @property
+    def first(self) -> str:
+        """An id, in most steps."""
+
+    @property
+    def second(self) -> str:
+        """Another id, or a name."""
+
+    @property
+    def third(self) -> str:
+        """A text."""
+
+    @property
+    def at(self) -> datetime:
+        """When."""
+
+
+def _corpus(step: KnowledgeStep) -> Corpus:
+    return Corpus(
+        app=step.app,
+        corpus_id=step.first,
+        name=step.second,
+        description=step.third,
+        created_at=step.at,
+        updated_at=step.at,
+    )
+
+
+def _version(step: KnowledgeStep) -> SourceVersion:
+    return SourceVersion(
+        app=step.app,
+        source_id=step.first,
+        corpus_id=step.second,
+        source_uri=step.second,
+        version=1 + len(step.third) % 3,
+        content_hash=step.third,
+        media_type="text/plain",
+        chunking=ChunkingConfig(),
+        config_version=1,
+        state=list(SourceState)[len(step.second) % len(SourceState)],
+        run_id=step.third,
+        created_at=step.at,
+        queued_at=step.at,
+    )
+
+
+async def _create_corpus(step: KnowledgeStep, unit: UnitOfWork) -> bool:
+    return await unit.corpora.create(_corpus(step))
+
+
+async def _update_corpus(step: KnowledgeStep, unit: UnitOfWork) -> None:
+    await unit.corpora.update(_corpus(step))
+
+
+async def _delete_corpus(step: KnowledgeStep, unit: UnitOfWork) -> bool:
+    return await unit.corpora.delete(step.first)
+
+
+async def _add_config_version(step: KnowledgeStep, unit: UnitOfWork) -> None:
+    number = 1 + len(step.third) % 3
+    await unit.corpora.add_version(
+        ConfigVersion(app=step.app, corpus_id=step.first, version=number, config=CorpusConfig(), created_at=step.at)
+    )
+
+
+async def _save_source(step: KnowledgeStep, unit: UnitOfWork) -> None:
+    await unit.sources.save(
+        Source(
+            app=step.app,
+            source_id=step.first,
+            corpus_id=step.second,
+            source_uri=step.third,
+            created_at=step.at,
+            updated_at=step.at,
+        )
+    )
+
+
+async def _delete_source(step: KnowledgeStep, unit: UnitOfWork) -> bool:
+    return await unit.sources.delete(step.first)
+
+
+async def _add_source_version(step: KnowledgeStep, unit: UnitOfWork) -> None:
+    await unit.sources.add_version(_version(step), step.third.encode())
+
+
+async def _update_source_version(step: KnowledgeStep, unit: UnitOfWork) -> None:
+    await unit.sources.update_version(_version(step))
+
+
+async def _save_knowledge(step: KnowledgeStep, unit: UnitOfWork) -> int:
+    chunk = Knowledge(
+        app=step.app,
+        knowledge_id=step.first,
+        corpus_id=step.second,
+        source_id=step.second,
+        source_uri=step.third,
+        version=1,
+        chunk_index=len(step.third) % 5,
+        content=step.third,
+        created_at=step.at,
+    )
+    return await unit.knowledge.save([chunk])
+
+
+async def _requeue_knowledge(step: KnowledgeStep, unit: UnitOfWork) -> None:
+    await unit.knowledge.requeue([step.first, step.second])
+
+
+async def _delete_knowledge(step: KnowledgeStep, unit: UnitOfWork) -> int:
+    return await unit.knowledge.delete([step.first, step.second])
+
+
+KNOWLEDGE_ACTIONS: Mapping[str, Callable[[Any, UnitOfWork], Awaitable[Any]]] = {
+    action.__name__.removeprefix("_"): action
+    for action in (
+        _create_corpus,
+        _update_corpus,
+        _delete_corpus,
+        _add_config_version,
+        _save_source,
+        _delete_source,
+        _add_source_version,
+        _update_source_version,
+        _save_knowledge,
+        _requeue_knowledge,
+        _delete_knowledge,
+    )
+}
+
+
+async def view_knowledge(unit: UnitOfWork, words: Sequence[str]) -> dict[str, Any]:
+    """All that an app can see, asked for by these words."""
+    return {
+        "corpora": [
+            await unit.corpora.get(words),
+            await unit.corpora.list(),
+            [await unit.corpora.versions(word) for word in words],
+        ],
+        "sources": [
+            [*await unit.sources.get(words)],
+            [[*await unit.sources.page(word, limit=99)] for word in words],
+            [[*await unit.sources.page(word, after=words[0], limit=1)] for word in words],
+            [[*await unit.sources.versions(word)] for word in words],
+            [await unit.sources.content(word, number) for word in words for number in (1, 2, 3)],
+        ],
+        "knowledge": [
+            [*await unit.knowledge.get(words)],
+            [*await unit.knowledge.page(limit=99)],
+            [*await unit.knowledge.page(after=words[0], limit=1)],
+            [[*await unit.knowledge.ids(word)] for word in words],
+            [[*await unit.knowledge.ids(word, version=1, limit=1)] for word in words],
+            [await unit.knowledge.count(word) for word in words],
+        ],
+    }
+
+
+async def view_waiting(backlog: Backlog, app: str) -> dict[str, Any]:
+    """What of an app waits for background work."""
+    pending = [version for version in await backlog.pending_sources(limit=999) if version.app == app]
+    outbox = await backlog.outbox(limit=999, user_id=app_owner(app))
+    return {
+        "pending": sorted(pending, key=lambda version: version.place),
+        "outbox": [(entry.collection, entry.item_id) for entry in outbox],
+    }
