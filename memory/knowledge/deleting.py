@@ -5,7 +5,8 @@ from ..values.corpora import SourceState
 
 _CHUNKS_AT_ONCE = 1_000
 _SOURCES_AT_ONCE = 100
-_DELETED = "the source was deleted"
+DELETED = "the source was deleted"
+"""Why a version and its run failed."""
 
 
 async def delete_sources(record: SystemOfRecord, corpus_id: str, *, owner: str) -> int:
@@ -29,7 +30,7 @@ async def delete_source(record: SystemOfRecord, source_id: str, *, owner: str) -
     async with record.writing(user_id=owner) as unit:
         for version in await unit.sources.versions(source_id):
             if version.state is SourceState.PENDING:
-                failed = {"state": SourceState.FAILED, "error": _DELETED}
+                failed = {"state": SourceState.FAILED, "error": DELETED}
                 await unit.sources.update_version(version.model_copy(update=failed))
         await unit.commit()
     deleted = 0

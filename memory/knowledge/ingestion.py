@@ -20,11 +20,11 @@ from ..values.corpora import SourceState, SourceVersion
 from ..values.errors import BadRequest, Conflict, EmbeddingFailed, JiyiError, Overloaded, StoreUnavailable, Unavailable
 from ..values.identity import app_owner
 from .building import Built, SourceBuilder, SourceGone
+from .deleting import DELETED
 from .sources import queued_again
 
 PIPELINE = "knowledge_ingestion"
 _CRASHED = "an unexpected error; the stack of the run says which"
-_DELETED = "the source was deleted"
 _MOST_WAITING = 1_000
 _log = structlog.get_logger(__name__)
 
@@ -191,11 +191,14 @@ class Ingestion(IngestionService):
         version = await self._version(source_id, number, app=app)
         if version is not None and version.state is SourceState.PENDING and version.run_id == run.run_id:
             return  # it came meanwhile, or there are more than are looked at
+        known = await self._record.runs.get(run.run_id)
+        if known is None or known.state.is_over:
+            return  # it ended after the look
         now = self._now()
         if version is not None and version.state is SourceState.READY and version.run_id == run.run_id:
-            await self._record.runs.save(ended(run, RunState.DONE, at=now, output={"chunks": version.chunk_count}))
+            await self._record.runs.save(ended(known, RunState.DONE, at=now, output={"chunks": version.chunk_count}))
         else:
-            await self._record.runs.save(failed(run, (version and version.error) or _DELETED, at=now))
+            await self._record.runs.save(failed(known, (version and version.error) or DELETED, at=now))
 
     async def _build_and_forget(self, version: SourceVersion, key: tuple[str, str]) -> None:
         try:
@@ -245,7 +248,7 @@ class Ingestion(IngestionService):
         try:
             built = await self._builder.build(version, progress)
         except SourceGone:
-            await work.finish(failed(work.run, _DELETED, at=self._now()))
+            await work.finish(failed(work.run, DELETED, at=self._now()))
         except (RunCancelled, RunTaken):
             raise
         except (BadRequest, EmbeddingFailed) as error:

@@ -44,7 +44,7 @@ HEARTBEAT = Heartbeat(beat_s=0.02)
 SMALL = CorpusConfig.model_validate({"chunking": {"chunk_size": 80, "overlap": 0}})
 
 
-async def nothing() -> None:
+async def do_nothing() -> None:
     """What an encoder does before it reads, unless a test says otherwise."""
 
 
@@ -55,7 +55,7 @@ class WatchedEncoder(Encoder):
         self._inner = FakeEncoder(dimension=DIMENSION)
         self.passages: list[str] = []
         self.priorities: set[Priority] = set()
-        self.before: Callable[[], Awaitable[None]] = nothing
+        self.before: Callable[[], Awaitable[None]] = do_nothing
 
     @property
     @override

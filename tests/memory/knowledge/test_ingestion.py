@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from contextlib import nullcontext
 
 import pytest
 import structlog
@@ -10,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.knowledge.corpora import CorpusChange
-from memory.knowledge.sources import NewDocument, Submitted
+from memory.knowledge.sources import NewDocument
 from memory.ports.jobs import PipelineRun, RunState
 from memory.ports.language import Priority
 from memory.ports.vectors import PAYLOAD_FIELDS, Collection
 from memory.values.corpora import CorpusConfig, SourceState
 from memory.values.errors import Conflict, InvalidMetadata, KnowledgeNotFound, ModelUnavailable
-from tests.memory.knowledge.library import APP, HEARTBEAT, OWNER, Library, nothing
+from tests.memory.knowledge.library import APP, HEARTBEAT, OWNER, Library, do_nothing
 
 MANUAL = "# 保固\n\n保固期為兩年。\n\n# Delivery\n\nDelivery takes three days.\f電池不在保固範圍內。"
 
@@ -134,7 +133,7 @@ async def test_embedding_that_fails_for_good_fails_the_version_and_a_repetition_
     assert failed.error is not None
     assert failed.error.startswith("EmbeddingFailed: ")
     assert "4 attempts: the engine is gone" in failed.error
-    library.encoder.before = nothing
+    library.encoder.before = do_nothing
     again = await library.add(corpus, "The warranty lasts two years.")
     assert (again.version, again.state) == (1, SourceState.READY)
     assert len(await library.chunks()) == 1
@@ -168,7 +167,7 @@ async def _kill_and_continue(killed_after: int, sentences: int) -> None:
     ended.cancel()
     await ingestion.close()
     before = len(library.encoder.passages)
-    library.encoder.before = nothing
+    library.encoder.before = do_nothing
     finished = await library.finish(submitted.version)
     assert finished.state is SourceState.READY
     chunks = await library.chunks()
@@ -209,29 +208,30 @@ async def test_every_document_that_waits_has_a_run_at_once() -> None:
     library.claimed = frozenset({corpus.user_id})
     submitted = await library.sources.submit(corpus.corpus_id, documents, app=APP)
     async with library.ingesting():
-        await until(lambda runs: [run.state for run in runs].count(RunState.RUNNING) == 2 and len(runs) == 4, library)
+        await until(lambda runs: two_are_running(runs) and len(runs) == 4, library)
     states = {run.run_id: run.state for run in await library.runs()}
     assert states.keys() == {each.version.run_id for each in submitted}
     assert sorted(states.values()) == [RunState.QUEUED, RunState.QUEUED, RunState.RUNNING, RunState.RUNNING]
     assert {(run.app, run.input["corpus_id"]) for run in await library.runs()} == {(APP, corpus.corpus_id)}
-    assert {run.state for run in await _after(library, submitted[-1])} == {RunState.DONE}
-
-
-async def _after(library: Library, last: Submitted) -> list[PipelineRun]:
-    """The runs when all is ingested."""
     library.claimed = frozenset()
-    await library.finish(last.version)
-    return await until(lambda runs: all(run.state.is_over for run in runs), library, ingest=True)
+    async with library.ingesting():
+        assert {run.state for run in await until(all_are_over, library)} == {RunState.DONE}
 
 
-async def until(
-    is_so: Callable[[list[PipelineRun]], bool], library: Library, *, ingest: bool = False
-) -> list[PipelineRun]:
+async def until(is_so: Callable[[list[PipelineRun]], bool], library: Library) -> list[PipelineRun]:
     """The runs as soon as this is true of them."""
-    async with asyncio.timeout(20), library.ingesting() if ingest else nullcontext():
+    async with asyncio.timeout(20):
         while not is_so(runs := await library.runs()):
             await asyncio.sleep(0.01)
     return runs
+
+
+def all_are_over(runs: list[PipelineRun]) -> bool:
+    return all(run.state.is_over for run in runs)
+
+
+def two_are_running(runs: list[PipelineRun]) -> bool:
+    return [run.state for run in runs].count(RunState.RUNNING) == 2
 
 
 async def test_a_run_that_is_cancelled_before_its_turn_ingests_nothing_and_can_be_retried() -> None:
@@ -241,7 +241,7 @@ async def test_a_run_that_is_cancelled_before_its_turn_ingests_nothing_and_can_b
     documents = [NewDocument(f"Rule {number}.".encode(), source_uri=f"file:{number}") for number in range(3)]
     submitted = await library.sources.submit(corpus.corpus_id, documents, app=APP)
     async with library.ingesting() as ingestion:
-        await until(lambda runs: [run.state for run in runs].count(RunState.RUNNING) == 2 and len(runs) == 3, library)
+        await until(lambda runs: two_are_running(runs) and len(runs) == 3, library)
         desk = library.desk(ingestion)
         [waiting] = [run for run in await library.runs() if run.state is RunState.QUEUED]
         over = await desk.cancel(waiting.run_id, app=APP)
@@ -282,7 +282,7 @@ async def test_a_run_that_is_cancelled_between_batches_leaves_the_version_before
 
         library.encoder.before = cancel_at_the_second_batch
         stopped = await ingestion.finish(first.source_id, 2, app=APP)
-    library.encoder.before = nothing
+    library.encoder.before = do_nothing
     assert stopped is not None
     assert stopped.state is SourceState.FAILED
     [run] = [run for run in await library.runs() if run.run_id == submitted.version.run_id]
@@ -304,11 +304,28 @@ async def test_runs_whose_version_does_not_wait_any_more_are_ended_at_the_next_l
         unended: dict[str, object] = {"state": RunState.RUNNING, "output": {}, "ended_at": None}
         await library.record.runs.save(run.model_copy(update=unended))
     await library.sources.delete(corpus.corpus_id, gone.source_id, app=APP)
-    runs = {
-        run.run_id: run for run in await until(lambda runs: all(r.state.is_over for r in runs), library, ingest=True)
-    }
+    async with library.ingesting():
+        runs = {run.run_id: run for run in await until(all_are_over, library)}
     assert (runs[ready.run_id].state, runs[ready.run_id].output["chunks"]) == (RunState.DONE, 1)
     assert (runs[gone.run_id].state, runs[gone.run_id].error) == (RunState.FAILED, "the source was deleted")
+
+
+async def test_a_run_that_ends_while_it_is_looked_at_stays_as_it_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = Library()
+    corpus = await library.create()
+    await library.add(corpus, "The warranty lasts two years.")
+    [ended] = await library.runs()
+    looked = asyncio.Event()
+
+    async def find_as_before(*_: object, **__: object) -> list[PipelineRun]:
+        looked.set()
+        return [ended.model_copy(update={"state": RunState.RUNNING, "output": {}, "done": 0, "ended_at": None})]
+
+    monkeypatch.setattr(library.record.runs, "find", find_as_before)
+    async with library.ingesting():
+        await looked.wait()
+        await asyncio.sleep(0.02)
+    assert await library.record.runs.get(ended.run_id) == ended
 
 
 async def test_a_backlog_that_is_embedded_in_bulk_is_waited_for() -> None:
