@@ -26,7 +26,7 @@ from .routes import (
     retention,
     sessions,
 )
-from .support.access_log import AccessLog
+from .support.access_log import AccessLog, TraceContext
 from .support.bodies import BodyLimit
 from .support.concurrency import ConcurrencyLimit, EarlyRefusal, Places
 from .support.document import complete_document
@@ -35,7 +35,6 @@ from .support.methods import Methods
 from .support.origins import Origins
 from .support.problems import COMMON, install_error_handlers, replies
 from .support.services import Services
-from .support.tracing import TraceContext
 
 _LIMITS, _HTTP = LimitArgs(), HttpArgs()
 _DESCRIPTION = """\

@@ -9,7 +9,7 @@ from ..ports.record import SystemOfRecord
 from ..ports.repositories import read_pages
 from ..values.base import Value
 from ..values.facts import FactStatus
-from ..values.identity import app_and_user, app_of_owner, app_owner
+from ..values.identity import app_and_user, app_owner
 from ..values.records import Memory
 from ..values.retention import RetentionPolicy
 from .timeline import RetainedMemory, retained
@@ -132,7 +132,8 @@ async def _users_of(record: SystemOfRecord, owner: str) -> AsyncIterator[str]:
         return
     async for users in read_pages(record.backlog.users, lambda user_id: user_id, limit=_PAGE):
         for user_id in users:
-            if app_and_user(user_id)[0] == app and app_of_owner(user_id) is None:
+            of_app, own_id = app_and_user(user_id)
+            if of_app == app and own_id:  # the app itself is an owner, too
                 yield user_id
 
 

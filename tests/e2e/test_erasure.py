@@ -16,8 +16,8 @@ from tests.e2e.conftest import Service
 pytestmark = pytest.mark.e2e
 
 _READING = {"/search", "/entities/search", "/entities/by-reference", "/entities/context", "/aam/retrieve"}
-_OPERATORS = ("/index/", "/jobs/", "/review/run", "/erasures", "/keys", "/memories/policy/app", "/knowledge/")
-"""Their calls keep nothing of a user; what an app knows (`/knowledge/…`) belongs to all of its users."""
+_OF_NO_USER = ("/index/", "/jobs/", "/review/run", "/erasures", "/keys", "/memories/policy/app", "/knowledge/")
+"""Calls of operators, and of apps on what all of their users share (`/knowledge/…`): none of them has a user's data."""
 _PATIENCE_S = 60
 
 
@@ -311,7 +311,7 @@ def test_a_secret_that_went_through_every_door_is_in_no_file_and_no_store_after_
         f"{method.upper()} {path}"
         for path, methods in http.get("/openapi.json").json()["paths"].items()
         for method in methods
-        if method in ("post", "put", "patch") and not path.startswith(_OPERATORS)
+        if method in ("post", "put", "patch") and not path.startswith(_OF_NO_USER)
     }
     assert doors <= ann.used, "a door that this test does not know"
     assert all(files_with(home, [trace]) for trace in (b"quarzborn", ann.chinese.encode()))

@@ -1,4 +1,4 @@
-"""One log line a request: who asked for which route, and how that ended."""
+"""What a request is known by in the logs: its trace, its id, and one line that says who asked and how that ended."""
 
 import re
 import uuid
@@ -8,6 +8,7 @@ import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ...telemetry.tracing import TRACEPARENT, TRACESTATE, headers_of, in_span, span_for
 from ..identity.middleware import OPEN_PATHS
 
 _REQUEST_ID = "x-request-id"
@@ -60,3 +61,29 @@ class AccessLog:
                     credential=identity.caller.credential if identity else None,
                     app=identity.app if identity else None,
                 )
+
+
+class TraceContext:
+    """ASGI middleware that puts each request into its caller's trace, or begins one.
+
+    It makes the span of a request the current one while it is answered, and says in the reply which it is.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers the request in its span."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        span = span_for(headers.getlist(TRACEPARENT), headers.getlist(TRACESTATE))
+
+        async def send_traced(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message)[TRACEPARENT] = headers_of(span)[TRACEPARENT]
+            await send(message)
+
+        with in_span(span):
+            await self._app(scope, receive, send_traced)

@@ -3,7 +3,6 @@
 import sys
 import threading
 from collections.abc import Iterator
-from contextvars import ContextVar
 from pathlib import Path
 from types import FrameType
 
@@ -17,18 +16,14 @@ MOST_FILES = 91
 
 
 class Trace:
-    """Files of the project in the order in which a call first enters them, in all threads.
-
-    Attributes:
-        listens: Set to True where a request begins; what it starts inherits this, and what runs beside it does not.
-    """
+    """Files of the project in the order in which a call first enters them, in all threads, while it listens."""
 
     def __init__(self) -> None:
         self.files: dict[str, None] = {}
-        self.listens = ContextVar("listens", default=False)
+        self.listens = False
 
     def __call__(self, frame: FrameType, event: str, _: object) -> None:
-        if not self.listens.get() or event != "call" or frame.f_code.co_name in ("<module>", "<lambda>"):
+        if not self.listens or event != "call" or frame.f_code.co_name in ("<module>", "<lambda>"):
             return
         path = Path(frame.f_code.co_filename)
         if path.is_relative_to(ROOT) and path.relative_to(ROOT).parts[0] in PACKAGES:
@@ -49,8 +44,8 @@ async def test_a_chat_message_passes_few_files(trace: Trace, http: httpx.AsyncCl
     turn = {"user_id": "ann", "session_id": "s", "wait": True}
     for message in ("我們公司買了 AI-Box。", "AI-Box 放在三樓機房。"):
         assert (await http.post("/chat", json=turn | {"message": message})).is_success
-    listening = trace.listens.set(True)
+    trace.listens = True
     reply = await http.post("/chat", json=turn | {"message": "它放在哪裡？", "wait": False})
-    trace.listens.reset(listening)
+    trace.listens = False
     assert "三樓機房" in reply.json()["reply"]
     assert len(trace.files) <= MOST_FILES, "\n".join(trace.files)

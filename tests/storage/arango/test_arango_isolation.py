@@ -14,7 +14,8 @@ from storage.arango.record import ArangoRecord
 from storage.inmemory.record import InMemoryRecord
 from testing.arango_standin import ArangoStandIn
 from tests.storage.contracts.record.knowledge_steps import KNOWLEDGE_ACTIONS
-from tests.storage.contracts.record.record_steps import BACKLOG_ACTIONS, UNIT_ACTIONS, Step, take, view
+from tests.storage.contracts.record.record_steps import BACKLOG_ACTIONS, UNIT_ACTIONS, take, view
+from tests.storage.contracts.record.steps import Step
 
 USERS = ("Zoé", "Zoe\u0301", 'ann"} OR true')
 # Equal or ignorable to a collation, sorted otherwise than by code point, syntax of AQL, nothing.

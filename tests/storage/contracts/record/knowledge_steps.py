@@ -4,46 +4,16 @@ Each user of that test has an app; what the app takes as a step is in a unit of 
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import datetime
-from hashlib import sha256
-from typing import Any, Protocol
+from typing import Any
 
 from memory.ports.record import Backlog, UnitOfWork
 from memory.values.corpora import ConfigVersion, Corpus, CorpusConfig, Knowledge, Source, SourceState, SourceVersion
 from memory.values.identity import app_owner
 from memory.values.knowledge import ChunkingConfig
+from tests.storage.contracts.record.steps import Step
 
 
-def app_for(user_id: str) -> str:
-    """The app of a user of the test."""
-    return f"app-{sha256(user_id.encode()).hexdigest()[:8]}"
-
-
-class KnowledgeStep(Protocol):
-    """What an app does: an action on three words, at a moment."""
-
-    @property
-    def app(self) -> str:
-        """Whose step it is."""
-
-    @property
-    def first(self) -> str:
-        """An id, in most steps."""
-
-    @property
-    def second(self) -> str:
-        """Another id, or a name."""
-
-    @property
-    def third(self) -> str:
-        """A text."""
-
-    @property
-    def at(self) -> datetime:
-        """When."""
-
-
-def _corpus(step: KnowledgeStep) -> Corpus:
+def _corpus(step: Step) -> Corpus:
     return Corpus(
         app=step.app,
         corpus_id=step.first,
@@ -54,7 +24,7 @@ def _corpus(step: KnowledgeStep) -> Corpus:
     )
 
 
-def _version(step: KnowledgeStep) -> SourceVersion:
+def _version(step: Step) -> SourceVersion:
     return SourceVersion(
         app=step.app,
         source_id=step.first,
@@ -72,26 +42,26 @@ def _version(step: KnowledgeStep) -> SourceVersion:
     )
 
 
-async def _create_corpus(step: KnowledgeStep, unit: UnitOfWork) -> bool:
+async def _create_corpus(step: Step, unit: UnitOfWork) -> bool:
     return await unit.corpora.create(_corpus(step))
 
 
-async def _update_corpus(step: KnowledgeStep, unit: UnitOfWork) -> None:
+async def _update_corpus(step: Step, unit: UnitOfWork) -> None:
     await unit.corpora.update(_corpus(step))
 
 
-async def _delete_corpus(step: KnowledgeStep, unit: UnitOfWork) -> bool:
+async def _delete_corpus(step: Step, unit: UnitOfWork) -> bool:
     return await unit.corpora.delete(step.first)
 
 
-async def _add_config_version(step: KnowledgeStep, unit: UnitOfWork) -> None:
+async def _add_config_version(step: Step, unit: UnitOfWork) -> None:
     number = 1 + len(step.third) % 3
     await unit.corpora.add_version(
         ConfigVersion(app=step.app, corpus_id=step.first, version=number, config=CorpusConfig(), created_at=step.at)
     )
 
 
-async def _save_source(step: KnowledgeStep, unit: UnitOfWork) -> None:
+async def _save_source(step: Step, unit: UnitOfWork) -> None:
     await unit.sources.save(
         Source(
             app=step.app,
@@ -104,19 +74,19 @@ async def _save_source(step: KnowledgeStep, unit: UnitOfWork) -> None:
     )
 
 
-async def _delete_source(step: KnowledgeStep, unit: UnitOfWork) -> bool:
+async def _delete_source(step: Step, unit: UnitOfWork) -> bool:
     return await unit.sources.delete(step.first)
 
 
-async def _add_source_version(step: KnowledgeStep, unit: UnitOfWork) -> None:
+async def _add_source_version(step: Step, unit: UnitOfWork) -> None:
     await unit.sources.add_version(_version(step), step.third.encode())
 
 
-async def _update_source_version(step: KnowledgeStep, unit: UnitOfWork) -> None:
+async def _update_source_version(step: Step, unit: UnitOfWork) -> None:
     await unit.sources.update_version(_version(step))
 
 
-async def _save_knowledge(step: KnowledgeStep, unit: UnitOfWork) -> int:
+async def _save_knowledge(step: Step, unit: UnitOfWork) -> int:
     chunk = Knowledge(
         app=step.app,
         knowledge_id=step.first,
@@ -131,15 +101,15 @@ async def _save_knowledge(step: KnowledgeStep, unit: UnitOfWork) -> int:
     return await unit.knowledge.save([chunk])
 
 
-async def _requeue_knowledge(step: KnowledgeStep, unit: UnitOfWork) -> None:
+async def _requeue_knowledge(step: Step, unit: UnitOfWork) -> None:
     await unit.knowledge.requeue([step.first, step.second])
 
 
-async def _delete_knowledge(step: KnowledgeStep, unit: UnitOfWork) -> int:
+async def _delete_knowledge(step: Step, unit: UnitOfWork) -> int:
     return await unit.knowledge.delete([step.first, step.second])
 
 
-KNOWLEDGE_ACTIONS: Mapping[str, Callable[[Any, UnitOfWork], Awaitable[Any]]] = {
+KNOWLEDGE_ACTIONS: Mapping[str, Callable[[Step, UnitOfWork], Awaitable[Any]]] = {
     action.__name__.removeprefix("_"): action
     for action in (
         _create_corpus,

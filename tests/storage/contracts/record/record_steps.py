@@ -1,8 +1,7 @@
 """Steps that a user may take with a system of record, and all that they can see of it: for the isolation test."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,7 +27,8 @@ from memory.values.identity import app_owner
 from memory.values.records import ResourceKind
 from memory.values.retention import RetentionPolicy
 from memory.values.typed_memories import MemoryStatus
-from tests.storage.contracts.record.knowledge_steps import KNOWLEDGE_ACTIONS, app_for, view_knowledge, view_waiting
+from tests.storage.contracts.record.knowledge_steps import KNOWLEDGE_ACTIONS, view_knowledge, view_waiting
+from tests.storage.contracts.record.steps import Step, app_for
 
 REPOSITORIES: Mapping[str, Any] = {
     "unit.log": RawLog,
@@ -47,24 +47,6 @@ REPOSITORIES: Mapping[str, Any] = {
     "unit.knowledge": KnowledgeRepository,
     "backlog": Backlog,
 }
-
-
-@dataclass(frozen=True)
-class Step:
-    """What one user does: an action on three words, at a moment, kept or undone."""
-
-    action: str
-    user_id: str
-    first: str
-    second: str
-    third: str
-    at: datetime
-    kept: bool
-
-    @property
-    def app(self) -> str:
-        """The app that takes the step where it is about knowledge."""
-        return app_for(self.user_id)
 
 
 async def take(step: Step, record: SystemOfRecord, make: SimpleNamespace) -> Any:

@@ -31,10 +31,10 @@ from tests.storage.contracts.record.record_steps import (
     CREATING,
     REPOSITORIES,
     UNIT_ACTIONS,
-    Step,
     take,
     view,
 )
+from tests.storage.contracts.record.steps import Step
 
 USERS = ("ann", "bob", 'ann"} OR *')
 users = st.sampled_from(USERS)

@@ -30,7 +30,8 @@ from memory.values.ids import entity_id, fact_id, memory_id, relation_id, typed_
 from memory.values.mentions import Mention
 from storage.inmemory.sessions import InMemorySessions
 from tests.storage.conftest import RECORDS
-from tests.storage.contracts.record.record_steps import CREATING, Step, take, view
+from tests.storage.contracts.record.record_steps import CREATING, take, view
+from tests.storage.contracts.record.steps import Step
 from tests.storage.contracts.record.test_isolation import CRAFTED, USERS, record_steps, some_users
 
 EXAMPLES = {"memory": 25, "sqlite": 15, "arango": 4}
