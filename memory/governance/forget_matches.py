@@ -9,6 +9,7 @@ from ..language.keywords import KeywordAnalyzer
 from ..language.questions import is_question
 from ..values.facts import SPEAKER, Fact
 from ..values.records import Memory
+from ..values.text import fold_lower
 from .forget_targets import ForgetTarget
 
 
@@ -85,18 +86,19 @@ def match_words(
     return sorted(matches, key=lambda match: -match.score)
 
 
-def with_readings(matches: Iterable[Match], probabilities: Mapping[str, float]) -> list[Match]:
-    """The matches, each with the mean of its score and the probability that it is meant, best first.
+def with_reading(match: Match, probability: float, words: str) -> Match:
+    """The match with the mean of its score and what a reader says of its memory.
+
+    Of several facts that the memory states, those are meant whose objects the answering words have, if any.
 
     Args:
-        matches: By words.
-        probabilities: By id of the memory, as a reader says; 0 for what it did not read.
+        match: By words.
+        probability: That the memory is meant; 0 where it was not read.
+        words: Those of the memory that are meant; empty where none stand out.
     """
-    scored = [
-        replace(match, score=(match.score + probabilities.get(match.memory.memory_id if match.memory else "", 0.0)) / 2)
-        for match in matches
-    ]
-    return sorted(scored, key=lambda match: -match.score)
+    folded = fold_lower(words)
+    meant = tuple(fact for fact in match.facts if folded and fold_lower(fact.object) in folded)
+    return replace(match, facts=meant or match.facts, score=(match.score + probability) / 2)
 
 
 def best_matches(matches: Sequence[Match], target: ForgetTarget, bounds: MatchBounds) -> Matches:

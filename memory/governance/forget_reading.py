@@ -9,12 +9,15 @@ from ..ports.answer_reading import AnswerReader, AnswerReadRequest, DatedLine
 from ..values.errors import Overloaded, Unavailable
 from ..values.evidence import ANSWERS
 from ..values.forgetting import ForgetRequest
-from .forget_matches import Match, with_readings
+from .forget_matches import Match, with_reading
+from .forget_targets import ForgetTarget
 
 _log = structlog.get_logger(__name__)
 
 
-async def read_matches(matches: Sequence[Match], request: ForgetRequest, *, reader: AnswerReader) -> list[Match] | None:
+async def read_matches(
+    matches: Sequence[Match], request: ForgetRequest, target: ForgetTarget, *, reader: AnswerReader
+) -> list[Match] | None:
     """The matches by the mean of their words and of what a reader says, best first; None where it cannot read.
 
     The request is read as the question, over the best memories: what answers it is what it is about.
@@ -22,6 +25,7 @@ async def read_matches(matches: Sequence[Match], request: ForgetRequest, *, read
     Args:
         matches: By words, best first.
         request: The message.
+        target: What it is about; where that is everything, all facts of a memory are meant.
         reader: Reads it.
     """
     said = list(islice((match.memory for match in matches if match.memory), ANSWERS.lines))
@@ -35,5 +39,12 @@ async def read_matches(matches: Sequence[Match], request: ForgetRequest, *, read
     except (Unavailable, Overloaded) as error:
         _log.warning("forget_request_not_read", error=error.message)
         return None
-    answers = {memory.memory_id: line.answers for memory, line in zip(said, reading.lines, strict=True)}
-    return with_readings(matches, answers)
+    read = {
+        memory.memory_id: (of_line.answers, "" if target.everything else line.text[of_line.start : of_line.end])
+        for memory, line, of_line in zip(said, lines, reading.lines, strict=True)
+    }
+    nothing = (0.0, "")
+    scored = [
+        with_reading(each, *read.get(each.memory.memory_id, nothing) if each.memory else nothing) for each in matches
+    ]
+    return sorted(scored, key=lambda match: -match.score)

@@ -126,7 +126,7 @@ async def _search(
 async def _best_matches(
     matches: Sequence[Match], request: ForgetRequest, target: ForgetTarget, reader: AnswerReader | None
 ) -> Matches:
-    read = await read_matches(matches, request, reader=reader) if reader else None
+    read = await read_matches(matches, request, target, reader=reader) if reader else None
     return best_matches(matches, target, BY_WORDS) if read is None else best_matches(read, target, BY_READING)
 
 

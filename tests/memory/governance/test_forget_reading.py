@@ -3,6 +3,7 @@
 import pytest
 
 from memory.values.errors import ModelUnavailable, Overloaded
+from memory.values.facts import FactStatus
 from testing.fakes.answer_reader import FakeAnswerReader
 from tests.memory.diary import Diary
 
@@ -33,6 +34,15 @@ async def test_words_and_reading_together_choose_between_things_that_share_words
     request = "delete what opens the lockbox"
     diary.answers = FakeAnswerReader(answers={request: {PIN: "5512"}})
     assert await _remaining(diary, request) == {GATE, DINNER}
+
+
+async def test_of_a_message_that_states_several_facts_the_one_whose_words_are_meant_goes(diary: Diary) -> None:
+    message, request = "my insurance ends on 3 May and the cupboard at the gym opens with 4417", "delete my gym code"
+    diary.answers = FakeAnswerReader(answers={request: {message: "4417"}})
+    await diary.tell("2026-03-02", message, "my insurance | deadline | 3 May", "cupboard | code | 4417")
+    await diary.tell("2026-03-09", request, intents="forget")
+    assert await diary.memories() == []
+    assert [fact.object for fact in await diary.facts(status=FactStatus.ACTIVE)] == ["3 May"]
 
 
 @pytest.mark.parametrize(
