@@ -104,4 +104,6 @@ def answer_reader_of(args: AppArgs, parts: Mapping[str, Handle]) -> AnswerReader
     if not is_on(args, "answers"):
         return None
     handle = parts["answers"] if args.models.answers_apart else parts["extractor"]
-    return RemoteAnswerReader(Remote(handle, component="answers", deadline_s=args.deadlines.answers))
+    deadlines = args.deadlines
+    remote = Remote(handle, component="answers", deadline_s=deadlines.answers, away_s=deadlines.extractor_away)
+    return RemoteAnswerReader(remote)

@@ -6,7 +6,7 @@ from itertools import islice
 import structlog
 
 from ..ports.answer_reading import AnswerReader, AnswerReadRequest, DatedLine
-from ..values.errors import Overloaded, Unavailable
+from ..values.errors import Unavailable
 from ..values.evidence import ANSWERS
 from ..values.forgetting import ForgetRequest
 from .forget_matches import Match, with_reading
@@ -36,7 +36,7 @@ async def read_matches(
     read_request = AnswerReadRequest(question=question, lines=lines, now=request.message.created_at)
     try:
         [reading] = await reader.read([read_request])
-    except (Unavailable, Overloaded) as error:
+    except Unavailable as error:
         _log.warning("forget_request_not_read", error=error.message)
         return None
     read = {

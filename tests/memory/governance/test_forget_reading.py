@@ -1,8 +1,6 @@
 """A request to forget is also read together with the memories: it may name what it means in other words."""
 
-import pytest
-
-from memory.values.errors import ModelUnavailable, Overloaded
+from memory.values.errors import ModelUnavailable
 from memory.values.facts import FactStatus
 from testing.fakes.answer_reader import FakeAnswerReader
 from tests.memory.diary import Diary
@@ -45,12 +43,8 @@ async def test_of_a_message_that_states_several_facts_the_one_whose_words_are_me
     assert [fact.object for fact in await diary.facts(status=FactStatus.ACTIVE)] == ["3 May"]
 
 
-@pytest.mark.parametrize(
-    "error",
-    [ModelUnavailable("The answer reader is away.", component="answers"), Overloaded("Too many.", retry_after_s=1.0)],
-)
-async def test_while_nobody_reads_the_words_alone_tell(diary: Diary, error: ModelUnavailable | Overloaded) -> None:
-    diary.answers = FakeAnswerReader(error=error)
+async def test_while_nobody_reads_the_words_alone_tell(diary: Diary) -> None:
+    diary.answers = FakeAnswerReader(error=ModelUnavailable("The answer reader is away.", component="answers"))
     assert await _remaining(diary, "forget the dinner with Noor") == {PIN, GATE}
 
 
