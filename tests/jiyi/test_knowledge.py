@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from jiyi import cli, knowledge
+from jiyi import cli
+from jiyi.commands import knowledge
 
 
 def run(*words: str) -> tuple[int, str]:

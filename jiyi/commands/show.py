@@ -8,14 +8,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from .conversations import Question
-from .service import ProcessMemory
+from ..conversations import Question
+from ..service import ProcessMemory
 
 if TYPE_CHECKING:
     from deployments.config.described import Setting
 
-    from .client.replies import Health
-    from .replay import Replayed
+    from ..client.replies import Health
+    from ..replay import Replayed
 
 _SOURCES_SHOWN = 3
 

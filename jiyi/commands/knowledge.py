@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from .connection import connect
-from .output import plain, print_json
+from .output import FAILED, Home, Json, Url, plain, print_json, progress_bar
 
 if TYPE_CHECKING:
-    from .client.clients import Client
+    from ..client.clients import Client
 
 app = typer.Typer(no_args_is_help=True, help="Puts documents into the knowledge base, and searches it.")
 _console = Console()
@@ -22,8 +21,6 @@ _PATIENCE_S = 60.0
 _TIMEOUT_S = 300.0
 _SHOWN_CHARACTERS = 200
 
-Home = Annotated[Path | None, typer.Option(help="Data folder; JIYI_HOME, else ~/.jiyi.")]
-Url = Annotated[str | None, typer.Option(help="Base URL; the service of the data folder where not given.")]
 Corpus = Annotated[str, typer.Option(help="Name of the corpus.")]
 
 
@@ -32,6 +29,7 @@ def add(
     paths: Annotated[list[Path], typer.Argument(exists=True, help="Files and folders, with all that is in them.")],
     corpus: Corpus = "documents",
     metadata: Annotated[str, typer.Option(help="A JSON object that each document gets.")] = "{}",
+    as_json: Json = False,
     home: Home = None,
     url: Url = None,
 ) -> None:
@@ -43,7 +41,7 @@ def add(
     given = _object(metadata)
     states: dict[str, int] = {}
     failed: list[tuple[Path, str]] = []
-    with connect(home, url, patience_s=_PATIENCE_S, timeout_s=_TIMEOUT_S) as client, _progress() as progress:
+    with connect(home, url, patience_s=_PATIENCE_S, timeout_s=_TIMEOUT_S) as client, progress_bar() as progress:
         corpus_id = _corpus_id(client, corpus) or client.knowledge.create(corpus).corpus_id
         task = progress.add_task(corpus, total=len(files))
         for file in files:
@@ -56,6 +54,10 @@ def add(
             if state == "failed":
                 failed.append((file, source.error or ""))
             progress.advance(task)
+    if as_json:
+        reasons = {file.as_posix(): reason for file, reason in failed}
+        print_json({"corpus": corpus, "corpus_id": corpus_id, "states": states, "failed": reasons})
+        raise typer.Exit(FAILED if failed else 0)
     counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items())) or "no files"
     _console.print(f"{corpus}: {counts}", markup=False, highlight=False)
     for file, reason in failed:
@@ -65,14 +67,18 @@ def add(
 
 
 @app.command(name="list")
-def list_corpora(home: Home = None, url: Url = None) -> None:
+def list_corpora(as_json: Json = False, home: Home = None, url: Url = None) -> None:
     """Lists the corpora."""
+    with connect(home, url, patience_s=_PATIENCE_S, timeout_s=_TIMEOUT_S) as client:
+        corpora = client.knowledge.corpora().results
+    if as_json:
+        print_json(corpora)
+        return
     table = Table()
     for column in ("corpus", "chunks", "mode", "description"):
         table.add_column(column, justify="right" if column == "chunks" else "left")
-    with connect(home, url, patience_s=_PATIENCE_S, timeout_s=_TIMEOUT_S) as client:
-        for found in client.knowledge.corpora().results:
-            table.add_row(found.name, str(found.chunk_count), found.config.search.mode, found.description)
+    for found in corpora:
+        table.add_row(found.name, str(found.chunk_count), found.config.search.mode, found.description)
     _console.print(table)
 
 
@@ -82,7 +88,7 @@ def search(
     corpus: Annotated[list[str] | None, typer.Option(help="Name of a corpus; default: all.")] = None,
     mode: Annotated[str | None, typer.Option(help="semantic, keyword, hybrid or rrf.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="The most results.")] = 5,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    as_json: Json = False,
     home: Home = None,
     url: Url = None,
 ) -> None:
@@ -135,8 +141,3 @@ def _known_corpus(client: "Client", name: str) -> str:
     if corpus_id is None:
         raise typer.BadParameter(f"There is no corpus {name!r}.")
     return corpus_id
-
-
-def _progress() -> Progress:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=_console, transient=True)
