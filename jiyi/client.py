@@ -86,6 +86,22 @@ class JiyiClient:
         """`POST /chat/after`, with the `reply`."""
         return self._post("/chat/after", user_id=user_id, session_id=session_id, message=message, **options)
 
+    def persona(self, *, user_id: str, persona_id: str = "default") -> dict[str, Any]:
+        """`GET /persona`: who the assistant is for a user, as it was given and as conversation has told."""
+        return _json(self._request("GET", "/persona", params={"user_id": user_id, "persona_id": persona_id}))
+
+    def set_persona(self, *, user_id: str, **profile: Any) -> dict[str, Any]:
+        """`PUT /persona`; `profile`: `persona_id`, `name`, `aliases`, `facts`, `style`, `state`."""
+        return _json(self._request("PUT", "/persona", json={"user_id": user_id, **profile}))
+
+    def delete_persona(self, *, user_id: str, persona_id: str = "default") -> dict[str, Any]:
+        """`DELETE /persona`: how much was removed."""
+        return _json(self._request("DELETE", "/persona", params={"user_id": user_id, "persona_id": persona_id}))
+
+    def learn_persona(self, *, user_id: str, message: str, turn_id: str, **turn: Any) -> dict[str, Any]:
+        """`POST /persona/learn`: the persona after a turn; `turn`: `reply`, `session_id`, `persona_id`, `injected`."""
+        return self._post("/persona/learn", user_id=user_id, message=message, turn_id=turn_id, **turn)
+
     def context(self, *, user_id: str, **options: Any) -> dict[str, Any]:
         """`GET /context`: what is known of a user, for a prompt."""
         return dict(self._request("GET", "/context", params={"user_id": user_id, **options}).json())
