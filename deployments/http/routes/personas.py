@@ -3,14 +3,13 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel
 
 from memory.answering.answers import AnsweredBy
 from memory.dialogue.memory_system import ConversationTurn
 from memory.values.base import utc_now
 from memory.values.personas import DEFAULT_PERSONA, Persona, PersonaId
 
-from ..schemas.personas import PersonaBody, PersonaTurnBody
+from ..schemas.personas import PersonaBody, PersonaList, PersonaRemoved, PersonaTurnBody
 from ..schemas.users import UserQuery
 from ..support.problems import replies
 from ..support.service_route import ServiceRoute
@@ -18,18 +17,6 @@ from ..support.services import ServicesDep
 
 router = APIRouter(prefix="/persona", tags=["persona"], route_class=ServiceRoute)
 PersonaQuery = Annotated[PersonaId, Query(description="The persona, where the user has several.")]
-
-
-class PersonaList(BaseModel):
-    """Personas by id."""
-
-    results: tuple[Persona, ...]
-
-
-class PersonaRemoved(BaseModel):
-    """How much was removed: the profile, and each trait that was learned."""
-
-    removed: int
 
 
 @router.get("")

@@ -7,6 +7,7 @@ from pydantic import Field
 from memory.values.personas import (
     DEFAULT_PERSONA,
     MAX_GIVEN,
+    Persona,
     PersonaId,
     PersonaName,
     PersonaProfile,
@@ -67,3 +68,15 @@ class PersonaTurnBody(RequestModel):
     injected: Annotated[tuple[Text, ...], Field(max_length=64)] = Field(
         default=(), description="Texts that the prompt of the reply held; nothing is learned from their words."
     )
+
+
+class PersonaList(RequestModel):
+    """Personas by id."""
+
+    results: tuple[Persona, ...]
+
+
+class PersonaRemoved(RequestModel):
+    """How much was removed: the profile, and each trait that was learned."""
+
+    removed: int

@@ -52,9 +52,10 @@ async def test_a_turn_that_could_not_be_stored_goes_on_without_asking_the_model_
     async def away(*_: object, **__: object) -> bool:
         raise StoreUnavailable("away", component="record")
 
-    with monkeypatch.context() as patched, pytest.raises(StoreUnavailable):
+    with monkeypatch.context() as patched:
         patched.setattr(dialogue.world.record, "append", away)
-        await dialogue.say("早安", graph=graph, turn_id="t")
+        with pytest.raises(StoreUnavailable):
+            await dialogue.say("早安", graph=graph, turn_id="t")
     result = await dialogue.say("早安", graph=graph, turn_id="t")
     assert (result.ai_response, len(model.requests)) == ("早。", 1)
 
