@@ -154,7 +154,7 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
         forget=partial(_forget, sessions, tally, authenticator.keys),
         evidence=args.answers.bounds,
         given_personas=read_personas(args.dialogue.personas),
-        make_dialogue=dialogue_maker(args, model=language_model and language_model.model, answerer=quoting),
+        make_dialogue=dialogue_maker(args, model=language_model.model if language_model else None, answerer=quoting),
         cosine_bounds=PerSpace(spaces, lambda space: get_model(space.encoder.model_id).answer_min_cosine),
         embeddings=PerSpace(spaces, partial(_embedding, RemoteEmbedder(remotes["embedder"]))),
         metrics=metrics,

@@ -243,7 +243,7 @@ class DialogueGraph:
         Raises:
             InvalidField: It has too many entries.
         """
-        updated = {name: value for name, value in {**state, **changes}.items() if value is not None}
+        updated: CharacterState = {name: value for name, value in {**state, **changes}.items() if value is not None}
         if len(updated) > MAX_STATE:
             raise InvalidField(
                 f"character_state: {len(updated)} entries are too many",
@@ -302,7 +302,8 @@ class DialogueGraph:
             graph.add_node(name, getattr(nodes, name))
         graph.add_node("consolidate", nodes.consolidate_memories)
         for branch in self._branches:
-            graph.add_node(branch.name, nodes.branch(branch.reply))
+            node: Any = nodes.branch(branch.reply)  # a protocol with a parameter of this name is asked for
+            graph.add_node(branch.name, node)
             graph.add_edge(branch.name, "store_memory")
         graph.add_edge(START, "retrieve_memory")
         aside = ["ask_back", "confirm_forgetting", *(branch.name for branch in self._branches)]

@@ -26,7 +26,7 @@ KEYS = {
 async def steps(graph: DialogueGraph, text: str, **given: Any) -> list[tuple[str, dict[str, Any]]]:
     """The nodes that a turn passes, each with the update of the state that it made."""
     initial = {"user_input": text, "user_id": "ann", "session_id": "s", "turn_id": "t", "persona_ids": ["default"]}
-    state = initial | {"said_at": graph._now().isoformat()} | given
+    state: Any = initial | {"said_at": graph._now().isoformat()} | given
     return [
         (node, update or {})
         async for event in graph.app.astream(state, stream_mode="updates")
@@ -192,7 +192,7 @@ async def test_a_blank_text_and_personas_that_are_none_are_refused(dialogue: Dia
     graph = dialogue.graph()
     for options in ({"user_text": " "}, {"persona_ids": ()}, {"persona_ids": ("a", "a")}):
         with pytest.raises(InvalidField):
-            await graph.generate_response(**{"user_text": "hi", "user_id": "ann"} | options)  # type: ignore[arg-type]
+            await graph.generate_response(**{"user_text": "hi", "user_id": "ann"} | options)
 
 
 async def test_a_turn_that_is_not_to_be_learned_leaves_nothing(dialogue: Dialogue) -> None:
