@@ -323,6 +323,18 @@ class JiyiClient:
         path = "/knowledge/search" if corpus_id is None else f"/knowledge/base/{corpus_id}/search"
         return self._post(path, query=query, **options)
 
+    def build_graph(self, corpus_id: str, **options: Any) -> dict[str, Any]:
+        """`POST /knowledge/graph/{corpus_id}/build`: the run; `full`, `strategy` and `activate` are optional."""
+        return self._post(f"/knowledge/graph/{corpus_id}/build", **options)
+
+    def graph(self, corpus_id: str, part: str = "", **params: Any) -> dict[str, Any]:
+        """`GET /knowledge/graph/{corpus_id}` and what is below: `/nodes`, `/paths`, `/communities`, `/versions` …."""
+        return dict(self._request("GET", f"/knowledge/graph/{corpus_id}{part}", params=params).json())
+
+    def change_graph(self, corpus_id: str, act: str, **body: Any) -> dict[str, Any]:
+        """`POST /knowledge/graph/{corpus_id}/{act}`: `rollback`, `write-back`, `versions/{version}/activate`."""
+        return self._post(f"/knowledge/graph/{corpus_id}/{act}", **body)
+
     def health(self) -> dict[str, Any]:
         """`GET /health/detailed`."""
         return dict(self._request("GET", "/health/detailed").json())

@@ -1,7 +1,7 @@
 """`jiyi knowledge`: puts files and folders into a corpus of the knowledge base, and searches it."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,10 +10,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from .client import JiyiClient
+from . import knowledge_graph
 from .connection import connect
+from .corpora import corpus_id_of, known_corpus
 
 app = typer.Typer(no_args_is_help=True, help="Puts documents into the knowledge base, and searches it.")
+app.add_typer(knowledge_graph.app, name="graph")
 _console = Console()
 _PATIENCE_S = 60.0
 _TIMEOUT_S = 300.0
@@ -40,7 +42,7 @@ def add(
     states: dict[str, int] = {}
     failed: list[tuple[Path, str]] = []
     with connect(home, url, patience_s=_PATIENCE_S, timeout_s=_TIMEOUT_S) as client, _progress() as progress:
-        corpus_id = _corpus_id(client, corpus) or client.create_corpus(corpus)["corpus_id"]
+        corpus_id = corpus_id_of(client, corpus) or client.create_corpus(corpus)["corpus_id"]
         task = progress.add_task(corpus, total=len(files))
         for file in files:
             [source] = client.ingest_file(corpus_id, file, source_uri=file.as_posix(), metadata=_object(metadata))
@@ -84,7 +86,7 @@ def search(
     with connect(home, url, patience_s=_PATIENCE_S, timeout_s=_TIMEOUT_S) as client:
         given: dict[str, Any] = {"limit": limit, **({"mode": mode} if mode else {})}
         if corpus:
-            given["corpus_ids"] = [_known_corpus(client, name) for name in corpus]
+            given["corpus_ids"] = [known_corpus(client, name) for name in corpus]
         reply = client.search_knowledge(query, **given)
     if as_json:
         typer.echo(json.dumps(reply, ensure_ascii=False, indent=2))
@@ -120,18 +122,6 @@ def _object(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise typer.BadParameter("--metadata must be a JSON object.")
     return value
-
-
-def _corpus_id(client: JiyiClient, name: str) -> str | None:
-    found: Sequence[dict[str, Any]] = client.corpora()
-    return next((str(each["corpus_id"]) for each in found if each["name"] == name), None)
-
-
-def _known_corpus(client: JiyiClient, name: str) -> str:
-    corpus_id = _corpus_id(client, name)
-    if corpus_id is None:
-        raise typer.BadParameter(f"There is no corpus {name!r}.")
-    return corpus_id
 
 
 def _progress() -> Progress:

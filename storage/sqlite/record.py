@@ -29,6 +29,7 @@ from .repositories.erasing import SqliteErasure
 from .repositories.facts import SqliteFacts
 from .repositories.graph import SqliteGraph
 from .repositories.knowledge import SqliteKnowledge
+from .repositories.knowledge_graph import SqliteKnowledgeGraph
 from .repositories.log import SqliteLog
 from .repositories.memories import SqliteMemories
 from .repositories.policies import SqlitePolicies
@@ -57,6 +58,7 @@ class SqliteUnitOfWork(UnitOfWork):
         self.corpora = SqliteCorpora(transaction)
         self.sources = SqliteSources(transaction)
         self.knowledge = SqliteKnowledge(transaction)
+        self.knowledge_graph = SqliteKnowledgeGraph(transaction)
         self.erasure = SqliteErasure(transaction)
         self._transaction = transaction
 
