@@ -6,7 +6,7 @@
 DATA has `retrieval/drcd` and `retrieval/cmrc2018`; `--cache` keeps prepared weights. The first paragraphs of each set
 are the chunks of a corpus in the embedded record, in this process. It tells chunks per second, the size of the graph
 and of the file, how long queries take, and recall@1 and @5 of the service's search in mode `hybrid` with and without
-the scores of the graph, added with each of a few weights. `--edges` writes 50 edges at random with their evidence, to be
+the scores of the graph, added with each of a few weights. `--edges` writes 50 edges at random, to be
 judged by hand. The last line is JSON.
 """
 

@@ -17,6 +17,7 @@ from .corpora import CorpusRepository, KnowledgeRepository, SourceRepository
 from .erasures import RecordErasure
 from .facts import CategoryAccessRepository, CategoryRepository, FactRepository, GraphRepository
 from .graphs import KnowledgeGraphRepository
+from .items import ItemRepository
 from .jobs import RunLog
 from .keys import KeyStore
 from .policies import PolicyRepository
@@ -51,6 +52,7 @@ class UnitOfWork(ABC):
     sources: SourceRepository
     knowledge: KnowledgeRepository
     knowledge_graph: KnowledgeGraphRepository
+    items: ItemRepository
     erasure: RecordErasure
 
     @property

@@ -27,6 +27,7 @@ from .repositories.entities import ArangoEntities
 from .repositories.erasing import ArangoErasure
 from .repositories.facts import ArangoFacts
 from .repositories.graph import ArangoGraph
+from .repositories.items import ArangoItems
 from .repositories.knowledge import ArangoKnowledge
 from .repositories.knowledge_graph import ArangoKnowledgeGraph
 from .repositories.log import ArangoLog
@@ -58,6 +59,7 @@ class ArangoUnitOfWork(UnitOfWork):
         self.sources = ArangoSources(transaction)
         self.knowledge = ArangoKnowledge(transaction)
         self.knowledge_graph = ArangoKnowledgeGraph(transaction)
+        self.items = ArangoItems(transaction)
         self.erasure = ArangoErasure(transaction)
         self._transaction = transaction
 

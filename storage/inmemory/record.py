@@ -21,6 +21,7 @@ from .repositories.entities import InMemoryEntities
 from .repositories.erasing import InMemoryErasure
 from .repositories.facts import InMemoryFacts
 from .repositories.graph import InMemoryGraph
+from .repositories.items import InMemoryItems
 from .repositories.knowledge_graph import InMemoryKnowledgeGraph
 from .repositories.log import InMemoryLog
 from .repositories.memories import InMemoryMemories
@@ -48,6 +49,7 @@ class InMemoryUnitOfWork(UnitOfWork):
         self.sources = InMemorySources(state)
         self.knowledge = InMemoryKnowledge(state)
         self.knowledge_graph = InMemoryKnowledgeGraph(state)
+        self.items = InMemoryItems(state)
         self.erasure = InMemoryErasure(state)
         self._state = state
         self._users = users

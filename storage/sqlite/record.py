@@ -28,6 +28,7 @@ from .repositories.entities import SqliteEntities
 from .repositories.erasing import SqliteErasure
 from .repositories.facts import SqliteFacts
 from .repositories.graph import SqliteGraph
+from .repositories.items import SqliteItems
 from .repositories.knowledge import SqliteKnowledge
 from .repositories.knowledge_graph import SqliteKnowledgeGraph
 from .repositories.log import SqliteLog
@@ -59,6 +60,7 @@ class SqliteUnitOfWork(UnitOfWork):
         self.sources = SqliteSources(transaction)
         self.knowledge = SqliteKnowledge(transaction)
         self.knowledge_graph = SqliteKnowledgeGraph(transaction)
+        self.items = SqliteItems(transaction)
         self.erasure = SqliteErasure(transaction)
         self._transaction = transaction
 

@@ -40,7 +40,7 @@ _FIRST_DOCUMENTS = (
 )
 _KNOWLEDGE = ("corpora", "corpus_versions", "knowledge_sources", "source_versions", "knowledge")
 _GRAPHS = ("knowledge_graphs", "graph_members", "graph_extractions", "graph_mentions", "graph_links")
-_LATER_DOCUMENTS = ("changes", "change_subjects", "aam_memories", "runs", "api_keys", "retention_policies")
+_LATER_DOCUMENTS = ("changes", "change_subjects", "aam_memories", "runs", "api_keys", "retention_policies", "items")
 DOCUMENTS = (*_FIRST_DOCUMENTS, *_LATER_DOCUMENTS, *_KNOWLEDGE, *_GRAPHS)
 """`aam_memories` is empty since typed memories are facts."""
 EDGES = ("entity_relations", "graph_edges")
@@ -185,6 +185,15 @@ MIGRATIONS: tuple[Migration, ...] = (
             _index("knowledge", "user_id", "order"),
             _index("knowledge", "user_id", "source", "version", "chunk_index"),
             _index("knowledge", "user_id", "corpus"),
+        ),
+    ),
+    Migration(
+        "items",
+        (
+            _collection("items"),
+            _index("items", "user_id", "collection", "order"),
+            _index("items", "user_id", "collection", "updated_us"),
+            _index("items", "user_id", "expires_us"),
         ),
     ),
     Migration(

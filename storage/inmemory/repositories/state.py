@@ -12,6 +12,7 @@ from memory.values.corpora import ConfigVersion, Corpus, Knowledge, Source, Sour
 from memory.values.entities import Entity, EntityRelation
 from memory.values.facts import Category, CategoryAccess, Fact, GraphEdge
 from memory.values.graphs import GraphExtraction, GraphLink, GraphMention, GraphVersion
+from memory.values.items import ItemPlace, StoredItem
 from memory.values.records import Memory, Resource
 from memory.values.retention import RetentionPolicy
 
@@ -62,6 +63,7 @@ class UserData:
     graph_extractions: dict[str, GraphExtraction] = field(default_factory=dict)
     graph_mentions: dict[tuple[str, str, str, str], GraphMention] = field(default_factory=dict)
     graph_links: dict[tuple[str, str, str, str], GraphLink] = field(default_factory=dict)
+    items: dict[ItemPlace, StoredItem] = field(default_factory=dict)
     outbox: dict[tuple[Collection, str], int] = field(default_factory=dict)
 
     def copy(self) -> "UserData":
