@@ -1,16 +1,19 @@
 """Corpora by their names, as commands are given them."""
 
+from typing import TYPE_CHECKING
+
 import typer
 
-from .client import JiyiClient
+if TYPE_CHECKING:
+    from .client.clients import Client
 
 
-def corpus_id_of(client: JiyiClient, name: str) -> str | None:
+def corpus_id_of(client: "Client", name: str) -> str | None:
     """The id of the corpus of this name; None where there is none."""
-    return next((str(each["corpus_id"]) for each in client.corpora() if each["name"] == name), None)
+    return next((found.corpus_id for found in client.knowledge.corpora().results if found.name == name), None)
 
 
-def known_corpus(client: JiyiClient, name: str) -> str:
+def known_corpus(client: "Client", name: str) -> str:
     """The id of the corpus of this name.
 
     Raises:

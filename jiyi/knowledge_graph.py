@@ -1,17 +1,19 @@
 """`jiyi knowledge graph`: builds, shows and asks the graph of a corpus."""
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from .client import JiyiClient
 from .connection import connect
 from .corpora import known_corpus
+from .output import plain, print_json
+
+if TYPE_CHECKING:
+    from .client.clients import Client
 
 app = typer.Typer(no_args_is_help=True, help="Builds the graph of a corpus, and asks it.")
 _console = Console()
@@ -35,13 +37,12 @@ def build(
 ) -> None:
     """Builds a version, and shows it when it is ready. Ends with 1 where it fails."""
     with _connect(home, url) as client:
-        options = {"full": full, **({"strategy": strategy} if strategy else {})}
-        run = client.build_graph(known_corpus(client, corpus), **options)
-        for event, data in client.follow_pipeline(run["run_id"]):
-            if event == "end":
-                run = data
+        begun = client.graphs.build(known_corpus(client, corpus), full=full, strategy=strategy)
+        for _ in client.runs.follow(begun.run_id):
+            pass
+        run = plain(client.runs.get(begun.run_id))
     if as_json:
-        _print(run)
+        print_json(run)
     elif run["status"] == "completed":
         made = run["output"]
         _say(
@@ -63,16 +64,18 @@ def show(
     url: Url = None,
 ) -> None:
     """Shows the largest nodes and the edges between them."""
-    _show(corpus, "", as_json, home, url, limit=limit)
+    with _connect(home, url) as client:
+        found = plain(client.graphs.view(known_corpus(client, corpus), limit=limit))
+    _show(found, limit, as_json=as_json)
 
 
 @app.command()
 def find(corpus: Corpus, name: str, as_json: AsJson = False, home: Home = None, url: Url = None) -> None:
     """Finds nodes by name, alias or beginning of a name."""
     with _connect(home, url) as client:
-        found = client.graph(known_corpus(client, corpus), "/nodes", name=name)
+        found = plain(client.graphs.find(known_corpus(client, corpus), name))
     if as_json:
-        _print(found)
+        print_json(found)
         return
     _print_nodes(each["node"] for each in found["results"])
 
@@ -89,18 +92,21 @@ def neighbours(
 ) -> None:
     """Shows what a node is joined with."""
     with _connect(home, url) as client:
-        part = f"/nodes/{_node_id(client, corpus, name)}/neighbours"
-    _show(corpus, part, as_json, home, url, hops=hops, limit=limit)
+        corpus_id = known_corpus(client, corpus)
+        node_id = _node_id(client, corpus_id, name)
+        found = plain(client.graphs.neighbours(corpus_id, node_id, hops=hops, limit=limit))
+    _show(found, limit, as_json=as_json)
 
 
 @app.command()
 def path(corpus: Corpus, source: str, target: str, as_json: AsJson = False, home: Home = None, url: Url = None) -> None:
     """Shows the shortest ways from one name to another. Ends with 1 where there is none."""
     with _connect(home, url) as client:
-        ends = {"source": _node_id(client, corpus, source), "target": _node_id(client, corpus, target)}
-        found = client.graph(known_corpus(client, corpus), "/paths", **ends)
+        corpus_id = known_corpus(client, corpus)
+        ends = [_node_id(client, corpus_id, name) for name in (source, target)]
+        found = plain(client.graphs.paths(corpus_id, *ends))
     if as_json:
-        _print(found)
+        print_json(found)
     for way in () if as_json else found["results"]:
         _say(" - ".join(node["name"] for node in way["nodes"]))
     if not found["results"]:
@@ -111,9 +117,9 @@ def path(corpus: Corpus, source: str, target: str, as_json: AsJson = False, home
 def versions(corpus: Corpus, as_json: AsJson = False, home: Home = None, url: Url = None) -> None:
     """Lists the versions; that which is shown has a star."""
     with _connect(home, url) as client:
-        found = client.graph(known_corpus(client, corpus), "/versions")
+        found = plain(client.graphs.versions(known_corpus(client, corpus)))
     if as_json:
-        _print(found)
+        print_json(found)
         return
     table = Table()
     for column in ("version", "state", "strategy", "nodes", "edges", "created"):
@@ -135,23 +141,21 @@ def rollback(
 ) -> None:
     """Shows an earlier version, or any that is ready."""
     with _connect(home, url) as client:
-        act = "rollback" if to is None else f"versions/{to}/activate"
-        shown = client.change_graph(known_corpus(client, corpus), act)
+        corpus_id = known_corpus(client, corpus)
+        shown = client.graphs.roll_back(corpus_id) if to is None else client.graphs.activate(corpus_id, to)
     if as_json:
-        _print(shown)
+        print_json(shown)
     else:
-        _say(f"{corpus}: version {shown['version']} is shown")
+        _say(f"{corpus}: version {shown.version} is shown")
 
 
-def _show(corpus: str, part: str, as_json: bool, home: Path | None, url: str | None, **params: Any) -> None:
-    with _connect(home, url) as client:
-        found = client.graph(known_corpus(client, corpus), part, **params)
+def _show(found: dict[str, Any], limit: int, *, as_json: bool) -> None:
     if as_json:
-        _print(found)
+        print_json(found)
         return
     names = {node["node_id"]: node["name"] for node in found["nodes"]}
     _print_nodes(found["nodes"])
-    for edge in found["edges"][: params["limit"]]:
+    for edge in found["edges"][:limit]:
         _say(f"{edge['weight']:6.2f}  {names[edge['source_id']]} | {edge['type']} | {names[edge['target_id']]}")
 
 
@@ -160,19 +164,15 @@ def _print_nodes(nodes: Iterable[dict[str, Any]]) -> None:
         _say(f"{node['chunks']:6d}  {node['name']}  {node['kind'] or ''}".rstrip())
 
 
-def _node_id(client: JiyiClient, corpus: str, name: str) -> str:
-    found = client.graph(known_corpus(client, corpus), "/nodes", name=name, limit=1)["results"]
+def _node_id(client: "Client", corpus_id: str, name: str) -> str:
+    found = client.graphs.find(corpus_id, name, limit=1).results
     if not found:
         raise typer.BadParameter(f"The graph has no node {name!r}.")
-    return str(found[0]["node"]["node_id"])
+    return found[0].node.node_id
 
 
-def _connect(home: Path | None, url: str | None) -> JiyiClient:
+def _connect(home: Path | None, url: str | None) -> "Client":
     return connect(home, url, patience_s=_PATIENCE_S, timeout_s=_TIMEOUT_S)
-
-
-def _print(reply: dict[str, Any]) -> None:
-    typer.echo(json.dumps(reply, ensure_ascii=False, indent=2))
 
 
 def _say(line: str) -> None:

@@ -5,9 +5,7 @@ import json
 import pytest
 
 from jiyi import knowledge_graph
-from tests.jiyi.test_knowledge import run, url
-
-__all__ = ["url"]
+from tests.jiyi.test_knowledge import run
 
 
 def test_a_graph_is_built_asked_and_rolled_back(
