@@ -186,6 +186,7 @@ MIGRATIONS: tuple[Migration, ...] = (
             _index("knowledge", "user_id", "corpus"),
         ),
     ),
+    Migration("the owner of a memory", (_index("memories", "order", "user_id"),)),
 )
 
 

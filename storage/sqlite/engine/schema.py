@@ -336,4 +336,8 @@ MIGRATIONS: tuple[Migration, ...] = (
             "CREATE INDEX knowledge_by_corpus ON knowledge (user_id, corpus_id)",
         ),
     ),
+    Migration(
+        "the owner of a memory",
+        ("CREATE INDEX memories_by_id ON memories (memory_id, user_id)",),
+    ),
 )
