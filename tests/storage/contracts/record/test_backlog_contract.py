@@ -170,7 +170,9 @@ class TestUsers:
     ) -> None:
         for user_id in ("bob", "安娜"):
             async with record.writing(user_id=user_id) as unit:
-                await unit.memories.save([make.memory("shared", user_id=user_id), make.memory(user_id, user_id=user_id)])
+                await unit.memories.save(
+                    [make.memory("shared", user_id=user_id), make.memory(user_id, user_id=user_id)]
+                )
                 await unit.commit()
         assert await record.backlog.owners("安娜") == ["安娜"]
         assert await record.backlog.owners("shared") == ["bob", "安娜"]
