@@ -1,6 +1,10 @@
 """The unmodified clients of mem0, with `host` set to ours: calls, errors, and every reply by mem0's document."""
 
+import asyncio
+import os
+import subprocess
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -163,3 +167,28 @@ async def test_a_host_may_end_with_a_slash_and_a_key_of_one_user_needs_no_names(
     assert (other["error"], "another user" in other["message"]) == ("AuthenticationError", True)
     for exchange in door.recorder.exchanges:
         exchange.check()
+
+
+def _quick_start(language: str, door: Door) -> str:
+    page = (Path(__file__).parents[5] / "docs/how-to/mem0.md").read_text(encoding="utf-8")
+    code = page.partition(f"```{language}\n")[2].partition("```")[0]
+    return code.replace("http://localhost:8000/mem0", door.url).replace('"any"', f'"{door.keys[KeyScope.APP]}"')
+
+
+async def _output(*command: str) -> str:
+    process = await asyncio.create_subprocess_exec(
+        *command, stdout=subprocess.PIPE, env=os.environ | {"MEM0_TELEMETRY": "false"}
+    )
+    output, _ = await process.communicate()
+    assert process.returncode == 0
+    return output.decode().strip()
+
+
+async def test_the_quick_start_in_python_runs(door: Door, mem0_python: Path) -> None:
+    assert await _output(str(mem0_python), "-c", _quick_start("python", door)) == TEA
+
+
+async def test_the_quick_start_in_typescript_runs(door: Door, mem0_node: Path) -> None:
+    script = mem0_node / "quick_start.mjs"
+    script.write_text(_quick_start("ts", door))
+    assert await _output("node", str(script)) == SEAT
