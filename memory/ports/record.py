@@ -15,6 +15,7 @@ from ..values.records import Resource
 from .corpora import CorpusRepository, KnowledgeRepository, SourceRepository
 from .erasures import RecordErasure
 from .facts import CategoryAccessRepository, CategoryRepository, FactRepository, GraphRepository
+from .items import ItemRepository
 from .jobs import RunLog
 from .keys import KeyStore
 from .policies import PolicyRepository
@@ -48,6 +49,7 @@ class UnitOfWork(ABC):
     corpora: CorpusRepository
     sources: SourceRepository
     knowledge: KnowledgeRepository
+    items: ItemRepository
     erasure: RecordErasure
 
     @property

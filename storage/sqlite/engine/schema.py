@@ -337,6 +337,23 @@ MIGRATIONS: tuple[Migration, ...] = (
         ),
     ),
     Migration(
+        "items",
+        (
+            """CREATE TABLE items (
+                user_id TEXT NOT NULL,
+                collection TEXT NOT NULL,
+                path TEXT NOT NULL,
+                key TEXT NOT NULL,
+                updated_us INTEGER NOT NULL,
+                expires_us INTEGER,
+                body TEXT NOT NULL,
+                PRIMARY KEY (user_id, collection, path, key)
+            )""",
+            "CREATE INDEX items_latest ON items (user_id, collection, updated_us DESC, path, key)",
+            "CREATE INDEX items_expiring ON items (user_id, expires_us) WHERE expires_us IS NOT NULL",
+        ),
+    ),
+    Migration(
         "the owner of a memory",
         ("CREATE INDEX memories_by_id ON memories (memory_id, user_id)",),
     ),
