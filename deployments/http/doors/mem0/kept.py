@@ -51,8 +51,8 @@ class KeptMemory:
     @cached_property
     def metadata(self) -> dict[str, Any]:
         """What the caller keeps with it."""
-        own = {name: value for name, value in self.memory.metadata.items() if not name.startswith(_PREFIX)}
-        return own | json.loads(str(self.memory.metadata.get(_JSON, "{}")))
+        rest: dict[str, Any] = json.loads(str(self.memory.metadata.get(_JSON, "{}")))
+        return {name: value for name, value in self.memory.metadata.items() if not name.startswith(_PREFIX)} | rest
 
     def is_expired(self, today: date) -> bool:
         """Whether its last day is over."""

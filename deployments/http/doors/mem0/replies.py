@@ -63,4 +63,5 @@ def _translated(start: Message, problem: dict[str, Any]) -> JSONResponse:
         for name, value in MutableHeaders(scope=start).items()
         if name not in ("content-type", "content-length")
     }
-    return JSONResponse(body, status_code=_STATUS.get(start["status"], start["status"]), headers=kept)
+    status: int = start["status"]
+    return JSONResponse(body, status_code=_STATUS.get(status, status), headers=kept)
