@@ -4,6 +4,7 @@ from collections import defaultdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
+from pydantic import JsonValue
 
 from memory.jobs.runs import recorded_run
 from memory.values.errors import BadRequest, NotFound
@@ -75,7 +76,7 @@ async def _exported(body: ExportBody, services: ServicesDep) -> list[KeptMemory]
 @router.post("/v1/exports/", status_code=201)
 async def export(found: Annotated[list[KeptMemory], Depends(_exported)], services: ServicesDep) -> dict[str, Any]:
     """Notes which memories the filters let through now; `/v1/exports/get/` gives them as they are then."""
-    items = [{"user_id": kept.memory.user_id, "item_id": kept.memory.memory_id} for kept in found]
+    items: list[JsonValue] = [{"user_id": kept.memory.user_id, "item_id": kept.memory.memory_id} for kept in found]
     app = CURRENT_IDENTITY.get().app
     async with recorded_run(services.record.runs, _EXPORT, {"door": "mem0"}, app=app) as work:
         await work.advance(done=len(items), total=len(items), output={"items": items})
