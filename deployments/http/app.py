@@ -8,6 +8,8 @@ from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 
 from ..config.access_settings import HttpArgs, LimitArgs
+from .doors.mem0.replies import Mem0Replies
+from .doors.mem0.router import router as mem0
 from .identity.middleware import Authentication
 from .routes import (
     chat,
@@ -71,6 +73,7 @@ def build_http(
     app.add_middleware(EarlyRefusal, places=places)
     app.add_middleware(AccessLog)
     app.add_middleware(TraceContext)
+    app.add_middleware(Mem0Replies)
     install_error_handlers(app)
     modules = (
         chat,
@@ -93,5 +96,6 @@ def build_http(
     )
     for module in modules:
         app.include_router(module.router, responses=replies(*COMMON))
+    app.include_router(mem0)
     complete_document(app)
     return app

@@ -96,12 +96,25 @@ class Person:
         self.post("/review/restore", id=f"{word} Labs", reason=word)
         self.post("/changes/undo", reason=word)
         self.post("/search", query=word)
+        self.use_mem0()
         self.govern()
         self.send("POST", "/v1/embeddings", json={"input": [word, chinese, self.user_id]})
         owner = {"user_id": self.user_id}
         exported = self.settled_export()
         headers = {"content-type": "application/x-ndjson"}
         self.send("POST", "/import", params=owner, content=exported, headers=headers)
+
+    def use_mem0(self) -> None:
+        """Sends the secret through the door for mem0's clients, which the OpenAPI document does not have."""
+        word, filters = self.word, {"user_id": self.user_id}
+        labels = {"run_id": f"r-{word}", "agent_id": word, "app_id": word, "metadata": {word: [word]}}
+        added = self.post("/mem0/v3/memories/add/", messages=f"{self.chinese} and {word} again.", **labels)
+        kept = added["results"][0]["id"]
+        self.post("/mem0/v3/memories/search/", query=word, filters=filters)
+        self.send("PUT", f"/mem0/v1/memories/{kept}/", json={"text": f"{word} once more.", "metadata": {"a": word}})
+        feedback = {"memory_id": kept, "feedback": "NEGATIVE", "feedback_reason": word}
+        self.send("POST", "/mem0/v1/feedback/", json=feedback)
+        self.send("POST", "/mem0/v1/exports/", json={"schema": {}, "filters": filters})
 
     def govern(self) -> None:
         """Sends the secret wherever texts go in about memories that are kept."""
