@@ -3,16 +3,18 @@
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
+from memory.portability.foreign.readers import ForeignFormat
+
 from ..conversations import read_conversations
 from ..errors import Refused
-from . import show
+from . import importing, show
 from .connection import connect
-from .output import Home, Json, Url, fail, plain, print_error, print_json, progress_bar
+from .output import USAGE, Home, Json, Url, fail, plain, print_error, print_json, progress_bar
 
 if TYPE_CHECKING:
     from ..client.clients import Client
@@ -21,7 +23,6 @@ app = typer.Typer()
 _console = Console()
 _TRANSFER_S = 900.0
 """Seconds until an export begins to come, or an import is written."""
-_HEADER_BYTES = 4096
 _ENTITIES_SHOWN = 15
 
 
@@ -114,20 +115,49 @@ def export_memory(
 
 @app.command("import")
 def import_memory(
-    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="What `jiyi export` wrote.")],
-    user: Annotated[str | None, typer.Option(help="User who gets it; that of the file where not given.")] = None,
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="What `jiyi export` wrote, or --from.")],
+    user: Annotated[
+        str | None, typer.Option(help="User who gets it; that of the file where not given. Needed with --from.")
+    ] = None,
+    source: Annotated[
+        ForeignFormat | None, typer.Option("--from", help="The service whose export the file is.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="With --from: show what would be imported and skipped, and why.")
+    ] = False,
     patience: Annotated[float, typer.Option(help="Seconds to repeat it while the service is away.")] = 120,
     as_json: Json = False,
     home: Home = None,
     url: Url = None,
 ) -> None:
-    """Gives a user what was exported, the same user or another; running it twice adds nothing."""
-    with file.open("rb") as lines, connect(home, url, patience_s=patience, timeout_s=_TRANSFER_S) as client:
-        try:
-            of = str(json.loads(lines.readline(_HEADER_BYTES))["user_id"])
-        except (ValueError, KeyError, TypeError):
-            fail(f"{file} is no export: it does not begin with a header")
-        imported = plain(client.import_(lines, user_id=user or of, from_user_id=of))
+    """Gives a user what was exported, by Jiyi or another service; running it twice adds nothing."""
+    if source is None:
+        if dry_run:
+            fail("--dry-run needs --from: an export of Jiyi is imported whole or refused.", code=USAGE)
+        of = importing.user_of(file)
+        with file.open("rb") as lines, connect(home, url, patience_s=patience, timeout_s=_TRANSFER_S) as client:
+            imported = plain(client.import_(lines, user_id=user or of, from_user_id=of))
+        _show_imported(imported, as_json=as_json)
+        return
+    if user is None:
+        fail("--from needs --user: who gets what is imported.", code=USAGE)
+    export = importing.read_foreign(file, source, user=user)
+    read = {"source": source, "read": export.counts(), "skipped": export.skipped}
+    if not as_json:
+        _console.print(show.read_export(export))
+    if dry_run or not export.entries:
+        if as_json:
+            print_json(read)
+        return
+    with (
+        importing.as_export(export, user=user) as lines,
+        connect(home, url, patience_s=patience, timeout_s=_TRANSFER_S) as client,
+    ):
+        imported = plain(client.import_(lines, user_id=user, from_user_id=user))
+    _show_imported({**read, **imported}, as_json=as_json)
+
+
+def _show_imported(imported: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         print_json(imported)
     else:
