@@ -312,9 +312,22 @@ class JiyiClient:
         self, corpus_id: str, path: Path, *, source_uri: str, metadata: Mapping[str, Any], wait: bool = True
     ) -> list[dict[str, Any]]:
         """`POST /knowledge/base/{corpus_id}/ingest` with a file: what became of it."""
-        form = {"source_uri": source_uri, "metadata": json.dumps(metadata), "wait": json.dumps(wait)}
         media_type = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-        files = {"file": (path.name, path.read_bytes(), media_type)}
+        file = (path.name, path.read_bytes(), media_type)
+        return self.ingest_content(corpus_id, file, source_uri=source_uri, metadata=metadata, wait=wait)
+
+    def ingest_content(
+        self,
+        corpus_id: str,
+        file: tuple[str, bytes, str],
+        *,
+        source_uri: str,
+        metadata: Mapping[str, Any],
+        wait: bool = True,
+    ) -> list[dict[str, Any]]:
+        """As `ingest_file`, with the name, content and media type of the file."""
+        form = {"source_uri": source_uri, "metadata": json.dumps(metadata), "wait": json.dumps(wait)}
+        files = {"file": file}
         url = f"/knowledge/base/{corpus_id}/ingest"
         return list(self._request("POST", url, data=form, files=files).json()["results"])
 

@@ -1,10 +1,11 @@
-"""`jiyi knowledge`: puts files and folders into a corpus of the knowledge base, and searches it."""
+"""`jiyi knowledge`: puts files, folders and pages of a site into a corpus of the knowledge base, and searches it."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import httpx
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -12,11 +13,13 @@ from rich.table import Table
 
 from .client import JiyiClient
 from .connection import connect
+from .pages import PageRefused, fetch_page, read_addresses
 
 app = typer.Typer(no_args_is_help=True, help="Puts documents into the knowledge base, and searches it.")
 _console = Console()
 _PATIENCE_S = 60.0
 _TIMEOUT_S = 300.0
+_PAGE_TIMEOUT_S = 30.0
 _SHOWN_CHARACTERS = 200
 
 Home = Annotated[Path | None, typer.Option(help="Data folder; JIYI_HOME, else ~/.jiyi.")]
@@ -37,22 +40,70 @@ def add(
     A file is known by its path as it is given here. Ends with 1 where a file failed; the others are ingested.
     """
     files = [*dict.fromkeys(file for path in paths for file in _files(path))]
+    given = _object(metadata)
+
+    def ingest(client: JiyiClient, corpus_id: str, name: str) -> dict[str, Any]:
+        [source] = client.ingest_file(corpus_id, Path(name), source_uri=name, metadata=given)
+        return source
+
+    _add([file.as_posix() for file in files], ingest, corpus=corpus, home=home, url=url)
+
+
+@app.command(name="add-pages")
+def add_pages(
+    addresses: Annotated[
+        Path, typer.Argument(exists=True, dir_okay=False, help="A sitemap, or a file with one address a line.")
+    ],
+    host: Annotated[list[str], typer.Option(help="A host from which pages may be fetched; repeat it for several.")],
+    corpus: Corpus = "documents",
+    metadata: Annotated[str, typer.Option(help="A JSON object that each page gets.")] = "{}",
+    home: Home = None,
+    url: Url = None,
+) -> None:
+    """Fetches the pages of a site and ingests them; what did not change is skipped.
+
+    Nothing is fetched from a host that is not named, also where a page redirects there. Ends with 1 where one failed.
+    """
+    given = _object(metadata)
+    with httpx.Client(timeout=_PAGE_TIMEOUT_S, headers={"user-agent": "jiyi"}) as fetching:
+
+        def ingest(client: JiyiClient, corpus_id: str, address: str) -> dict[str, Any]:
+            try:
+                page = fetch_page(address, hosts=host, client=fetching)
+            except PageRefused as error:
+                return {"skipped": False, "state": "failed", "error": str(error)}
+            file = (page.name, page.content, page.media_type)
+            [source] = client.ingest_content(corpus_id, file, source_uri=address, metadata=given)
+            return source
+
+        _add(read_addresses(addresses), ingest, corpus=corpus, home=home, url=url)
+
+
+def _add(
+    names: Sequence[str],
+    ingest: Callable[[JiyiClient, str, str], dict[str, Any]],
+    *,
+    corpus: str,
+    home: Path | None,
+    url: str | None,
+) -> None:
+    """Ingests documents by name, counts what became of them, and says which failed."""
     states: dict[str, int] = {}
-    failed: list[tuple[Path, str]] = []
+    failed: list[tuple[str, str]] = []
     with connect(home, url, patience_s=_PATIENCE_S, timeout_s=_TIMEOUT_S) as client, _progress() as progress:
         corpus_id = _corpus_id(client, corpus) or client.create_corpus(corpus)["corpus_id"]
-        task = progress.add_task(corpus, total=len(files))
-        for file in files:
-            [source] = client.ingest_file(corpus_id, file, source_uri=file.as_posix(), metadata=_object(metadata))
+        task = progress.add_task(corpus, total=len(names))
+        for name in names:
+            source = ingest(client, corpus_id, name)
             state = "skipped" if source["skipped"] else str(source["state"])
             states[state] = states.get(state, 0) + 1
             if state == "failed":
-                failed.append((file, str(source["error"])))
+                failed.append((name, str(source["error"])))
             progress.advance(task)
-    counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items())) or "no files"
+    counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items())) or "no documents"
     _console.print(f"{corpus}: {counts}", markup=False, highlight=False)
-    for file, reason in failed:
-        _console.print(f"  {file}: {reason}", style="red", markup=False, highlight=False)
+    for name, reason in failed:
+        _console.print(f"  {name}: {reason}", style="red", markup=False, highlight=False)
     if failed:
         raise typer.Exit(1)
 

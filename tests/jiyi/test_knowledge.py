@@ -4,9 +4,10 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import httpx
 import pytest
 import structlog
 import uvicorn
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 
 from deployments.http.app import build_http
 from jiyi import cli, knowledge
+from jiyi.pages import Page, PageRefused
 from tests.deployments.conftest import open_fakes
 
 
@@ -62,3 +64,28 @@ def test_a_folder_is_added_listed_and_searched(url: str, tmp_path: Path, monkeyp
     assert code == 0
     assert "manual/warranty.md · p. 1 · 保固" in output
     assert run("search", "x", "--corpus", "unknown", "--url", url)[0] != 0
+
+
+def test_pages_of_a_site_are_added_from_the_named_hosts_alone(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(knowledge._console, "_width", 160)
+    fetched = {"https://docs.example.org/warranty": Page("電池不在保固範圍內。".encode(), "text/plain", "warranty")}
+
+    def fetch(address: str, *, hosts: Sequence[str], client: httpx.Client) -> Page:
+        if address not in fetched:
+            raise PageRefused(f"not among {hosts}")
+        return fetched[address]
+
+    monkeypatch.setattr(knowledge, "fetch_page", fetch)
+    listed = tmp_path / "pages.txt"
+    listed.write_text("https://docs.example.org/warranty\nhttp://localhost/secret\n")
+    code, output = run("add-pages", str(listed), "--host", "docs.example.org", "--corpus", "site", "--url", url)
+    assert code == 1
+    assert output.strip().splitlines() == [
+        "site: 1 failed, 1 ready",
+        "  http://localhost/secret: not among ['docs.example.org']",
+    ]
+    code, output = run("search", "電池的保固", "--corpus", "site", "--url", url)
+    assert (code, "https://docs.example.org/warranty" in output) == (0, True)
+    assert run("add-pages", str(listed), "--url", url)[0] != 0  # no host is named
