@@ -3,17 +3,20 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import httpx
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from .client import JiyiClient
 from .connection import connect
-from .pages import PageRefused, fetch_page, read_addresses
+from .output import plain, print_json
+
+if TYPE_CHECKING:
+    from deployments.http.schemas.knowledge import IngestedList
+
+    from .client.clients import Client
 
 app = typer.Typer(no_args_is_help=True, help="Puts documents into the knowledge base, and searches it.")
 _console = Console()
@@ -42,9 +45,12 @@ def add(
     files = [*dict.fromkeys(file for path in paths for file in _files(path))]
     given = _object(metadata)
 
-    def ingest(client: JiyiClient, corpus_id: str, name: str) -> dict[str, Any]:
-        [source] = client.ingest_file(corpus_id, Path(name), source_uri=name, metadata=given)
-        return source
+    def ingest(client: "Client", corpus_id: str, name: str) -> tuple[str, str]:
+        path = Path(name)
+        taken = client.knowledge.ingest_file(
+            corpus_id, path.read_bytes(), name=path.name, source_uri=name, metadata=given
+        )
+        return _became_of(taken)
 
     _add([file.as_posix() for file in files], ingest, corpus=corpus, home=home, url=url)
 
@@ -64,41 +70,53 @@ def add_pages(
 
     Nothing is fetched from a host that is not named, also where a page redirects there. Ends with 1 where one failed.
     """
+    import httpx  # not needed by other commands
+
+    from . import pages
+
     given = _object(metadata)
     with httpx.Client(timeout=_PAGE_TIMEOUT_S, headers={"user-agent": "jiyi"}) as fetching:
 
-        def ingest(client: JiyiClient, corpus_id: str, address: str) -> dict[str, Any]:
+        def ingest(client: "Client", corpus_id: str, address: str) -> tuple[str, str]:
             try:
-                page = fetch_page(address, hosts=host, client=fetching)
-            except PageRefused as error:
-                return {"skipped": False, "state": "failed", "error": str(error)}
-            file = (page.name, page.content, page.media_type)
-            [source] = client.ingest_content(corpus_id, file, source_uri=address, metadata=given)
-            return source
+                page = pages.fetch_page(address, hosts=host, client=fetching)
+            except pages.PageRefused as error:
+                return "failed", str(error)
+            taken = client.knowledge.ingest_file(
+                corpus_id,
+                page.content,
+                name=page.name,
+                media_type=page.media_type,
+                source_uri=address,
+                metadata=given,
+            )
+            return _became_of(taken)
 
-        _add(read_addresses(addresses), ingest, corpus=corpus, home=home, url=url)
+        _add(pages.read_addresses(addresses), ingest, corpus=corpus, home=home, url=url)
 
 
 def _add(
     names: Sequence[str],
-    ingest: Callable[[JiyiClient, str, str], dict[str, Any]],
+    ingest: Callable[["Client", str, str], tuple[str, str]],
     *,
     corpus: str,
     home: Path | None,
     url: str | None,
 ) -> None:
-    """Ingests documents by name, counts what became of them, and says which failed."""
+    """Ingests documents by name, counts what became of them, and says which failed.
+
+    `ingest` gives the state of a document, and the reason where it failed.
+    """
     states: dict[str, int] = {}
     failed: list[tuple[str, str]] = []
     with connect(home, url, patience_s=_PATIENCE_S, timeout_s=_TIMEOUT_S) as client, _progress() as progress:
-        corpus_id = _corpus_id(client, corpus) or client.create_corpus(corpus)["corpus_id"]
+        corpus_id = _corpus_id(client, corpus) or client.knowledge.create(corpus).corpus_id
         task = progress.add_task(corpus, total=len(names))
         for name in names:
-            source = ingest(client, corpus_id, name)
-            state = "skipped" if source["skipped"] else str(source["state"])
+            state, reason = ingest(client, corpus_id, name)
             states[state] = states.get(state, 0) + 1
             if state == "failed":
-                failed.append((name, str(source["error"])))
+                failed.append((name, reason))
             progress.advance(task)
     counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items())) or "no documents"
     _console.print(f"{corpus}: {counts}", markup=False, highlight=False)
@@ -108,6 +126,11 @@ def _add(
         raise typer.Exit(1)
 
 
+def _became_of(taken: "IngestedList") -> tuple[str, str]:
+    [source] = taken.results
+    return "skipped" if source.skipped else source.state.value, source.error or ""
+
+
 @app.command(name="list")
 def list_corpora(home: Home = None, url: Url = None) -> None:
     """Lists the corpora."""
@@ -115,9 +138,8 @@ def list_corpora(home: Home = None, url: Url = None) -> None:
     for column in ("corpus", "chunks", "mode", "description"):
         table.add_column(column, justify="right" if column == "chunks" else "left")
     with connect(home, url, patience_s=_PATIENCE_S, timeout_s=_TIMEOUT_S) as client:
-        for found in client.corpora():
-            mode = found["config"]["search"]["mode"]
-            table.add_row(found["name"], str(found["chunk_count"]), mode, found["description"])
+        for found in client.knowledge.corpora().results:
+            table.add_row(found.name, str(found.chunk_count), found.config.search.mode, found.description)
     _console.print(table)
 
 
@@ -133,12 +155,10 @@ def search(
 ) -> None:
     """Searches corpora."""
     with connect(home, url, patience_s=_PATIENCE_S, timeout_s=_TIMEOUT_S) as client:
-        given: dict[str, Any] = {"limit": limit, **({"mode": mode} if mode else {})}
-        if corpus:
-            given["corpus_ids"] = [_known_corpus(client, name) for name in corpus]
-        reply = client.search_knowledge(query, **given)
+        ids = [_known_corpus(client, name) for name in corpus] if corpus else None
+        reply = plain(client.knowledge.search(query, corpus_ids=ids, mode=mode, limit=limit))
     if as_json:
-        typer.echo(json.dumps(reply, ensure_ascii=False, indent=2))
+        print_json(reply)
         return
     for hit in reply["results"]:
         _console.print(_line(hit), markup=False, highlight=False)
@@ -173,12 +193,11 @@ def _object(text: str) -> dict[str, Any]:
     return value
 
 
-def _corpus_id(client: JiyiClient, name: str) -> str | None:
-    found: Sequence[dict[str, Any]] = client.corpora()
-    return next((str(each["corpus_id"]) for each in found if each["name"] == name), None)
+def _corpus_id(client: "Client", name: str) -> str | None:
+    return next((found.corpus_id for found in client.knowledge.corpora().results if found.name == name), None)
 
 
-def _known_corpus(client: JiyiClient, name: str) -> str:
+def _known_corpus(client: "Client", name: str) -> str:
     corpus_id = _corpus_id(client, name)
     if corpus_id is None:
         raise typer.BadParameter(f"There is no corpus {name!r}.")

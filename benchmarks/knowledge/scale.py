@@ -2,8 +2,8 @@
 
     python -m benchmarks.knowledge.scale DATA --vectors FILE --home FOLDER [--chunks 10000,100000] [--searches 50]
 
-Encoding a million chunks takes hours on two cores, so chunks are made from real ones: the vector of a passage of DRCD or
-CMRC2018 (`--vectors`, the cache of `benchmarks.knowledge.quality`) with noise of the size of the distance to its
+Encoding a million chunks takes hours on two cores, so chunks are made from real ones: the vector of a passage of DRCD
+or CMRC2018 (`--vectors`, the cache of `benchmarks.knowledge.quality`) with noise of the size of the distance to its
 nearest neighbour, and the weighted terms of that passage. They go into the embedded index as ingestion writes them, in
 batches of 64 to one owner, and queries of the same sets search it. Measured are the legs of a search, which is what
 grows; encoding the query, fusion and reading the ten hits do not depend on the size.

@@ -1,41 +1,14 @@
 """`jiyi knowledge`: folders go into a corpus, and a bad file fails alone."""
 
-import asyncio
-import logging
-import threading
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import httpx
 import pytest
-import structlog
-import uvicorn
 from typer.testing import CliRunner
 
-from deployments.http.app import build_http
-from jiyi import cli, knowledge
+from jiyi import cli, knowledge, pages
 from jiyi.pages import Page, PageRefused
-from tests.deployments.conftest import open_fakes
-
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    """A service over fakes, at a port of this machine."""
-    structlog.configure(
-        wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL)
-    )  # it writes to our output
-    server = uvicorn.Server(uvicorn.Config(build_http(open_fakes), port=0, log_level="error"))
-    thread = threading.Thread(target=lambda: asyncio.run(server.serve()))
-    thread.start()
-    while not server.started:
-        assert thread.is_alive()
-        time.sleep(0.01)
-    host, port = server.servers[0].sockets[0].getsockname()[:2]
-    yield f"http://{host}:{port}"
-    server.should_exit = True
-    thread.join()
-    structlog.reset_defaults()
 
 
 def run(*words: str) -> tuple[int, str]:
@@ -77,7 +50,7 @@ def test_pages_of_a_site_are_added_from_the_named_hosts_alone(
             raise PageRefused(f"not among {hosts}")
         return fetched[address]
 
-    monkeypatch.setattr(knowledge, "fetch_page", fetch)
+    monkeypatch.setattr(pages, "fetch_page", fetch)
     listed = tmp_path / "pages.txt"
     listed.write_text("https://docs.example.org/warranty\nhttp://localhost/secret\n")
     code, output = run("add-pages", str(listed), "--host", "docs.example.org", "--corpus", "site", "--url", url)
