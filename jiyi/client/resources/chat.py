@@ -38,7 +38,7 @@ class Conversations(Resource[T_co]):
         metadata: Mapping[str, Any] | None = None,
         corpus_ids: Sequence[str] | None = None,
     ) -> Call[ChatReply]:
-        """`POST /chat`: answers a message with memory and the corpora, and learns it; `wait`: only when it is learned."""
+        """`POST /chat`: answers a message with memory and the corpora, and learns it; `wait`: replies when it is."""
         body = _message(message, user_id, session_id, turn_id, created_at)
         body |= given(top_k=top_k, wait=wait, metadata=metadata, corpus_ids=corpus_ids)
         return call("POST", "/chat", body=body, repeatable=True)
