@@ -44,7 +44,7 @@ from ..telemetry.metrics import MeteredExtractor, MeteredResolver, MeteredRetrie
 from ..telemetry.replicas import Figures
 from .facts import make_fact_search, priority_rules
 from .identity import open_authenticator, refuse_exposed_address
-from .knowledge import corpora_in_chat, make_knowledge_base, make_rerankers
+from .knowledge import corpora_in_chat, make_graphs, make_knowledge_base, make_rerankers
 from .language import answer_with_model, make_fact_reader, make_summary_writer, open_language_model
 from .live_model import LiveAnswerer
 from .retrieval import make_answerer, make_searching
@@ -154,6 +154,7 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
         fact_reader=make_fact_reader(args, language_model),
         knowledge=knowledge,
         corpora_in_chat=corpora_in_chat(args),
+        graphs=make_graphs(args, record=record),
         reembedding=RemoteReembedding(remotes["learner"]),
         erasures=RemoteErasures(remotes["learner"]),
         decisions=RemoteDecisions(remotes["learner"]),
