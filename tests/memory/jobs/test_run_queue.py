@@ -268,7 +268,9 @@ async def test_runs_of_other_jobs_whose_process_died_are_swept(runs: RunLog) -> 
 def _old_run(run_id: str, pipeline: str, days: int, state: RunState = RunState.DONE) -> PipelineRun:
     started = _NOW - timedelta(days=days)
     ended = started if state.is_over else None
-    return PipelineRun(run_id=run_id, pipeline=pipeline, state=state, started_at=started, ended_at=ended)
+    return PipelineRun(
+        run_id=run_id, pipeline=pipeline, state=state, started_at=started, updated_at=started, ended_at=ended
+    )
 
 
 _NOW = datetime(2026, 3, 31, tzinfo=UTC)
