@@ -8,6 +8,8 @@ from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 
 from ..config.access_settings import HttpArgs, LimitArgs
+from .doors.mem0.replies import Mem0Replies
+from .doors.mem0.router import router as mem0
 from .identity.middleware import Authentication
 from .routes import (
     chat,
@@ -22,6 +24,7 @@ from .routes import (
     knowledge,
     memories,
     operations,
+    personas,
     pipelines,
     portability,
     retention,
@@ -70,12 +73,14 @@ def build_http(
     app.add_middleware(EarlyRefusal, places=places)
     app.add_middleware(AccessLog)
     app.add_middleware(TraceContext)
+    app.add_middleware(Mem0Replies)
     install_error_handlers(app)
     modules = (
         chat,
         sessions,
         entities,
         memories,
+        personas,
         facts,
         knowledge,
         graph,
@@ -91,5 +96,6 @@ def build_http(
     )
     for module in modules:
         app.include_router(module.router, responses=replies(*COMMON))
+    app.include_router(mem0)
     complete_document(app)
     return app
