@@ -59,6 +59,8 @@ class Person:
             reply.read()
         self.post("/chat/before", message=f"Where is {word}?", session_id=f"s-{word}")
         self.post("/chat/after", message=f"Is {word} here?", reply=f"{word} is here.", turn_id=f"after-{word}")
+        self.send("PUT", "/persona", json={"user_id": self.user_id, "name": word, "facts": [f"{word}是{chinese}。"]})
+        self.post("/persona/learn", message=f"你住在{chinese}街。", reply=f"I live in {word}.", turn_id=f"p-{word}")
         self.post("/resolve", query=f"它和{chinese}呢？", history=[{"role": "user", "content": f"我買了 {word}。"}])
         self.post("/memories", text=f"The spare {word} is in the drawer.", metadata={"room": word}, session_id="m")
         messages = [{"role": "user", "content": f"{chinese}是我的貓。", "speaker": word}]

@@ -3,14 +3,17 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated, Protocol
 
 from fastapi import Depends, Request
 from typing_extensions import override
 
 from memory.chat.additions import MemoryAdditions
 from memory.chat.entity_memory import EntityMemoryService
+from memory.chat.reader import MessageReader
 from memory.chat.turn import ChatTurn
+from memory.dialogue.memory_system import MemorySystem
+from memory.dialogue.personas import PersonaMemory
 from memory.entities.editor import EntityEditor
 from memory.erasure.guard import ErasureGuard
 from memory.governance.accesses import AccessTally
@@ -37,7 +40,8 @@ from memory.typed_memories.manager import TypedMemoryManager
 from memory.values.errors import StoreUnavailable, Unavailable
 from memory.values.evidence import EVIDENCE_BOUNDS, EvidenceBounds
 from memory.values.hits import CosineBounds
-from memory.values.identity import credential_subject
+from memory.values.identity import app_and_user, credential_subject
+from memory.values.personas import PersonaProfile
 
 from ...telemetry.metrics import ServiceMetrics
 from ...telemetry.replicas import Figures, IngressReport, ReplicaReport, ask_all, replica_name
@@ -45,6 +49,9 @@ from ..identity.authentication import Authenticator
 from ..identity.current import CURRENT_IDENTITY
 from .concurrency import Places
 from .transfers import Transfers
+
+if TYPE_CHECKING:
+    from memory.dialogue.graph import DialogueGraph
 
 _FOLLOWERS = 64
 
@@ -119,7 +126,10 @@ class Services:
         tally: Counts what answers and prompts held.
         priority_rules: How categories of facts are ranked.
         summary_writer: Writes the summaries of `/summarize`.
+        corpora_in_chat: By app, ids of the corpora that chat searches where a request names none.
         fact_reader: Reads the facts of `/extract` in place of the extractor; None where nothing else does.
+        given_personas: Those of the settings.
+        make_dialogue: Makes the dialogue graph over its memory and the record; None without the extra `langgraph`.
     """
 
     chat: ChatTurn
@@ -158,7 +168,10 @@ class Services:
     priority_rules: PriorityRules = field(default_factory=PriorityRules)
     summary_writer: SummaryWriter = field(default_factory=ExtractiveWriter)
     fact_reader: FactReader | None = None
+    corpora_in_chat: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     evidence: EvidenceBounds = EVIDENCE_BOUNDS
+    given_personas: tuple[PersonaProfile, ...] = ()
+    make_dialogue: "Callable[[MemorySystem, SystemOfRecord], DialogueGraph] | None" = None
 
     @cached_property
     def entities(self) -> EntityMemoryService:
@@ -192,9 +205,49 @@ class Services:
         )
 
     @cached_property
+    def personas(self) -> PersonaMemory:
+        """Who the assistant is for each user (003 §2.1)."""
+        return PersonaMemory(record=self.record, given=self.given_personas, embed=self._embed)
+
+    @cached_property
+    def dialogue_memory(self) -> MemorySystem:
+        """The memory of dialogues (003 §2)."""
+        return MemorySystem(
+            reader=MessageReader(
+                sessions=self.sessions, record=self.record, extractor=self.extractor, resolver=self.resolver
+            ),
+            extractor=self.extractor,
+            retriever=self.retriever,
+            additions=self.additions,
+            personas=self.personas,
+            uses=self.tally,
+            jobs=self.fact_jobs,
+            cosines=self.cosine_bounds.current,
+            evidence=self.evidence,
+        )
+
+    @cached_property
+    def dialogue(self) -> "DialogueGraph | None":
+        """The dialogue graph (003 §3); None without the extra `langgraph`."""
+        return None if self.make_dialogue is None else self.make_dialogue(self.dialogue_memory, self.record)
+
+    @cached_property
     def editor(self) -> EntityEditor:
         """Edits entities and relations; the learner is notified of each change."""
         return EntityEditor(record=self.record, on_change=lambda user_id: self.additions.notify(user_id=user_id))
+
+    async def chat_corpora(self, named: tuple[str, ...] | None, *, user_id: str) -> tuple[str, ...]:
+        """The corpora that a user's chat searches: those that the request names, else those set for the user's app.
+
+        Raises:
+            CorpusNotFound: The user's app has no such corpus.
+        """
+        app, _ = app_and_user(user_id)
+        if named is None:
+            return self.corpora_in_chat.get(app, ())
+        for corpus_id in named:
+            await self.knowledge.corpora.get(corpus_id, app=app)
+        return tuple(dict.fromkeys(named))
 
     async def count_request(self, user_id: str | None = None) -> None:
         """Counts a request against the rate limits of its key, where that is not of one user, and of its user.
@@ -230,6 +283,11 @@ class Services:
             Unavailable: The replicas do not answer.
         """
         return [await self.report()] if self.ingress_reports is None else await self.ingress_reports()
+
+    async def _embed(self, texts: Sequence[str], kind: TextKind) -> FloatMatrix:
+        embed = (await self.embeddings.current()).embed
+        vectors, _ = await embed(texts, kind=kind, priority=Priority.INTERACTIVE)
+        return vectors
 
     def count_degraded(self, parts: Sequence[str]) -> None:
         """Counts a reply that was made without these components."""
