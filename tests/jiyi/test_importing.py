@@ -13,7 +13,6 @@ from jiyi import cli
 from jiyi.output import USAGE
 from tests.memory.portability.foreign_exports import LETTA, MEM0, OPENAI, ZEP
 
-
 _PATIENCE_S = 300
 
 
