@@ -56,7 +56,11 @@ class ChatTurn:
             StoreUnavailable: The turn was not stored, or too much waits for the record (`StoreBusy`).
         """
         understood = await self._reader.read(
-            message.message, session_id=message.session_id, user_id=message.user_id, now=message.now
+            message.message,
+            session_id=message.session_id,
+            user_id=message.user_id,
+            now=message.now,
+            earlier=message.earlier,
         )
         yield understood
         forgotten = await self._additions.forget(message, understood)

@@ -1,0 +1,1 @@
+"""Doors: the protocols of other services over the services of Jiyi."""
