@@ -88,7 +88,11 @@ def test_a_person_who_is_not_that_of_the_key(guarded: Door, keys: dict[str, str]
     client = guarded.client(None, api_key=keys["ann"])
     assert client.chat.completions.create(model="jiyi", messages=MESSAGES, user="ann").choices
     assert client.chat.completions.create(model="jiyi", messages=MESSAGES, safety_identifier="hash").choices
-    for field, request in {"user": {"user": "bob"}, "X-Jiyi-User": {"extra_headers": {"X-Jiyi-User": "bob"}}}.items():
+    claims: dict[str, dict[str, Any]] = {
+        "user": {"user": "bob"},
+        "X-Jiyi-User": {"extra_headers": {"X-Jiyi-User": "bob"}},
+    }
+    for field, request in claims.items():
         error = refused(openai.PermissionDeniedError, client, **request)
         assert (error.type, error.param) == ("permission_error", field)
 

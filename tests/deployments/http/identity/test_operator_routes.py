@@ -59,8 +59,9 @@ def _is_for_operators(route: APIRoute) -> bool:
 
 
 def _is_of_a_user(route: APIRoute) -> bool:
-    bodies = [parameter.field_info.annotation for parameter in route.dependant.body_params]
-    users = {of.__metadata__[0].dependency for of in (UserOfPath, UserQuery, Person, KnownPerson)}  # type: ignore[attr-defined]
+    bodies: list[Any] = [parameter.field_info.annotation for parameter in route.dependant.body_params]
+    named: list[Any] = [UserOfPath, UserQuery, Person, KnownPerson]
+    users = {of.__metadata__[0].dependency for of in named}
     return bool(users & {*_calls(route.dependant)}) or any(
         "user_id" in body.model_fields or issubclass(body, SpokenBody) for body in bodies if body
     )
