@@ -8,7 +8,7 @@ from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 
 from ..config.access_settings import HttpArgs, LimitArgs
-from .doors.openai import completions, models, reranking, vector_stores
+from .doors.openai import completions, conversations, models, reranking, responses, vector_stores
 from .doors.openai.errors import OPENAI
 from .doors.openai.registry import assistants_of
 from .identity.middleware import Authentication
@@ -90,6 +90,8 @@ def build_http(
         portability,
         erasures,
         completions,
+        responses,
+        conversations,
         models,
         reranking,
         vector_stores,
