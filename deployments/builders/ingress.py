@@ -44,7 +44,7 @@ from ..telemetry.metrics import MeteredExtractor, MeteredResolver, MeteredRetrie
 from ..telemetry.replicas import Figures
 from .facts import make_fact_search, priority_rules
 from .identity import open_authenticator, refuse_exposed_address
-from .knowledge import make_knowledge_base, make_rerankers
+from .knowledge import make_graphs, make_knowledge_base, make_rerankers
 from .language import (
     answer_with_model,
     make_fact_reader,
@@ -157,6 +157,7 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
             learning=learning,
             rerankers=rerankers,
         ),
+        graphs=make_graphs(args, record=record),
         reembedding=RemoteReembedding(remotes["learner"]),
         erasures=RemoteErasures(remotes["learner"]),
         decisions=RemoteDecisions(remotes["learner"]),

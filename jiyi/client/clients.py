@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .resources.entities import Entities, Relations
     from .resources.facts import Facts
     from .resources.governance import Changes, Review, TypedMemories
+    from .resources.graphs import Graphs
     from .resources.knowledge import Knowledge
     from .resources.memories import Memories
     from .resources.operations import Erasures, Index, Keys, Operations, Runs
@@ -79,6 +80,13 @@ class Api(Conversations[T_co]):
         from .resources.knowledge import Knowledge
 
         return Knowledge(self._transport)
+
+    @cached_property
+    def graphs(self) -> "Graphs[T_co]":
+        """What the documents of a corpus name, and how it hangs together."""
+        from .resources.graphs import Graphs
+
+        return Graphs(self._transport)
 
     @cached_property
     def runs(self) -> "Runs[T_co]":

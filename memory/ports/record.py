@@ -16,6 +16,7 @@ from ..values.records import Resource
 from .corpora import CorpusRepository, KnowledgeRepository, SourceRepository
 from .erasures import RecordErasure
 from .facts import CategoryAccessRepository, CategoryRepository, FactRepository, GraphRepository
+from .graphs import KnowledgeGraphRepository
 from .items import ItemRepository
 from .jobs import RunLog
 from .keys import KeyStore
@@ -50,6 +51,7 @@ class UnitOfWork(ABC):
     corpora: CorpusRepository
     sources: SourceRepository
     knowledge: KnowledgeRepository
+    knowledge_graph: KnowledgeGraphRepository
     items: ItemRepository
     erasure: RecordErasure
 

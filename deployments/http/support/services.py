@@ -17,6 +17,7 @@ from memory.governance.accesses import AccessTally
 from memory.identity.caller import ANONYMOUS
 from memory.indexing.generations import PerSpace
 from memory.knowledge.base import KnowledgeBase
+from memory.knowledge.graph.graphs import KnowledgeGraphs
 from memory.ports.coordination import RateLimiter
 from memory.ports.decisions import DecisionService
 from memory.ports.erasures import ErasureService
@@ -154,6 +155,7 @@ class Services:
     fact_search: PerSpace[FactSearch]
     tally: AccessTally
     knowledge: KnowledgeBase
+    graphs: KnowledgeGraphs
     reembedding: ReembeddingService
     embeddings: PerSpace[Embedding]
     cosine_bounds: PerSpace[CosineBounds]

@@ -119,9 +119,10 @@ def _answer_format(text: dict[str, JsonValue] | None) -> Any:
 
 
 class TokenDetails(BaseModel):
-    """What of the input was cached."""
+    """What of the input was read from a cache, and what was written to one."""
 
     cached_tokens: int = 0
+    cache_write_tokens: int = 0
 
 
 class OutputDetails(BaseModel):

@@ -8,6 +8,7 @@ from typing import Any
 from memory.ports.corpora import CorpusRepository, KnowledgeRepository, SourceRepository
 from memory.ports.erasures import RecordErasure
 from memory.ports.facts import CategoryAccessRepository, CategoryRepository, FactRepository, GraphRepository
+from memory.ports.graphs import KnowledgeGraphRepository
 from memory.ports.items import ItemRepository
 from memory.ports.jobs import PipelineRun
 from memory.ports.policies import PolicyRepository
@@ -47,6 +48,7 @@ REPOSITORIES: Mapping[str, Any] = {
     "unit.corpora": CorpusRepository,
     "unit.sources": SourceRepository,
     "unit.knowledge": KnowledgeRepository,
+    "unit.knowledge_graph": KnowledgeGraphRepository,
     "unit.items": ItemRepository,
     "backlog": Backlog,
 }
@@ -299,6 +301,8 @@ CREATING = (
     "save_source",
     "add_source_version",
     "save_knowledge",
+    "save_graph",
+    "add_to_graph",
 )
 """The actions that leave something of every kind."""
 
