@@ -34,8 +34,7 @@ from .support.access_log import AccessLog, TraceContext
 from .support.bodies import BodyLimit
 from .support.concurrency import ConcurrencyLimit, EarlyRefusal, Places
 from .support.document import complete_document
-from .support.door_errors import Door, DoorErrors, door_of
-from .support.failures import Failures
+from .support.failures import Door, DoorErrors, Failures, door_of
 from .support.methods import Methods
 from .support.origins import Origins
 from .support.problems import COMMON, install_error_handlers, replies

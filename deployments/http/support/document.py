@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from ..identity.authentication import KEY_HEADER
 from ..identity.middleware import OPEN_PATHS
 from ..schemas.knowledge import IngestTextBody
-from .door_errors import Door, door_of
+from .failures import Door, door_of
 from .problems import Problem, replies
 
 _SCHEMES = {

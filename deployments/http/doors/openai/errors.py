@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from memory.values.errors import JiyiError, NotFound
 
-from ...support.door_errors import Door
+from ...support.failures import Door
 from ...support.problems import problem, replies
 
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
@@ -41,7 +41,7 @@ def openai_error(problem: Mapping[str, Any]) -> tuple[int, dict[str, Any], dict[
     """A problem as status, body and headers; what a field must be is in the message."""
     status = 400 if problem["status"] == 422 else int(problem["status"])
     wrong = problem.get("errors") or []
-    message = "; ".join(f"{each['field']}: {each['problem']} (allowed: {each['allowed']})" for each in wrong)
+    message = "; ".join(f"{_named(each)} (allowed: {each['allowed']})" for each in wrong)
     title = str(problem["title"]).replace(" ", "")
     body = ErrorBody(
         message=message or str(problem["detail"]),
@@ -51,6 +51,12 @@ def openai_error(problem: Mapping[str, Any]) -> tuple[int, dict[str, Any], dict[
     )
     is_final = status < 500 and status not in _RETRIED
     return status, {"error": body.model_dump()}, {"x-should-retry": "false"} if is_final else {}
+
+
+def _named(wrong: Mapping[str, Any]) -> str:
+    """What is wrong with a field, which is named once."""
+    field, what = str(wrong["field"]), str(wrong["problem"])
+    return what if what.startswith(field) else f"{field}: {what}"
 
 
 def error_event(error: JiyiError) -> dict[str, Any]:
