@@ -15,6 +15,7 @@ import asyncio
 import json
 import random
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Coroutine, Sequence
@@ -204,20 +205,23 @@ async def measure(arguments: argparse.Namespace, engine: SentenceTransformerEngi
             await bench.fill(corpus.data_set)
             before = file.stat().st_size
             builder = GraphBuilder(record=record, strategies=strategies)
+            since = time.process_time()
             built = await bench.build(builder, StrategyName(arguments.strategy))
+            cpu_s = time.process_time() - since
+            if arguments.edges and corpus.data_set == arguments.sets[0]:
+                sampled = await bench.sample(_SAMPLED)
+                arguments.edges.write_text(json.dumps(sampled, ensure_ascii=False, indent=1), encoding="utf-8")
             updated = await bench.build(builder, StrategyName(arguments.strategy))
             report[corpus.data_set] = {
                 "built": built,
                 "chunks_per_s": round(built["extracted"] / built["seconds"], 2),
+                "chunks_per_cpu_s": round(built["extracted"] / cpu_s, 2),
                 "update_without_changes_s": updated["seconds"],
                 "file_grew_by_bytes": file.stat().st_size - before,
                 "median_ms": await bench.latencies(),
-                "questions": len(bench.questions),
-                "recalls": await bench.recalls(),
             }
-            if arguments.edges and corpus.data_set == arguments.sets[0]:
-                sampled = await bench.sample(_SAMPLED)
-                arguments.edges.write_text(json.dumps(sampled, ensure_ascii=False, indent=1), encoding="utf-8")
+            print(corpus.data_set, json.dumps(report[corpus.data_set]), file=sys.stderr, flush=True)
+            report[corpus.data_set] |= {"questions": len(bench.questions), "recalls": await bench.recalls()}
             encoder.save()
             await record.close()
     await reader.model.close()

@@ -8,6 +8,8 @@ from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 
 from ..config.access_settings import HttpArgs, LimitArgs
+from .doors.mem0.replies import Mem0Replies
+from .doors.mem0.router import router as mem0
 from .doors.openai import completions, conversations, models, reranking, responses, vector_stores
 from .doors.openai.errors import OPENAI
 from .doors.openai.registry import assistants_of
@@ -25,6 +27,7 @@ from .routes import (
     knowledge,
     memories,
     operations,
+    personas,
     pipelines,
     portability,
     retention,
@@ -77,12 +80,14 @@ def build_http(
     app.add_middleware(DoorErrors, doors=DOORS)
     app.add_middleware(AccessLog)
     app.add_middleware(TraceContext)
+    app.add_middleware(Mem0Replies)
     install_error_handlers(app)
     modules = (
         chat,
         sessions,
         entities,
         memories,
+        personas,
         facts,
         knowledge,
         graph,
@@ -105,5 +110,6 @@ def build_http(
     for module in modules:
         door = door_of(module.router.routes[0].path, DOORS)
         app.include_router(module.router, responses=(replies if door is None else door.replies)(*COMMON))
+    app.include_router(mem0)
     complete_document(app, DOORS)
     return app

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .resources.knowledge import Knowledge
     from .resources.memories import Memories
     from .resources.operations import Erasures, Index, Keys, Operations, Runs
+    from .resources.personas import Personas
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 
@@ -73,6 +74,13 @@ class Api(Conversations[T_co]):
         from .resources.governance import Review
 
         return Review(self._transport)
+
+    @cached_property
+    def personas(self) -> "Personas[T_co]":
+        """Who the assistant is."""
+        from .resources.personas import Personas
+
+        return Personas(self._transport)
 
     @cached_property
     def knowledge(self) -> "Knowledge[T_co]":

@@ -1,1 +1,1 @@
-"""Doors: the protocols of other services over the services of Jiyi."""
+"""Interfaces of other services, over the same domain as our own routes."""

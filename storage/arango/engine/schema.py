@@ -215,6 +215,7 @@ MIGRATIONS: tuple[Migration, ...] = (
             _index("graph_links", "user_id", "extraction"),
         ),
     ),
+    Migration("the owner of a memory", (_index("memories", "order", "user_id"),)),
 )
 
 

@@ -414,4 +414,8 @@ MIGRATIONS: tuple[Migration, ...] = (
             "CREATE INDEX graph_links_by_extraction ON graph_links (user_id, extraction_id)",
         ),
     ),
+    Migration(
+        "the owner of a memory",
+        ("CREATE INDEX memories_by_id ON memories (memory_id, user_id)",),
+    ),
 )

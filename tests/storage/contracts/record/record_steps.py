@@ -337,6 +337,7 @@ async def view(record: SystemOfRecord, make: SimpleNamespace, user_id: str, word
         seen[f"unlearned {user}"] = [resource.resource_id for resource in unlearned if resource.user_id == user_id]
         seen[f"outbox {user}"] = [(entry.collection, entry.item_id) for entry in outbox if entry.user_id == user_id]
     seen["user"] = user_id in await backlog.users(limit=99)
+    seen["owned"] = [word for word in words if user_id in await backlog.owners(word)]
     seen["counted"] = (await backlog.counts())["users"] > 0 or not seen["user"]
     counted = sum(total.count for total in await backlog.fact_totals())
     seen["facts counted"] = counted >= sum(seen["facts"][8].values())
