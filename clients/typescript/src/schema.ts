@@ -131,6 +131,9 @@ export interface paths {
          *     and `sources` as soon as they are known, `clarification` where a reference is open, `delta` with pieces of the
          *     reply, `done` with the whole reply once the turn is safely stored.
          *
+         *     Corpora named in `corpus_ids`, or set for the app, are searched beside memory; a source of the reply then has a
+         *     `place`: its corpus, `source_uri`, page and headings.
+         *
          *     Where more messages wait than can be read in time the reply is 429, and `Retry-After` says when to come back;
          *     nothing has been stored then.
          */
@@ -179,10 +182,10 @@ export interface paths {
          * @description On receiving a message: what it is for and what it refers to, rewritten to stand alone, and what the prompt
          *     should know.
          *
-         *     `context` holds lines about entities and, where the message asks something, about the memories that answer it, which
-         *     `memories` lists. Stores nothing. Where resolving fails the query comes back as it was. For a request to forget,
-         *     `forgotten` says what would be forgotten or what could be meant, and `context` says how to reply and holds nothing
-         *     of the memory; `/chat/after` carries it out.
+         *     `context` holds lines about entities and, where the message asks something, about the memories and the parts of
+         *     documents that answer it, which `memories` and `knowledge` list. Stores nothing. Where resolving fails the query
+         *     comes back as it was. For a request to forget, `forgotten` says what would be forgotten or what could be meant, and
+         *     `context` says how to reply and holds nothing of the memory; `/chat/after` carries it out.
          */
         post: operations["before_reply_chat_before_post"];
         delete?: never;
@@ -1230,6 +1233,268 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/knowledge/graph/{corpus_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * View Graph
+         * @description The largest nodes of a graph with the edges between them, for a view.
+         */
+        get: operations["view_graph_knowledge_graph__corpus_id__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/knowledge/graph/{corpus_id}/build": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Build Graph
+         * @description Builds a version beside the one that is shown, as a run: an update extracts only what changed.
+         *
+         *     Follow it at `/knowledge/pipelines/{run_id}/events`. 409 while another build of this graph waits or runs.
+         */
+        post: operations["build_graph_knowledge_graph__corpus_id__build_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/knowledge/graph/{corpus_id}/communities": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Communities
+         * @description The communities of the largest nodes (Louvain), those with most nodes first.
+         */
+        get: operations["list_communities_knowledge_graph__corpus_id__communities_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/knowledge/graph/{corpus_id}/edges/{edge_id}/evidence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Edge Evidence
+         * @description The chunks that an edge comes from, the strongest first, with source, page, headings and offsets.
+         */
+        get: operations["list_edge_evidence_knowledge_graph__corpus_id__edges__edge_id__evidence_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/knowledge/graph/{corpus_id}/nodes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find Nodes
+         * @description Nodes of this name, those that it is an alias of, and those whose names begin so.
+         */
+        get: operations["find_nodes_knowledge_graph__corpus_id__nodes_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/knowledge/graph/{corpus_id}/nodes/{node_id}/evidence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Node Evidence
+         * @description The chunks that name a node, with source, page, headings and offsets.
+         */
+        get: operations["list_node_evidence_knowledge_graph__corpus_id__nodes__node_id__evidence_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/knowledge/graph/{corpus_id}/nodes/{node_id}/memory": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Memory Of Node
+         * @description The entities of one user's memory that have the name of a node, or of its alias.
+         */
+        get: operations["list_memory_of_node_knowledge_graph__corpus_id__nodes__node_id__memory_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/knowledge/graph/{corpus_id}/nodes/{node_id}/neighbours": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Neighbours
+         * @description A node with what can be reached from it, over the heaviest edges first, and the edges between them.
+         */
+        get: operations["list_neighbours_knowledge_graph__corpus_id__nodes__node_id__neighbours_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/knowledge/graph/{corpus_id}/paths": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Paths
+         * @description The shortest ways between two nodes, whatever the direction of edges.
+         */
+        get: operations["list_paths_knowledge_graph__corpus_id__paths_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/knowledge/graph/{corpus_id}/rollback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Roll Graph Back
+         * @description Shows the version before the one that is shown.
+         */
+        post: operations["roll_graph_back_knowledge_graph__corpus_id__rollback_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/knowledge/graph/{corpus_id}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Graph Versions
+         * @description The versions of a graph, latest first.
+         */
+        get: operations["list_graph_versions_knowledge_graph__corpus_id__versions_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/knowledge/graph/{corpus_id}/versions/{version}/activate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Activate Graph Version
+         * @description Shows a version that is ready.
+         */
+        post: operations["activate_graph_version_knowledge_graph__corpus_id__versions__version__activate_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/knowledge/graph/{corpus_id}/write-back": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Write Graph Back
+         * @description Makes a version with a person's corrections, and shows it; later builds keep them.
+         */
+        post: operations["write_graph_back_knowledge_graph__corpus_id__write_back_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/knowledge/pipelines": {
         parameters: {
             query?: never;
@@ -1633,6 +1898,79 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/persona": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Persona
+         * @description A persona: what is given (`profile`) and what conversation has told since (`learned`), each with its confidence.
+         *
+         *     One that nobody has given is that of the settings, or empty.
+         */
+        get: operations["get_persona_persona_get"];
+        /**
+         * Put Persona
+         * @description Gives a persona in place of what was given before; what was learned stays, but for a name that contradicts.
+         */
+        put: operations["put_persona_persona_put"];
+        post?: never;
+        /**
+         * Delete Persona
+         * @description Removes what was given and learned; a persona of the settings is then as the settings have it.
+         */
+        delete: operations["delete_persona_persona_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/persona/learn": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Learn Persona
+         * @description Learns from a turn what the user told the assistant about itself and what it said of itself; stores no text.
+         *
+         *     What is quoted, and what a prompt held (`injected`), teaches nothing. For a backend that answers by itself: the
+         *     dialogue graph of the service does this with every turn.
+         */
+        post: operations["learn_persona_persona_learn_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/persona/list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Personas
+         * @description All personas of a user, those of the settings included.
+         */
+        get: operations["list_personas_persona_list_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/relations": {
         parameters: {
             query?: never;
@@ -1931,6 +2269,128 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/chat/completions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create Chat Completion
+         * @description Continues a conversation, with what memory holds of the person, and learns what the person said last.
+         *
+         *     A request that is repeated is learned once. What chat programs ask for themselves (titles, tags, follow-up
+         *     questions) is neither looked up nor learned, nor is anything where nobody is named. `jiyi` in the reply, and in the
+         *     chunk with the `finish_reason`, says what memory did. A stream that fails ends with `{"error": …}`.
+         */
+        post: operations["create_chat_completion_v1_chat_completions_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/conversations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create Conversation
+         * @description Begins a conversation of the person that the credential or `X-Jiyi-User` names.
+         *
+         *     Items are kept as they are and not learned: `/v1/responses` learns what the person says.
+         */
+        post: operations["create_conversation_v1_conversations_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/conversations/{conversation_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Conversation
+         * @description A conversation.
+         */
+        get: operations["get_conversation_v1_conversations__conversation_id__get"];
+        put?: never;
+        /**
+         * Update Conversation
+         * @description Replaces the metadata of a conversation.
+         */
+        post: operations["update_conversation_v1_conversations__conversation_id__post"];
+        /**
+         * Delete Conversation
+         * @description Deletes a conversation with its items; what was learned of it stays in memory.
+         */
+        delete: operations["delete_conversation_v1_conversations__conversation_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/conversations/{conversation_id}/items": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Items
+         * @description The items of a conversation, page by page.
+         */
+        get: operations["list_items_v1_conversations__conversation_id__items_get"];
+        put?: never;
+        /**
+         * Create Items
+         * @description Adds up to 20 items; those that were added, with ids of their own.
+         */
+        post: operations["create_items_v1_conversations__conversation_id__items_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/conversations/{conversation_id}/items/{item_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Item
+         * @description One item.
+         */
+        get: operations["get_item_v1_conversations__conversation_id__items__item_id__get"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Item
+         * @description Deletes an item; the conversation that it was in.
+         */
+        delete: operations["delete_item_v1_conversations__conversation_id__items__item_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/embeddings": {
         parameters: {
             query?: never;
@@ -1953,6 +2413,155 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Models
+         * @description The models: those that continue conversations first, then those that encode and those that rerank.
+         */
+        get: operations["list_models_v1_models_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/models/{model}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Model
+         * @description One model; a slash in its name may be encoded or not.
+         */
+        get: operations["get_model_v1_models__model__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/rerank": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rerank
+         * @description Orders documents by how well they answer a query.
+         */
+        post: operations["rerank_v1_rerank_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/responses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create Response
+         * @description Answers, as `/v1/chat/completions` does, after the items of a conversation or of the responses before.
+         *
+         *     Where a person is named, the response is kept unless `store` is false, and input and output are added to
+         *     `conversation`. A stream ends with `response.completed`, `response.incomplete` or `response.failed`.
+         */
+        post: operations["create_response_v1_responses_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/responses/{response_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Response
+         * @description A response that was kept.
+         */
+        get: operations["get_response_v1_responses__response_id__get"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Response
+         * @description Deletes a response; what was learned of it stays in memory.
+         */
+        delete: operations["delete_response_v1_responses__response_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/responses/{response_id}/input_items": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Input Items
+         * @description The items that a response answered, page by page.
+         */
+        get: operations["list_input_items_v1_responses__response_id__input_items_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/vector_stores/{vector_store_id}/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Search Vector Store
+         * @description Searches the memory of the person that the credential or `X-Jiyi-User` names (`memory`), or a corpus by its id.
+         *
+         *     Filters compare metadata: `eq` and `in`, and `and` of several.
+         */
+        post: operations["search_vector_store_v1_vector_stores__vector_store_id__search_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1963,6 +2572,18 @@ export interface components {
          * @enum {string}
          */
         Action: "keep" | "rewrite" | "ask";
+        /**
+         * ActivateBody
+         * @description What is expected of the version that is shown now.
+         * @example {}
+         */
+        ActivateBody: {
+            /**
+             * Expected Version
+             * @description 409 where another version is shown.
+             */
+            expected_version?: number | null;
+        };
         /**
          * AddBody
          * @description What to store: recorded turns (`messages`) or one `text`.
@@ -2187,6 +2808,11 @@ export interface components {
          *     }
          */
         BeforeBody: {
+            /**
+             * Corpus Ids
+             * @description Corpora of the app that may answer beside memory; 404 where it has none of an id. Default: those that are set for the app (`knowledge.in_chat`).
+             */
+            corpus_ids?: string[] | null;
             /** Message */
             message: string;
             /**
@@ -2203,7 +2829,7 @@ export interface components {
         /**
          * BeforeReply
          * @description The resolved query and the context for the prompt; `clarification` is the question to ask where a reference is
-         *     ambiguous, `memories` are those that answer what is asked, best first.
+         *     ambiguous, `memories` are those that answer what is asked, best first, `knowledge` such parts of documents.
          */
         BeforeReply: {
             /**
@@ -2253,6 +2879,11 @@ export interface components {
              */
             intents: components["schemas"]["Intent"][];
             /**
+             * Knowledge
+             * @default []
+             */
+            knowledge?: components["schemas"]["Hit"][];
+            /**
              * Memories
              * @default []
              */
@@ -2267,6 +2898,29 @@ export interface components {
          * @enum {string}
          */
         BlockKind: "paragraph" | "heading" | "table" | "code" | "list";
+        /**
+         * BuildGraphBody
+         * @description How to build a version of a graph.
+         * @example {
+         *       "strategy": "patterns"
+         *     }
+         */
+        BuildGraphBody: {
+            /**
+             * Activate
+             * @description Show the version when it is ready.
+             * @default true
+             */
+            activate?: boolean;
+            /**
+             * Full
+             * @description Extract everything again; else only what changed.
+             * @default false
+             */
+            full?: boolean;
+            /** @description Default: that of the version that is shown, else the best one without a language model. */
+            strategy?: components["schemas"]["StrategyName"] | null;
+        };
         /**
          * CategoryList
          * @description The categories that hold facts or have a summary, highest priority first.
@@ -2385,6 +3039,11 @@ export interface components {
          */
         ChatBody: {
             /**
+             * Corpus Ids
+             * @description Corpora of the app that may answer beside memory; 404 where it has none of an id. Default: those that are set for the app (`knowledge.in_chat`).
+             */
+            corpus_ids?: string[] | null;
+            /**
              * Created At
              * @description When the message was said; default: now. For conversations of before.
              */
@@ -2428,6 +3087,97 @@ export interface components {
              * @default false
              */
             wait?: boolean;
+        };
+        /**
+         * ChatCompletion
+         * @description The reply; `jiyi` says what memory did for it.
+         */
+        ChatCompletion: {
+            /** Choices */
+            choices: components["schemas"]["Choice"][];
+            /** Created */
+            created: number;
+            /** Id */
+            id: string;
+            jiyi?: components["schemas"]["MemoryUse"] | null;
+            /** Model */
+            model: string;
+            /**
+             * Object
+             * @default chat.completion
+             * @constant
+             */
+            object?: "chat.completion";
+            /** Service Tier */
+            service_tier?: string | null;
+            /** System Fingerprint */
+            system_fingerprint?: string | null;
+            usage: components["schemas"]["Usage"];
+        };
+        /**
+         * ChatCompletionBody
+         * @description A conversation to continue; tools and all other options are passed on to the language model.
+         * @example {
+         *       "messages": [
+         *         {
+         *           "content": "AI-Box 放在哪裡？",
+         *           "role": "user"
+         *         }
+         *       ],
+         *       "model": "jiyi",
+         *       "user": "ada"
+         *     }
+         */
+        ChatCompletionBody: {
+            /** Messages */
+            messages: components["schemas"]["ChatMessageIn"][];
+            /**
+             * Metadata
+             * @description `session_id`, `thread_id` or `chat_id` names the session.
+             */
+            metadata?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * Model
+             * @description `jiyi`, or another name of `/v1/models`.
+             */
+            model: string;
+            /** N */
+            n?: number | null;
+            /**
+             * Safety Identifier
+             * @description The person, where nothing else names one.
+             */
+            safety_identifier?: string | null;
+            /**
+             * Stream
+             * @default false
+             */
+            stream?: boolean | null;
+            stream_options?: components["schemas"]["StreamOptions"] | null;
+            /**
+             * User
+             * @description The person, where neither the credential nor a header names one. Without a person nothing is looked up or learned.
+             */
+            user?: string | null;
+        } & {
+            [key: string]: components["schemas"]["JsonValue"];
+        };
+        /**
+         * ChatMessageIn
+         * @description A message of the conversation; further fields are passed on.
+         */
+        ChatMessageIn: {
+            /** Content */
+            content?: string | components["schemas"]["ContentPart"][] | null;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "system" | "developer" | "user" | "assistant" | "tool" | "function";
+        } & {
+            [key: string]: components["schemas"]["JsonValue"];
         };
         /**
          * ChatReply
@@ -2500,6 +3250,44 @@ export interface components {
             sources: components["schemas"]["Hit"][];
             /** Turn Id */
             turn_id: string;
+        };
+        /**
+         * ChatReplyMessage
+         * @description The message that continues a conversation.
+         */
+        ChatReplyMessage: {
+            /** Content */
+            content: string | null;
+            /** Refusal */
+            refusal: string | null;
+            /**
+             * Role
+             * @default assistant
+             * @constant
+             */
+            role?: "assistant";
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * Choice
+         * @description One continuation.
+         */
+        Choice: {
+            /**
+             * Finish Reason
+             * @enum {string}
+             */
+            finish_reason: "stop" | "length" | "tool_calls" | "content_filter" | "function_call";
+            /** Index */
+            index: number;
+            /** Logprobs */
+            logprobs: {
+                [key: string]: unknown;
+            } | null;
+            message: components["schemas"]["ChatReplyMessage"];
+        } & {
+            [key: string]: unknown;
         };
         /**
          * ChunkingChange
@@ -2641,6 +3429,57 @@ export interface components {
             stale?: number;
         };
         /**
+         * CommunitiesReply
+         * @description Groups of nodes with more weight among themselves than to others.
+         */
+        CommunitiesReply: {
+            /** Complete */
+            complete: boolean;
+            /** Results */
+            results: components["schemas"]["Community"][];
+            /** Version */
+            version: number;
+        };
+        /**
+         * Community
+         * @description A group of nodes, the largest first; `weight` is that of the edges between them.
+         */
+        Community: {
+            /** Nodes */
+            nodes: components["schemas"]["GraphNode"][];
+            /** Weight */
+            weight: number;
+        };
+        /**
+         * Comparison
+         * @description A field of the metadata equals a value, or one of several.
+         */
+        Comparison: {
+            /** Key */
+            key: string;
+            /**
+             * Type
+             * @description Others compare what this search cannot.
+             * @enum {string}
+             */
+            type: "eq" | "in";
+            /** Value */
+            value: string | boolean | number | (string | boolean | number | null)[] | null;
+        };
+        /**
+         * Compound
+         * @description All of several comparisons.
+         */
+        Compound: {
+            /** Filters */
+            filters: components["schemas"]["Comparison"][];
+            /**
+             * Type
+             * @constant
+             */
+            type: "and";
+        };
+        /**
          * ConfigChange
          * @description Parts of the configuration to change; those left out stay.
          */
@@ -2717,6 +3556,18 @@ export interface components {
             overwritten: components["schemas"]["Change"][];
         };
         /**
+         * ContentPart
+         * @description A part of a message: a text, an image, …; all but `text` is passed on unread.
+         */
+        ContentPart: {
+            /** Text */
+            text?: string | null;
+            /** Type */
+            type: string;
+        } & {
+            [key: string]: components["schemas"]["JsonValue"];
+        };
+        /**
          * ContextBody
          * @description A query, to find the related entities for its prompt.
          * @example {
@@ -2757,6 +3608,73 @@ export interface components {
             left_out: string[];
             /** Tokens */
             tokens: number | null;
+        };
+        /**
+         * ConversationBody
+         * @description A new conversation.
+         * @example {
+         *       "items": [
+         *         {
+         *           "content": "你好",
+         *           "role": "user",
+         *           "type": "message"
+         *         }
+         *       ]
+         *     }
+         */
+        ConversationBody: {
+            /** Items */
+            items?: components["schemas"]["ItemIn"][] | null;
+            /** Metadata */
+            metadata?: {
+                [key: string]: string;
+            } | null;
+        };
+        /**
+         * ConversationDeleted
+         * @description A conversation that is gone.
+         */
+        ConversationDeleted: {
+            /**
+             * Deleted
+             * @default true
+             */
+            deleted?: boolean;
+            /** Id */
+            id: string;
+            /**
+             * Object
+             * @default conversation.deleted
+             * @constant
+             */
+            object?: "conversation.deleted";
+        };
+        /**
+         * ConversationName
+         * @description A conversation by its id.
+         */
+        ConversationName: {
+            /** Id */
+            id: string;
+        };
+        /**
+         * ConversationReply
+         * @description A conversation.
+         */
+        ConversationReply: {
+            /** Created At */
+            created_at: number;
+            /** Id */
+            id: string;
+            /** Metadata */
+            metadata: {
+                [key: string]: string;
+            };
+            /**
+             * Object
+             * @constant
+             */
+            object: "conversation";
         };
         /**
          * CoreferenceResolution
@@ -3199,6 +4117,61 @@ export interface components {
             chunks: number;
         };
         /**
+         * ItemList
+         * @description A page of items; `last_id` is the `after` of the next one.
+         */
+        deployments__http__doors__openai__conversations__ItemList: {
+            /** Data */
+            data: {
+                [key: string]: unknown;
+            }[];
+            /** First Id */
+            first_id: string;
+            /** Has More */
+            has_more: boolean;
+            /** Last Id */
+            last_id: string;
+            /**
+             * Object
+             * @default list
+             * @constant
+             */
+            object?: "list";
+        };
+        /**
+         * Source
+         * @description A memory that the reply was made from.
+         */
+        deployments__http__doors__openai__memory_use__Source: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Id */
+            id: string;
+            /** Kind */
+            kind: string;
+            /** Score */
+            score: number;
+            /** Session Id */
+            session_id: string | null;
+            /** Text */
+            text: string;
+        };
+        /**
+         * ItemList
+         * @description A page of facts, latest recorded first. `total` counts all pages; `next` is null on the last one.
+         */
+        deployments__http__schemas__facts__ItemList: {
+            /** Next */
+            next: string | null;
+            /** Results */
+            results: components["schemas"]["Fact"][];
+            /** Total */
+            total: number;
+        };
+        /**
          * DetectBody
          * @description A value to check before storing it (001 §3.3 `detect_conflicts`).
          * @example {
@@ -3233,6 +4206,14 @@ export interface components {
             conflicts: components["schemas"]["MemoryConflict"][];
         };
         /**
+         * Document
+         * @description A document; further fields are ignored.
+         */
+        Document: {
+            /** Text */
+            text: string;
+        };
+        /**
          * Doubt
          * @description The fact whose end put another one in doubt, and when that was said.
          */
@@ -3248,6 +4229,26 @@ export interface components {
              * Format: date-time
              */
             told_at: string;
+        };
+        /**
+         * EdgeBody
+         * @description An edge to add between two names, which become nodes where they are none.
+         */
+        EdgeBody: {
+            /** Source */
+            source: string;
+            /**
+             * Strength
+             * @default 1
+             */
+            strength?: number;
+            /** Target */
+            target: string;
+            /**
+             * Type
+             * @default co_occurs
+             */
+            type?: string;
         };
         /**
          * EditBody
@@ -3727,6 +4728,87 @@ export interface components {
          */
         ErasureState: "pending" | "done";
         /**
+         * ErrorBody
+         * @description What is wrong; `param` is the field, `code` one word for it.
+         */
+        ErrorBody: {
+            /** Code */
+            code: string | null;
+            /** Message */
+            message: string;
+            /** Param */
+            param: string | null;
+            /** Type */
+            type: string;
+        };
+        /**
+         * ErrorReply
+         * @description An error.
+         */
+        ErrorReply: {
+            error: components["schemas"]["ErrorBody"];
+        };
+        /**
+         * Evidence
+         * @description A place that names a node or states an edge.
+         *
+         *     Args:
+         *         knowledge_id: The chunk; None for what a person has added, which has no place either.
+         *         spans: Offsets into the chunk.
+         *         quote: The chunk around the first of them; `quote_start` is its offset in the chunk.
+         *         strength: Of an edge, 0 to 1.
+         */
+        Evidence: {
+            by?: components["schemas"]["Finder"] | null;
+            /** Chunk Index */
+            chunk_index?: number | null;
+            /**
+             * Headings
+             * @default []
+             */
+            headings?: string[];
+            /** Knowledge Id */
+            knowledge_id: string | null;
+            /** Page */
+            page?: number | null;
+            /**
+             * Quote
+             * @default
+             */
+            quote?: string;
+            /**
+             * Quote Start
+             * @default 0
+             */
+            quote_start?: number;
+            /** Source Id */
+            source_id?: string | null;
+            /** Source Uri */
+            source_uri?: string | null;
+            /** Source Version */
+            source_version?: number | null;
+            /**
+             * Spans
+             * @default []
+             */
+            spans?: components["schemas"]["Span"][];
+            /** Strength */
+            strength?: number | null;
+            /**
+             * Title
+             * @default
+             */
+            title?: string;
+        };
+        /**
+         * EvidenceList
+         * @description Where a node is named, or what states an edge.
+         */
+        EvidenceList: {
+            /** Results */
+            results: components["schemas"]["Evidence"][];
+        };
+        /**
          * ExtractBody
          * @description A text to find entities in; nothing is stored unless `store` is true.
          * @example {
@@ -4011,6 +5093,12 @@ export interface components {
             session_id?: string | null;
         };
         /**
+         * Finder
+         * @description What found a link: names in one sentence or in one chunk, a pattern, a language model, or a person.
+         * @enum {string}
+         */
+        Finder: "sentence" | "chunk" | "pattern" | "model" | "hand";
+        /**
          * ForgetOutcome
          * @description What became of a request to forget.
          * @enum {string}
@@ -4089,6 +5177,227 @@ export interface components {
             total?: number;
         };
         /**
+         * FoundItem
+         * @description A memory, or a chunk of a document.
+         */
+        FoundItem: {
+            /** Attributes */
+            attributes: {
+                [key: string]: string | number | boolean;
+            };
+            /** Content */
+            content: components["schemas"]["FoundText"][];
+            /** File Id */
+            file_id: string;
+            /** Filename */
+            filename: string;
+            /** Score */
+            score: number;
+        };
+        /**
+         * FoundNode
+         * @description A node with how its name was matched.
+         */
+        FoundNode: {
+            match: components["schemas"]["Match"];
+            node: components["schemas"]["GraphNode"];
+        };
+        /**
+         * FoundPage
+         * @description What was found, best first; all is in one page.
+         */
+        FoundPage: {
+            /** Data */
+            data: components["schemas"]["FoundItem"][];
+            /**
+             * Has More
+             * @default false
+             */
+            has_more?: boolean;
+            /** Next Page */
+            next_page?: string | null;
+            /**
+             * Object
+             * @default vector_store.search_results.page
+             * @constant
+             */
+            object?: "vector_store.search_results.page";
+            /** Search Query */
+            search_query: string[];
+        };
+        /**
+         * FoundText
+         * @description A text of a result.
+         */
+        FoundText: {
+            /** Text */
+            text: string;
+            /**
+             * Type
+             * @default text
+             * @constant
+             */
+            type?: "text";
+        };
+        /**
+         * FunctionTool
+         * @description A function that the model may ask for; other tools are not offered here.
+         */
+        FunctionTool: {
+            /** Description */
+            description?: string | null;
+            /** Name */
+            name: string;
+            /** Parameters */
+            parameters?: {
+                [key: string]: components["schemas"]["JsonValue"];
+            } | null;
+            /** Strict */
+            strict?: boolean | null;
+            /**
+             * Type
+             * @constant
+             */
+            type: "function";
+        } & {
+            [key: string]: components["schemas"]["JsonValue"];
+        };
+        /**
+         * GraphNode
+         * @description A node of a version.
+         *
+         *     Args:
+         *         name: The spelling of most chunks.
+         *         names: All spellings, the most frequent first.
+         *         mentions: How often it is named.
+         *         chunks: In how many chunks: the size of the node.
+         */
+        GraphNode: {
+            /** Chunks */
+            chunks: number;
+            kind: components["schemas"]["EntitySubtype"] | null;
+            /** Mentions */
+            mentions: number;
+            /** Name */
+            name: string;
+            /** Names */
+            names: string[];
+            /** Node Id */
+            node_id: string;
+        };
+        /**
+         * GraphPath
+         * @description A way from one node to another: one node more than edges, in the order of the way.
+         */
+        GraphPath: {
+            /** Edges */
+            edges: components["schemas"]["GraphRelation"][];
+            /** Nodes */
+            nodes: components["schemas"]["GraphNode"][];
+        };
+        /**
+         * GraphRelation
+         * @description An edge of a version; `weight` is the sum of its links' strengths, in units of a certain statement.
+         */
+        GraphRelation: {
+            /** Chunks */
+            chunks: number;
+            /** Edge Id */
+            edge_id: string;
+            /** Source Id */
+            source_id: string;
+            /** Target Id */
+            target_id: string;
+            /** Type */
+            type: string;
+            /** Weight */
+            weight: number;
+        };
+        /**
+         * GraphState
+         * @description How far a version of a graph is.
+         * @enum {string}
+         */
+        GraphState: "building" | "ready" | "failed";
+        /**
+         * GraphVersion
+         * @description One version of the graph of a corpus.
+         *
+         *     Args:
+         *         version: From 1.
+         *         active: Whether it is the one that is shown; one version of a corpus is.
+         *         strategy: What extracted it: `patterns`, `reader` or `model`.
+         *         run_id: The run that made it.
+         *         node_count: When it was built; deleted sources take nodes with them.
+         *         edge_count: Likewise.
+         *         removed: Ids of nodes and edges that a person has taken out, in this version and in those before it.
+         *         error: Why it failed.
+         */
+        GraphVersion: {
+            /**
+             * Active
+             * @default false
+             */
+            active?: boolean;
+            /**
+             * App
+             * @default default
+             */
+            app?: string;
+            /**
+             * Chunk Count
+             * @default 0
+             */
+            chunk_count?: number;
+            /** Corpus Id */
+            corpus_id: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Edge Count
+             * @default 0
+             */
+            edge_count?: number;
+            /** Ended At */
+            ended_at?: string | null;
+            /** Error */
+            error?: string | null;
+            /**
+             * Node Count
+             * @default 0
+             */
+            node_count?: number;
+            /**
+             * Removed
+             * @default []
+             */
+            removed?: string[];
+            /** Run Id */
+            run_id: string;
+            /**
+             * Source Count
+             * @default 0
+             */
+            source_count?: number;
+            /** @default building */
+            state?: components["schemas"]["GraphState"];
+            /** Strategy */
+            strategy: string;
+            /** Version */
+            version: number;
+        };
+        /**
+         * GraphVersionList
+         * @description Versions of a graph, latest first; `active` is the one that is shown.
+         */
+        GraphVersionList: {
+            /** Results */
+            results: components["schemas"]["GraphVersion"][];
+        };
+        /**
          * HistoryTurn
          * @description A turn before the query.
          */
@@ -4104,7 +5413,7 @@ export interface components {
         };
         /**
          * Hit
-         * @description An entity or memory that a search found, with its score.
+         * @description An entity or memory that a search found, or a chunk of a document, with its score.
          *
          *     `score` is the fused score in 0–1 (000 §6.3) with the boosts of the conversation (DESIGN §6). `parts` holds the
          *     parts of the score: `vector`, `keyword`, `exact`, `freshness` (each 0–1, as they entered the formula), `confidence`
@@ -4116,7 +5425,9 @@ export interface components {
          *     `resolved` is the text of a memory with its references resolved, where that differs (`Memory.resolved`).
          *     `validity` says of the facts that a memory states how they stand at the time that the query asks about; empty where
          *     none was found in it. `instead_of` is the text of the memory that matched where this one took its place: it states
-         *     what holds instead, or as well, and `score` and `parts` are those of the match.
+         *     what holds instead, or as well, and `score` and `parts` are those of the match. `place` says where a chunk of a
+         *     document stands, whose `text` is the part that is nearest to the query. `cosine` is raised where the text is in
+         *     another language than the query (DESIGN §6).
          */
         Hit: {
             /**
@@ -4140,6 +5451,7 @@ export interface components {
             parts: {
                 [key: string]: number;
             };
+            place?: components["schemas"]["Place"] | null;
             /** Resolved */
             resolved?: string | null;
             role?: components["schemas"]["Role"] | null;
@@ -4164,7 +5476,12 @@ export interface components {
          * @description The kind of a hit.
          * @enum {string}
          */
-        HitKind: "entity" | "memory";
+        HitKind: "entity" | "memory" | "knowledge";
+        /** HTTPValidationError */
+        HTTPValidationError: {
+            /** Detail */
+            detail?: components["schemas"]["ValidationError"][];
+        };
         /**
          * Imported
          * @description What an import did: items by type that it wrote, and that were there already.
@@ -4397,22 +5714,44 @@ export interface components {
             secret: string;
         };
         /**
+         * ItemIn
+         * @description An item: a message, or what its `type` says; all fields are kept.
+         */
+        ItemIn: {
+            /** Content */
+            content?: string | components["schemas"]["ContentPart"][] | null;
+            /** Role */
+            role?: ("user" | "assistant" | "system" | "developer") | null;
+            /**
+             * Type
+             * @default message
+             */
+            type?: string;
+        } & {
+            [key: string]: components["schemas"]["JsonValue"];
+        };
+        /**
          * ItemKind
          * @description The kind of a changed item; each kind has one repository in a unit of work.
          * @enum {string}
          */
         ItemKind: "entity" | "relation" | "memory" | "aam_memory";
         /**
-         * ItemList
-         * @description A page of facts, latest recorded first. `total` counts all pages; `next` is null on the last one.
+         * ItemsBody
+         * @description Items to be added.
+         * @example {
+         *       "items": [
+         *         {
+         *           "content": "你好",
+         *           "role": "user",
+         *           "type": "message"
+         *         }
+         *       ]
+         *     }
          */
-        ItemList: {
-            /** Next */
-            next: string | null;
-            /** Results */
-            results: components["schemas"]["Fact"][];
-            /** Total */
-            total: number;
+        ItemsBody: {
+            /** Items */
+            items: components["schemas"]["ItemIn"][];
         };
         /**
          * ItemType
@@ -4620,6 +5959,12 @@ export interface components {
             resources?: number;
         };
         /**
+         * ListOrder
+         * @description By when items were added: first ones first, or last ones first.
+         * @enum {string}
+         */
+        ListOrder: "asc" | "desc";
+        /**
          * LongTermReply
          * @description Entities by name, in the form of 000 §8.2.
          */
@@ -4637,6 +5982,12 @@ export interface components {
          * @enum {string}
          */
         MaintenanceKind: "nightly" | "weekly" | "monthly";
+        /**
+         * Match
+         * @description How a name is looked up.
+         * @enum {string}
+         */
+        Match: "exact" | "alias" | "prefix";
         /**
          * Memory
          * @description A piece of episodic memory: what was said, when, by whom (001 §2.1, 004 §2).
@@ -4714,6 +6065,62 @@ export interface components {
             version?: number;
         };
         /**
+         * Source
+         * @description A document of a corpus by its URI, at its current version.
+         *
+         *     Args:
+         *         version: The version that is found; 0 before the first one is ready.
+         *         building: The version that is being indexed; None where none is.
+         *         chunk_count: Chunks of the current version.
+         */
+        memory__values__corpora__Source: {
+            /**
+             * App
+             * @default default
+             */
+            app?: string;
+            /** Building */
+            building?: number | null;
+            /**
+             * Chunk Count
+             * @default 0
+             */
+            chunk_count?: number;
+            /** Corpus Id */
+            corpus_id: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Metadata
+             * @default {}
+             */
+            metadata?: {
+                [key: string]: string | number | boolean | null;
+            };
+            /** Source Id */
+            source_id: string;
+            /** Source Uri */
+            source_uri: string;
+            /**
+             * Title
+             * @default
+             */
+            title?: string;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at: string;
+            /**
+             * Version
+             * @default 0
+             */
+            version?: number;
+        };
+        /**
          * MemoryConflict
          * @description A stored memory that a new value of its type contradicts (001 §3.3).
          *
@@ -4781,6 +6188,23 @@ export interface components {
          */
         MemoryKind: "turn" | "note" | "remembered";
         /**
+         * MemoryLink
+         * @description An entity of a user's memory, and the name by which a node is the same.
+         */
+        MemoryLink: {
+            entity: components["schemas"]["Entity"];
+            /** Name */
+            name: string;
+        };
+        /**
+         * MemoryLinkList
+         * @description Entities of one user's memory that are the same as a node.
+         */
+        MemoryLinkList: {
+            /** Results */
+            results: components["schemas"]["MemoryLink"][];
+        };
+        /**
          * MemoryPriority
          * @description The importance of a memory (001 §2.1).
          * @enum {string}
@@ -4798,6 +6222,35 @@ export interface components {
          * @enum {string}
          */
         MemoryType: "short_term" | "long_term";
+        /**
+         * MemoryUse
+         * @description What memory did for a reply.
+         *
+         *     `learned` says whether the person's message is in memory now; `session_id` in which session. `degraded` names parts
+         *     that were away.
+         */
+        MemoryUse: {
+            answered_by: components["schemas"]["AnsweredBy"];
+            /**
+             * Degraded
+             * @default []
+             */
+            degraded?: string[];
+            /**
+             * Learned
+             * @default false
+             */
+            learned?: boolean;
+            /** Resolved Query */
+            resolved_query?: string | null;
+            /** Session Id */
+            session_id?: string | null;
+            /**
+             * Sources
+             * @default []
+             */
+            sources?: components["schemas"]["deployments__http__doors__openai__memory_use__Source"][];
+        };
         /**
          * Mention
          * @description A span of text that names something.
@@ -4885,6 +6338,70 @@ export interface components {
             turn_id?: string | null;
         };
         /**
+         * MetadataBody
+         * @description The metadata of a conversation.
+         * @example {
+         *       "metadata": {
+         *         "a": "b"
+         *       }
+         *     }
+         */
+        MetadataBody: {
+            /** Metadata */
+            metadata: {
+                [key: string]: string;
+            } | null;
+        };
+        /**
+         * Model
+         * @description A model. `created` is when the service started, which offers what its settings say.
+         */
+        Model: {
+            /** Created */
+            created: number;
+            /** Id */
+            id: string;
+            /**
+             * Object
+             * @default model
+             * @constant
+             */
+            object?: "model";
+            /** Owned By */
+            owned_by: string;
+        };
+        /**
+         * ModelList
+         * @description All models.
+         */
+        ModelList: {
+            /** Data */
+            data: components["schemas"]["Model"][];
+            /**
+             * Object
+             * @default list
+             * @constant
+             */
+            object?: "list";
+        };
+        /**
+         * NodeBody
+         * @description A node to add, or to give a kind.
+         */
+        NodeBody: {
+            kind?: components["schemas"]["EntitySubtype"] | null;
+            /** Name */
+            name: string;
+        };
+        /**
+         * NodeList
+         * @description Nodes that a name means, the best match first.
+         */
+        NodeList: {
+            /** Results */
+            results: components["schemas"]["FoundNode"][];
+        };
+        /**
          * OpenConflict
          * @description A memory in review and what it contradicts; restoring or archiving either one closes the conflict.
          */
@@ -4892,6 +6409,201 @@ export interface components {
             /** Contradicts */
             contradicts: components["schemas"]["TypedMemory"][];
             memory: components["schemas"]["TypedMemory"];
+        };
+        /**
+         * OutputDetails
+         * @description What of the output was reasoning.
+         */
+        OutputDetails: {
+            /**
+             * Reasoning Tokens
+             * @default 0
+             */
+            reasoning_tokens?: number;
+        };
+        /**
+         * PathsReply
+         * @description The shortest ways between two nodes.
+         */
+        PathsReply: {
+            /** Complete */
+            complete: boolean;
+            /** Results */
+            results: components["schemas"]["GraphPath"][];
+            /** Version */
+            version: number;
+        };
+        /**
+         * Persona
+         * @description A persona of one user: what is given, and what conversation has told since, surest first.
+         */
+        Persona: {
+            /**
+             * Learned
+             * @default []
+             */
+            learned?: components["schemas"]["Trait"][];
+            profile: components["schemas"]["PersonaProfile"];
+            /** Updated At */
+            updated_at?: string | null;
+            /** User Id */
+            user_id: string;
+        };
+        /**
+         * PersonaBody
+         * @description Who the assistant is for a user, in place of what was given before.
+         * @example {
+         *       "aliases": [
+         *         "Lin"
+         *       ],
+         *       "facts": [
+         *         "小林是台南的咖啡師。"
+         *       ],
+         *       "name": "小林",
+         *       "state": {
+         *         "mood": "cheerful"
+         *       },
+         *       "style": "playful",
+         *       "user_id": "ada"
+         *     }
+         */
+        PersonaBody: {
+            /**
+             * Aliases
+             * @default []
+             */
+            aliases?: string[];
+            /**
+             * Facts
+             * @description Sentences about it.
+             * @default []
+             */
+            facts?: string[];
+            /** Name */
+            name?: string | null;
+            /**
+             * Persona Id
+             * @default default
+             */
+            persona_id?: string;
+            /**
+             * State
+             * @description The character state with which a conversation begins.
+             * @default {}
+             */
+            state?: {
+                [key: string]: string | boolean | number | null;
+            };
+            /**
+             * Style
+             * @description The name of a style, or an instruction; empty for one that fits each message.
+             * @default
+             */
+            style?: string;
+            /**
+             * User Id
+             * @description Whose memory. Not needed where the credential belongs to a user or X-Jiyi-User names one; 403 where it names another user than those.
+             */
+            user_id?: string;
+        };
+        /**
+         * PersonaList
+         * @description Personas by id.
+         */
+        PersonaList: {
+            /** Results */
+            results: components["schemas"]["Persona"][];
+        };
+        /**
+         * PersonaProfile
+         * @description What is given about a persona, by a file or by the API; conversation does not change it.
+         *
+         *     Args:
+         *         aliases: Other names by which it is addressed in a conversation of several.
+         *         facts: Sentences about it.
+         *         style: A name of `memory.dialogue.styles.STYLES`, or an instruction in words; empty for one by the message.
+         *         state: The character state with which a conversation begins.
+         */
+        PersonaProfile: {
+            /**
+             * Aliases
+             * @default []
+             */
+            aliases?: string[];
+            /**
+             * Facts
+             * @default []
+             */
+            facts?: string[];
+            /** Name */
+            name?: string | null;
+            /**
+             * Persona Id
+             * @default default
+             */
+            persona_id?: string;
+            /**
+             * State
+             * @default {}
+             */
+            state?: {
+                [key: string]: string | number | boolean | null;
+            };
+            /**
+             * Style
+             * @default
+             */
+            style?: string;
+        };
+        /**
+         * PersonaRemoved
+         * @description How much was removed: the profile, and each trait that was learned.
+         */
+        PersonaRemoved: {
+            /** Removed */
+            removed: number;
+        };
+        /**
+         * PersonaTurnBody
+         * @description A turn that tells something about the assistant: what the user told it, and what it said of itself.
+         * @example {
+         *       "message": "你住在台南。",
+         *       "reply": "我很喜歡爵士樂。",
+         *       "turn_id": "t1",
+         *       "user_id": "ada"
+         *     }
+         */
+        PersonaTurnBody: {
+            /**
+             * Injected
+             * @description Texts that the prompt of the reply held; nothing is learned from their words.
+             * @default []
+             */
+            injected?: string[];
+            /** Message */
+            message: string;
+            /**
+             * Persona Id
+             * @default default
+             */
+            persona_id?: string;
+            /** Reply */
+            reply?: string | null;
+            /**
+             * Session Id
+             * @default default
+             */
+            session_id?: string;
+            /**
+             * Turn Id
+             * @description It is learned once for each.
+             */
+            turn_id: string;
+            /**
+             * User Id
+             * @description Whose memory. Not needed where the credential belongs to a user or X-Jiyi-User names one; 403 where it names another user than those.
+             */
+            user_id?: string;
         };
         /**
          * PipelineRun
@@ -4981,6 +6693,33 @@ export interface components {
              * Format: date-time
              */
             updated_at: string;
+        };
+        /**
+         * Place
+         * @description Where a chunk of a document stands.
+         *
+         *     `headings` are those that it stands under, the outermost first; `page` counts from 1, and is None where the document
+         *     has no pages.
+         */
+        Place: {
+            /** Corpus */
+            corpus: string;
+            /** Corpus Id */
+            corpus_id: string;
+            /**
+             * Headings
+             * @default []
+             */
+            headings?: string[];
+            /** Page */
+            page?: number | null;
+            /** Source Uri */
+            source_uri: string;
+            /**
+             * Title
+             * @default
+             */
+            title?: string;
         };
         /**
          * PolicyIn
@@ -5085,6 +6824,17 @@ export interface components {
          */
         Qualifier: "negated" | "ended" | "past" | "planned" | "hedged" | "recurring";
         /**
+         * Ranked
+         * @description A document: its place in the request, and how well it answers, comparable within one reply.
+         */
+        Ranked: {
+            document?: components["schemas"]["Document"] | null;
+            /** Index */
+            index: number;
+            /** Relevance Score */
+            relevance_score: number;
+        };
+        /**
          * RankedCategory
          * @description A category with its priority now and the number of its active facts.
          */
@@ -5116,6 +6866,17 @@ export interface components {
             parts: {
                 [key: string]: number;
             };
+        };
+        /**
+         * RankingOptions
+         * @description How results are ranked; the ranker is that of the corpus or of memory.
+         */
+        RankingOptions: {
+            /**
+             * Score Threshold
+             * @default 0
+             */
+            score_threshold?: number;
         };
         /**
          * Readiness
@@ -5367,6 +7128,36 @@ export interface components {
             tombstones?: components["schemas"]["TombstoneIn"][];
         };
         /**
+         * RerankBody
+         * @description A query and the documents to be ordered.
+         * @example {
+         *       "documents": [
+         *         "In the drawer.",
+         *         "It rains."
+         *       ],
+         *       "query": "Where is the key?",
+         *       "top_n": 1
+         *     }
+         */
+        RerankBody: {
+            /** Documents */
+            documents: (string | components["schemas"]["Document"])[];
+            /**
+             * Model
+             * @description A reranker of `/v1/models`, or the embedding model, whose cosine it is then. By default the reranker, where one is on.
+             */
+            model?: string | null;
+            /** Query */
+            query: string;
+            /**
+             * Return Documents
+             * @default false
+             */
+            return_documents?: boolean;
+            /** Top N */
+            top_n?: number | null;
+        };
+        /**
          * Reranking
          * @description What reads the best chunks again, together with the query (004 §5.2).
          *
@@ -5375,6 +7166,33 @@ export interface components {
          * @enum {string}
          */
         Reranking: "none" | "local" | "api" | "composite";
+        /**
+         * RerankReply
+         * @description The documents, best first.
+         */
+        RerankReply: {
+            /** Id */
+            id: string;
+            /** Model */
+            model: string;
+            /**
+             * Object
+             * @default list
+             * @constant
+             */
+            object?: "list";
+            /** Results */
+            results: components["schemas"]["Ranked"][];
+            usage: components["schemas"]["RerankUsage"];
+        };
+        /**
+         * RerankUsage
+         * @description Tokens, estimated.
+         */
+        RerankUsage: {
+            /** Total Tokens */
+            total_tokens: number;
+        };
         /**
          * Resolution
          * @description What follows from a conflict: the more confident new value replaces the old one, or a person decides.
@@ -5485,6 +7303,275 @@ export interface components {
          * @enum {string}
          */
         ResourceKind: "turn" | "note" | "fact";
+        /**
+         * Response
+         * @description A response; every field is always there. `jiyi` says what memory did for it.
+         */
+        Response: {
+            /**
+             * Background
+             * @default false
+             */
+            background?: boolean;
+            /** Completed At */
+            completed_at?: number | null;
+            conversation?: components["schemas"]["ConversationName"] | null;
+            /** Created At */
+            created_at: number;
+            /** Error */
+            error?: {
+                [key: string]: components["schemas"]["JsonValue"];
+            } | null;
+            /**
+             * Frequency Penalty
+             * @default 0
+             */
+            frequency_penalty?: number;
+            /** Id */
+            id: string;
+            /** Incomplete Details */
+            incomplete_details?: {
+                [key: string]: components["schemas"]["JsonValue"];
+            } | null;
+            /** Instructions */
+            instructions?: string | null;
+            jiyi?: components["schemas"]["MemoryUse"] | null;
+            /** Max Output Tokens */
+            max_output_tokens?: number | null;
+            /** Max Tool Calls */
+            max_tool_calls?: number | null;
+            /**
+             * Metadata
+             * @default {}
+             */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** Model */
+            model: string;
+            /**
+             * Object
+             * @default response
+             * @constant
+             */
+            object?: "response";
+            /**
+             * Output
+             * @default []
+             */
+            output?: {
+                [key: string]: unknown;
+            }[];
+            /**
+             * Parallel Tool Calls
+             * @default true
+             */
+            parallel_tool_calls?: boolean;
+            /**
+             * Presence Penalty
+             * @default 0
+             */
+            presence_penalty?: number;
+            /** Previous Response Id */
+            previous_response_id?: string | null;
+            /** Prompt Cache Key */
+            prompt_cache_key?: string | null;
+            /** Reasoning */
+            reasoning?: {
+                [key: string]: components["schemas"]["JsonValue"];
+            } | null;
+            /** Safety Identifier */
+            safety_identifier?: string | null;
+            /**
+             * Service Tier
+             * @default default
+             */
+            service_tier?: string;
+            /**
+             * Status
+             * @default in_progress
+             * @enum {string}
+             */
+            status?: "in_progress" | "completed" | "incomplete" | "failed";
+            /** Store */
+            store: boolean;
+            /**
+             * Temperature
+             * @default 1
+             */
+            temperature?: number;
+            /**
+             * Text
+             * @default {
+             *       "format": {
+             *         "type": "text"
+             *       }
+             *     }
+             */
+            text?: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+            /**
+             * Tool Choice
+             * @default auto
+             */
+            tool_choice?: string | {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+            /**
+             * Tools
+             * @default []
+             */
+            tools?: {
+                [key: string]: components["schemas"]["JsonValue"];
+            }[];
+            /**
+             * Top Logprobs
+             * @default 0
+             */
+            top_logprobs?: number;
+            /**
+             * Top P
+             * @default 1
+             */
+            top_p?: number;
+            /**
+             * Truncation
+             * @default disabled
+             * @constant
+             */
+            truncation?: "disabled";
+            usage?: components["schemas"]["ResponseUsage"] | null;
+            /** User */
+            user?: string | null;
+        };
+        /**
+         * ResponseBody
+         * @description What is to be answered. Options that are not named here are ignored.
+         * @example {
+         *       "input": "AI-Box 放在哪裡？",
+         *       "model": "jiyi",
+         *       "user": "ada"
+         *     }
+         */
+        ResponseBody: {
+            /** Background */
+            background?: false | null;
+            /** Conversation */
+            conversation?: string | components["schemas"]["ConversationName"] | null;
+            /**
+             * Input
+             * @default []
+             */
+            input?: string | components["schemas"]["ItemIn"][];
+            /** Instructions */
+            instructions?: string | null;
+            /** Max Output Tokens */
+            max_output_tokens?: number | null;
+            /**
+             * Metadata
+             * @description `session_id`, `thread_id` or `chat_id` names the session.
+             */
+            metadata?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * Model
+             * @description `jiyi`, or another name of `/v1/models`.
+             */
+            model: string;
+            /** Parallel Tool Calls */
+            parallel_tool_calls?: boolean | null;
+            /** Previous Response Id */
+            previous_response_id?: string | null;
+            /** Reasoning */
+            reasoning?: {
+                [key: string]: components["schemas"]["JsonValue"];
+            } | null;
+            /**
+             * Safety Identifier
+             * @description The person, where nothing else names one.
+             */
+            safety_identifier?: string | null;
+            /**
+             * Store
+             * @description Default: kept where a person is named.
+             */
+            store?: boolean | null;
+            /**
+             * Stream
+             * @default false
+             */
+            stream?: boolean | null;
+            /** Temperature */
+            temperature?: number | null;
+            /** Text */
+            text?: {
+                [key: string]: components["schemas"]["JsonValue"];
+            } | null;
+            /** Tool Choice */
+            tool_choice?: ("none" | "auto" | "required") | {
+                [key: string]: components["schemas"]["JsonValue"];
+            } | null;
+            /**
+             * Tools
+             * @default []
+             */
+            tools?: components["schemas"]["FunctionTool"][];
+            /** Top P */
+            top_p?: number | null;
+            /**
+             * User
+             * @description The person, where neither the credential nor a header names one. Without a person nothing is looked up or learned.
+             */
+            user?: string | null;
+        } & {
+            [key: string]: components["schemas"]["JsonValue"];
+        };
+        /**
+         * ResponseDeleted
+         * @description A response that is gone.
+         */
+        ResponseDeleted: {
+            /**
+             * Deleted
+             * @default true
+             */
+            deleted?: boolean;
+            /** Id */
+            id: string;
+            /**
+             * Object
+             * @default response
+             * @constant
+             */
+            object?: "response";
+        };
+        /**
+         * ResponseUsage
+         * @description Tokens as the language model counts them; estimated where it does not.
+         */
+        ResponseUsage: {
+            /** Input Tokens */
+            input_tokens: number;
+            /**
+             * @default {
+             *       "cache_write_tokens": 0,
+             *       "cached_tokens": 0
+             *     }
+             */
+            input_tokens_details?: components["schemas"]["TokenDetails"];
+            /** Output Tokens */
+            output_tokens: number;
+            /**
+             * @default {
+             *       "reasoning_tokens": 0
+             *     }
+             */
+            output_tokens_details?: components["schemas"]["OutputDetails"];
+            /** Total Tokens */
+            total_tokens: number;
+        };
         /**
          * RetainedFact
          * @description A fact, and how well it is retained.
@@ -5827,7 +7914,7 @@ export interface components {
              *       "memory"
              *     ]
              */
-            kinds?: components["schemas"]["HitKind"][];
+            kinds?: ("entity" | "memory")[];
             /** Query */
             query: string;
             /**
@@ -6095,62 +8182,6 @@ export interface components {
             turns: components["schemas"]["Turn"][];
         };
         /**
-         * Source
-         * @description A document of a corpus by its URI, at its current version.
-         *
-         *     Args:
-         *         version: The version that is found; 0 before the first one is ready.
-         *         building: The version that is being indexed; None where none is.
-         *         chunk_count: Chunks of the current version.
-         */
-        Source: {
-            /**
-             * App
-             * @default default
-             */
-            app?: string;
-            /** Building */
-            building?: number | null;
-            /**
-             * Chunk Count
-             * @default 0
-             */
-            chunk_count?: number;
-            /** Corpus Id */
-            corpus_id: string;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /**
-             * Metadata
-             * @default {}
-             */
-            metadata?: {
-                [key: string]: string | number | boolean | null;
-            };
-            /** Source Id */
-            source_id: string;
-            /** Source Uri */
-            source_uri: string;
-            /**
-             * Title
-             * @default
-             */
-            title?: string;
-            /**
-             * Updated At
-             * Format: date-time
-             */
-            updated_at: string;
-            /**
-             * Version
-             * @default 0
-             */
-            version?: number;
-        };
-        /**
          * SourceList
          * @description A page of sources in the order of their ids; `next` is null on the last one.
          */
@@ -6158,7 +8189,7 @@ export interface components {
             /** Next */
             next: string | null;
             /** Results */
-            results: components["schemas"]["Source"][];
+            results: components["schemas"]["memory__values__corpora__Source"][];
         };
         /**
          * SourceRollbackBody
@@ -6465,6 +8496,36 @@ export interface components {
          */
         StoreEvent: "created" | "updated";
         /**
+         * StrategyName
+         * @description What extracts a graph: patterns alone, the trained reader, or the language model of the settings.
+         * @enum {string}
+         */
+        StrategyName: "patterns" | "reader" | "model";
+        /**
+         * StreamOptions
+         * @description What a stream holds besides the reply.
+         */
+        StreamOptions: {
+            /** Include Usage */
+            include_usage?: boolean | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * SubgraphReply
+         * @description Nodes (`chunks` is their size) and edges (`weight`) to show; `complete` is false where a limit left some out.
+         */
+        SubgraphReply: {
+            /** Complete */
+            complete: boolean;
+            /** Edges */
+            edges: components["schemas"]["GraphRelation"][];
+            /** Nodes */
+            nodes: components["schemas"]["GraphNode"][];
+            /** Version */
+            version: number;
+        };
+        /**
          * SummarizeBody
          * @description The user whose categories to summarise (002 §8.2).
          * @example {
@@ -6527,6 +8588,22 @@ export interface components {
             policy: components["schemas"]["RetentionPolicy"];
             /** Results */
             results: components["schemas"]["RetainedMemory"][];
+        };
+        /**
+         * TokenDetails
+         * @description What of the input was read from a cache, and what was written to one.
+         */
+        TokenDetails: {
+            /**
+             * Cache Write Tokens
+             * @default 0
+             */
+            cache_write_tokens?: number;
+            /**
+             * Cached Tokens
+             * @default 0
+             */
+            cached_tokens?: number;
         };
         /**
          * Tombstone
@@ -6618,6 +8695,41 @@ export interface components {
             /** Tombstones */
             tombstones: components["schemas"]["Tombstone"][];
         };
+        /**
+         * Trait
+         * @description What conversation has told about a persona.
+         *
+         *     Args:
+         *         predicate: Of `memory.values.predicates`.
+         *         object: In the words that were said.
+         *         sources: The log entries that say it.
+         *         said_at: When it was said last.
+         */
+        Trait: {
+            /** Confidence */
+            confidence: number;
+            /** Object */
+            object: string;
+            origin: components["schemas"]["TraitOrigin"];
+            /** Predicate */
+            predicate: string;
+            /**
+             * Said At
+             * Format: date-time
+             */
+            said_at: string;
+            /**
+             * Sources
+             * @default []
+             */
+            sources?: string[];
+        };
+        /**
+         * TraitOrigin
+         * @description Where a trait comes from.
+         * @enum {string}
+         */
+        TraitOrigin: "said" | "told";
         /**
          * Turn
          * @description One message of a conversation.
@@ -6789,6 +8901,20 @@ export interface components {
             user_id?: string;
         };
         /**
+         * Usage
+         * @description Tokens as the language model counts them; estimated where it does not.
+         */
+        Usage: {
+            /** Completion Tokens */
+            completion_tokens: number;
+            /** Prompt Tokens */
+            prompt_tokens: number;
+            /** Total Tokens */
+            total_tokens: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
          * UserPolicyBody
          * @description A policy for a user; null for that of the app.
          * @example {
@@ -6831,6 +8957,19 @@ export interface components {
              */
             user_id?: string;
         };
+        /** ValidationError */
+        ValidationError: {
+            /** Context */
+            ctx?: Record<string, never>;
+            /** Input */
+            input?: unknown;
+            /** Location */
+            loc: (string | number)[];
+            /** Message */
+            msg: string;
+            /** Error Type */
+            type: string;
+        };
         /**
          * Validity
          * @description A fact that a memory states, and how it stands at the time that a question asks about.
@@ -6864,6 +9003,36 @@ export interface components {
             valid_to?: string | null;
         };
         /**
+         * VectorSearchBody
+         * @description A search.
+         * @example {
+         *       "max_num_results": 3,
+         *       "query": "Where is the spare key?"
+         *     }
+         */
+        VectorSearchBody: {
+            /** Filters */
+            filters?: components["schemas"]["Comparison"] | components["schemas"]["Compound"] | null;
+            /**
+             * Max Num Results
+             * @default 10
+             */
+            max_num_results?: number;
+            /** Query */
+            query: string | string[];
+            /**
+             * @default {
+             *       "score_threshold": 0
+             *     }
+             */
+            ranking_options?: components["schemas"]["RankingOptions"];
+            /**
+             * Rewrite Query
+             * @description References are resolved by `/chat` and `/resolve`; here the query stays as it is.
+             */
+            rewrite_query?: boolean | null;
+        };
+        /**
          * VerifyBody
          * @description Whether to repair what the verification finds.
          * @example {
@@ -6877,6 +9046,54 @@ export interface components {
              * @default false
              */
             mend?: boolean;
+        };
+        /**
+         * WriteBackBody
+         * @description Corrections of the version that is shown.
+         * @example {
+         *       "edges": [
+         *         {
+         *           "source": "台積電",
+         *           "target": "新竹",
+         *           "type": "located_in"
+         *         }
+         *       ],
+         *       "nodes": [
+         *         {
+         *           "kind": "place",
+         *           "name": "新竹"
+         *         }
+         *       ]
+         *     }
+         */
+        WriteBackBody: {
+            /**
+             * Edges
+             * @default []
+             */
+            edges?: components["schemas"]["EdgeBody"][];
+            /**
+             * Expected Version
+             * @description 409 where another version is shown.
+             */
+            expected_version?: number | null;
+            /**
+             * Nodes
+             * @default []
+             */
+            nodes?: components["schemas"]["NodeBody"][];
+            /**
+             * Remove
+             * @description Ids of nodes and edges; later builds leave them out, too.
+             * @default []
+             */
+            remove?: string[];
+            /**
+             * Restore
+             * @description Ids that were removed before.
+             * @default []
+             */
+            restore?: string[];
         };
     };
     responses: never;
@@ -7647,6 +9864,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description What was named is not there, for this user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The body did not come in time. */
             408: {
                 headers: {
@@ -7756,6 +9982,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description What was named is not there, for this user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The body did not come in time. */
             408: {
                 headers: {
@@ -7858,6 +10093,15 @@ export interface operations {
             };
             /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description What was named is not there, for this user. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -12171,7 +14415,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ItemList"];
+                    "application/json": components["schemas"]["deployments__http__schemas__facts__ItemList"];
                 };
             };
             /** @description The request is malformed, or `Host` is no name of the service. */
@@ -14639,6 +16883,1616 @@ export interface operations {
                 headers: {
                     /** @description Seconds. */
                     "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    view_graph_knowledge_graph__corpus_id__get: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description Default: the version that is shown. */
+                version?: number | null;
+            };
+            header?: never;
+            path: {
+                corpus_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubgraphReply"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description What was named is not there, for this user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is not as it must be: `errors` names it and says what is allowed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The knowledge base cannot answer: a store or model behind it is away. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    build_graph_knowledge_graph__corpus_id__build_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                corpus_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BuildGraphBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunDetail"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description What was named is not there, for this user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It cannot be done as things are. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is not as it must be: `errors` names it and says what is allowed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The knowledge base cannot answer: a store or model behind it is away. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_communities_knowledge_graph__corpus_id__communities_get: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description Default: the version that is shown. */
+                version?: number | null;
+            };
+            header?: never;
+            path: {
+                corpus_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommunitiesReply"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description What was named is not there, for this user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is not as it must be: `errors` names it and says what is allowed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The knowledge base cannot answer: a store or model behind it is away. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_edge_evidence_knowledge_graph__corpus_id__edges__edge_id__evidence_get: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description Default: the version that is shown. */
+                version?: number | null;
+            };
+            header?: never;
+            path: {
+                corpus_id: string;
+                edge_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvidenceList"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description What was named is not there, for this user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is not as it must be: `errors` names it and says what is allowed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The knowledge base cannot answer: a store or model behind it is away. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    find_nodes_knowledge_graph__corpus_id__nodes_get: {
+        parameters: {
+            query: {
+                limit?: number;
+                /** @description Only one way of matching. Default: all three. */
+                match?: components["schemas"]["Match"] | null;
+                /** @description Compared without width, case and script. */
+                name: string;
+                /** @description Default: the version that is shown. */
+                version?: number | null;
+            };
+            header?: never;
+            path: {
+                corpus_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeList"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description What was named is not there, for this user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is not as it must be: `errors` names it and says what is allowed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The knowledge base cannot answer: a store or model behind it is away. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_node_evidence_knowledge_graph__corpus_id__nodes__node_id__evidence_get: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description Default: the version that is shown. */
+                version?: number | null;
+            };
+            header?: never;
+            path: {
+                corpus_id: string;
+                node_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvidenceList"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description What was named is not there, for this user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is not as it must be: `errors` names it and says what is allowed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The knowledge base cannot answer: a store or model behind it is away. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_memory_of_node_knowledge_graph__corpus_id__nodes__node_id__memory_get: {
+        parameters: {
+            query?: {
+                /** @description Whose memory. Not needed where the credential belongs to a user or X-Jiyi-User names one; 403 where it names another user than those. */
+                user_id?: string | null;
+                /** @description Default: the version that is shown. */
+                version?: number | null;
+            };
+            header?: never;
+            path: {
+                corpus_id: string;
+                node_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoryLinkList"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description What was named is not there, for this user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is not as it must be: `errors` names it and says what is allowed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The knowledge base cannot answer: a store or model behind it is away. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_neighbours_knowledge_graph__corpus_id__nodes__node_id__neighbours_get: {
+        parameters: {
+            query?: {
+                hops?: number;
+                /** @description The most neighbours. */
+                limit?: number;
+                /** @description Default: the version that is shown. */
+                version?: number | null;
+            };
+            header?: never;
+            path: {
+                corpus_id: string;
+                node_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubgraphReply"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description What was named is not there, for this user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is not as it must be: `errors` names it and says what is allowed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The knowledge base cannot answer: a store or model behind it is away. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_paths_knowledge_graph__corpus_id__paths_get: {
+        parameters: {
+            query: {
+                /** @description The most edges of a way. */
+                hops?: number;
+                limit?: number;
+                /** @description Id of the node where it begins. */
+                source: string;
+                /** @description Id of the node where it ends. */
+                target: string;
+                /** @description Default: the version that is shown. */
+                version?: number | null;
+            };
+            header?: never;
+            path: {
+                corpus_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PathsReply"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description What was named is not there, for this user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is not as it must be: `errors` names it and says what is allowed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The knowledge base cannot answer: a store or model behind it is away. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    roll_graph_back_knowledge_graph__corpus_id__rollback_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                corpus_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ActivateBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphVersion"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description What was named is not there, for this user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It cannot be done as things are. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is not as it must be: `errors` names it and says what is allowed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The knowledge base cannot answer: a store or model behind it is away. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_graph_versions_knowledge_graph__corpus_id__versions_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                corpus_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphVersionList"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description What was named is not there, for this user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is not as it must be: `errors` names it and says what is allowed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The knowledge base cannot answer: a store or model behind it is away. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    activate_graph_version_knowledge_graph__corpus_id__versions__version__activate_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                corpus_id: string;
+                version: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ActivateBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphVersion"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description What was named is not there, for this user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It cannot be done as things are. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is not as it must be: `errors` names it and says what is allowed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The knowledge base cannot answer: a store or model behind it is away. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    write_graph_back_knowledge_graph__corpus_id__write_back_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                corpus_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WriteBackBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphVersion"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description What was named is not there, for this user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It cannot be done as things are. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is not as it must be: `errors` names it and says what is allowed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The knowledge base cannot answer: a store or model behind it is away. */
+            500: {
+                headers: {
                     [name: string]: unknown;
                 };
                 content: {
@@ -17181,6 +21035,516 @@ export interface operations {
             };
         };
     };
+    get_persona_persona_get: {
+        parameters: {
+            query?: {
+                /** @description The persona, where the user has several. */
+                persona_id?: string;
+                /** @description Whose memory. Not needed where the credential belongs to a user or X-Jiyi-User names one; 403 where it names another user than those. */
+                user_id?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Persona"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is not as it must be: `errors` names it and says what is allowed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_persona_persona_put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PersonaBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Persona"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is not as it must be: `errors` names it and says what is allowed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_persona_persona_delete: {
+        parameters: {
+            query?: {
+                /** @description The persona, where the user has several. */
+                persona_id?: string;
+                /** @description Whose memory. Not needed where the credential belongs to a user or X-Jiyi-User names one; 403 where it names another user than those. */
+                user_id?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PersonaRemoved"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description What was named is not there, for this user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is not as it must be: `errors` names it and says what is allowed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    learn_persona_persona_learn_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PersonaTurnBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Persona"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is not as it must be: `errors` names it and says what is allowed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_personas_persona_list_get: {
+        parameters: {
+            query?: {
+                /** @description Whose memory. Not needed where the credential belongs to a user or X-Jiyi-User names one; 403 where it names another user than those. */
+                user_id?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PersonaList"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is not as it must be: `errors` names it and says what is allowed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_relations_relations_get: {
         parameters: {
             query: {
@@ -18904,6 +23268,922 @@ export interface operations {
             };
         };
     };
+    create_chat_completion_v1_chat_completions_post: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description False: memory answers, but nothing of this request is learned. */
+                "X-Jiyi-Learn"?: boolean;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChatCompletionBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatCompletion"];
+                    "text/event-stream": string;
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description What was named is not there, for this user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description It cannot be done as things are. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+        };
+    };
+    create_conversation_v1_conversations_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConversationBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationReply"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description What was named is not there, for this user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+        };
+    };
+    get_conversation_v1_conversations__conversation_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationReply"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description What was named is not there, for this user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+        };
+    };
+    update_conversation_v1_conversations__conversation_id__post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MetadataBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationReply"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description What was named is not there, for this user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+        };
+    };
+    delete_conversation_v1_conversations__conversation_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationDeleted"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description What was named is not there, for this user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+        };
+    };
+    list_items_v1_conversations__conversation_id__items_get: {
+        parameters: {
+            query?: {
+                /** @description `last_id` of the page before. */
+                after?: string | null;
+                limit?: number;
+                order?: components["schemas"]["ListOrder"];
+            };
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["deployments__http__doors__openai__conversations__ItemList"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description What was named is not there, for this user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+        };
+    };
+    create_items_v1_conversations__conversation_id__items_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ItemsBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["deployments__http__doors__openai__conversations__ItemList"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description What was named is not there, for this user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+        };
+    };
+    get_item_v1_conversations__conversation_id__items__item_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+                item_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description What was named is not there, for this user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+        };
+    };
+    delete_item_v1_conversations__conversation_id__items__item_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation_id: string;
+                item_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationReply"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description What was named is not there, for this user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+        };
+    };
     embeddings_v1_embeddings_post: {
         parameters: {
             query?: never;
@@ -18932,7 +24212,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["ErrorReply"];
                 };
             };
             /** @description There is no valid credential, where the service asks for one. */
@@ -18941,7 +24221,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["ErrorReply"];
                 };
             };
             /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
@@ -18950,7 +24230,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["ErrorReply"];
                 };
             };
             /** @description The body did not come in time. */
@@ -18959,7 +24239,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["ErrorReply"];
                 };
             };
             /** @description The body is too large. */
@@ -18968,16 +24248,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A field is not as it must be: `errors` names it and says what is allowed. */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["ErrorReply"];
                 };
             };
             /** @description Too many requests, or too much is waiting. */
@@ -18988,7 +24259,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["ErrorReply"];
                 };
             };
             /** @description A part of the service is away. */
@@ -18999,7 +24270,851 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+        };
+    };
+    list_models_v1_models_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelList"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description What was named is not there, for this user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+        };
+    };
+    get_model_v1_models__model__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                model: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Model"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description What was named is not there, for this user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+        };
+    };
+    rerank_v1_rerank_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RerankBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RerankReply"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description What was named is not there, for this user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+        };
+    };
+    create_response_v1_responses_post: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description False: memory answers, but nothing of this request is learned. */
+                "X-Jiyi-Learn"?: boolean;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResponseBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Response"];
+                    "text/event-stream": string;
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description What was named is not there, for this user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description It cannot be done as things are. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+        };
+    };
+    get_response_v1_responses__response_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                response_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Response"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description What was named is not there, for this user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description It cannot be done as things are. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+        };
+    };
+    delete_response_v1_responses__response_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                response_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResponseDeleted"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description What was named is not there, for this user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description It cannot be done as things are. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+        };
+    };
+    list_input_items_v1_responses__response_id__input_items_get: {
+        parameters: {
+            query?: {
+                /** @description `last_id` of the page before. */
+                after?: string | null;
+                limit?: number;
+                order?: components["schemas"]["ListOrder"];
+            };
+            header?: never;
+            path: {
+                response_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["deployments__http__doors__openai__conversations__ItemList"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description What was named is not there, for this user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description It cannot be done as things are. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+        };
+    };
+    search_vector_store_v1_vector_stores__vector_store_id__search_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                vector_store_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["VectorSearchBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FoundPage"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description What was named is not there, for this user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description The knowledge base cannot answer: a store or model behind it is away. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorReply"];
                 };
             };
         };
