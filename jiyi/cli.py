@@ -20,6 +20,7 @@ from . import account, encryption, erasing, jobs, keys, knowledge, memories, run
 from .client import JiyiClient, JiyiRefused
 from .connection import connect
 from .conversations import read_conversations
+from .mcp import mcp
 from .replay import replay as replay_all
 
 app = typer.Typer(
@@ -33,6 +34,7 @@ app.add_typer(erasing.app, name="erase")
 app.add_typer(memories.app, name="memories")
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(knowledge.app, name="knowledge")
+app.command()(mcp)
 _console = Console()
 _PATIENCE_S = 60.0
 _ROOT_WARNING = "Running as root: a fault of the service is a fault of the whole machine. Use --user NAME."

@@ -39,6 +39,7 @@ def open_authenticator(
         required=args.auth.required,
         user_headers=args.auth.user_headers,
         failures=failures,
+        issuer=args.oidc.issuer,
     )
     if not args.auth.required:
         _log.warning("no_credential_required", warning=OPEN_WARNING)

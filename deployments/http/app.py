@@ -8,6 +8,7 @@ from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 
 from ..config.access_settings import HttpArgs, LimitArgs
+from .doors.mcp.route import add_mcp
 from .identity.middleware import Authentication
 from .routes import (
     chat,
@@ -89,5 +90,6 @@ def build_http(
     )
     for module in modules:
         app.include_router(module.router, responses=replies(*COMMON))
+    add_mcp(app)
     complete_document(app)
     return app

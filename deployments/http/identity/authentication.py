@@ -49,6 +49,7 @@ class Authenticator:
         required: Refuse requests without a credential; otherwise they may do everything.
         user_headers: Further headers that name the user, best first, such as those of a proxy in front.
         failures: Limits the wrong credentials of each client address; None for any number.
+        issuer: The URL of the provider of `tokens`, for clients that have none yet.
     """
 
     def __init__(
@@ -59,12 +60,14 @@ class Authenticator:
         required: bool = False,
         user_headers: Sequence[str] = (),
         failures: RateLimiter | None = None,
+        issuer: str | None = None,
     ) -> None:
         self.keys = keys
         self._tokens = tokens
         self._required = required
         self._user_headers = (USER_HEADER, *user_headers)
         self._failures = failures
+        self.issuer = issuer
 
     def summary(self) -> Mapping[str, str | bool]:
         """The state for `/health/detailed`: no key, no issuer."""
@@ -118,6 +121,11 @@ class Authenticator:
         if self._tokens is None:
             raise Unauthenticated("the API key is not valid")
         return await self._tokens.verify(credential)
+
+
+def has_credential(headers: Headers) -> bool:
+    """Whether a request has any."""
+    return _credential(headers) is not None
 
 
 def _credential(headers: Headers) -> str | None:
