@@ -93,7 +93,9 @@ def build_app(args: AppArgs) -> Application:
     parts["learner"] = _bind(
         args,
         LearnerDeployment,
-        parts=partial(make_learner, args, embedder=embedder, extractor=extractor, **indexed),
+        parts=partial(
+            make_learner, args, embedder=embedder, extractor=extractor, answers=parts.get("answers"), **indexed
+        ),
     )
     if local_redis(args) is not None:
         parts["session_server"] = _bind(args, SessionServer, server=partial(make_session_server, args))

@@ -8,7 +8,7 @@ from typing import Annotated
 import httpx
 import typer
 
-from . import service
+from .connection import url_of
 
 _USER = "me"
 _TIMEOUT_S = 120.0
@@ -26,7 +26,7 @@ def mcp(
     headers = {b"Authorization": f"Bearer {key}".encode()} if key else {}
     if user := user or (None if key else _USER):
         headers[b"X-Jiyi-User"] = user.encode()
-    asyncio.run(_serve(url or _local_url(home), headers))
+    asyncio.run(_serve(url or url_of(home), headers))
 
 
 async def _serve(url: str, headers: dict[bytes, bytes]) -> None:
@@ -36,16 +36,3 @@ async def _serve(url: str, headers: dict[bytes, bytes]) -> None:
     async with httpx.AsyncClient(base_url=url, headers=headers, timeout=_TIMEOUT_S) as http:
         api = Api(http)
         await make_server(lambda: api).run_stdio_async()
-
-
-def _local_url(home: Path | None) -> str:
-    """The address of the service of a data folder; what is wrong goes to standard error, since output is the protocol.
-
-    Raises:
-        typer.Exit: It does not run.
-    """
-    endpoint = service.find(service.load_settings(home))
-    if endpoint is None:
-        typer.echo("The service is not running. Start it with: jiyi up", err=True)
-        raise typer.Exit(1)
-    return endpoint.url

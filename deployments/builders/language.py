@@ -75,7 +75,7 @@ def open_reader(args: AppArgs) -> BatchedReader | None:
 
 def open_answer_reader(args: AppArgs) -> BatchedAnswerReader:
     """The answer reader with its weights loaded; only where it is on."""
-    limits = replace(_limits(args), max_wait_s=args.deadlines.answers)
+    limits = replace(_limits(args), max_wait_s=args.models.max_wait_s)
     return BatchedAnswerReader(TrainedAnswerReader(*_files(args, "answers"), **_device(args)), limits=limits)
 
 

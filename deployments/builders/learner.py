@@ -24,15 +24,31 @@ from .facts import make_fact_jobs
 from .knowledge import make_ingestion, make_parser
 from .language import make_fact_reader, make_summary_writer, open_language_model, running_extraction_version
 from .pipelines import make_run_desk
+from .retrieval import answer_reader_of
 from .spaces import open_generations, open_spaces, prepared_model
 from .stores import open_locks, open_record
 from .typed_memories import make_recheck, make_review_job
 
 
 def make_learner(
-    args: AppArgs, *, embedder: Handle, extractor: Handle, model: VectorModel, vectors: Handle | None = None
+    args: AppArgs,
+    *,
+    embedder: Handle,
+    extractor: Handle,
+    model: VectorModel,
+    vectors: Handle | None = None,
+    answers: Handle | None = None,
 ) -> LearnerParts:
-    """Builds the services of the Learner deployment."""
+    """Builds the services of the Learner deployment.
+
+    Args:
+        args: The settings.
+        embedder: The handle of the Embedder.
+        extractor: The handle of the Extractor.
+        model: The vector model where the record names none.
+        vectors: The handle of the deployment that owns the embedded vectors; None with a Qdrant server.
+        answers: The handle of the answer reader's own deployment; None where the Extractor runs it, or nothing.
+    """
     record = open_record(args, durable=False)
     generations = open_generations(args, shard=vectors)
     spaces = open_spaces(
@@ -63,6 +79,7 @@ def make_learner(
         facts=make_fact_reader(args, language_model),
         indexer=indexer,
         erasures=erasing,
+        answers=answer_reader_of(args, {"extractor": extractor} | ({"answers": answers} if answers else {})),
     )
     locks = open_locks(args)
     bulk = RayEmbedder(args)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from memory.answering.extractive import ExtractiveAnswerer
 from memory.indexing.generations import PerSpace
 from memory.language.keywords import KeywordAnalyzer
+from memory.ports.answer_reading import AnswerReader
 from memory.ports.generations import VectorModel, VectorSpace
 from memory.ports.record import SystemOfRecord
 from memory.ports.services import Retriever
@@ -87,8 +88,22 @@ def make_searching(
         metrics: Times the readings.
     """
     searching = ValidityRetriever(retriever, record=record, analyzer=KeywordAnalyzer())
-    if not is_on(args, "answers"):
+    reader = answer_reader_of(args, parts)
+    if reader is None:
         return searching
-    handle = parts["answers"] if args.models.answers_apart else parts["extractor"]
-    reader = RemoteAnswerReader(Remote(handle, component="answers", deadline_s=args.deadlines.answers))
     return AnswerRetriever(searching, reader=MeteredAnswerReader(reader, metrics), recipe=args.answers.recipe)
+
+
+def answer_reader_of(args: AppArgs, parts: Mapping[str, Handle]) -> AnswerReader | None:
+    """The answer reader, in the deployment that runs it; None where it is off.
+
+    Args:
+        args: The settings.
+        parts: Deployments by component name: `extractor`, and `answers` where that is one of its own.
+    """
+    if not is_on(args, "answers"):
+        return None
+    handle = parts["answers"] if args.models.answers_apart else parts["extractor"]
+    deadlines = args.deadlines
+    remote = Remote(handle, component="answers", deadline_s=deadlines.answers, away_s=deadlines.extractor_away)
+    return RemoteAnswerReader(remote)

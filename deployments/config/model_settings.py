@@ -78,10 +78,10 @@ class ModelArgs(Section):
         "weights are; with `on` missing weights show in `/health/detailed`.",
     )
     answers: Annotated[Literal["auto", "on", "off"], _ON, _OFF] = Field(
-        default="off",
-        description="Which memories answer a question, in which words, and when none does. `auto` runs it where its "
-        "weights are; without it memories are chosen by how near they are to the question. Off until its "
-        "thresholds are measured on the whole service.",
+        default="auto",
+        description="Which memories answer a question, in which words, and when none does; which a request to forget "
+        "means. `auto` runs it where its weights are; without it memories are chosen by how near they are to the "
+        "question.",
     )
     answers_apart: bool = Field(
         default=False,

@@ -51,8 +51,8 @@ class DeadlineArgs(Section):
     extractor_away: float = Field(
         default=3.0,
         gt=0,
-        description="Seconds that a message waits for the Extractor while it is being restarted; then the turn goes on "
-        "without it.",
+        description="Seconds that a message, or the memories of a question, wait for the Extractor while it is being "
+        "restarted; then the turn goes on without it.",
     )
     extractor_batch: float = Field(
         default=60.0, gt=0, description="Seconds for the learner, which has many texts read in one call."
@@ -63,9 +63,10 @@ class DeadlineArgs(Section):
     retriever: float = Field(default=8.0, gt=0, description="Seconds for a search.")
     reranker: float = Field(default=4.0, gt=0, description="Seconds for the scores of a list of passages.")
     answers: float = Field(
-        default=3.0,
+        default=15.0,
         gt=0,
-        description="Seconds for the reading of the memories of a question; then they are chosen by their nearness.",
+        description="Seconds for the reading of the memories of a question, with the time that it waits "
+        "(`models.max_wait_s`); then they are chosen by their nearness.",
     )
     learner: float = Field(default=60.0, gt=0, description="Seconds for callers that wait until a message is learned.")
 
@@ -306,11 +307,13 @@ class AppArgs(BaseSettings):
 
     @model_validator(mode="after")
     def _waiting_ends_before_the_deadline(self) -> "AppArgs":
-        if self.models.max_wait_s >= self.deadlines.extractor:
-            raise ValueError(
-                f"models.max_wait_s: must be less than deadlines.extractor, {self.deadlines.extractor:g}; "
-                f"given: {self.models.max_wait_s:g}"
-            )
+        for name in ("extractor", "answers"):
+            deadline_s: float = getattr(self.deadlines, name)
+            if self.models.max_wait_s >= deadline_s:
+                raise ValueError(
+                    f"models.max_wait_s: must be less than deadlines.{name}, {deadline_s:g}; "
+                    f"given: {self.models.max_wait_s:g}"
+                )
         return self
 
     @field_validator("encryption_key")

@@ -54,6 +54,7 @@ class ChatTurn:
 
         Raises:
             StoreUnavailable: The turn was not stored, or too much waits for the record (`StoreBusy`).
+            Overloaded: Too much waits for a model; nothing was stored.
         """
         understood = await self._reader.read(
             message.message, session_id=message.session_id, user_id=message.user_id, now=message.now

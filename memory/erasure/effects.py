@@ -10,6 +10,7 @@ from ..values.base import Value
 from ..values.changes import Change
 from ..values.entities import Entity, EntityRelation
 from ..values.facts import Category, Fact, GraphEdge
+from ..values.items import ItemPlace
 from ..values.records import Memory, Resource
 
 T = TypeVar("T", bound=Value)
@@ -33,6 +34,7 @@ class Effects:
     facts: list[str] = field(default_factory=list)
     changes: list[str] = field(default_factory=list)
     categories: list[str] = field(default_factory=list)
+    items: list[ItemPlace] = field(default_factory=list)
     edges: list[GraphEdge] | None = None
     former: list[Value] = field(default_factory=list)
     rewritten: list[Value] = field(default_factory=list)
@@ -71,7 +73,8 @@ class Effects:
     @property
     def is_empty(self) -> bool:
         """Whether nothing goes and nothing is rewritten."""
-        return not (self.gone or self.changes or self.categories or self.rewritten or self.edges is not None)
+        parts = (self.gone, self.changes, self.categories, self.items, self.rewritten)
+        return not any(parts) and self.edges is None
 
 
 async def apply(unit: UnitOfWork, effects: Effects) -> dict[str, int] | None:
@@ -95,6 +98,7 @@ async def apply(unit: UnitOfWork, effects: Effects) -> dict[str, int] | None:
     counts["relations"] = await unit.relations.delete(effects.relations)
     counts["memories"] = await unit.memories.delete(effects.memories)
     counts["entities"] = await unit.entities.delete(effects.entities)
+    counts["items"] = await unit.items.delete(effects.items)
     counts["edges"] = 0
     if effects.edges is not None:
         counts["edges"] = await unit.graph.delete_all() - len(await unit.graph.create_many(effects.edges))

@@ -20,6 +20,7 @@ from ..values.text import normalise
 from .anonymising import leave_placeholders
 from .effects import Effects
 from .entities import Evidence, Passage, count_mentions, names_given, settle_entity
+from .items import items_that_repeat
 from .selection import Selection, pages, says
 from .traces import kept_change, without_quotes
 
@@ -57,6 +58,7 @@ class _Planner:
         await self._settle_relations()
         await self._settle_facts()
         await self._settle_changes()
+        self._effects.items = await items_that_repeat(self._unit.items, self._selection)
         await leave_placeholders(self._unit, self._selection, self._effects)
         for resource in self._selection.messages.values():
             self._effects.sessions.setdefault(resource.session_id, []).append(resource.resource_id)

@@ -3,18 +3,28 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..language.keywords import KeywordAnalyzer
 from ..language.questions import is_question
 from ..values.facts import SPEAKER, Fact
 from ..values.records import Memory
+from ..values.text import fold_lower
 from .forget_targets import ForgetTarget
 
-SURE = 0.5
-"""Share of the weight of the request's words from which something is meant."""
-POSSIBLE = 0.25
-"""Share from which it may be meant: the user is asked."""
+
+@dataclass(frozen=True)
+class MatchBounds:
+    """From which scores on something is meant (`sure`), or may be, so that the user is asked (`possible`)."""
+
+    sure: float
+    possible: float
+
+
+BY_WORDS = MatchBounds(sure=0.5, possible=0.25)
+"""Of the share of the weight of the request's words."""
+BY_READING = MatchBounds(sure=0.4, possible=0.25)
+"""Of the mean of that share and the probability of a reader; chosen on training scenarios."""
 _NEAR = 0.9
 """What has this share of the best one's weight may be meant as well."""
 _UNKNOWN = 0.5
@@ -51,10 +61,10 @@ class _Candidate:
     words: frozenset[str]
 
 
-def best_matches(
+def match_words(
     target: ForgetTarget, facts: Sequence[Fact], memories: Sequence[Memory], analyzer: KeywordAnalyzer
-) -> Matches:
-    """The things that have the most of a request's words; a rare word weighs more than one that many have.
+) -> list[Match]:
+    """All that could be meant, that with most of the request's words first; a rare word weighs more than a common one.
 
     A predicate that the request names counts as a word of what states a fact with it: of the speaker, or of a subject
     that the request names.
@@ -73,17 +83,44 @@ def best_matches(
         for word in target.words | target.terms
     }
     matches = [_match(candidate, target, weights, rarest, analyzer) for candidate in candidates]
-    best = max((match.score for match in matches), default=0.0)
-    if best < POSSIBLE:
+    return sorted(matches, key=lambda match: -match.score)
+
+
+def with_reading(match: Match, probability: float, words: str) -> Match:
+    """The match with the mean of its score and what a reader says of its memory.
+
+    Of several facts that the memory states, those are meant whose objects the answering words have, if any.
+
+    Args:
+        match: By words.
+        probability: That the memory is meant; 0 where it was not read.
+        words: Those of the memory that are meant; empty where none stand out.
+    """
+    folded = fold_lower(words)
+    meant = tuple(fact for fact in match.facts if folded and fold_lower(fact.object) in folded)
+    return replace(match, facts=meant or match.facts, score=(match.score + probability) / 2)
+
+
+def best_matches(matches: Sequence[Match], target: ForgetTarget, bounds: MatchBounds) -> Matches:
+    """What a request means, or may mean: what is nearly as good as the best match.
+
+    Args:
+        matches: Best first.
+        target: What the request is about.
+        bounds: Of their scores.
+    """
+    best = matches[0].score if matches else 0.0
+    if best < bounds.possible:
         return Matches()
-    least = max(SURE, _NEAR * best) if best >= SURE else _NEAR * best
+    is_sure = best >= bounds.sure
+    least = max(bounds.sure, _NEAR * best) if is_sure else _NEAR * best
     if target.everything:
-        least = min(least, SURE)
-    found = sorted((match for match in matches if match.score >= least), key=lambda match: -match.score)
+        least = min(least, bounds.sure)
+    found = [match for match in matches if match.score >= least]
     own = [match for match in found if any(fact.subject == SPEAKER for fact in match.facts)]
     if own and target.is_own and not target.everything:
         found = own
-    return Matches(tuple(found), is_sure=best >= SURE)
+    return Matches(tuple(found), is_sure=is_sure)
 
 
 def _candidates(facts: Sequence[Fact], memories: Iterable[Memory], analyzer: KeywordAnalyzer) -> list[_Candidate]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from ..facts.statements import bare_name
 from ..language.keywords import KeywordAnalyzer
+from ..ports.answer_reading import AnswerReader
 from ..ports.record import UnitOfWork
 from ..values.dialogue import Role
 from ..values.entities import Entity
@@ -19,7 +20,8 @@ from ..values.readings import Intent
 from ..values.records import Memory, Resource
 from ..values.text import fold_lower, normalise
 from .forget_choices import choose
-from .forget_matches import Match, best_matches
+from .forget_matches import BY_READING, BY_WORDS, Match, Matches, best_matches, match_words
+from .forget_reading import read_matches
 from .forget_targets import STATES, ForgetTarget, find_target
 
 MAX_SEARCHED = 2_000
@@ -58,13 +60,16 @@ class Meant:
 NOT_FOUND = Meant(ForgetOutcome.NOT_FOUND)
 
 
-async def find_meant(unit: UnitOfWork, request: ForgetRequest, *, analyzer: KeywordAnalyzer) -> Meant | None:
+async def find_meant(
+    unit: UnitOfWork, request: ForgetRequest, *, analyzer: KeywordAnalyzer, reader: AnswerReader | None = None
+) -> Meant | None:
     """Finds what a message asks to forget; None where it does not ask for that.
 
     Args:
         unit: Of the user.
         request: The message, and what the last reply asked about.
         analyzer: Splits texts into terms.
+        reader: Reads which memories the message is about; without it, or while it is away, their words alone tell.
     """
     if request.options and (picked := await _picked(unit, request, analyzer)) is not None:
         return picked
@@ -78,16 +83,22 @@ async def find_meant(unit: UnitOfWork, request: ForgetRequest, *, analyzer: Keyw
         if target.is_whole:
             return Meant(ForgetOutcome.EVERYTHING)
         resolved = find_target(request.message.resolved or "", analyzer)
-        meant = NOT_FOUND if resolved.points_back else await _search(unit, request, resolved, analyzer)
+        meant = NOT_FOUND if resolved.points_back else await _search(unit, request, resolved, analyzer, reader)
         is_found = meant.outcome is ForgetOutcome.REMOVED
         return await _with_quotes(unit, meant if is_found else await _said_before(unit, request.message))
-    meant = await _search(unit, request, target, analyzer)
+    meant = await _search(unit, request, target, analyzer, reader)
     if states and meant.outcome is not ForgetOutcome.REMOVED:
         return Meant(ForgetOutcome.NOT_KEPT)
     return await _with_quotes(unit, meant)
 
 
-async def _search(unit: UnitOfWork, request: ForgetRequest, target: ForgetTarget, analyzer: KeywordAnalyzer) -> Meant:
+async def _search(
+    unit: UnitOfWork,
+    request: ForgetRequest,
+    target: ForgetTarget,
+    analyzer: KeywordAnalyzer,
+    reader: AnswerReader | None,
+) -> Meant:
     """What a target means: known entities, else what matches it best of what was said or given."""
     facts = [fact for fact in await unit.facts.list(status=None, limit=MAX_SEARCHED) if not _is_deleted(fact)]
     recent = await unit.memories.recent(limit=MAX_SEARCHED)
@@ -95,7 +106,7 @@ async def _search(unit: UnitOfWork, request: ForgetRequest, target: ForgetTarget
     named = await _named(unit, request, target, analyzer) if not target.predicates else []
     if named:
         return _all_about(named, facts, memories)
-    found = best_matches(target, facts, memories, analyzer)
+    found = await _best_matches(match_words(target, facts, memories, analyzer), request, target, reader)
     if not found.matches:
         return NOT_FOUND
     groups = _by_meaning(found.matches)
@@ -110,6 +121,13 @@ async def _search(unit: UnitOfWork, request: ForgetRequest, target: ForgetTarget
         *(_of_memory(match.memory) for match in found.matches if match.memory and not match.facts),
     )
     return Meant(ForgetOutcome.REMOVED, things, of_facts.facts, (*of_facts.memories, *more))
+
+
+async def _best_matches(
+    matches: Sequence[Match], request: ForgetRequest, target: ForgetTarget, reader: AnswerReader | None
+) -> Matches:
+    read = await read_matches(matches, request, target, reader=reader) if reader else None
+    return best_matches(matches, target, BY_WORDS) if read is None else best_matches(read, target, BY_READING)
 
 
 async def _picked(unit: UnitOfWork, request: ForgetRequest, analyzer: KeywordAnalyzer) -> Meant | None:

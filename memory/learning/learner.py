@@ -13,6 +13,7 @@ from ..governance.forget_search import NOT_FOUND, find_meant
 from ..governance.forgetting import forget, report_of, was_carried_out
 from ..indexing.indexer import Indexer
 from ..language.keywords import KeywordAnalyzer
+from ..ports.answer_reading import AnswerReader
 from ..ports.erasures import ErasureRequests
 from ..ports.language import Extractor, FactReader, Priority
 from ..ports.record import SystemOfRecord, UnitOfWork
@@ -41,6 +42,7 @@ class Learner:
         facts: Reads the facts of messages, in place of those that the extractor found; None where nothing else does.
         erasures: Has the messages of what the user asked to forget erased from the log, sessions and files; without it
             they stay there.
+        answers: Reads which memories a request to forget is about; None where its words alone tell.
     """
 
     def __init__(
@@ -51,12 +53,14 @@ class Learner:
         indexer: Indexer,
         facts: FactReader | None = None,
         erasures: ErasureRequests | None = None,
+        answers: AnswerReader | None = None,
     ) -> None:
         self.indexer = indexer
         self._erasures = erasures
         self._record = record
         self._extractor = extractor
         self._facts = facts
+        self._answers = answers
 
     async def learn(
         self, *, user_id: str, priority: Priority = Priority.BATCH, batches: int | None = None, index: bool = True
@@ -135,7 +139,7 @@ class Learner:
         async with self._record.reading(user_id=message.user_id) as unit:
             if not is_logged and await was_carried_out(unit, message):
                 return ForgetReport(outcome=ForgetOutcome.ALREADY)
-            meant = await find_meant(unit, request, analyzer=_ANALYZER)
+            meant = await find_meant(unit, request, analyzer=_ANALYZER, reader=self._answers)
         if request.is_preview or (meant is None and not is_logged):
             return report_of(meant) if meant else None
         async with self._record.writing(user_id=message.user_id) as unit:

@@ -7,16 +7,18 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from ..ports.items import item_pages
 from ..ports.record import SystemOfRecord, UnitOfWork
 from ..ports.repositories import read_pages
 from ..ports.sessions import SessionStore
 from ..values.dialogue import Session
 from ..values.identity import app_and_user, shown_user
+from ..values.items import ItemCollection
 from .lines import Digest, Header, Item, ItemType, to_line
 
 PAGE = 256
-_CHANGES = 16
-"""Changes of a page: one may hold many memories."""
+_LARGE = 16
+"""Changes or stored items of a page: one may be large."""
 
 
 async def export_user(
@@ -52,7 +54,7 @@ async def export_user(
 
     session_ids: dict[str, None] = {}
     async with record.reading(user_id=user_id) as unit:
-        async for items in _pages(unit):
+        async for items in _pages(unit, now):
             if items[0].type is ItemType.RESOURCE:
                 session_ids.update(dict.fromkeys(item.value.session_id for item in items))
             yield await asyncio.to_thread(lines_of, items)
@@ -76,7 +78,7 @@ def has_anything(session: Session) -> bool:
     )
 
 
-async def _pages(unit: UnitOfWork) -> AsyncIterator[list[Item]]:
+async def _pages(unit: UnitOfWork, now: datetime) -> AsyncIterator[list[Item]]:
     """Pages of items of one type, none empty, in the order of the file."""
     async for resources in read_pages(unit.log.page, lambda resource: resource.sequence, limit=PAGE):
         unlearned = await unit.log.list_unextracted(after=resources[0].sequence - 1, limit=len(resources))
@@ -101,8 +103,12 @@ async def _pages(unit: UnitOfWork) -> AsyncIterator[list[Item]]:
     ):
         if values:
             yield _items(type_, values)
-    async for changes in read_pages(unit.changes.page, lambda change: change.sequence, limit=_CHANGES):
+    async for changes in read_pages(unit.changes.page, lambda change: change.sequence, limit=_LARGE):
         yield _items(ItemType.CHANGE, changes)
+    for collection in ItemCollection:
+        async for stored in item_pages(unit.items, collection, limit=_LARGE):
+            if there := [item for item in stored if item.is_there(now)]:
+                yield _items(ItemType.STORED_ITEM, there)
 
 
 def _items(type_: ItemType, values: Sequence[Any]) -> list[Item]:

@@ -24,7 +24,15 @@ from .exporting import PAGE, has_anything
 from .lines import Item, ItemType
 
 _PAGE_BYTES = 4_194_304
-_LATER = {"sequence": 0, "access_count": 0, "accessed_at": None, "last_accessed_at": None, "understanding": None}
+_LATER = {
+    "sequence": 0,
+    "access_count": 0,
+    "accessed_at": None,
+    "last_accessed_at": None,
+    "understanding": None,
+    "expires_at": None,
+    "vectors": None,
+}
 """Fields that do not say what an item is: stores number them, and use changes them."""
 
 
@@ -180,7 +188,7 @@ async def _missing(unit: UnitOfWork, page: Page) -> Page:
     type_ = page[0][1].type
     if type_ is ItemType.SESSION:
         return ()
-    existing = await _existing(unit, type_, [item.item_id for _, item in page])
+    existing = await _existing(unit, type_, [item for _, item in page])
     new = []
     for number, item in page:
         found = existing.get(item.item_id)
@@ -205,8 +213,9 @@ def _is_untouched_seed(value: Value) -> bool:
     return isinstance(value, Entity) and value.is_unseen_seed
 
 
-async def _existing(unit: UnitOfWork, type_: ItemType, ids: Sequence[str]) -> dict[str, Any]:
-    """The user's items with these ids."""
+async def _existing(unit: UnitOfWork, type_: ItemType, items: Sequence[Item]) -> dict[str, Any]:
+    """The user's items with the ids of these."""
+    ids = [item.item_id for item in items]
     found: Sequence[Any]
     match type_:
         case ItemType.RESOURCE:
@@ -227,6 +236,8 @@ async def _existing(unit: UnitOfWork, type_: ItemType, ids: Sequence[str]) -> di
             found = await unit.graph.list_all()
         case ItemType.TYPED_MEMORY:
             found = await unit.typed_memories.get(ids)
+        case ItemType.STORED_ITEM:
+            found = await unit.items.get([item.value.place for item in items])
         case _:
             found = await unit.changes.get(ids)
     return {Item(type_, value).item_id: value for value in found}
@@ -266,6 +277,8 @@ async def _write(unit: UnitOfWork, page: Page) -> None:
             await unit.typed_memories.save(values)
         case ItemType.CHANGE:
             await unit.changes.append(values)
+        case ItemType.STORED_ITEM:
+            await unit.items.put(values)
 
 
 async def _write_session(sessions: SessionStore, session: Session, user_id: str, now: datetime) -> bool:

@@ -16,6 +16,7 @@ from ..values.entities import Entity, EntityRelation
 from ..values.errors import InvalidField
 from ..values.facts import Category, CategoryAccess, Fact, GraphEdge
 from ..values.identity import DEFAULT_APP, AppId
+from ..values.items import StoredItem
 from ..values.records import Memory, Resource
 from ..values.typed_memories import TypedMemory
 
@@ -26,7 +27,8 @@ FORMAT = 1
 MAX_LINE_BYTES = 1_048_576
 """Bytes of a line, but that of a change: several times the longest text with all that was understood of it."""
 MAX_CHANGE_BYTES = 33_554_432
-"""Bytes of a line with a change, which holds every memory that it touched, before and after."""
+"""Bytes of a line with a change, which holds every memory that it touched, before and after, or with a stored item."""
+_LARGE = (b'{"type":"change"', b'{"type":"stored_item"')
 
 
 class ItemType(StrEnum):
@@ -43,6 +45,7 @@ class ItemType(StrEnum):
     TYPED_MEMORY = "typed_memory"
     """In exports of earlier versions; an import makes facts of them."""
     CHANGE = "change"
+    STORED_ITEM = "stored_item"
     SESSION = "session"
 
 
@@ -57,6 +60,7 @@ _MODELS: Mapping[ItemType, type[Value]] = {
     ItemType.EDGE: GraphEdge,
     ItemType.TYPED_MEMORY: TypedMemory,
     ItemType.CHANGE: Change,
+    ItemType.STORED_ITEM: StoredItem,
     ItemType.SESSION: Session,
 }
 _ID_FIELDS: Mapping[ItemType, str] = {
@@ -70,9 +74,14 @@ _ID_FIELDS: Mapping[ItemType, str] = {
     ItemType.EDGE: "edge_id",
     ItemType.TYPED_MEMORY: "memory_id",
     ItemType.CHANGE: "change_id",
+    ItemType.STORED_ITEM: "item_id",
 }
-_NUMBERED = {"sequence"}
-"""Given by each store anew; the lines are in its order."""
+_LEFT_OUT: Mapping[ItemType, set[str]] = {
+    ItemType.RESOURCE: {"sequence"},
+    ItemType.CHANGE: {"sequence"},
+    ItemType.STORED_ITEM: {"vectors"},
+}
+"""Numbers that each store gives anew, in the order of the lines, and vectors, which a search makes again."""
 
 
 class Header(Value):
@@ -129,9 +138,7 @@ class Item:
 
     def to_line(self) -> bytes:
         """The item as a line."""
-        body = self.value.model_dump_json(
-            exclude=_NUMBERED if self.type in (ItemType.RESOURCE, ItemType.CHANGE) else None
-        )
+        body = self.value.model_dump_json(exclude=_LEFT_OUT.get(self.type))
         learned = "" if self.type is not ItemType.RESOURCE else f'"learned":{str(self.learned).lower()},'
         return f'{{"type":"{self.type.value}",{learned}"value":{body}}}\n'.encode()
 
@@ -170,7 +177,7 @@ def parse_line(line: bytes, number: int) -> Header | Item | End:
     Raises:
         InvalidField: It is no line of an export; names line and field.
     """
-    limit = MAX_CHANGE_BYTES if line.startswith(b'{"type":"change"') else MAX_LINE_BYTES
+    limit = MAX_CHANGE_BYTES if line.startswith(_LARGE) else MAX_LINE_BYTES
     if len(line) > limit:
         raise refused(number, "", "is too long", f"at most {limit} bytes")
     try:

@@ -16,6 +16,7 @@ from ..values.records import Resource
 from .corpora import CorpusRepository, KnowledgeRepository, SourceRepository
 from .erasures import RecordErasure
 from .facts import CategoryAccessRepository, CategoryRepository, FactRepository, GraphRepository
+from .items import ItemRepository
 from .jobs import RunLog
 from .keys import KeyStore
 from .policies import PolicyRepository
@@ -49,6 +50,7 @@ class UnitOfWork(ABC):
     corpora: CorpusRepository
     sources: SourceRepository
     knowledge: KnowledgeRepository
+    items: ItemRepository
     erasure: RecordErasure
 
     @property

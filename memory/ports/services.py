@@ -17,7 +17,11 @@ class Retriever(ABC):
 
     @abstractmethod
     async def search(self, request: SearchRequest) -> SearchResult:
-        """Runs all legs in parallel and fuses them; a leg that fails is named in `degraded`."""
+        """Runs all legs in parallel and fuses them; a leg that fails is named in `degraded`.
+
+        Raises:
+            Overloaded: Too much waits for a model.
+        """
 
 
 class UseCounter(ABC):

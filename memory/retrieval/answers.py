@@ -21,7 +21,7 @@ from ..ports.answer_reading import (
 )
 from ..ports.services import Retriever
 from ..values.dialogue import Role
-from ..values.errors import Overloaded, Unavailable
+from ..values.errors import Unavailable
 from ..values.evidence import ANSWERS, AnswerRecipe
 from ..values.facts import Standing
 from ..values.hits import Hit, HitKind, SearchRequest, SearchResult
@@ -54,8 +54,8 @@ class AnswerRetriever(Retriever):
     Identifiers are not prose (DESIGN §6): where memories name an identifier of the query, one that names only others
     does not answer.
 
-    A query that asks nothing is not read. A reader that is down or overloaded is named in `degraded`, and the ranking
-    stays as it was found.
+    A query that asks nothing is not read. A reader that is down is named in `degraded`, and the ranking stays as it was
+    found; one with a full queue refuses the search (`Overloaded`).
 
     Args:
         retriever: Finds the hits.
@@ -80,9 +80,8 @@ class AnswerRetriever(Retriever):
             try:
                 reading = await self._read(request, lines)
                 hits, unanswered = self._ranked(request, hits, lines, reading), reading.unanswered
-            except (Unavailable, Overloaded) as error:
-                component = error.component if isinstance(error, Unavailable) else PART
-                _log.warning("retrieval_degraded", part=PART, component=component, error=error.message)
+            except Unavailable as error:
+                _log.warning("retrieval_degraded", part=PART, component=error.component, error=error.message)
                 degraded, unanswered = (*degraded, PART), None
         return SearchResult(hits=hits[: request.top_k], unanswered=unanswered, degraded=degraded)
 

@@ -26,6 +26,9 @@ class AnswerRecipe(Value):
 class EvidenceBounds(Value):
     """The probabilities from which a reading decides something, each 0 to 1.
 
+    Where a question is left open was chosen on tuning scenarios, by the harmonic mean of the right share of what can be
+    answered and of what cannot (docs/benchmarks/conversations.md).
+
     Attributes:
         abstain_from: `unanswered` from which a question is not answered.
         answer_from: `answers` from which the best memory is quoted.
@@ -36,8 +39,8 @@ class EvidenceBounds(Value):
             the user.
     """
 
-    abstain_from: float = Field(default=0.5, ge=0, le=1)
-    answer_from: float = Field(default=0.25, ge=0, le=1)
+    abstain_from: float = Field(default=0.8, ge=0, le=1)
+    answer_from: float = Field(default=0.2, ge=0, le=1)
     beside_from: float = Field(default=0.5, ge=0, le=1)
     outdated_from: float = Field(default=0.5, ge=0, le=1)
     prompt_from: float = Field(default=0.25, ge=0, le=1)

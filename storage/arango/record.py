@@ -27,6 +27,7 @@ from .repositories.entities import ArangoEntities
 from .repositories.erasing import ArangoErasure
 from .repositories.facts import ArangoFacts
 from .repositories.graph import ArangoGraph
+from .repositories.items import ArangoItems
 from .repositories.knowledge import ArangoKnowledge
 from .repositories.log import ArangoLog
 from .repositories.memories import ArangoMemories
@@ -56,6 +57,7 @@ class ArangoUnitOfWork(UnitOfWork):
         self.corpora = ArangoCorpora(transaction)
         self.sources = ArangoSources(transaction)
         self.knowledge = ArangoKnowledge(transaction)
+        self.items = ArangoItems(transaction)
         self.erasure = ArangoErasure(transaction)
         self._transaction = transaction
 

@@ -21,6 +21,7 @@ from .repositories.entities import InMemoryEntities
 from .repositories.erasing import InMemoryErasure
 from .repositories.facts import InMemoryFacts
 from .repositories.graph import InMemoryGraph
+from .repositories.items import InMemoryItems
 from .repositories.log import InMemoryLog
 from .repositories.memories import InMemoryMemories
 from .repositories.policies import InMemoryPolicies
@@ -46,6 +47,7 @@ class InMemoryUnitOfWork(UnitOfWork):
         self.corpora = InMemoryCorpora(state)
         self.sources = InMemorySources(state)
         self.knowledge = InMemoryKnowledge(state)
+        self.items = InMemoryItems(state)
         self.erasure = InMemoryErasure(state)
         self._state = state
         self._users = users

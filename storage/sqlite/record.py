@@ -28,6 +28,7 @@ from .repositories.entities import SqliteEntities
 from .repositories.erasing import SqliteErasure
 from .repositories.facts import SqliteFacts
 from .repositories.graph import SqliteGraph
+from .repositories.items import SqliteItems
 from .repositories.knowledge import SqliteKnowledge
 from .repositories.log import SqliteLog
 from .repositories.memories import SqliteMemories
@@ -57,6 +58,7 @@ class SqliteUnitOfWork(UnitOfWork):
         self.corpora = SqliteCorpora(transaction)
         self.sources = SqliteSources(transaction)
         self.knowledge = SqliteKnowledge(transaction)
+        self.items = SqliteItems(transaction)
         self.erasure = SqliteErasure(transaction)
         self._transaction = transaction
 

@@ -13,6 +13,7 @@ from memory.indexing.generations import OneSpace
 from memory.indexing.indexer import Indexer
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
+from memory.ports.answer_reading import AnswerReader
 from memory.ports.erasures import ErasureRequests
 from memory.ports.jobs import PipelineRun
 from memory.ports.language import Extractor
@@ -41,6 +42,7 @@ class Diary(ErasureRequests):
     said: int = 0
     now: datetime = _BEGIN
     to_erase: tuple[str, ...] = ()
+    answers: AnswerReader | None = None
 
     async def tell(self, date: str, message: str, *facts: str, intents: str = "statement") -> None:
         """Says a message that states these facts, in the notation of the chat corpus."""
@@ -62,7 +64,7 @@ class Diary(ErasureRequests):
     def learner(self, extractor: Extractor) -> Learner:
         """A learner of this diary; what is left to erasure is noted in `to_erase`."""
         indexer = Indexer(record=self.record, spaces=_UNUSED, analyzer=KeywordAnalyzer())
-        return Learner(record=self.record, extractor=extractor, indexer=indexer, erasures=self)
+        return Learner(record=self.record, extractor=extractor, indexer=indexer, erasures=self, answers=self.answers)
 
     @override
     def prepare(self, messages: Sequence[str], *, user_id: str) -> Sequence[PipelineRun]:

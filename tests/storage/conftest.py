@@ -21,6 +21,7 @@ from memory.values.dialogue import Role, Turn
 from memory.values.entities import Entity, EntityRelation
 from memory.values.facts import Category, CategoryAccess, Fact, GraphEdge
 from memory.values.ids import entity_id
+from memory.values.items import ItemCollection, StoredItem
 from memory.values.records import Memory, Resource
 from memory.values.text import normalise
 from memory.values.typed_memories import TypedMemory
@@ -114,6 +115,13 @@ def change(name: str, *subjects: str, user_id: str = "ann", **fields: Any) -> Ch
     return Change(change_id=name, user_id=user_id, subjects=tuple(dict.fromkeys(subjects)), **fields)
 
 
+def item(
+    *labels: str, user_id: str = "ann", collection: ItemCollection = ItemCollection.STORE, key: str = "k", **fields: Any
+) -> StoredItem:
+    fields = dict[str, Any](value={"of": user_id}, created_at=NOON, updated_at=NOON) | fields
+    return StoredItem(user_id=user_id, collection=collection, namespace=labels or ("a",), key=key, **fields)
+
+
 def turn(content: str, turn_id: str | None = None, role: Role = Role.USER) -> Turn:
     return Turn(role=role, content=content, created_at=NOON, turn_id=turn_id)
 
@@ -176,6 +184,7 @@ def make() -> SimpleNamespace:
         access=access,
         edge=edge,
         change=change,
+        item=item,
         typed_memory=typed_memory,
         turn=turn,
         point=point,

@@ -68,12 +68,18 @@ def parse(kind: type[ValueT], bodies: Iterable[str]) -> list[ValueT]:
     return [kind.model_validate_json(body) for body in bodies]
 
 
+def bodies_of(query: Query, collection: str, keys: Iterable[str]) -> dict[str, str]:
+    """The `body` of each document that exists, by key."""
+    bodies: dict[str, str] = {}
+    for chunk in chunked(dict.fromkeys(keys), _KEYS_PER_STATEMENT):
+        bodies.update(query(aql.BODIES, collection=collection, keys=chunk))
+    return bodies
+
+
 def by_id(query: Query, collection: str, kind: type[ValueT], user_id: str, ids: Sequence[str]) -> list[ValueT]:
     """The values that exist, in the order of the ids."""
     keys = {id_: key_of(user_id, id_) for id_ in ids}
-    bodies: dict[str, str] = {}
-    for chunk in chunked(keys.values(), _KEYS_PER_STATEMENT):
-        bodies.update(query(aql.BODIES, collection=collection, keys=chunk))
+    bodies = bodies_of(query, collection, keys.values())
     return [kind.model_validate_json(bodies[keys[id_]]) for id_ in ids if keys[id_] in bodies]
 
 

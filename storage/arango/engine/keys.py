@@ -36,3 +36,8 @@ def text_of(encoded: str) -> str:
 def order_of(text: str) -> str:
     """A string that is sorted, by any rules, as the text is by code points."""
     return text.encode("utf-8", "surrogatepass").hex()
+
+
+def text_in_order(encoded: str) -> str:
+    """The text that `order_of` encoded."""
+    return bytes.fromhex(encoded).decode("utf-8", "surrogatepass")

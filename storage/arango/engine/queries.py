@@ -281,6 +281,33 @@ RETENTION_POLICY = """
 FOR p IN retention_policies FILTER p.user_id == @user RETURN p.body
 """
 
+# Items: `path` sorts as the namespace does, `order` as the namespace and then the key
+
+LATEST_ITEMS = """
+FOR i IN items FILTER i.user_id == @user AND i.collection == @kept_by AND i.path >= @first AND i.path < @end
+FILTER i.updated_us <= @at FILTER i.updated_us < @at OR i.order > @order
+SORT i.updated_us DESC, i.order LIMIT @limit RETURN i.body
+"""
+ITEMS_BY_KEY = """
+FOR i IN items FILTER i.user_id == @user AND i.collection == @kept_by AND i.path >= @first AND i.path < @end
+FILTER @order == null OR i.order > @order
+SORT i.order LIMIT @limit RETURN i.body
+"""
+ITEMS_BY_KEY_DESCENDING = """
+FOR i IN items FILTER i.user_id == @user AND i.collection == @kept_by AND i.path >= @first AND i.path < @end
+FILTER @order == null OR i.order < @order
+SORT i.order DESC LIMIT @limit RETURN i.body
+"""
+ITEM_PATHS = """
+FOR i IN items FILTER i.user_id == @user AND i.collection == @kept_by
+FILTER i.expires_us == null OR i.expires_us > @at
+COLLECT path = i.path SORT path RETURN path
+"""
+REMOVE_EXPIRED_ITEMS = """
+FOR i IN items FILTER i.user_id == @user AND i.expires_us != null AND i.expires_us <= @at
+REMOVE i IN items RETURN 1
+"""
+
 # The outbox
 
 OUTBOX = """
@@ -318,9 +345,10 @@ LET change = (FOR d IN changes FILTER d.user_id == u.user_id LIMIT 1 RETURN 1)
 LET corpus = (FOR d IN corpora FILTER d.user_id == u.user_id LIMIT 1 RETURN 1)
 LET source = (FOR d IN knowledge_sources FILTER d.user_id == u.user_id LIMIT 1 RETURN 1)
 LET chunk = (FOR d IN knowledge FILTER d.user_id == u.user_id LIMIT 1 RETURN 1)
+LET item = (FOR d IN items FILTER d.user_id == u.user_id LIMIT 1 RETURN 1)
 FILTER LENGTH(resource) + LENGTH(entity) + LENGTH(memory) + LENGTH(fact)
 + LENGTH(category) + LENGTH(access) + LENGTH(edge) + LENGTH(relation) + LENGTH(change)
-+ LENGTH(corpus) + LENGTH(source) + LENGTH(chunk) > 0
++ LENGTH(corpus) + LENGTH(source) + LENGTH(chunk) + LENGTH(item) > 0
 LIMIT @limit RETURN u.user_id
 """
 ALL_FACT_TOTALS = """

@@ -39,7 +39,7 @@ _FIRST_DOCUMENTS = (
     "outbox",
 )
 _KNOWLEDGE = ("corpora", "corpus_versions", "knowledge_sources", "source_versions", "knowledge")
-_LATER_DOCUMENTS = ("changes", "change_subjects", "aam_memories", "runs", "api_keys", "retention_policies")
+_LATER_DOCUMENTS = ("changes", "change_subjects", "aam_memories", "runs", "api_keys", "retention_policies", "items")
 DOCUMENTS = (*_FIRST_DOCUMENTS, *_LATER_DOCUMENTS, *_KNOWLEDGE)
 """`aam_memories` is empty since typed memories are facts."""
 EDGES = ("entity_relations", "graph_edges")
@@ -184,6 +184,15 @@ MIGRATIONS: tuple[Migration, ...] = (
             _index("knowledge", "user_id", "order"),
             _index("knowledge", "user_id", "source", "version", "chunk_index"),
             _index("knowledge", "user_id", "corpus"),
+        ),
+    ),
+    Migration(
+        "items",
+        (
+            _collection("items"),
+            _index("items", "user_id", "collection", "order"),
+            _index("items", "user_id", "collection", "updated_us"),
+            _index("items", "user_id", "expires_us"),
         ),
     ),
 )

@@ -11,6 +11,7 @@ from memory.values.changes import Change
 from memory.values.corpora import ConfigVersion, Corpus, Knowledge, Source, SourceVersion
 from memory.values.entities import Entity, EntityRelation
 from memory.values.facts import Category, CategoryAccess, Fact, GraphEdge
+from memory.values.items import ItemPlace, StoredItem
 from memory.values.records import Memory, Resource
 from memory.values.retention import RetentionPolicy
 
@@ -43,6 +44,7 @@ class UserData:
     source_versions: dict[tuple[str, int], SourceVersion] = field(default_factory=dict)
     source_contents: dict[tuple[str, int], bytes] = field(default_factory=dict)
     knowledge: dict[str, Knowledge] = field(default_factory=dict)
+    items: dict[ItemPlace, StoredItem] = field(default_factory=dict)
     outbox: dict[tuple[Collection, str], int] = field(default_factory=dict)
 
     def copy(self) -> "UserData":

@@ -18,6 +18,7 @@ OWNING_TABLES = (
     "corpora",
     "knowledge_sources",
     "knowledge",
+    "items",
 )
 """The tables that hold what is remembered of users, and the knowledge of apps."""
 USER_TABLES = (

@@ -336,4 +336,21 @@ MIGRATIONS: tuple[Migration, ...] = (
             "CREATE INDEX knowledge_by_corpus ON knowledge (user_id, corpus_id)",
         ),
     ),
+    Migration(
+        "items",
+        (
+            """CREATE TABLE items (
+                user_id TEXT NOT NULL,
+                collection TEXT NOT NULL,
+                path TEXT NOT NULL,
+                key TEXT NOT NULL,
+                updated_us INTEGER NOT NULL,
+                expires_us INTEGER,
+                body TEXT NOT NULL,
+                PRIMARY KEY (user_id, collection, path, key)
+            )""",
+            "CREATE INDEX items_latest ON items (user_id, collection, updated_us DESC, path, key)",
+            "CREATE INDEX items_expiring ON items (user_id, expires_us) WHERE expires_us IS NOT NULL",
+        ),
+    ),
 )

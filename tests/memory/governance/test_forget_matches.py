@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.governance.forget_matches import best_matches
+from memory.governance.forget_matches import BY_WORDS, best_matches, match_words
 from memory.governance.forget_targets import find_target
 from memory.language.keywords import KeywordAnalyzer
 from memory.values.facts import FactStatus
@@ -97,7 +97,8 @@ WORDS = (
 @given(st.lists(st.sampled_from(WORDS), max_size=8).map("".join))
 def test_any_request_means_something_or_nothing(request_: str) -> None:
     target = find_target(request_, KeywordAnalyzer())
-    assert best_matches(target, [], [], KeywordAnalyzer()).matches == ()
+    assert match_words(target, [], [], KeywordAnalyzer()) == []
     if not target.points_back:
-        found = best_matches(target, [], [memory_of(text) for text in (*LIVES, request_)], KeywordAnalyzer())
+        matches = match_words(target, [], [memory_of(text) for text in (*LIVES, request_)], KeywordAnalyzer())
+        found = best_matches(matches, target, BY_WORDS)
         assert all(0 <= match.score <= 1 + 1e-9 for match in found.matches)

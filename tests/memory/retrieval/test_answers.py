@@ -11,7 +11,7 @@ from memory.ports.services import Retriever
 from memory.retrieval.answers import AnswerRetriever
 from memory.retrieval.validity import ValidityRetriever
 from memory.values.dialogue import Role
-from memory.values.errors import JiyiError, ModelUnavailable, Overloaded
+from memory.values.errors import ModelUnavailable, Overloaded
 from memory.values.evidence import MAX_ANSWER_LINES, AnswerRecipe
 from memory.values.hits import HitKind, SearchRequest, SearchResult
 from testing.fakes.answer_reader import FakeAnswerReader
@@ -148,12 +148,18 @@ async def test_the_best_memories_are_read_and_no_more_are_shown_than_asked_for(w
     assert [hit.text for hit in result.hits] == ["A key hangs behind the door."]
 
 
-@pytest.mark.parametrize("error", [ModelUnavailable("gone", component="answers"), Overloaded("full")])
-async def test_a_reader_that_cannot_answer_is_named_and_the_ranking_stands(world: World, error: JiyiError) -> None:
+async def test_a_reader_that_is_away_is_named_and_the_ranking_stands(world: World) -> None:
     await world.note("The key is blue.", "The key is in the drawer.")
-    result = await reading(world, FakeAnswerReader(error=error)).search(asking(world))
+    reader = FakeAnswerReader(error=ModelUnavailable("gone", component="answers"))
+    result = await reading(world, reader).search(asking(world))
     plain = await world.retriever.search(asking(world, top_k=16))
     assert (result.hits, result.unanswered, result.degraded) == (plain.hits, None, ("answers",))
+
+
+async def test_a_reader_with_a_full_queue_refuses_the_search_and_no_worse_answer_is_given(world: World) -> None:
+    await world.note("The key is in the drawer.")
+    with pytest.raises(Overloaded):
+        await reading(world, FakeAnswerReader(error=Overloaded("full"))).search(asking(world))
 
 
 @pytest.mark.parametrize(("degraded", "unanswered"), [((), 1.0), (("record",), None)])

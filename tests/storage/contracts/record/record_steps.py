@@ -8,6 +8,7 @@ from typing import Any
 from memory.ports.corpora import CorpusRepository, KnowledgeRepository, SourceRepository
 from memory.ports.erasures import RecordErasure
 from memory.ports.facts import CategoryAccessRepository, CategoryRepository, FactRepository, GraphRepository
+from memory.ports.items import ItemRepository
 from memory.ports.jobs import PipelineRun
 from memory.ports.policies import PolicyRepository
 from memory.ports.record import Backlog, SystemOfRecord, UnitOfWork
@@ -24,6 +25,7 @@ from memory.values.changes import ChangeKind
 from memory.values.errors import BadRequest
 from memory.values.facts import FactStatus
 from memory.values.identity import app_owner
+from memory.values.items import ItemCollection, ItemOrder, ItemPlace, StoredItem
 from memory.values.records import ResourceKind
 from memory.values.retention import RetentionPolicy
 from memory.values.typed_memories import MemoryStatus
@@ -45,6 +47,7 @@ REPOSITORIES: Mapping[str, Any] = {
     "unit.corpora": CorpusRepository,
     "unit.sources": SourceRepository,
     "unit.knowledge": KnowledgeRepository,
+    "unit.items": ItemRepository,
     "backlog": Backlog,
 }
 
@@ -209,6 +212,36 @@ async def _delete_all_edges(_step: Step, unit: UnitOfWork, _make: SimpleNamespac
     return await unit.graph.delete_all()
 
 
+def _place(step: Step) -> ItemPlace:
+    collections = list(ItemCollection)
+    labels = tuple(word.replace(".", "-") for word in (step.first, step.second) if word) or ("empty",)
+    return ItemPlace(collections[len(step.third) % len(collections)], labels, step.third)
+
+
+async def _put_item(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> None:
+    place = _place(step)
+    item = StoredItem(
+        user_id=step.user_id,
+        collection=place.collection,
+        namespace=place.namespace,
+        key=place.key,
+        value={"words": [step.first, step.second]},
+        created_at=step.at,
+        updated_at=step.at,
+        expires_at=step.at + timedelta(seconds=2) if step.second == "a" else None,
+        session_id="s",
+    )
+    await unit.items.put([item])
+
+
+async def _delete_item(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> int:
+    return await unit.items.delete([_place(step)])
+
+
+async def _delete_expired_items(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> int:
+    return await unit.items.delete_expired(at=step.at)
+
+
 UNIT_ACTIONS: Mapping[str, Callable[[Step, UnitOfWork, SimpleNamespace], Awaitable[Any]]] = {
     action.__name__.removeprefix("_"): action
     for action in (
@@ -240,6 +273,9 @@ UNIT_ACTIONS: Mapping[str, Callable[[Step, UnitOfWork, SimpleNamespace], Awaitab
         _erase_rows,
         _rewrite_rows,
         _request_erasure,
+        _put_item,
+        _delete_item,
+        _delete_expired_items,
     )
 }
 
@@ -257,6 +293,7 @@ CREATING = (
     "create_edges",
     "append_change",
     "save_typed_memory",
+    "put_item",
     "create_corpus",
     "add_config_version",
     "save_source",
@@ -286,7 +323,7 @@ async def view(record: SystemOfRecord, make: SimpleNamespace, user_id: str, word
     async with record.reading(user_id=user_id) as unit:
         seen = await _log(unit, make, words) | await _entities(unit, words) | await _facts(unit, make, words)
         seen |= await _categories(unit, make, words) | await _graph(unit)
-        seen |= await _changes(unit, make, words)
+        seen |= await _changes(unit, make, words) | await _stored_items(unit, make, words)
     async with record.reading(user_id=app_owner(app_for(user_id))) as unit:
         seen |= await view_knowledge(unit, words)
     seen["waiting knowledge"] = await view_waiting(backlog, app_for(user_id))
@@ -422,4 +459,17 @@ async def _changes(unit: UnitOfWork, make: SimpleNamespace, words: Sequence[str]
     ]
     return {"typed_memories": typed} | {
         "changes": [[change.model_copy(update={"sequence": 0}) for change in page] for page in found]
+    }
+
+
+async def _stored_items(unit: UnitOfWork, make: SimpleNamespace, words: Sequence[str]) -> dict[str, Any]:
+    labels = [word.replace(".", "-") for word in words if word] or ["empty"]
+    return {
+        f"items of {collection.value}": [
+            await unit.items.page(collection, limit=99),
+            [await unit.items.page(collection, order=order, prefix=labels[:1], limit=99) for order in ItemOrder],
+            await unit.items.get([ItemPlace(collection, (label,), word) for label in labels for word in words]),
+            await unit.items.namespaces(collection, at=make.at(4)),
+        ]
+        for collection in ItemCollection
     }

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from memory.ports.jobs import PipelineRun
 from memory.ports.record import SystemOfRecord
 from memory.ports.vectors import Collection
+from memory.values.items import ItemCollection
 
 
 async def fill(record: SystemOfRecord, make: SimpleNamespace, user_id: str) -> None:
@@ -28,6 +29,7 @@ async def fill(record: SystemOfRecord, make: SimpleNamespace, user_id: str) -> N
     async with record.writing(user_id=user_id) as unit:
         await unit.typed_memories.save([make.typed_memory("drink", "tea", **own)])
         await unit.changes.append([make.change("c", left.entity_id, **own)])
+        await unit.items.put([make.item("a", collection=collection, **own) for collection in ItemCollection])
         await unit.commit()
 
 
@@ -47,6 +49,7 @@ async def contents(record: SystemOfRecord, user_id: str) -> list[object]:
             await unit.typed_memories.page(limit=10),
             await unit.changes.list(),
             await unit.changes.list(subject=entities[0].entity_id) if entities else [],
+            *[await unit.items.page(collection, limit=9) for collection in ItemCollection],
             [entry.item_id for entry in await record.backlog.outbox(limit=100, user_id=user_id)],
             await record.backlog.unlearned(limit=100, user_id=user_id),
         ]
@@ -60,7 +63,7 @@ class TestEraseUser:
             await fill(record, make, user_id)
         others = {user_id: await contents(record, user_id) for user_id in ("ann2", "Ann")}
         erased = await record.erase_user("ann")
-        assert sum(erased.values()) >= 13
+        assert sum(erased.values()) >= 17
         assert not any(await contents(record, "ann"))
         assert {user_id: await contents(record, user_id) for user_id in others} == others
         assert await record.backlog.users(limit=10) == ["Ann", "ann2"]

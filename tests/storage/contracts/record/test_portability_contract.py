@@ -27,6 +27,7 @@ from memory.values.erasures import ErasureKind, ErasureScope
 from memory.values.errors import Conflict
 from memory.values.extractions import Extraction
 from memory.values.ids import entity_id, fact_id, memory_id, relation_id, typed_memory_id
+from memory.values.items import ItemCollection, ItemVectors
 from memory.values.mentions import Mention
 from storage.inmemory.sessions import InMemorySessions
 from tests.storage.conftest import RECORDS
@@ -126,6 +127,8 @@ async def fill(record: SystemOfRecord, make: SimpleNamespace, user_id: str = "an
         items = (ChangedItem.of(sarah, renamed), ChangedItem.of(None, memory))
         await unit.changes.append([make.change("c", sarah.entity_id, "r1", user_id=user_id, items=items)])
         await unit.changes.mark_undone("c", at=make.at(1))
+        kept = {"user_id": user_id, "value": {"text": "記"}}
+        await unit.items.put([make.item("記", collection=collection, **kept) for collection in ItemCollection])
         await unit.commit()
 
 
@@ -186,6 +189,24 @@ class TestEveryRecord:
         assert {name: part for name, part in after.items() if name not in waiting} == {
             name: part for name, part in before.items() if name not in waiting
         }
+
+    async def test_a_stored_item_comes_without_vectors_and_not_once_it_has_expired(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
+        vectors = ItemVectors(model_id="e5", count=1, packed="AAAA")
+        stays, expired = make.item("a", vectors=vectors), make.item("b", expires_at=make.NOON)
+        async with record.writing(user_id="ann") as unit:
+            await unit.items.put([stays, expired])
+            await unit.commit()
+        file = await exported(record, make)
+        await record.erase_user("ann")
+        for _ in range(2):  # again: nothing is another one now
+            await imported(record, make, file)
+            async with record.writing(user_id="ann") as unit:
+                found = await unit.items.get([stays.place, expired.place])
+                assert found == [stays.model_copy(update={"vectors": None})]
+                await unit.items.put([found[0].model_copy(update={"vectors": vectors})])
+        await imported(record, make, file)
 
     async def test_an_item_of_the_same_id_that_is_another_one_refuses_all(
         self, record: SystemOfRecord, make: SimpleNamespace

@@ -1,0 +1,58 @@
+"""A request to forget is also read together with the memories: it may name what it means in other words."""
+
+from memory.values.errors import ModelUnavailable
+from memory.values.facts import FactStatus
+from testing.fakes.answer_reader import FakeAnswerReader
+from tests.memory.diary import Diary
+
+PIN = "the lockbox at the flat opens with 5512"
+GATE = "the gate of the yard opens with 7781"
+DINNER = "dinner with Noor is on Friday"
+REQUEST = "delete the door combination"
+
+
+async def _remaining(diary: Diary, request: str) -> set[str]:
+    for number, text in enumerate((PIN, GATE, DINNER), 2):
+        await diary.tell(f"2026-03-0{number}", text)
+    await diary.tell("2026-03-09", request, intents="forget")
+    return set(await diary.memories())
+
+
+async def test_what_is_named_in_other_words_is_found(diary: Diary) -> None:
+    diary.answers = FakeAnswerReader(answers={REQUEST: {PIN: "5512"}})
+    assert await _remaining(diary, REQUEST) == {GATE, DINNER}
+
+
+async def test_where_the_reader_finds_two_things_it_is_asked_which_and_nothing_goes(diary: Diary) -> None:
+    diary.answers = FakeAnswerReader(answers={REQUEST: {PIN: "5512", GATE: "7781"}})
+    assert await _remaining(diary, REQUEST) == {PIN, GATE, DINNER}
+
+
+async def test_words_and_reading_together_choose_between_things_that_share_words(diary: Diary) -> None:
+    request = "delete what opens the lockbox"
+    diary.answers = FakeAnswerReader(answers={request: {PIN: "5512"}})
+    assert await _remaining(diary, request) == {GATE, DINNER}
+
+
+async def test_of_a_message_that_states_several_facts_the_one_whose_words_are_meant_goes(diary: Diary) -> None:
+    message, request = "my insurance ends on 3 May and the cupboard at the gym opens with 4417", "delete my gym code"
+    diary.answers = FakeAnswerReader(answers={request: {message: "4417"}})
+    await diary.tell("2026-03-02", message, "my insurance | deadline | 3 May", "cupboard | code | 4417")
+    await diary.tell("2026-03-09", request, intents="forget")
+    assert await diary.memories() == []
+    assert [fact.object for fact in await diary.facts(status=FactStatus.ACTIVE)] == ["3 May"]
+
+
+async def test_while_nobody_reads_the_words_alone_tell(diary: Diary) -> None:
+    diary.answers = FakeAnswerReader(error=ModelUnavailable("The answer reader is away.", component="answers"))
+    assert await _remaining(diary, "forget the dinner with Noor") == {PIN, GATE}
+
+
+async def test_at_most_as_many_memories_are_read_as_with_a_question(diary: Diary) -> None:
+    reader = diary.answers = FakeAnswerReader()
+    for number in range(30):
+        await diary.tell("2026-03-02", f"box {number} is in the cellar")
+    await diary.tell("2026-03-09", "forget box 12", intents="forget")
+    [request] = reader.requests
+    assert len(request.lines) == 16
+    assert "box 12 is in the cellar" in {line.text for line in request.lines}
