@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import httpx
 import structlog
 from fastapi import FastAPI
+from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from ....telemetry.tracing import current_span, headers_of
@@ -30,9 +31,9 @@ def add_mcp(app: FastAPI) -> None:
     """Adds `/mcp` and the metadata of who gives credentials for it."""
     door = McpDoor(app)
     for path in RESOURCE_PATHS:
-        app.router.add_route(path, door, include_in_schema=False)
+        app.router.routes.append(Route(path, door, include_in_schema=False))
     for path in METADATA_PATHS:
-        app.router.add_route(path, protected_resource, methods=["GET"], include_in_schema=False)
+        app.router.routes.append(Route(path, protected_resource, methods=["GET"], include_in_schema=False))
 
 
 class McpDoor:

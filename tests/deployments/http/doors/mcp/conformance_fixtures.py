@@ -104,6 +104,6 @@ def _add_prompts(server: MCPServer) -> None:
     async def test_prompt_with_image() -> list[Message]:
         return [UserMessage(content=_image()), UserMessage(content="Please analyze the image above.")]
 
-    @server.completion()
+    @server.completion()  # type: ignore[no-untyped-call, untyped-decorator]
     async def complete(ref: Any, argument: Any, context: Any) -> Completion:
         return Completion(values=[], total=0, has_more=False)

@@ -6,7 +6,7 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from deployments.http.doors.mcp.results import NOTICE
+from deployments.http.doors.stored_text import NOTICE
 
 TOOLS = {
     "add_memory",
@@ -26,8 +26,8 @@ KEY = "備用鑰匙在藍色抽屜裡。"
 async def ok(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
     result = await client.call_tool(tool, ADA | arguments)
     assert not result.is_error, result.content
-    assert result.structured_content is not None
-    return result.structured_content
+    structured: dict[str, Any] = result.structured_content
+    return structured
 
 
 async def refusal(client: Client, tool: str, **arguments: Any) -> str:
