@@ -1,1 +1,1 @@
-"""Interfaces that clients of other tools speak, one folder each, over the same services."""
+"""Interfaces of other services, over the same domain as our own routes."""
