@@ -52,6 +52,8 @@ class Phrases:
 
     in_short: str
     said: str
+    cited: str
+    page: str
     earlier: str
     anonymous: str
     user: str
@@ -104,6 +106,8 @@ TRADITIONAL = Phrases(
     just_said="您剛才說的事",
     in_short="{answer}。",
     said="{speaker}（{date}）：「{quote}」",
+    cited="{place}：「{quote}」",
+    page="第 {page} 頁",
     earlier="之前（{date}）的說法：「{quote}」",
     anonymous="記錄",
     user="您說過",
@@ -167,6 +171,8 @@ SIMPLIFIED = Phrases(
     just_said="您刚才说的事",
     in_short="{answer}。",
     said="{speaker}（{date}）：「{quote}」",
+    cited="{place}：「{quote}」",
+    page="第 {page} 页",
     earlier="之前（{date}）的说法：「{quote}」",
     anonymous="记录",
     user="您说过",
@@ -238,6 +244,8 @@ ENGLISH = Phrases(
     just_said="what you just said",
     in_short="{answer}.",
     said="{speaker} ({date}): “{quote}”",
+    cited="{place}: “{quote}”",
+    page="p. {page}",
     earlier="Before that ({date}): “{quote}”",
     anonymous="Noted",
     user="You said",
