@@ -18,8 +18,8 @@ _AT_ONCE = 256
 class JiyiMemoryBlock(BaseMemoryBlock[str]):
     """Puts what is remembered about the last message into the prompt, and keeps what leaves the short-term memory.
 
-    `Memory` hands over messages when its token limit is reached, not before: with a small `token_flush_size` and
-    `chat_history_token_ratio` they are remembered early.
+    `Memory` hands over messages when its token limit is reached, and never the last turn: with a small
+    `chat_history_token_ratio` and `token_flush_size` they are remembered early.
 
     Args:
         client: A client of the service.

@@ -45,10 +45,11 @@ def memory_of(jiyi: AsyncClient, session: str) -> Memory:
 async def test_an_agent_remembers_in_another_session(jiyi: AsyncClient) -> None:
     prompts: list[str] = []
     agent = FunctionAgent(llm=scripted(prompts), tools=[], system_prompt="Be brief.")
-    first = await agent.run(BOUGHT, memory=memory_of(jiyi, "s1"))
-    assert "好的" in str(first)
+    memory = memory_of(jiyi, "s1")
+    assert "好的" in str(await agent.run(BOUGHT, memory=memory))
+    await agent.run("謝謝。", memory=memory)
     kept = [retained.memory async for retained in jiyi.memories.timeline(user_id="ada")]
-    assert (BOUGHT, "s1") in [(memory.text, memory.session_id) for memory in kept]
+    assert (BOUGHT, "s1") in [(turn.text, turn.session_id) for turn in kept]
 
     await agent.run(ASKED, memory=memory_of(jiyi, "s2"))
     assert NOTICE not in prompts[0]
