@@ -45,7 +45,7 @@ from ..telemetry.replicas import Figures
 from .dialogue import dialogue_maker, read_personas
 from .facts import make_fact_search, priority_rules
 from .identity import open_authenticator, refuse_exposed_address
-from .knowledge import make_graphs, make_knowledge_base, make_rerankers
+from .knowledge import corpora_in_chat, make_graphs, make_knowledge_base, make_rerankers
 from .language import (
     answer_with_model,
     make_fact_reader,
@@ -103,11 +103,25 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
     extractor = MeteredExtractor(RemoteExtractor(remotes["extractor"]), metrics)
     resolver = MeteredResolver(RemoteResolver(remotes["resolver"]), metrics)
     tally = AccessTally(record, interval_s=args.aam.access_flush_s)
-    searching = make_searching(
-        args, retriever=RemoteRetriever(remotes["retriever"]), record=record, parts=parts, metrics=metrics
-    )
-    retriever = MeteredRetriever(searching, metrics)
     learning = RemoteLearning(remotes["learner"])
+    reranker_api = ApiReranker(args.knowledge.reranker) if args.knowledge.reranker.url else None
+    rerankers = make_rerankers(args, reranker=parts.get("reranker"), api=reranker_api)
+    knowledge = make_knowledge_base(
+        record=record,
+        spaces=spaces,
+        ingestion=RemoteIngestion(remotes["learner"]),
+        learning=learning,
+        rerankers=rerankers,
+    )
+    searching = partial(
+        make_searching,
+        args,
+        retriever=RemoteRetriever(remotes["retriever"]),
+        record=record,
+        parts=parts,
+        metrics=metrics,
+    )
+    with_corpora = searching(knowledge=knowledge)
     typed_memories = PerSpace(
         spaces,
         lambda space: make_typed_memory_manager(args, record=record, space=space.part(Collection.FACTS), tally=tally),
@@ -119,13 +133,12 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
         otherwise=spaces.of(model),
     )
     additions = MemoryAdditions(record=record, sessions=sessions, learning=learning)
-    reranker_api = ApiReranker(args.knowledge.reranker) if args.knowledge.reranker.url else None
-    rerankers = make_rerankers(args, reranker=parts.get("reranker"), api=reranker_api)
 
     yield Services(
         chat=ChatTurn(
             reader=MessageReader(sessions=sessions, record=record, extractor=extractor, resolver=resolver),
-            retriever=MeteredRetriever(searching, metrics, counts_recall=False),
+            retriever=MeteredRetriever(searching(), metrics, counts_recall=False),
+            with_corpora=MeteredRetriever(with_corpora, metrics, counts_recall=False),
             answerer=answer_with_model(args, quoting, language_model, extractor=extractor),
             additions=additions,
             uses=tally,
@@ -137,7 +150,7 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
         key_limiter=short_lived.key_limiter,
         extractor=extractor,
         resolver=resolver,
-        retriever=retriever,
+        retriever=MeteredRetriever(with_corpora, metrics),
         index=RemoteMaintenance(remotes["learner"]),
         typed_memories=typed_memories,
         reviews=RemoteReviews(remotes["learner"]),
@@ -151,13 +164,8 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
         upstreams=upstreams,
         prompt_bounds=prompt_bounds(args),
         rerankers=rerankers,
-        knowledge=make_knowledge_base(
-            record=record,
-            spaces=spaces,
-            ingestion=RemoteIngestion(remotes["learner"]),
-            learning=learning,
-            rerankers=rerankers,
-        ),
+        knowledge=knowledge,
+        corpora_in_chat=corpora_in_chat(args),
         graphs=make_graphs(args, record=record),
         reembedding=RemoteReembedding(remotes["learner"]),
         erasures=RemoteErasures(remotes["learner"]),

@@ -30,7 +30,7 @@ from ..values.readings import Intent
 from ..values.resolutions import CoreferenceResult, ResolutionRequest
 from .additions import MemoryAdditions
 from .messages import Acknowledged, ChatMessage, Reply, Understood
-from .prompt_context import context_lines, is_related, memory_lines, prompt_memories
+from .prompt_context import context_lines, document_lines, is_related, memory_lines, prompt_memories
 from .reader import MessageReader, log_degraded
 
 _log = structlog.get_logger(__name__)
@@ -43,7 +43,8 @@ _IN_PROMPT = 5
 class ChatContext(Value):
     """For a chat backend before it answers: the resolved query, and lines for its prompt (000 §8.1, §8.4).
 
-    `memories` are those that help to answer what is asked, best first; none where nothing is asked. For a request to
+    `memories` are those that help to answer what is asked, best first; none where nothing is asked. `knowledge` are
+    such parts of documents, where corpora were searched. For a request to
     forget, `forgotten` is what would become of it, and the lines say how to reply and nothing else.
     """
 
@@ -52,6 +53,7 @@ class ChatContext(Value):
     resolved_query: str
     entities: tuple[Entity, ...]
     memories: tuple[Hit, ...] = ()
+    knowledge: tuple[Hit, ...] = ()
     context: str
     degraded: tuple[str, ...] = ()
     forgotten: ForgetReport | None = None
@@ -228,15 +230,23 @@ class EntityMemoryService:
     async def _bounds(self) -> CosineBounds:
         return CosineBounds() if self._cosine_bounds is None else await self._cosine_bounds()
 
-    async def _related_memories(self, query: str, user_id: str) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
-        """The memories that belong into the prompt of a question, whose use is counted, and what was degraded."""
+    async def _related_texts(
+        self, query: str, user_id: str, corpus_ids: tuple[str, ...]
+    ) -> tuple[list[Hit], tuple[str, ...]]:
+        """The memories, whose use is counted, and the parts of documents that belong into the prompt of a question.
+
+        Beside them, what was degraded.
+        """
         now = self._now()
-        request = SearchRequest(query=query, user_id=user_id, kinds=(HitKind.MEMORY,), asks=True, now=now)
+        request = SearchRequest(
+            query=query, user_id=user_id, kinds=(HitKind.MEMORY,), asks=True, corpus_ids=corpus_ids, now=now
+        )
         result = await self._retriever.search(request)
         bounds = await self._bounds()
-        memories = prompt_memories(query, result, evidence=self._evidence, cosines=bounds)[:_IN_PROMPT]
+        chosen = prompt_memories(query, result, evidence=self._evidence, cosines=bounds)
+        memories, knowledge = _of_kind(chosen, HitKind.MEMORY), _of_kind(chosen, HitKind.KNOWLEDGE)
         self._uses.add(ItemKind.MEMORY, [hit.id for hit in memories], user_id=user_id, at=now)
-        return memories, result.degraded
+        return [*memories, *knowledge], result.degraded
 
     async def _preload(self, text: str, user_id: str) -> None:
         """Stores the preloaded entities if the text names one, which the user may not have yet (000 §10.1)."""
@@ -311,12 +321,18 @@ class EntityMemoryService:
         return context_lines(await self.related_entities(query, user_id, limit), query)
 
     async def before_reply(
-        self, message: str, session_id: str, user_id: str, *, earlier: Sequence[Turn] = ()
+        self,
+        message: str,
+        session_id: str,
+        user_id: str,
+        *,
+        earlier: Sequence[Turn] = (),
+        corpus_ids: tuple[str, ...] = (),
     ) -> ChatContext:
         """Hook for a chat backend that has received a message: resolves it and finds what its prompt should know.
 
-        That is related entities (000 §8.1) and, where it asks something, the memories that answer. `earlier` are the
-        turns that the caller has, for a session that has none.
+        That is related entities (000 §8.1) and, where it asks something, the memories that answer, and what does in
+        these corpora of the user's app. `earlier` are the turns that the caller has, for a session that has none.
         """
         understood = await self.understand(message, user_id, session=session_id, earlier=earlier)
         resolution, degraded = understood.resolution, understood.degraded
@@ -334,22 +350,24 @@ class EntityMemoryService:
                 degraded=degraded if forgotten else tuple(dict.fromkeys((*degraded, "learner"))),
                 forgotten=forgotten,
             )
-        memories: tuple[Hit, ...] = ()
+        texts: list[Hit] = []
         try:
             entities = await self.related_entities(resolution.resolved_query, user_id)
             if asks_memory(understood.as_asked(message, now=chat_message.now)):
-                memories, missing = await self._related_memories(resolution.resolved_query, user_id)
+                texts, missing = await self._related_texts(resolution.resolved_query, user_id, corpus_ids)
                 degraded = tuple(dict.fromkeys((*degraded, *missing)))
         except Unavailable as error:
             _log.warning("context_skipped", component=error.component, error=error.message)
             entities, degraded = [], tuple(dict.fromkeys((*degraded, error.component)))
-        blocks = [context_lines(entities, message), memory_lines(memories, message)]
+        memories, knowledge = _of_kind(texts, HitKind.MEMORY), _of_kind(texts, HitKind.KNOWLEDGE)
+        blocks = [context_lines(entities, message), memory_lines(memories, message), document_lines(knowledge, message)]
         return ChatContext(
             resolution=resolution,
             extraction=understood.extraction,
             resolved_query=resolution.resolved_query,
             entities=tuple(entities),
             memories=memories,
+            knowledge=knowledge,
             context="\n".join(filter(None, blocks)),
             degraded=degraded,
         )
@@ -386,3 +404,7 @@ class EntityMemoryService:
         postponed = ("learner",) if Intent.FORGET in understood.extraction.intents else ()
         said = Reply(text=reply, learn=not postponed) if reply else None
         return await self._additions.add_turn(chat_message, understood, said, degraded=postponed)
+
+
+def _of_kind(hits: Sequence[Hit], kind: HitKind) -> tuple[Hit, ...]:
+    return tuple(hit for hit in hits if hit.kind is kind)[:_IN_PROMPT]

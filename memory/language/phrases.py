@@ -54,6 +54,8 @@ class Phrases:
 
     in_short: str
     said: str
+    cited: str
+    page: str
     earlier: str
     anonymous: str
     user: str
@@ -108,6 +110,8 @@ TRADITIONAL = Phrases(
     just_said="您剛才說的事",
     in_short="{answer}。",
     said="{speaker}（{date}）：「{quote}」",
+    cited="{place}：「{quote}」",
+    page="第 {page} 頁",
     earlier="之前（{date}）的說法：「{quote}」",
     anonymous="記錄",
     user="您說過",
@@ -173,6 +177,8 @@ SIMPLIFIED = Phrases(
     just_said="您刚才说的事",
     in_short="{answer}。",
     said="{speaker}（{date}）：「{quote}」",
+    cited="{place}：「{quote}」",
+    page="第 {page} 页",
     earlier="之前（{date}）的说法：「{quote}」",
     anonymous="记录",
     user="您说过",
@@ -246,6 +252,8 @@ ENGLISH = Phrases(
     just_said="what you just said",
     in_short="{answer}.",
     said="{speaker} ({date}): “{quote}”",
+    cited="{place}: “{quote}”",
+    page="p. {page}",
     earlier="Before that ({date}): “{quote}”",
     anonymous="Noted",
     user="You said",

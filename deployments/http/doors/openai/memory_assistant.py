@@ -48,6 +48,7 @@ class ExtractiveAssistant(Assistant):
             message=message,
             turn_id=conversation.turn_id,
             earlier=_earlier(conversation),
+            corpus_ids=await self._services.chat_corpora(None, user_id=user_id),
             now=conversation.now,
         )
         async for event in self._services.chat.run(turn):
@@ -90,7 +91,11 @@ class MemoryAssistant(Assistant):
         messages, use = conversation.messages, MemoryUse(answered_by=AnsweredBy.LANGUAGE_MODEL)
         if message and conversation.user_id is not None:
             found = await self._services.entities.before_reply(
-                message, conversation.session_id, conversation.user_id, earlier=_earlier(conversation)
+                message,
+                conversation.session_id,
+                conversation.user_id,
+                earlier=_earlier(conversation),
+                corpus_ids=await self._services.chat_corpora(None, user_id=conversation.user_id),
             )
             self._services.count_degraded(found.degraded)
             messages = with_block(messages, _told(found, min(left, self._bounds.memory_tokens)))
