@@ -51,9 +51,9 @@ trajectories of each MemDaily file, which `benchmarks.retrieval.recall` leaves o
 
 
 KNOWLEDGE = FusionRecipe("004 §5.2", vector=0.5, exact=0.5, freshness=0.0, freshness_hours=1.0, across=0.95)
-"""Hybrid search in a corpus: `semantic_weight · semantic + keyword_weight · keyword`, as its configuration weighs. By all
-of the gap the English passage would be found for six more Chinese questions in a hundred, but English passages would
-cost CMRC2018 1.2 points of recall@1, and not 0.7 (docs/benchmarks/knowledge.md)."""
+"""Hybrid search in a corpus: `semantic_weight · semantic + keyword_weight · keyword`, as its configuration weighs. With
+the whole gap the English passage would be found for six more Chinese questions in a hundred, but English passages
+would cost CMRC2018 1.2 points of recall@1, and not 0.7 (docs/benchmarks/knowledge.md)."""
 
 
 def freshness(last: datetime, now: datetime, *, horizon_hours: float) -> float:
