@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..extraction.junk import Junk, junk_kind
-from ..language.questions import only_asks
+from ..language.questions import asks_one_thing, only_asks
 from ..values.evidence import EvidenceBounds
 from ..values.facts import Ending, Standing, Validity
 from ..values.hits import Hit, HitKind
@@ -41,7 +41,7 @@ def may_answer(hit: Hit) -> bool:
     """Whether a memory can answer anything: not a turn that only asked, that said nothing by itself, or corrected."""
     if corrected_text(hit) is None or junk_kind(hit.meant) in SAYS_NOTHING:
         return False
-    return bool(hit.validity) or not only_asks(hit.meant)
+    return not only_asks(hit.meant) or (bool(hit.validity) and not asks_one_thing(hit.meant))
 
 
 def choose_evidence(hits: Sequence[Hit], unanswered: float, bounds: EvidenceBounds) -> Evidence | None:
