@@ -1,5 +1,6 @@
 """Builds the Learner: learning, and all background work on the index and the record."""
 
+from datetime import timedelta
 from functools import partial
 
 from memory.indexing.bulk import BulkIndexing
@@ -21,7 +22,7 @@ from ..serve.learner import LearnerParts
 from .bulk_embedding import RayEmbedder
 from .erasing import make_deciding, make_erasing
 from .facts import make_fact_jobs
-from .knowledge import make_ingestion, make_parser
+from .knowledge import make_graph_builder, make_ingestion, make_parser
 from .language import make_fact_reader, make_summary_writer, open_language_model, running_extraction_version
 from .pipelines import make_run_desk
 from .retrieval import answer_reader_of
@@ -105,7 +106,8 @@ def make_learner(
         writer=make_summary_writer(args, language_model, extractor=remote_extractor),
     )
     ingestion = make_ingestion(args, record=record, indexer=indexer, spaces=spaces, parser=make_parser(), worker=worker)
-    queue = RunQueue(runs=record.runs)
+    graphs = make_graph_builder(args, record=record, extractor=remote_extractor, language_model=language_model)
+    queue = RunQueue(runs=record.runs, handlers=[graphs])
     return LearnerParts(
         worker=worker,
         maintenance=maintenance,
@@ -130,9 +132,11 @@ def make_learner(
             facts=fact_jobs,
             ingestion=ingestion,
             queue=queue,
+            kept_for=None if args.runs_kept_days is None else timedelta(days=args.runs_kept_days),
         ),
         language_model=language_model,
         erasing=erasing,
         deciding=make_deciding(args, record=record, lock=indexer.lock, erasing=erasing),
         ingestion=ingestion,
+        graph_figures=graphs.figures,
     )

@@ -23,6 +23,7 @@ from storage.shared.encryption import SETTING, read_key
 from .access_settings import AuthArgs, ErasureArgs, HttpArgs, LimitArgs, OidcArgs
 from .answer_settings import AnswerArgs
 from .deployment_options import check_options
+from .dialogue_settings import DialogueArgs
 from .knowledge_settings import KnowledgeArgs
 from .language_model_settings import LanguageModelArgs
 from .model_settings import EmbedderArgs, LearnerArgs, ModelArgs, ReembeddingArgs
@@ -274,11 +275,18 @@ class AppArgs(BaseSettings):
     facts: FactArgs = FactArgs()
     context: ContextArgs = ContextArgs()
     knowledge: KnowledgeArgs = KnowledgeArgs()
+    runs_kept_days: float | None = Field(
+        default=None,
+        gt=0,
+        description="Days for which runs of background work that are over stay recorded; without a value for ever. The "
+        "latest of each kind stays, and so do erasures and changes of the model, which say what is in force.",
+    )
     erasure: ErasureArgs = ErasureArgs()
     embedder: EmbedderArgs = EmbedderArgs()
     models: ModelArgs = ModelArgs()
     answers: AnswerArgs = AnswerArgs()
     language_model: LanguageModelArgs = LanguageModelArgs()
+    dialogue: DialogueArgs = DialogueArgs()
     learner: LearnerArgs = LearnerArgs()
     reembedding: ReembeddingArgs = ReembeddingArgs()
     deadlines: DeadlineArgs = DeadlineArgs()

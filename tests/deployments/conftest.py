@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from deployments.builders.facts import make_fact_search
-from deployments.builders.knowledge import make_ingestion, make_knowledge_base
+from deployments.builders.knowledge import make_graph_builder, make_graphs, make_ingestion, make_knowledge_base
 from deployments.builders.live_model import LiveRetriever
 from deployments.builders.pipelines import make_run_desk
 from deployments.builders.store_probes import facts_probe
@@ -38,6 +38,7 @@ from memory.indexing.maintenance import BackgroundMaintenance
 from memory.indexing.reembedding import Reembedding
 from memory.indexing.verification import IndexVerifier
 from memory.jobs.queue import RunQueue
+from memory.knowledge.beside_memory import CorpusRetriever
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.learning.worker import LearningWorker
@@ -110,7 +111,6 @@ async def open_fakes() -> AsyncIterator[Services]:
         )
 
     searching = ValidityRetriever(LiveRetriever(PerSpace(spaces, retriever_in)), record=record, analyzer=analyzer)
-    retriever = MeteredRetriever(searching, metrics)
     indexer = Indexer(record=record, spaces=spaces, analyzer=analyzer)
     eraser = Eraser(record=record, sessions=sessions, vectors=store, replicas=NoReplicas(), lock=indexer.lock)
     erasing = Erasing(record=record, eraser=eraser, digests=Digests(b"a key of the tests"), settle_s=0)
@@ -149,13 +149,17 @@ async def open_fakes() -> AsyncIterator[Services]:
         AppArgs(), record=record, indexer=indexer, spaces=spaces, parser=FakeParser(), worker=learning
     )
     ingestion.begin()
+    knowledge = make_knowledge_base(record=record, spaces=spaces, ingestion=ingestion, learning=learning, rerankers={})
+    with_corpora = CorpusRetriever(searching, knowledge=knowledge, analyzer=analyzer)
     additions = MemoryAdditions(record=record, sessions=sessions, learning=learning)
     maintenance = BackgroundMaintenance(verifiers=verifiers, embedder=bulk, runs=record.runs, locks=InMemoryLocks())
     reviews = ReviewJob(record=record, locks=InMemoryLocks(), rules=ReviewRules(), schedule=None)
     fact_jobs = FactJobs(
         facts=FactMaintenance(record=record, writer=ExtractiveWriter()), locks=InMemoryLocks(), schedules={}
     )
-    queue = RunQueue(runs=record.runs, poll_s=0.05)
+    graphs = make_graph_builder(AppArgs(), record=record, extractor=extractor, language_model=None)
+    queue = RunQueue(runs=record.runs, handlers=[graphs], poll_s=0.05)
+    queue.begin()
     runs = make_run_desk(
         record.runs,
         maintenance_jobs=maintenance,
@@ -169,6 +173,7 @@ async def open_fakes() -> AsyncIterator[Services]:
         chat=ChatTurn(
             reader=MessageReader(sessions=sessions, record=record, extractor=extractor, resolver=resolver),
             retriever=MeteredRetriever(searching, metrics, counts_recall=False),
+            with_corpora=MeteredRetriever(with_corpora, metrics, counts_recall=False),
             answerer=ExtractiveAnswerer(analyzer=analyzer, min_cosine=CosineBounds(chinese=0.99, other=0.99)),
             additions=additions,
             uses=tally,
@@ -180,7 +185,7 @@ async def open_fakes() -> AsyncIterator[Services]:
         key_limiter=None,
         extractor=extractor,
         resolver=resolver,
-        retriever=retriever,
+        retriever=MeteredRetriever(with_corpora, metrics),
         index=maintenance,
         typed_memories=PerSpace(spaces, typed_memories_in),
         reviews=reviews,
@@ -188,9 +193,8 @@ async def open_fakes() -> AsyncIterator[Services]:
         runs=runs,
         fact_search=PerSpace(spaces, partial(make_fact_search, record=record)),
         tally=tally,
-        knowledge=make_knowledge_base(
-            record=record, spaces=spaces, ingestion=ingestion, learning=learning, rerankers={}
-        ),
+        knowledge=knowledge,
+        graphs=make_graphs(AppArgs(), record=record),
         reembedding=reembedding,
         erasures=erasing,
         decisions=deciding,
@@ -204,6 +208,7 @@ async def open_fakes() -> AsyncIterator[Services]:
         parts={"part": healthy},
         required=frozenset({"record"}),
     )
+    await queue.close()
     await ingestion.close()
     await keys.close()
     await erasing.close()

@@ -3,26 +3,39 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated, Protocol
 
 from fastapi import Depends, Request
 from typing_extensions import override
 
 from memory.chat.additions import MemoryAdditions
 from memory.chat.entity_memory import EntityMemoryService
+from memory.chat.reader import MessageReader
 from memory.chat.turn import ChatTurn
+from memory.dialogue.memory_system import MemorySystem
+from memory.dialogue.personas import PersonaMemory
 from memory.entities.editor import EntityEditor
 from memory.erasure.guard import ErasureGuard
 from memory.governance.accesses import AccessTally
 from memory.identity.caller import ANONYMOUS
 from memory.indexing.generations import PerSpace
 from memory.knowledge.base import KnowledgeBase
+from memory.knowledge.graph.graphs import KnowledgeGraphs
 from memory.ports.coordination import RateLimiter
 from memory.ports.decisions import DecisionService
 from memory.ports.erasures import ErasureService
 from memory.ports.generations import ReembeddingService
 from memory.ports.jobs import IndexMaintenance, MaintenanceService, ReviewService, RunControl, RunTotal
-from memory.ports.language import Extractor, FactReader, FloatMatrix, Priority, Resolver, TextKind, TokenCounter
+from memory.ports.language import (
+    Extractor,
+    FactReader,
+    FloatMatrix,
+    Priority,
+    Reranker,
+    Resolver,
+    TextKind,
+    TokenCounter,
+)
 from memory.ports.record import SystemOfRecord
 from memory.ports.services import Retriever
 from memory.ports.sessions import SessionStore
@@ -33,17 +46,24 @@ from memory.tiers.priority import PriorityRules
 from memory.tiers.retrieval import TieredRetrieval
 from memory.tiers.summaries import ExtractiveWriter
 from memory.typed_memories.manager import TypedMemoryManager
+from memory.values.corpora import Reranking
 from memory.values.errors import StoreUnavailable, Unavailable
 from memory.values.evidence import EVIDENCE_BOUNDS, EvidenceBounds
 from memory.values.hits import CosineBounds
-from memory.values.identity import credential_subject
+from memory.values.identity import app_and_user, credential_subject
+from memory.values.personas import PersonaProfile
 
+from ...remote.chat_upstream import ChatUpstreams
 from ...telemetry.metrics import ServiceMetrics
 from ...telemetry.replicas import Figures, IngressReport, ReplicaReport, ask_all, replica_name
 from ..identity.authentication import Authenticator
 from ..identity.current import CURRENT_IDENTITY
+from .assistants import Assistant, PromptBounds
 from .concurrency import Places
 from .transfers import Transfers
+
+if TYPE_CHECKING:
+    from memory.dialogue.graph import DialogueGraph
 
 _FOLLOWERS = 64
 
@@ -116,9 +136,16 @@ class Services:
         followers: Places of those who follow a run.
         transfers: Files of exports and imports in progress.
         tally: Counts what answers and prompts held.
+        upstreams: Language models that continue conversations; None where there is none.
+        prompt_bounds: How long the prompts of those may be.
+        assistants: What else continues conversations, by the name of its model.
+        rerankers: Those that the settings turn on.
         priority_rules: How categories of facts are ranked.
         summary_writer: Writes the summaries of `/summarize`.
+        corpora_in_chat: By app, ids of the corpora that chat searches where a request names none.
         fact_reader: Reads the facts of `/extract` in place of the extractor; None where nothing else does.
+        given_personas: Those of the settings.
+        make_dialogue: Makes the dialogue graph over its memory and the record; None without the extra `langgraph`.
     """
 
     chat: ChatTurn
@@ -138,6 +165,7 @@ class Services:
     fact_search: PerSpace[FactSearch]
     tally: AccessTally
     knowledge: KnowledgeBase
+    graphs: KnowledgeGraphs
     reembedding: ReembeddingService
     embeddings: PerSpace[Embedding]
     cosine_bounds: PerSpace[CosineBounds]
@@ -156,7 +184,14 @@ class Services:
     priority_rules: PriorityRules = field(default_factory=PriorityRules)
     summary_writer: SummaryWriter = field(default_factory=ExtractiveWriter)
     fact_reader: FactReader | None = None
+    corpora_in_chat: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     evidence: EvidenceBounds = EVIDENCE_BOUNDS
+    given_personas: tuple[PersonaProfile, ...] = ()
+    make_dialogue: "Callable[[MemorySystem, SystemOfRecord], DialogueGraph] | None" = None
+    upstreams: ChatUpstreams | None = None
+    prompt_bounds: PromptBounds = field(default_factory=PromptBounds)
+    assistants: Mapping[str, Assistant] = field(default_factory=dict)
+    rerankers: Mapping[Reranking, Reranker] = field(default_factory=dict)
 
     @cached_property
     def entities(self) -> EntityMemoryService:
@@ -190,9 +225,49 @@ class Services:
         )
 
     @cached_property
+    def personas(self) -> PersonaMemory:
+        """Who the assistant is for each user (003 §2.1)."""
+        return PersonaMemory(record=self.record, given=self.given_personas, embed=self._embed)
+
+    @cached_property
+    def dialogue_memory(self) -> MemorySystem:
+        """The memory of dialogues (003 §2)."""
+        return MemorySystem(
+            reader=MessageReader(
+                sessions=self.sessions, record=self.record, extractor=self.extractor, resolver=self.resolver
+            ),
+            extractor=self.extractor,
+            retriever=self.retriever,
+            additions=self.additions,
+            personas=self.personas,
+            uses=self.tally,
+            jobs=self.fact_jobs,
+            cosines=self.cosine_bounds.current,
+            evidence=self.evidence,
+        )
+
+    @cached_property
+    def dialogue(self) -> "DialogueGraph | None":
+        """The dialogue graph (003 §3); None without the extra `langgraph`."""
+        return None if self.make_dialogue is None else self.make_dialogue(self.dialogue_memory, self.record)
+
+    @cached_property
     def editor(self) -> EntityEditor:
         """Edits entities and relations; the learner is notified of each change."""
         return EntityEditor(record=self.record, on_change=lambda user_id: self.additions.notify(user_id=user_id))
+
+    async def chat_corpora(self, named: tuple[str, ...] | None, *, user_id: str) -> tuple[str, ...]:
+        """The corpora that a user's chat searches: those that the request names, else those set for the user's app.
+
+        Raises:
+            CorpusNotFound: The user's app has no such corpus.
+        """
+        app, _ = app_and_user(user_id)
+        if named is None:
+            return self.corpora_in_chat.get(app, ())
+        for corpus_id in named:
+            await self.knowledge.corpora.get(corpus_id, app=app)
+        return tuple(dict.fromkeys(named))
 
     async def count_request(self, user_id: str | None = None) -> None:
         """Counts a request against the rate limits of its key, where that is not of one user, and of its user.
@@ -228,6 +303,11 @@ class Services:
             Unavailable: The replicas do not answer.
         """
         return [await self.report()] if self.ingress_reports is None else await self.ingress_reports()
+
+    async def _embed(self, texts: Sequence[str], kind: TextKind) -> FloatMatrix:
+        embed = (await self.embeddings.current()).embed
+        vectors, _ = await embed(texts, kind=kind, priority=Priority.INTERACTIVE)
+        return vectors
 
     def count_degraded(self, parts: Sequence[str]) -> None:
         """Counts a reply that was made without these components."""

@@ -31,6 +31,13 @@ EXAMPLES = int(os.environ.get("JIYI_CONTRACT_EXAMPLES", "0"))
 pytestmark = pytest.mark.slow
 _JUDGED = (
     "/v1/embeddings",
+    "/v1/chat/completions",
+    "/v1/responses",
+    "/v1/conversations",
+    "/v1/conversations/{conversation_id}/items",
+    "/v1/rerank",
+    "/v1/models/{model}",
+    "/v1/vector_stores/{vector_store_id}/search",
     "/index/reembed",
     "/entities",
     "/entities/aliases",
@@ -45,6 +52,8 @@ _JUDGED = (
     "/knowledge/base",
     "/knowledge/base/{corpus_id}",
     "/knowledge/base/{corpus_id}/ingest",
+    "/knowledge/graph/{corpus_id}/build",
+    "/knowledge/graph/{corpus_id}/write-back",
 )
 """Routes that judge a value by what it means (422): which models there are, what may be the name of an entity, which
 time is in the future or before another, what is an export, whether a version is of something that is decided on,
