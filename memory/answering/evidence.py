@@ -47,6 +47,8 @@ def may_answer(hit: Hit) -> bool:
 def choose_evidence(hits: Sequence[Hit], unanswered: float, bounds: EvidenceBounds) -> Evidence | None:
     """The memories that answer a question; None where none does.
 
+    Of several that may, the one with the best score is told first: it weighs how they were found, too.
+
     Args:
         hits: What was found; those that were not read are left out.
         unanswered: The calibrated probability that none answers.
@@ -56,9 +58,10 @@ def choose_evidence(hits: Sequence[Hit], unanswered: float, bounds: EvidenceBoun
         return None
     memories = [hit for hit in drop_corrected(hits) if hit.kind.is_quotable and hit.words is not None]
     valid = [hit for hit in memories if not is_outdated(hit, bounds)]
-    best = max(valid, key=_answers, default=None)
-    if best is None or _answers(best) < bounds.answer_from:
+    answering = [hit for hit in valid if _answers(hit) >= bounds.answer_from]
+    if not answering:
         return None
+    best = max(answering, key=lambda hit: (hit.score, _answers(hit)))
     further = sorted((hit for hit in valid if hit is not best), key=_answers, reverse=True)
     current = _newest_first([best, *(hit for hit in further if _answers(hit) >= bounds.beside_from)][:_MAX_ANSWERS])
     return Evidence(

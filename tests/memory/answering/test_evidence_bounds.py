@@ -106,6 +106,13 @@ def test_bounds_that_contradict_each_other_are_refused() -> None:
         EvidenceBounds(answer_from=0.6, beside_from=0.5)
 
 
+def test_of_two_memories_that_may_answer_the_one_that_was_found_better_comes_first() -> None:
+    near, far = make_hit(1, 0.6), make_hit(2, 0.7).model_copy(update={"score": 0.5})
+    evidence = choose_evidence([far, near], 0.1, BOUNDS.model_copy(update={"beside_from": 0.9}))
+    assert evidence is not None
+    assert evidence.current == (near,)
+
+
 @pytest.mark.parametrize(
     ("text", "may"),
     [
