@@ -14,6 +14,7 @@ from memory.erasure.guard import ErasureGuard
 from memory.governance.accesses import AccessTally
 from memory.identity.api_keys import ApiKeys
 from memory.indexing.generations import PerSpace
+from memory.items.store import ItemStore
 from memory.ports.chat_models import LANGUAGE_MODEL
 from memory.ports.generations import VectorModel, VectorSpace
 from memory.ports.vectors import Collection
@@ -146,6 +147,7 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
             learning=learning,
             rerankers=make_rerankers(args, reranker=parts.get("reranker"), api=reranker_api),
         ),
+        items=ItemStore(record, encoder=PerSpace(spaces, lambda space: space.encoder).current),
         reembedding=RemoteReembedding(remotes["learner"]),
         erasures=RemoteErasures(remotes["learner"]),
         decisions=RemoteDecisions(remotes["learner"]),

@@ -37,6 +37,7 @@ from memory.indexing.indexer import Indexer
 from memory.indexing.maintenance import BackgroundMaintenance
 from memory.indexing.reembedding import Reembedding
 from memory.indexing.verification import IndexVerifier
+from memory.items.store import ItemStore
 from memory.jobs.queue import RunQueue
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
@@ -191,6 +192,7 @@ async def open_fakes() -> AsyncIterator[Services]:
         knowledge=make_knowledge_base(
             record=record, spaces=spaces, ingestion=ingestion, learning=learning, rerankers={}
         ),
+        items=ItemStore(record, encoder=PerSpace(spaces, lambda space: space.encoder).current),
         reembedding=reembedding,
         erasures=erasing,
         decisions=deciding,
