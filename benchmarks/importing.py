@@ -22,8 +22,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from benchmarks.load.chatting import chat_p95_ms
-from jiyi import service
-from jiyi.client import JiyiClient
+from jiyi import Client, service
 from jiyi.conversations import Conversation, read_conversations
 from jiyi.replay import replay
 
@@ -61,7 +60,7 @@ def _measure(arguments: argparse.Namespace, read: list[Conversation], backlog: i
     service.prepare(settings)
     endpoint = service.start(settings, host="127.0.0.1", port=arguments.port, timeout_s=300, on_wait=lambda _: None)
     idle = chat_p95_ms(endpoint.url, _IDLE_S)
-    with JiyiClient(endpoint.url, patience_s=60) as client, ThreadPoolExecutor(1) as beside, Progress() as progress:
+    with Client(endpoint.url, patience_s=60) as client, ThreadPoolExecutor(1) as beside, Progress() as progress:
         chatting = beside.submit(chat_p95_ms, endpoint.url, arguments.chat)
         begin = time.perf_counter()
         turns = 0
@@ -70,7 +69,7 @@ def _measure(arguments: argparse.Namespace, read: list[Conversation], backlog: i
             turns += replay(client, read, users=users, batch=_BATCH, progress=progress).turns
         seconds = time.perf_counter() - begin
         meanwhile = chatting.result()
-        report = client.health()["parts"]["learner"]
+        report = client.operations.health().parts["learner"]
     service.stop(settings, timeout_s=300)
     embedded = float(report.get("bulk_indexing_done", 0))
     return {

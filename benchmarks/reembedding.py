@@ -32,8 +32,8 @@ from benchmarks.load.chatting import chat_p95_ms
 from benchmarks.survival import Replay
 from deployments.builders.bulk_embedding import EmbedActor
 from deployments.config.settings import AppArgs
-from jiyi import service
-from jiyi.client import JiyiClient
+from jiyi import Client, service
+from jiyi.output import plain
 from memory.indexing.record_pages import walk
 from models.assets.catalog import DEFAULT_MODEL
 from storage.sqlite.record import SqliteRecord
@@ -87,23 +87,23 @@ def main() -> None:
     for model in (DEFAULT_MODEL, arguments.to):
         service.prepare(settings, model)
     endpoint = service.start(settings, host="127.0.0.1", port=arguments.port, timeout_s=600, on_wait=lambda _: None)
-    with JiyiClient(endpoint.url, patience_s=_WHOLE_S, timeout_s=60) as client:
+    with Client(endpoint.url, patience_s=_WHOLE_S, timeout_s=60) as client:
         _learn(client, arguments.users, arguments.turns)
         idle = chat_p95_ms(endpoint.url, arguments.chat)
-        client.reembed(arguments.to)
+        client.index.reembed(arguments.to)
         with ThreadPoolExecutor(1) as beside:
             _until(client, lambda run: run["done"] > 0 or run["state"] != "running")
             chatting = beside.submit(chat_p95_ms, endpoint.url, arguments.chat)
             rate = _undisturbed(client)
             meanwhile = chatting.result()
-        _rest(client, "rollback")
+        _rest(client)
         kills: list[Kill] = []
         verdicts: list[Verdict] = []
         draw = random.Random(arguments.seed)
         while len(kills) < arguments.kills:
             replay = Replay(endpoint.url, f"said meanwhile {len(verdicts)}")
             replay.start()
-            client.reembed(arguments.to)
+            client.index.reembed(arguments.to)
             victims = [[*VICTIMS][number % len(VICTIMS)] for number in range(len(kills), arguments.kills)]
             kills += _kill(client, settings, endpoint, victims, draw, arguments.pause)
             kills += _kill_late(client, settings, endpoint, "verifying", draw)
@@ -112,7 +112,7 @@ def main() -> None:
             if run["output"]["phase"] != "switched":
                 raise SystemExit(f"the run did not end in a switch: {run}")
             verdicts.append(_verdict(client, arguments.to, replay))
-            client.end_reembedding("rollback")
+            client.index.roll_back()
             kills += _kill_late(client, settings, endpoint, "rolling_back", draw)
             _until(client, lambda run: run["state"] != "running")
             verdicts.append(_verdict(client, DEFAULT_MODEL, replay))
@@ -141,7 +141,7 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _learn(client: JiyiClient, users: int, turns: int) -> None:
+def _learn(client: Client, users: int, turns: int) -> None:
     for user in range(users):
         messages = [
             {
@@ -154,24 +154,29 @@ def _learn(client: JiyiClient, users: int, turns: int) -> None:
             client.add(messages[begin : begin + 64], user_id=f"{_LEARNED}{user:04d}", wait=True)
 
 
-def _until(client: JiyiClient, holds: Any) -> dict[str, Any]:
+def _reembedding(client: Client) -> dict[str, Any] | None:
+    run: dict[str, Any] | None = plain(client.index.reembedding())
+    return run
+
+
+def _until(client: Client, holds: Any) -> dict[str, Any]:
     end = time.monotonic() + _WHOLE_S
     while time.monotonic() < end:
-        run = client.reembedding()
+        run = _reembedding(client)
         if run is not None and holds(run):
             return run
         time.sleep(_POLL_S)
-    raise SystemExit(f"nothing after {_WHOLE_S:g} s: {client.reembedding()}")
+    raise SystemExit(f"nothing after {_WHOLE_S:g} s: {_reembedding(client)}")
 
 
-def _undisturbed(client: JiyiClient) -> float:
+def _undisturbed(client: Client) -> float:
     """Texts embedded and written a second, from the first batch that is there to the last: without loading."""
     first = _until(client, lambda run: run["done"] > 0 or run["state"] != "running")
     begin, before, last = time.monotonic(), first["done"], first
     at = begin
     while last["state"] == "running" and last["output"]["phase"] == "filling":
         time.sleep(_POLL_S)
-        now = client.reembedding() or last
+        now = _reembedding(client) or last
         if now["output"]["phase"] == "filling" and now["done"] != last["done"]:
             at, last = time.monotonic(), now
         elif now["output"]["phase"] != "filling":
@@ -183,7 +188,7 @@ def _undisturbed(client: JiyiClient) -> float:
 
 
 def _kill(
-    client: JiyiClient,
+    client: Client,
     settings: AppArgs,
     endpoint: Any,
     victims: Sequence[str],
@@ -194,7 +199,7 @@ def _kill(
     kills: list[Kill] = []
     for victim in victims:
         time.sleep(draw.uniform(0.5, longest_s))
-        before = client.reembedding()
+        before = _reembedding(client)
         if before is None or before["state"] != "running":
             break
         begin = time.monotonic()
@@ -204,7 +209,7 @@ def _kill(
     return kills
 
 
-def _kill_late(client: JiyiClient, settings: AppArgs, endpoint: Any, phase: str, draw: random.Random) -> list[Kill]:
+def _kill_late(client: Client, settings: AppArgs, endpoint: Any, phase: str, draw: random.Random) -> list[Kill]:
     """Kills from when the run enters a phase; none where the run was through it before that was seen."""
     before = _until(client, lambda run: run["output"]["phase"] != "filling")
     if before["state"] != "running" or before["output"]["phase"] != phase:
@@ -235,7 +240,7 @@ def _kill_at(victim: str, before: Mapping[str, Any], begin: float) -> Kill:
     return Kill(victim, before["output"]["phase"], before["done"], before["total"], seconds)
 
 
-def _until_further(client: JiyiClient, before: Mapping[str, Any]) -> None:
+def _until_further(client: Client, before: Mapping[str, Any]) -> None:
     _until(client, lambda run: _mark(run) != _mark(before))
 
 
@@ -248,21 +253,21 @@ def _is(victim: str, name: str) -> bool:
     return VICTIMS[victim] in name and (victim == "actor") == (VICTIMS["actor"] in name)
 
 
-def _rest(client: JiyiClient, how: str) -> None:
-    client.end_reembedding(how)
+def _rest(client: Client) -> None:
+    client.index.roll_back()
     _until(client, lambda run: run["state"] != "running")
 
 
-def _verdict(client: JiyiClient, model: str, replay: Replay) -> Verdict:
+def _verdict(client: Client, model: str, replay: Replay) -> Verdict:
     """Verifies the live generation when nothing waits any more, and changes nothing."""
     client.add([{"content": "end", "turn_id": f"end {model}"}], user_id=replay.user)
-    live = client.health()["model"]
+    live = client.operations.health().model
     if live != model:
         raise SystemExit(f"{live} is live, and not {model}")
-    run: Any = client.verify_index(mend=False)
+    run: Any = plain(client.index.verify(mend=False))
     while run["state"] == "running":
         time.sleep(_POLL_S)
-        run = client.index_status()
+        run = plain(client.index.status())
     parts = run["report"]["collections"].values()
     counts = {name: sum(part[name] for part in parts) for name in ("checked", "missing", "stale", "orphaned")}
     return Verdict(model, len(replay.acknowledged), **counts)

@@ -23,8 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.common.killing import LONGEST_RECOVERY_S, SESSION_SERVER, kill, recovery_s, stored_texts
-from jiyi import service
-from jiyi.client import JiyiClient
+from jiyi import Client, service
 
 VICTIMS = (
     *("Embedder", "VectorShard", "Extractor", "Resolver", "Retriever", "Learner", "SessionServer", "Ingress"),
@@ -67,12 +66,12 @@ class Replay(threading.Thread):
     def run(self) -> None:
         """Sends until `finish`."""
         number = 0
-        with JiyiClient(self._url, patience_s=LONGEST_RECOVERY_S, timeout_s=30) as client:
+        with Client(self._url, patience_s=LONGEST_RECOVERY_S, timeout_s=30) as client:
             while not self._stop_asked.is_set():
                 begin = time.monotonic()
                 message = {"content": _turn(number), "turn_id": f"t{number}"}
                 reply = client.add([message], user_id=self.user, wait=False)
-                self.acknowledged[number] = reply["results"][0]["id"]
+                self.acknowledged[number] = reply.results[0].id
                 self.longest_wait_s = max(self.longest_wait_s, time.monotonic() - begin)
                 number += 1
                 time.sleep(_PAUSE_S)
@@ -123,12 +122,12 @@ def _arguments() -> argparse.Namespace:
 
 def _verify(url: str, home: Path, victim: str, replay: Replay, recovered_s: float) -> Outcome:
     """Counts every acknowledged turn in the system of record, and looks the last ones up as a user would."""
-    with JiyiClient(url, patience_s=60) as client:
+    with Client(url, patience_s=60) as client:
         client.add([{"content": "end", "turn_id": "end"}], user_id=replay.user)  # waits until all is learned
         unfound = 0
         for number, id_ in list(replay.acknowledged.items())[-_LOOKED_UP:]:
-            hits = client.search(f"ZX{number:04d}-77", user_id=replay.user, top_k=5, kinds=["memory"])["results"]
-            unfound += id_ not in [hit["id"] for hit in hits]
+            hits = client.search(f"ZX{number:04d}-77", user_id=replay.user, top_k=5, kinds=["memory"]).results
+            unfound += id_ not in [hit.id for hit in hits]
     _, texts = asyncio.run(stored_texts(home, [replay.user]))
     lost = sum(_turn(number) not in texts for number in replay.acknowledged)
     doubled = sum(count > 1 for count in texts.values())

@@ -6,9 +6,8 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
-import httpx
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -17,10 +16,13 @@ from deployments.config.private_files import keep_private
 from memory.ports.jobs import MaintenanceKind
 
 from . import account, encryption, erasing, jobs, keys, knowledge, memories, runs, service, show
-from .client import JiyiClient, JiyiRefused
 from .connection import connect
 from .conversations import read_conversations
-from .replay import replay as replay_all
+from .errors import ClientError, Unreachable
+from .output import FAILED, NOT_REACHABLE, USAGE, fail, plain, print_error
+
+if TYPE_CHECKING:
+    from .client.clients import Client
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Memory for chat agents."
@@ -85,7 +87,7 @@ def up(
                 on_wait=lambda seconds: status.update(f"Starting … {seconds:.0f} s"),
             )
     except service.ServiceFailed as error:
-        _fail(str(error))
+        fail(str(error))
     _console.print(show.welcome(endpoint.url, settings.data_home), soft_wrap=True, highlight=False)
     if warning := service.open_warning(settings):
         _console.print(f"Warning: {warning}", style="yellow", soft_wrap=True, highlight=False, markup=False)
@@ -97,7 +99,7 @@ def down(home: Home = None, timeout: float = 120) -> None:
     try:
         stopped = service.stop(service.load_settings(home), timeout_s=timeout)
     except service.ServiceFailed as error:
-        _fail(str(error))
+        fail(str(error))
     _console.print("Stopped." if stopped else "Not running.")
 
 
@@ -109,12 +111,11 @@ def status(
     settings = service.load_settings(home)
     endpoint = service.find(settings)
     if endpoint is None:
-        _console.print("Not running.")
-        raise typer.Exit(1)
+        fail("Not running.", advice="Start it with: jiyi up", code=NOT_REACHABLE)
     with connect(None, endpoint.url) as client:
         try:
-            _console.print(show.health(client.health(), endpoint.url))
-        except (JiyiRefused, httpx.TransportError) as error:
+            _console.print(show.health(client.operations.health(), endpoint.url))
+        except ClientError as error:
             _console.print(f"Supervised by process {endpoint.pid}, but {endpoint.url} does not answer: {error}")
     if memory:
         _console.print(show.memory(service.processes(settings, endpoint)))
@@ -153,8 +154,8 @@ def chat(
             if not message.strip():
                 continue
             try:
-                _console.print(show.reply(client.chat(message, user_id=user, session_id=session)))
-            except JiyiRefused as error:
+                _console.print(show.reply(plain(client.chat(message, user_id=user, session_id=session))))
+            except ClientError as error:
                 _console.print(f"[red]{error}[/]")
 
 
@@ -170,10 +171,12 @@ def replay(
     url: Url = None,
 ) -> None:
     """Feeds a recorded conversation and prints what was learned; running it twice adds nothing."""
+    from .replay import replay as replay_all
+
     try:
         conversations = read_conversations(file)
     except ValueError as error:
-        _fail(str(error))
+        fail(str(error))
     if only:
         conversations = [conversation for conversation in conversations if conversation.user == only]
     users = {conversation.user: user or conversation.user for conversation in conversations}
@@ -189,9 +192,9 @@ def replay(
         _console.print(show.replayed(result))
         for conversation in conversations:
             user_id = users[conversation.user]
-            _console.print(show.entities(user_id, client.entities(user_id=user_id, limit=15)))
+            _console.print(show.entities(user_id, plain(client.entities.recent(user_id=user_id, limit=15).results)))
             for question in conversation.questions[:ask]:
-                answer = client.chat(question.text, user_id=user_id, session_id="replay-questions")
+                answer = plain(client.chat(question.text, user_id=user_id, session_id="replay-questions"))
                 _console.print(show.question(question, answer))
 
 
@@ -220,8 +223,8 @@ def import_memory(
         try:
             of = str(json.loads(lines.readline(_HEADER_BYTES))["user_id"])
         except (ValueError, KeyError, TypeError):
-            _fail(f"{file} is no export: it does not begin with a header")
-        _console.print(show.imported(client.import_(lines, user_id=user or of, from_user_id=of)))
+            fail(f"{file} is no export: it does not begin with a header")
+        _console.print(show.imported(plain(client.import_(lines, user_id=user or of, from_user_id=of))))
 
 
 @app.command()
@@ -233,7 +236,7 @@ def review(
 ) -> None:
     """Reviews what is remembered: archives what is rarely used, marks what may be out of date."""
     with connect(home, url, patience_s=_PATIENCE_S) as client:
-        run = _follow(runs.follow_review, client, client.review(user_id=user, dry_run=dry_run))
+        run = _follow(runs.follow_review, client, plain(client.review.start(user_id=user, dry_run=dry_run)))
     _console.print(runs.show_review(run))
     if run["state"] != "done":
         raise typer.Exit(1)
@@ -248,7 +251,7 @@ def job(
 ) -> None:
     """Keeps facts in order: merges and summarises (nightly), ages and archives (weekly), builds anew (monthly)."""
     with connect(home, url, patience_s=_PATIENCE_S) as client:
-        run = _follow(runs.follow_job, client, client.run_job(kind.value, user_id=user))
+        run = _follow(runs.follow_job, client, plain(client.facts.start_job(kind.value, user_id=user)))
     _console.print(runs.show_job(run))
     if run["state"] != "done":
         raise typer.Exit(1)
@@ -265,17 +268,17 @@ def reembed(
 ) -> None:
     """Changes the model of all vectors while the service runs; the run continues when this command is interrupted."""
     if [to is not None, rollback, finish, status].count(True) != 1:
-        _fail("Give one of --to MODEL, --rollback, --finish, --status.")
+        fail("Give one of --to MODEL, --rollback, --finish, --status.")
     if to is not None and url is None:
         service.prepare(service.load_settings(home), to)
     with connect(home, url, patience_s=_PATIENCE_S, timeout_s=_DOWNLOAD_S) as client:
         run: runs.Run | None
         if to is not None:
-            run = client.reembed(to)
+            run = plain(client.index.reembed(to))
         elif status:
-            run = client.reembedding()
+            run = plain(client.index.reembedding())
         else:
-            run = client.end_reembedding("rollback" if rollback else "finish")
+            run = plain(client.index.roll_back() if rollback else client.index.finish())
         if run is None:
             _console.print("The model was never changed.")
             return
@@ -292,7 +295,7 @@ def verify(
     url: Url = None,
 ) -> None:
     """Compares the index with the system of record; exit code 1 where they differ and nothing was repaired."""
-    _run_over_index(home, url, lambda client: client.verify_index(mend=mend))
+    _run_over_index(home, url, lambda client: client.index.verify(mend=mend))
 
 
 @index.command()
@@ -305,12 +308,12 @@ def rebuild(
 ) -> None:
     """Rebuilds every point of the index from the system of record; searches are answered meanwhile."""
     if not discard:
-        _run_over_index(home, url, lambda client: client.rebuild_index())
+        _run_over_index(home, url, lambda client: client.index.rebuild())
         return
     try:
         folders = service.discard_index(service.load_settings(home))
     except service.ServiceFailed as error:
-        _fail(str(error))
+        fail(str(error))
     for folder in folders:
         _console.print(f"Set aside: {folder}", soft_wrap=True, highlight=False)
     _console.print("The index is empty. It is rebuilt after: jiyi up")
@@ -319,7 +322,7 @@ def rebuild(
 @index.command("status")
 def index_status(home: Home = None, url: Url = None) -> None:
     """Follows the current run over the index to its end, or shows the last one."""
-    _run_over_index(home, url, lambda client: client.index_status())
+    _run_over_index(home, url, lambda client: client.index.status())
 
 
 def main() -> None:
@@ -327,19 +330,19 @@ def main() -> None:
     keep_private()  # logs and exports hold what users said
     try:
         app()
-    except (JiyiRefused, httpx.TransportError) as error:
-        _console.print(f"{type(error).__name__}: {error}", style="red", markup=False, highlight=False)
-        raise SystemExit(1) from None
+    except ClientError as error:
+        print_error(f"{type(error).__name__}: {error}", "\n".join(error.__notes__))
+        raise SystemExit(NOT_REACHABLE if isinstance(error, Unreachable) else FAILED) from None
     except service.BadSettings as error:
-        _console.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
-        raise SystemExit(2) from None
+        print_error(str(error))
+        raise SystemExit(USAGE) from None
 
 
 def _become(user: str) -> None:
     try:
         account.become(user)
     except account.AccountRefused as error:
-        _fail(str(error))
+        fail(str(error))
 
 
 def _check_writable(user: str, *folders: Path) -> None:
@@ -347,13 +350,13 @@ def _check_writable(user: str, *folders: Path) -> None:
         for folder in folders:
             account.check_writable(user, folder)
     except account.AccountRefused as error:
-        _fail(str(error))
+        fail(str(error))
 
 
-def _run_over_index(home: Path | None, url: str | None, begin: Callable[[JiyiClient], runs.Run | None]) -> None:
+def _run_over_index(home: Path | None, url: str | None, begin: Callable[["Client"], Any]) -> None:
     """Starts a run, or gets the last one, follows it to its end and shows what it found."""
     with connect(home, url, patience_s=_PATIENCE_S) as client:
-        run: runs.Run | None = begin(client)
+        run: runs.Run | None = plain(begin(client))
         if run is None:
             _console.print("There was no run over the index since the learner started.")
             return
@@ -363,18 +366,11 @@ def _run_over_index(home: Path | None, url: str | None, begin: Callable[[JiyiCli
         raise typer.Exit(1)
 
 
-def _follow(
-    follow: Callable[[JiyiClient, runs.Run, Progress], runs.Run], client: JiyiClient, run: runs.Run
-) -> runs.Run:
+def _follow(follow: Callable[["Client", runs.Run, Progress], runs.Run], client: "Client", run: runs.Run) -> runs.Run:
     """Shows the progress of a run and returns its last state."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     try:
         with Progress(*columns, console=_console) as progress:
             return follow(client, run, progress)
     except runs.RunLost as error:
-        _fail(str(error))
-
-
-def _fail(message: str) -> NoReturn:
-    _console.print(message, style="red", markup=False, highlight=False)
-    raise typer.Exit(1)
+        fail(str(error))

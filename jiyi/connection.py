@@ -2,17 +2,16 @@
 
 import os
 from pathlib import Path
-
-import typer
-from rich.console import Console
+from typing import TYPE_CHECKING
 
 from . import service
-from .client import JiyiClient
+from .output import NOT_REACHABLE, fail
 
-_console = Console()
+if TYPE_CHECKING:
+    from .client.clients import Client
 
 
-def connect(home: Path | None, url: str | None, *, patience_s: float = 0.0, timeout_s: float = 120.0) -> JiyiClient:
+def connect(home: Path | None, url: str | None, *, patience_s: float = 0.0, timeout_s: float = 120.0) -> "Client":
     """A client with the credential of the environment (`JIYI_API_KEY`).
 
     Args:
@@ -24,7 +23,9 @@ def connect(home: Path | None, url: str | None, *, patience_s: float = 0.0, time
     Raises:
         typer.Exit: No service runs with this data folder.
     """
-    return JiyiClient(
+    from .client.clients import Client
+
+    return Client(
         url or _url_of(home), patience_s=patience_s, timeout_s=timeout_s, api_key=os.environ.get("JIYI_API_KEY")
     )
 
@@ -32,6 +33,5 @@ def connect(home: Path | None, url: str | None, *, patience_s: float = 0.0, time
 def _url_of(home: Path | None) -> str:
     endpoint = service.find(service.load_settings(home))
     if endpoint is None:
-        _console.print("Not running. Start it with: jiyi up", style="red", markup=False, highlight=False)
-        raise typer.Exit(1)
+        fail("Not running. Start it with: jiyi up", code=NOT_REACHABLE)
     return endpoint.url

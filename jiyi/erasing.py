@@ -4,14 +4,18 @@ import json
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from more_itertools import chunked
 from rich.console import Console
 from rich.table import Table
 
-from .client import JiyiClient
 from .connection import connect
+from .output import plain, print_json
+
+if TYPE_CHECKING:
+    from .client.clients import Client
 
 app = typer.Typer(
     no_args_is_help=True, help="Erases users, or parts of their memory, from every store, with a receipt."
@@ -19,6 +23,7 @@ app = typer.Typer(
 _console = Console()
 _PATIENCE_S = 30.0
 _POLL_S = 0.3
+_TOMBSTONES_AT_ONCE = 1_000
 
 Home = Annotated[Path | None, typer.Option(help="Data folder; JIYI_HOME, else ~/.jiyi.")]
 Url = Annotated[str | None, typer.Option(help="Base URL of a service elsewhere.")]
@@ -96,16 +101,16 @@ def status(
 ) -> None:
     """Shows an erasure, with its receipt once it is done."""
     with connect(home, url, patience_s=_PATIENCE_S) as client:
-        _show(client.erasure(erasure_id), as_json=as_json)
+        _show(plain(client.erasures.get(erasure_id)), as_json=as_json)
 
 
 @app.command("list")
 def list_erasures(as_json: Json = False, home: Home = None, url: Url = None) -> None:
     """Lists pending and finished erasures; nothing in them says whose they were."""
     with connect(home, url, patience_s=_PATIENCE_S) as client:
-        found = client.erasures()
+        found = plain(client.erasures.list())["results"]
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        print_json(found)
         return
     table = Table("erasure", "kind", "state", "requested", "attempts", "waits for")
     for erasure in found:
@@ -124,7 +129,7 @@ def list_erasures(as_json: Json = False, home: Home = None, url: Url = None) -> 
 def tombstones(home: Home = None, url: Url = None) -> None:
     """Prints the finished erasures in digests, as JSON: to be kept with backups."""
     with connect(home, url, patience_s=_PATIENCE_S) as client:
-        typer.echo(json.dumps(client.tombstones(), indent=2))
+        print_json(plain(client.erasures.tombstones())["tombstones"])
 
 
 @app.command()
@@ -136,7 +141,8 @@ def replay(
     """Erases again what a restored backup has brought back."""
     marks = json.loads(file.read_text(encoding="utf-8")) if file else []
     with connect(home, url, patience_s=_PATIENCE_S) as client:
-        begun = client.replay_erasures(marks)
+        pages = [*chunked(marks, _TOMBSTONES_AT_ONCE)] or [[]]
+        begun = [erasure for page in pages for erasure in plain(client.erasures.replay(page))["results"]]
         for erasure in begun:
             _show(_until_done(client, erasure), as_json=False)
     _console.print(f"{len(begun)} erasures were done again.")
@@ -155,17 +161,17 @@ def _erase(
     if not yes:
         typer.confirm(f"Erase {what}? This cannot be undone.", abort=True)
     with connect(home, url, patience_s=_PATIENCE_S) as client:
-        erasure = client.erase(user_id=user_id, **scope)
+        erasure = plain(client.erasures.erase(user_id=user_id, **scope))
         if wait:
             erasure = _until_done(client, erasure)
         _show(erasure, as_json=as_json)
 
 
-def _until_done(client: JiyiClient, erasure: dict[str, Any]) -> dict[str, Any]:
+def _until_done(client: "Client", erasure: dict[str, Any]) -> dict[str, Any]:
     with _console.status("erasing") as shown:
         while erasure["state"] != "done":
             time.sleep(_POLL_S)
-            erasure = client.erasure(erasure["erasure_id"])
+            erasure = plain(client.erasures.get(erasure["erasure_id"]))
             if erasure["waits_for"]:
                 shown.update(f"erasing; waits for: {erasure['waits_for']}")
     return erasure
@@ -173,7 +179,7 @@ def _until_done(client: JiyiClient, erasure: dict[str, Any]) -> dict[str, Any]:
 
 def _show(erasure: Mapping[str, Any], *, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(erasure, ensure_ascii=False, indent=2))
+        print_json(erasure)
         return
     _console.print(f"erasure {erasure['erasure_id']}: {erasure['state']}", highlight=False)
     receipt = erasure["receipt"]

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console, Group, RenderableType
@@ -12,8 +12,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from .client import JiyiClient
 from .connection import connect
+from .output import plain, print_json
+
+if TYPE_CHECKING:
+    from .client.clients import Client
 
 app = typer.Typer(
     no_args_is_help=True, help="Runs of all background work: what waits, what is in progress, what failed and why."
@@ -47,11 +50,11 @@ def list_jobs(
 ) -> None:
     """Lists runs, latest first."""
     times = {name: time.astimezone().isoformat() for name, time in (("since", since), ("until", until)) if time}
-    given = {"kind": kind, "status": status, "app": tenant, "cursor": cursor, "limit": limit, **times}
+    given: dict[str, Any] = {"kind": kind, "status": status, "app": tenant, "cursor": cursor, "limit": limit, **times}
     with connect(home, url, patience_s=_PATIENCE_S) as client:
-        page = client.pipelines(**{name: value for name, value in given.items() if value})
+        page = plain(client.runs.list(**given).first())
     if as_json:
-        _print_json(page)
+        print_json(page)
         return
     _console.print(show_list(page["results"]))
     if page["next"]:
@@ -62,7 +65,7 @@ def list_jobs(
 def show(run_id: RunId, as_json: Json = False, home: Home = None, url: Url = None) -> None:
     """Shows a run with its input, output, error and stack."""
     with connect(home, url, patience_s=_PATIENCE_S) as client:
-        _show(client.pipeline(run_id), as_json=as_json)
+        _show(plain(client.runs.get(run_id)), as_json=as_json)
 
 
 @app.command()
@@ -80,14 +83,14 @@ def follow(run_id: RunId, as_json: Json = False, home: Home = None, url: Url = N
 def retry(run_id: RunId, as_json: Json = False, home: Home = None, url: Url = None) -> None:
     """Starts a run with the same input as one that failed or was cancelled."""
     with connect(home, url, patience_s=_PATIENCE_S) as client:
-        _show(client.retry_pipeline(run_id), as_json=as_json)
+        _show(plain(client.runs.retry(run_id)), as_json=as_json)
 
 
 @app.command()
 def cancel(run_id: RunId, as_json: Json = False, home: Home = None, url: Url = None) -> None:
     """Cancels a run; one in progress stops at the next point where it can, and what is done stays done."""
     with connect(home, url, patience_s=_PATIENCE_S) as client:
-        _show(client.cancel_pipeline(run_id), as_json=as_json)
+        _show(plain(client.runs.cancel(run_id)), as_json=as_json)
 
 
 def show_list(results: list[dict[str, Any]]) -> RenderableType:
@@ -138,19 +141,21 @@ def show_run(run: Mapping[str, Any]) -> RenderableType:
     return Group(*parts)
 
 
-def _follow_lines(client: JiyiClient, run_id: str) -> dict[str, Any]:
+def _follow_lines(client: "Client", run_id: str) -> dict[str, Any]:
     data: dict[str, Any] = {}
-    for name, data in client.follow_pipeline(run_id):
-        typer.echo(json.dumps({"event": name, **data}, ensure_ascii=False))
+    for event in client.runs.follow(run_id):
+        data = plain(event.run)
+        typer.echo(json.dumps({"event": event.name, **data}, ensure_ascii=False))
     return data
 
 
-def _follow_bar(client: JiyiClient, run_id: str) -> dict[str, Any]:
+def _follow_bar(client: "Client", run_id: str) -> dict[str, Any]:
     data: dict[str, Any] = {}
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=_console) as progress:
         task = progress.add_task("")
-        for _, data in client.follow_pipeline(run_id):
+        for event in client.runs.follow(run_id):
+            data = plain(event.run)
             progress.update(
                 task,
                 description=f"{data['kind']} {data['status']}",
@@ -162,13 +167,9 @@ def _follow_bar(client: JiyiClient, run_id: str) -> dict[str, Any]:
 
 def _show(run: Mapping[str, Any], *, as_json: bool) -> None:
     if as_json:
-        _print_json(run)
+        print_json(run)
     else:
         _console.print(show_run(run))
-
-
-def _print_json(value: Any) -> None:
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
 
 
 def _status(run: Mapping[str, Any]) -> Text:

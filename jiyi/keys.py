@@ -1,7 +1,6 @@
 """`jiyi keys`: makes, lists, rotates and revokes API keys, in the store of a home or over HTTP."""
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,6 +11,7 @@ from rich.console import Console
 
 from . import service, show
 from .connection import connect
+from .output import plain, print_json
 
 if TYPE_CHECKING:
     from memory.identity.api_keys import ApiKeys
@@ -48,7 +48,7 @@ def create(
     if url:
         given = {"user": user, "app": tenant, "expires_at": expires_at.isoformat() if expires_at else None}
         with connect(None, url) as client:
-            issued = client.create_key(name, scope=scope, **given)
+            issued = plain(client.keys.create(name, scope=scope, **given))
     else:
         from memory.values.identity import DEFAULT_APP, KeyScope
 
@@ -75,16 +75,11 @@ def list_keys(
     """Lists keys, revoked ones too, without their secrets."""
     if url:
         with connect(None, url) as client:
-            found: list[dict[str, Any]] = []
-            filters = {name: value for name, value in (("user", user), ("app", tenant)) if value is not None}
-            page: dict[str, Any] = {"next": ""}
-            while page["next"] is not None:
-                page = client.list_keys(**filters, limit=_PAGE, **({"after": page["next"]} if page["next"] else {}))
-                found += page["results"]
+            found = plain([*client.keys.list(user=user, app=tenant, limit=_PAGE)])
     else:
         found = _locally(home, None, lambda keys: _all(keys, tenant, user))
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        print_json(found)
     else:
         _console.print(show.keys(found))
 
@@ -101,7 +96,7 @@ def rotate(
     key_id = _id_of(key_id)
     if url:
         with connect(None, url) as client:
-            issued = client.rotate_key(key_id, overlap_s=overlap_s)
+            issued = plain(client.keys.rotate(key_id, overlap_s=overlap_s))
     else:
         issued = _locally(home, "rotate_key", lambda keys: keys.rotate(key_id, overlap_s=overlap_s), key_id=key_id)
     _show_issued(issued, as_json=as_json)
@@ -113,11 +108,11 @@ def revoke(key_id: KeyId, as_json: Json = False, home: Home = None, url: Url = N
     key_id = _id_of(key_id)
     if url:
         with connect(None, url) as client:
-            key = client.revoke_key(key_id)
+            key = plain(client.keys.revoke(key_id))
     else:
         key = _locally(home, "revoke_key", lambda keys: keys.revoke(key_id), key_id=key_id)
     if as_json:
-        typer.echo(json.dumps(key, ensure_ascii=False, indent=2))
+        print_json(key)
     else:
         _console.print(f"Revoked: {key['prefix']} ({key['name']})", markup=False, highlight=False)
 
@@ -151,7 +146,7 @@ def _locally(home: Path | None, act: str | None, work: "Callable[[ApiKeys], Awai
 
 def _show_issued(issued: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(issued, ensure_ascii=False, indent=2))
+        print_json(issued)
         return
     _console.print(show.keys([issued["key"]]))
     typer.echo("The secret, which cannot be shown again:")

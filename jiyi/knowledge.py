@@ -1,17 +1,20 @@
 """`jiyi knowledge`: puts files and folders into a corpus of the knowledge base, and searches it."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from .client import JiyiClient
 from .connection import connect
+from .output import plain, print_json
+
+if TYPE_CHECKING:
+    from .client.clients import Client
 
 app = typer.Typer(no_args_is_help=True, help="Puts documents into the knowledge base, and searches it.")
 _console = Console()
@@ -37,17 +40,21 @@ def add(
     A file is known by its path as it is given here. Ends with 1 where a file failed; the others are ingested.
     """
     files = [*dict.fromkeys(file for path in paths for file in _files(path))]
+    given = _object(metadata)
     states: dict[str, int] = {}
     failed: list[tuple[Path, str]] = []
     with connect(home, url, patience_s=_PATIENCE_S, timeout_s=_TIMEOUT_S) as client, _progress() as progress:
-        corpus_id = _corpus_id(client, corpus) or client.create_corpus(corpus)["corpus_id"]
+        corpus_id = _corpus_id(client, corpus) or client.knowledge.create(corpus).corpus_id
         task = progress.add_task(corpus, total=len(files))
         for file in files:
-            [source] = client.ingest_file(corpus_id, file, source_uri=file.as_posix(), metadata=_object(metadata))
-            state = "skipped" if source["skipped"] else str(source["state"])
+            taken = client.knowledge.ingest_file(
+                corpus_id, file.read_bytes(), name=file.name, source_uri=file.as_posix(), metadata=given
+            )
+            [source] = taken.results
+            state = "skipped" if source.skipped else source.state.value
             states[state] = states.get(state, 0) + 1
             if state == "failed":
-                failed.append((file, str(source["error"])))
+                failed.append((file, source.error or ""))
             progress.advance(task)
     counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items())) or "no files"
     _console.print(f"{corpus}: {counts}", markup=False, highlight=False)
@@ -64,9 +71,8 @@ def list_corpora(home: Home = None, url: Url = None) -> None:
     for column in ("corpus", "chunks", "mode", "description"):
         table.add_column(column, justify="right" if column == "chunks" else "left")
     with connect(home, url, patience_s=_PATIENCE_S, timeout_s=_TIMEOUT_S) as client:
-        for found in client.corpora():
-            mode = found["config"]["search"]["mode"]
-            table.add_row(found["name"], str(found["chunk_count"]), mode, found["description"])
+        for found in client.knowledge.corpora().results:
+            table.add_row(found.name, str(found.chunk_count), found.config.search.mode, found.description)
     _console.print(table)
 
 
@@ -82,12 +88,10 @@ def search(
 ) -> None:
     """Searches corpora."""
     with connect(home, url, patience_s=_PATIENCE_S, timeout_s=_TIMEOUT_S) as client:
-        given: dict[str, Any] = {"limit": limit, **({"mode": mode} if mode else {})}
-        if corpus:
-            given["corpus_ids"] = [_known_corpus(client, name) for name in corpus]
-        reply = client.search_knowledge(query, **given)
+        ids = [_known_corpus(client, name) for name in corpus] if corpus else None
+        reply = plain(client.knowledge.search(query, corpus_ids=ids, mode=mode, limit=limit))
     if as_json:
-        typer.echo(json.dumps(reply, ensure_ascii=False, indent=2))
+        print_json(reply)
         return
     for hit in reply["results"]:
         _console.print(_line(hit), markup=False, highlight=False)
@@ -122,12 +126,11 @@ def _object(text: str) -> dict[str, Any]:
     return value
 
 
-def _corpus_id(client: JiyiClient, name: str) -> str | None:
-    found: Sequence[dict[str, Any]] = client.corpora()
-    return next((str(each["corpus_id"]) for each in found if each["name"] == name), None)
+def _corpus_id(client: "Client", name: str) -> str | None:
+    return next((found.corpus_id for found in client.knowledge.corpora().results if found.name == name), None)
 
 
-def _known_corpus(client: JiyiClient, name: str) -> str:
+def _known_corpus(client: "Client", name: str) -> str:
     corpus_id = _corpus_id(client, name)
     if corpus_id is None:
         raise typer.BadParameter(f"There is no corpus {name!r}.")

@@ -1,6 +1,5 @@
 """`jiyi memories`: the timeline with its retention scores, decisions and their history, and the policy (004 §11.3)."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,8 +8,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from .client import JiyiRefused
 from .connection import connect
+from .output import plain, print_json
 
 app = typer.Typer(no_args_is_help=True, help="Shows, retains, deletes and anonymises memories; how well they are kept.")
 _console = Console()
@@ -45,12 +44,13 @@ def timeline(
     url: Url = None,
 ) -> None:
     """Shows memories by time, latest first, and how well each is retained."""
-    given = {"since": since, "until": until, "kind": kind, "after": after, "limit": limit}
-    options = {name: value for name, value in given.items() if value is not None}
     with connect(home, url, patience_s=_PATIENCE_S) as client:
-        shown = client.timeline(user_id=user_id, **options)
+        listed = client.memories.timeline(
+            user_id=user_id, since=since, until=until, kind=kind, after=after, limit=limit
+        )
+        shown = plain(listed.first())
     if as_json:
-        _as_json(shown)
+        print_json(shown)
         return
     _show_memories(shown["results"])
     if shown["next"]:
@@ -61,7 +61,7 @@ def timeline(
 def show(user_id: User, memory_id: MemoryId, home: Home = None, url: Url = None) -> None:
     """Shows a memory with its facts and version, as JSON."""
     with connect(home, url, patience_s=_PATIENCE_S) as client:
-        _as_json(client.memory(memory_id, user_id=user_id))
+        print_json(client.memories.get(memory_id, user_id=user_id))
 
 
 @app.command()
@@ -75,9 +75,9 @@ def edit(
     url: Url = None,
 ) -> None:
     """Changes what a memory says; the log keeps what was said."""
-    given = {"text": text, "reason": reason} | ({} if version is None else {"expected_version": version})
     with connect(home, url, patience_s=_PATIENCE_S) as client:
-        edited = client.edit_memory(memory_id, user_id=user_id, **given)["memory"]["memory"]
+        reply = client.memories.edit(memory_id, user_id=user_id, text=text, reason=reason, expected_version=version)
+    edited = plain(reply)["memory"]["memory"]
     _console.print(f"version {edited['version']}: {edited['text']}", highlight=False, markup=False)
 
 
@@ -85,7 +85,7 @@ def edit(
 def history(user_id: User, memory_id: MemoryId, home: Home = None, url: Url = None) -> None:
     """Shows what was changed and decided about a memory, as JSON; latest first."""
     with connect(home, url, patience_s=_PATIENCE_S) as client:
-        _as_json(client.memory_history(memory_id, user_id=user_id))
+        print_json(plain(client.memories.history(memory_id, user_id=user_id).first())["results"])
 
 
 @app.command()
@@ -137,7 +137,7 @@ def audit(
 ) -> None:
     """Shows the decisions about a user's memories, as JSON; latest first."""
     with connect(home, url, patience_s=_PATIENCE_S) as client:
-        _as_json(client.audit(user_id=user_id, **({} if memory_id is None else {"memory_id": memory_id})))
+        print_json(plain(client.memories.decisions(user_id=user_id, memory_id=memory_id).first())["results"])
 
 
 @app.command()
@@ -153,7 +153,10 @@ def policy(
     """Shows the policy of retention that holds; with a number, sets it (numbers not given are document 004's)."""
     given = _numbers(decay_rate, frequency_weight, threshold)
     with connect(home, url, patience_s=_PATIENCE_S) as client:
-        held = client.set_policy(given or None, user_id=user_id) if given or remove else client.policy(user_id=user_id)
+        kept = client.memories
+        held = plain(
+            kept.set_policy(given or None, user_id=user_id) if given or remove else kept.policy(user_id=user_id)
+        )
     numbers = ", ".join(f"{name} {value:g}" for name, value in held["policy"].items())
     _console.print(f"{numbers} (of: {held['source']})", highlight=False)
 
@@ -172,9 +175,9 @@ def preview(
     """Shows what a policy would count as forgotten; the one that holds where no number is given. Changes nothing."""
     given = _numbers(decay_rate, frequency_weight, threshold)
     with connect(home, url, patience_s=_PATIENCE_S) as client:
-        shown = client.preview_policy(given or None, user_id=user_id, samples=samples)
+        shown = plain(client.memories.preview_policy(given or None, user_id=user_id, samples=samples))
     if as_json:
-        _as_json(shown)
+        print_json(shown)
         return
     for name in ("memories", "facts"):
         _console.print(f"{name}: {shown[name]['forgotten']} of {shown[name]['total']} forgotten", highlight=False)
@@ -192,17 +195,16 @@ def _decide(
     url: str | None,
     version: int | None = None,
 ) -> None:
-    body: dict[str, Any] = {"decisions": dict.fromkeys(memory_ids, decision), "note": note, "wait": True}
-    if version is not None:
-        body["expected_versions"] = dict.fromkeys(memory_ids, version)
-    if key is not None:
-        body["idempotency_key"] = key
     with connect(home, url, patience_s=_PATIENCE_S) as client:
-        try:
-            decided = client.decide(user_id=user_id, **body)
-        except JiyiRefused as error:
-            _console.print(str(error), style="red", markup=False, highlight=False)
-            raise typer.Exit(1) from error
+        reply = client.memories.decide(
+            dict.fromkeys(memory_ids, decision),
+            user_id=user_id,
+            expected_versions=None if version is None else dict.fromkeys(memory_ids, version),
+            idempotency_key=key,
+            note=note,
+            wait=True,
+        )
+    decided = plain(reply)
     removed = ", ".join(f"{count} {name}" for name, count in decided["removed"].items()) or "nothing was removed"
     _console.print(f"decision {decided['decision_id']}: {removed}", highlight=False)
     for erasure_id in decided["erasures"]:
@@ -226,7 +228,3 @@ def _numbers(decay_rate: float | None, frequency_weight: float | None, threshold
 def _confirm(question: str, yes: bool) -> None:
     if not yes:
         typer.confirm(f"{question} This cannot be undone.", abort=True)
-
-
-def _as_json(value: object) -> None:
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))

@@ -4,12 +4,15 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from more_itertools import chunked
 from rich.progress import Progress
 
-from .client import JiyiClient
 from .conversations import Conversation, RecordedTurn
+
+if TYPE_CHECKING:
+    from .client.clients import Client
 
 _POLL_S = 0.5
 
@@ -29,7 +32,7 @@ class Replayed:
 
 
 def replay(
-    client: JiyiClient, conversations: list[Conversation], *, users: dict[str, str], batch: int, progress: Progress
+    client: "Client", conversations: list[Conversation], *, users: dict[str, str], batch: int, progress: Progress
 ) -> Replayed:
     """Sends every turn once, `batch` turns a call, and waits until all are learned.
 
@@ -59,7 +62,7 @@ def _batches(turns: list[RecordedTurn], size: int) -> Iterator[tuple[str, list[R
             yield session_id, batch
 
 
-def _wait_until_learned(client: JiyiClient, progress: Progress) -> None:
+def _wait_until_learned(client: "Client", progress: Progress) -> None:
     learning = progress.add_task("learning", total=None)
     total = 0
     while backlog := _backlog(client):
@@ -69,7 +72,7 @@ def _wait_until_learned(client: JiyiClient, progress: Progress) -> None:
     progress.update(learning, total=total or 1, completed=total or 1)
 
 
-def _backlog(client: JiyiClient) -> int:
+def _backlog(client: "Client") -> int:
     """Log entries not learned and items not indexed; at least 1 while the record does not answer."""
-    record = client.health()["parts"]["record"]
+    record = client.operations.health().parts["record"]
     return int(record["unlearned"] + record["outbox"]) if record["status"] == "ok" else 1

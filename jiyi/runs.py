@@ -5,14 +5,17 @@ A run (of the index, of a change of the model, of the review) continues in the s
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from .client import JiyiClient
+from .output import plain
+
+if TYPE_CHECKING:
+    from .client.clients import Client
 
 Run = Mapping[str, Any]
 _POLL_S = 0.3
@@ -53,7 +56,7 @@ def watch(run: Run, ask: Callable[[], Run | None], show: Callable[[Run], object]
     return run
 
 
-def follow_index_run(client: JiyiClient, run: Run, progress: Progress) -> Run:
+def follow_index_run(client: "Client", run: Run, progress: Progress) -> Run:
     """Shows how far a run over the vector index is until it ends; returns its last state.
 
     Raises:
@@ -65,7 +68,7 @@ def follow_index_run(client: JiyiClient, run: Run, progress: Progress) -> Run:
         progress.update(task, total=state["total"], completed=min(_sum(state, "checked"), state["total"]))
 
     lost = "The service was restarted meanwhile; what was done stays done. Start the run again."
-    run = watch(run, client.index_status, show, lost=lost)
+    run = watch(run, lambda: plain(client.index.status()), show, lost=lost)
     if run["state"] == "done":
         progress.update(task, total=run["total"] or 1, completed=run["total"] or 1)
     return run
@@ -95,7 +98,7 @@ def show_index_run(run: Run) -> RenderableType:
     return table
 
 
-def follow_reembedding(client: JiyiClient, run: Run, progress: Progress) -> Run:
+def follow_reembedding(client: "Client", run: Run, progress: Progress) -> Run:
     """Shows how far a change of the model is until it pauses or ends; returns its last state.
 
     Raises:
@@ -107,7 +110,9 @@ def follow_reembedding(client: JiyiClient, run: Run, progress: Progress) -> Run:
         waits = f" (waits: {state['error']})" if state["error"] and state["state"] == "running" else ""
         progress.update(task, description=f"{_phase(state)}{waits}", completed=min(state["done"], state["total"]))
 
-    run = watch(run, client.reembedding, show, lost="Another change of the model has begun meanwhile.")
+    run = watch(
+        run, lambda: plain(client.index.reembedding()), show, lost="Another change of the model has begun meanwhile."
+    )
     if run["state"] == "done":
         progress.update(task, description=_phase(run), completed=run["total"] or 1)
     return run
@@ -128,23 +133,23 @@ def show_reembedding(run: Run) -> RenderableType:
     return table
 
 
-def follow_review(client: JiyiClient, run: Run, progress: Progress) -> Run:
+def follow_review(client: "Client", run: Run, progress: Progress) -> Run:
     """Shows how far a review is until it ends; returns its last state.
 
     Raises:
         RunLost: Another run is the last one now.
     """
-    return _follow_users("review", run, progress, client.review_status)
+    return _follow_users("review", run, progress, lambda: plain(client.review.status()))
 
 
-def follow_job(client: JiyiClient, run: Run, progress: Progress) -> Run:
+def follow_job(client: "Client", run: Run, progress: Progress) -> Run:
     """Shows how far a job over facts is until it ends; returns its last state.
 
     Raises:
         RunLost: Another run is the last one now.
     """
     kind = _job_name(run)
-    return _follow_users(f"{kind} job", run, progress, lambda: client.job_status(kind))
+    return _follow_users(f"{kind} job", run, progress, lambda: plain(client.facts.job(kind)))
 
 
 def _follow_users(name: str, run: Run, progress: Progress, ask: Callable[[], Run | None]) -> Run:

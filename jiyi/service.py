@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import psutil
 
-from .client import JiyiClient
-
 if TYPE_CHECKING:
     from deployments.config.described import Setting
     from deployments.config.serve_file import ServeFile
@@ -172,8 +170,10 @@ def start(
     assert process.stdin is not None  # noqa: S101 - PIPE above
     process.stdin.write(json.dumps(request).encode())
     process.stdin.close()
+    from .client.clients import Client
+
     begin = time.monotonic()
-    with JiyiClient(f"http://{host}:{port}") as client:
+    with Client(f"http://{host}:{port}") as client:
         while time.monotonic() - begin < timeout_s:
             if process.poll() is not None:
                 raise ServiceFailed(f"the supervisor ended with {process.returncode}\n{_tail(logs)}")

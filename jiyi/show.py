@@ -9,11 +9,13 @@ from rich.table import Table
 from rich.text import Text
 
 from .conversations import Question
-from .replay import Replayed
 from .service import ProcessMemory
 
 if TYPE_CHECKING:
     from deployments.config.described import Setting
+
+    from .client.replies import Health
+    from .replay import Replayed
 
 _SOURCES_SHOWN = 3
 
@@ -37,12 +39,12 @@ def imported(result: Mapping[str, Any]) -> RenderableType:
     return table
 
 
-def health(report: Mapping[str, Any], url: str) -> RenderableType:
+def health(report: "Health", url: str) -> RenderableType:
     """The parts of the service and their figures."""
-    table = Table(title=f"{url}  {report['status']}  model {report['model']}", title_justify="left")
+    table = Table(title=f"{url}  {report.status}  model {report.model}", title_justify="left")
     for column in ("part", "status", "figures"):
         table.add_column(column)
-    for name, part in report["parts"].items():
+    for name, part in report.parts.items():
         figures = ", ".join(f"{key} {value:g}" for key, value in part.items() if isinstance(value, int | float))
         status = part["status"]
         table.add_row(name, Text(status, style="green" if status == "ok" else "red"), part.get("error", figures))
@@ -133,7 +135,7 @@ def _revision(revision: Mapping[str, Any]) -> Text:
     return Text(f"  {revision['query']}: {found['original_text']} → {found['resolved_text']}{instead}", style="yellow")
 
 
-def replayed(result: Replayed) -> RenderableType:
+def replayed(result: "Replayed") -> RenderableType:
     """The speed of a replay."""
     return Text(
         f"{result.turns} turns acknowledged in {result.acknowledged_s:.1f} s ({result.turns_per_s:.1f} turns/s), "

@@ -6,13 +6,11 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-import httpx
 import psutil
 
 from deployments.config.settings import AppArgs
 from deployments.host.supervisor import Endpoint
-from jiyi import service
-from jiyi.client import JiyiClient, JiyiRefused
+from jiyi import Client, ClientError, service
 from storage.sqlite.record import SqliteRecord
 
 SESSION_SERVER = "redis"
@@ -56,7 +54,7 @@ def recovery_s(url: str, begin: float, *, limit_s: float = LONGEST_RECOVERY_S) -
     """
     in_a_row = 0
     first_s = 0.0
-    with JiyiClient(url, timeout_s=10) as client:
+    with Client(url, patience_s=0, timeout_s=10) as client:
         while in_a_row < _IN_A_ROW:
             away = _away(client)
             in_a_row = 0 if away else in_a_row + 1
@@ -69,13 +67,13 @@ def recovery_s(url: str, begin: float, *, limit_s: float = LONGEST_RECOVERY_S) -
     return first_s
 
 
-def _away(client: JiyiClient) -> str:
+def _away(client: Client) -> str:
     """What does not answer; empty where the service is whole."""
     try:
         if not client.is_ready():
             return "not ready"
-        parts = client.health()["parts"]
-    except (httpx.TransportError, JiyiRefused) as error:
+        parts = client.operations.health().parts
+    except ClientError as error:
         return repr(error)
     return ", ".join(name for name, part in parts.items() if part["status"] != "ok")
 

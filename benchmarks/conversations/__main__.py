@@ -27,7 +27,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress
 
-from jiyi.client import JiyiClient
+from jiyi import Client
 
 from . import bm25, mem0_search
 from .answerer import Answerer, Endpoint, endpoint_from
@@ -56,7 +56,7 @@ def main() -> None:
     if "model" in arguments.systems and endpoint is None:
         sys.exit("no endpoint for the system `model`: give --model-url and --model")
     if {"jiyi", "model", "mem0"} & set(arguments.systems):
-        with JiyiClient(arguments.url) as client:
+        with Client(arguments.url) as client:
             if not client.is_ready():
                 sys.exit(f"no service is ready at {arguments.url}")
     if arguments.choose_least_scores:
@@ -143,7 +143,7 @@ def _measure(
 
         if {"jiyi", "model"} & set(chosen):
             player = Player(
-                partial(JiyiClient, arguments.url, patience_s=_PATIENCE_S, api_key=arguments.api_key),
+                partial(Client, arguments.url, patience_s=_PATIENCE_S, api_key=arguments.api_key),
                 way=arguments.way,
             )
             judged["jiyi"] = play_all("jiyi", player, scenarios, at_once=at_once, advance=advancing("jiyi"))

@@ -10,7 +10,8 @@ from typing import Any
 
 from typing_extensions import override
 
-from jiyi.client import JiyiClient, JiyiRefused
+from jiyi import Client
+from jiyi.errors import NotFound
 from memory.values.dialogue import Role
 from memory.values.forgetting import ForgetOutcome
 
@@ -42,16 +43,16 @@ class Player(System):
         way: How sessions are sent.
     """
 
-    def __init__(self, connect: Callable[[], JiyiClient], *, way: Way = Way.CHAT) -> None:
+    def __init__(self, connect: Callable[[], Client], *, way: Way = Way.CHAT) -> None:
         self._connect = connect
         self._of_thread = threading.local()
         self._way = way
 
     @property
-    def _client(self) -> JiyiClient:
+    def _client(self) -> Client:
         if not hasattr(self._of_thread, "client"):
             self._of_thread.client = self._connect()
-        client: JiyiClient = self._of_thread.client
+        client: Client = self._of_thread.client
         return client
 
     @override
@@ -59,8 +60,7 @@ class Player(System):
         """Plays the sessions of a new user; searches for the questions of each, then asks each in a session of its own.
 
         Raises:
-            JiyiRefused: The service refused something.
-            httpx.TransportError: It cannot be reached.
+            ClientError: The service refused something, or cannot be reached.
         """
         user = f"{scenario.id}-{uuid.uuid4()}"
         for place, session in enumerate(scenario.sessions):
@@ -73,45 +73,46 @@ class Player(System):
             # before any is asked: a question is a line of its user, too, and would be found for the next
             found = [self._search(question, user_id=user) for question in session.questions]
             for number, question in enumerate(session.questions):
-                where = {"user_id": user, "session_id": f"{name}-question-{number}"}
-                yield question, self._ask(question, session.at, found[number], **where)
+                own = f"{name}-question-{number}"
+                yield question, self._ask(question, session.at, found[number], user_id=user, session_id=own)
 
     def _search(self, question: Question, *, user_id: str) -> tuple[Found, ...]:
         reply = self._client.search(
             question.text, user_id=user_id, top_k=AT_ONCE, kinds=["memory"], filters={"role": Role.USER}
         )
-        return tuple(Found(hit["text"], hit["score"], hit["created_at"][:10]) for hit in reply["results"])
+        return tuple(Found(hit.text, hit.score, f"{hit.created_at:%Y-%m-%d}") for hit in reply.results)
 
     def _talk(self, session: Session, *, user_id: str, session_id: str) -> None:
-        where = {"user_id": user_id, "session_id": session_id}
         for message, reply, at in _exchanges(_timed(session)):
             if message is None:
                 line = Line(Role.ASSISTANT, reply or "")
                 self._client.add([_message(line, at)], user_id=user_id, session_id=session_id)
             elif reply is None:
-                self._client.chat(message, wait=True, created_at=at.isoformat(), **where)
+                self._client.chat(message, user_id=user_id, session_id=session_id, wait=True, created_at=at)
             else:
-                self._client.after_reply(message, reply=reply, created_at=at.isoformat(), **where)
+                self._client.after_reply(message, user_id=user_id, session_id=session_id, reply=reply, created_at=at)
 
-    def _ask(self, question: Question, at: datetime, found: tuple[Found, ...], **where: str) -> Answered:
+    def _ask(
+        self, question: Question, at: datetime, found: tuple[Found, ...], *, user_id: str, session_id: str
+    ) -> Answered:
         shown: list[str] = []
         if question.kind is Kind.FORGET:
-            shown = [self._client.before_reply(question.text, **where)["context"], self._context(where["user_id"])]
-        said_at = {"created_at": at.isoformat()} if self._way is Way.CHAT else {}
+            before = self._client.before_reply(question.text, user_id=user_id, session_id=session_id)
+            shown = [before.context, self._context(user_id)]
+        said_at = at if self._way is Way.CHAT else None
         begin = time.perf_counter()
-        said = self._client.chat(question.text, **said_at, **where)
+        said = self._client.chat(question.text, user_id=user_id, session_id=session_id, created_at=said_at)
         took_s = time.perf_counter() - begin
-        sources = [text for hit in said["sources"] for text in (hit["text"], hit["resolved"]) if text]
-        asks = said["clarification"] is not None or (said.get("forgotten") or {}).get("outcome") == ForgetOutcome.WHICH
-        reply = Reply(said["reply"], (*sources, *shown), asks=asks, confidence=said.get("confidence"))
+        sources = [text for hit in said.sources for text in (hit.text, hit.resolved) if text]
+        chooses = said.forgotten is not None and said.forgotten.outcome is ForgetOutcome.WHICH
+        asks = said.clarification is not None or chooses
+        reply = Reply(said.reply, (*sources, *shown), asks=asks, confidence=said.confidence)
         return Answered(reply, found, took_s)
 
     def _context(self, user_id: str) -> str:
         try:
-            return str(self._client.context(user_id=user_id)["context"])
-        except JiyiRefused as refused:
-            if refused.status != 404:
-                raise
+            return self._client.context(user_id=user_id).context
+        except NotFound:
             return ""  # a service before 002 has none
 
 

@@ -3,7 +3,6 @@
 import asyncio
 import itertools
 import json
-import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from dataclasses import dataclass, field
 from benchmarks.load.http import PROBLEM_JSON, Answer, HttpCaller
 from benchmarks.load.samples import TIMEOUT
 from benchmarks.load.scenarios import PlannedRequest, Planner
+from jiyi.client.retrying import backoff_s
 
 _PATIENCE_S = 120.0
 _PAUSE_S = 1.0
@@ -87,7 +87,8 @@ class Traffic:
         for attempt in itertools.count():
             if time.monotonic() >= end:
                 break
-            await asyncio.sleep(pause_s(attempt, float(answer.headers.get("Retry-After", _PAUSE_S))))
+            at_least_s = float(answer.headers.get("Retry-After", _PAUSE_S))
+            await asyncio.sleep(backoff_s(min(_LONGEST_PAUSE_S, at_least_s * 2.0**attempt), at_least_s))
             answer = await self._attempt(request)
             if _is_ok(answer):
                 self._keep(turn_id, text)
@@ -111,12 +112,6 @@ class Traffic:
         elif answer.degraded:
             self.degraded.append((time.monotonic() - self.began, answer.degraded))
         return answer
-
-
-def pause_s(attempt: int, at_least_s: float) -> float:
-    """Seconds until a request is sent again: longer each time and never alike, so that repeats do not pile up."""
-    longest_s = min(_LONGEST_PAUSE_S, at_least_s * 2.0**attempt)
-    return at_least_s + random.uniform(0.0, longest_s)
 
 
 def numbered(request: PlannedRequest, number: int) -> tuple[str, str, PlannedRequest]:

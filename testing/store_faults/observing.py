@@ -4,9 +4,8 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 
-import httpx
-
-from jiyi.client import JiyiClient, JiyiRefused
+from jiyi import Client
+from jiyi.errors import Refused, Unreachable
 
 from .services import BreakableService, Fault
 
@@ -54,14 +53,14 @@ def observe(service: BreakableService, fault: Fault) -> Outcome:
     """Sends turns while a fault lasts, and looks afterwards for what was acknowledged."""
     user = f"{fault.store}, {fault.name}, {time.time()}"
     with (
-        JiyiClient(service.url, timeout_s=30) as client,
-        JiyiClient(service.url, patience_s=_LONGEST_RECOVERY_S) as patient,
+        Client(service.url, patience_s=0, timeout_s=30) as client,
+        Client(service.url, patience_s=_LONGEST_RECOVERY_S) as patient,
     ):
         patient.chat("我們買了 AI-Box。", user_id=user, wait=True)
         fault.inject()
         try:
             turns = [_turn(client, user, number) for number in range(_TURNS)]
-            parts = client.health()["parts"]
+            parts = client.operations.health().parts
         finally:
             fault.heal()
         not_ok = {name: part for name, part in parts.items() if part["status"] != "ok"}
@@ -90,49 +89,52 @@ class _Turn:
     resolved: bool = False
 
 
-def _turn(client: JiyiClient, user: str, number: int) -> _Turn:
+def _turn(client: Client, user: str, number: int) -> _Turn:
     begin = time.monotonic()
     try:
         reply = client.chat(f"它放在料號 {_code(number)} 旁邊。", user_id=user, turn_id=f"t{number}")
-    except JiyiRefused as error:
+    except Refused as error:
         return _Turn(error.status, time.monotonic() - begin)
-    except httpx.TimeoutException:
+    except Unreachable:
         return _Turn(0, time.monotonic() - begin)
     seconds = time.monotonic() - begin
-    return _Turn(200, seconds, tuple(reply["degraded"]), "AI-Box" in reply["resolved_query"])
+    return _Turn(200, seconds, reply.degraded, "AI-Box" in reply.resolved_query)
 
 
 def _code(number: int) -> str:
     return f"ZX{number:04d}-77"
 
 
-def _time_recovery(client: JiyiClient, user: str) -> float:
+def _time_recovery(client: Client, user: str) -> float:
     begin = time.monotonic()
     while not _has_recovered(client, user):
         if time.monotonic() - begin > _LONGEST_RECOVERY_S:
-            raise SystemExit(f"not recovered after {_LONGEST_RECOVERY_S:g} s: {client.health()}")
+            raise SystemExit(f"not recovered after {_LONGEST_RECOVERY_S:g} s: {client.operations.health()}")
         time.sleep(_PAUSE_S)
     return time.monotonic() - begin
 
 
-def _has_recovered(client: JiyiClient, user: str) -> bool:
-    well = client.is_ready() and client.health()["status"] == "ok"
-    return well and not client.search("AI-Box", user_id=user)["degraded"]
+def _has_recovered(client: Client, user: str) -> bool:
+    well = client.is_ready() and client.operations.health().status == "ok"
+    return well and not client.search("AI-Box", user_id=user).degraded
 
 
-def _missing(client: JiyiClient, user: str, numbers: list[int]) -> tuple[int, int]:
+def _missing(client: Client, user: str, numbers: list[int]) -> tuple[int, int]:
     """The number of missing turns, and of turns learned more than once."""
-    while client.add([{"content": "好的。", "turn_id": "end"}], user_id=user)["learned"] is None:
+    while client.add([{"content": "好的。", "turn_id": "end"}], user_id=user).learned is None:
         time.sleep(_PAUSE_S)
     mentions = Counter(
-        {entity["entity_value"]: entity["mention_count"] for entity in client.entities(user_id=user, limit=100)}
+        {
+            entity.entity_value: entity.mention_count
+            for entity in client.entities.recent(user_id=user, limit=100).results
+        }
     )
     lost = 0
     for number in numbers:
         for _ in range(_TRIES):  # a part that has just come back may miss a deadline on a busy machine
             reply = client.search(_code(number), user_id=user, top_k=5, kinds=["memory"])
-            if not reply["degraded"]:
+            if not reply.degraded:
                 break
             time.sleep(_PAUSE_S)
-        lost += not any(_code(number) in hit["text"] for hit in reply["results"])
+        lost += not any(_code(number) in hit.text for hit in reply.results)
     return lost, sum(mentions[_code(number)] > 1 for number in numbers)

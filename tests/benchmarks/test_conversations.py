@@ -26,7 +26,7 @@ from benchmarks.conversations.scenarios import (
     read_scenarios,
 )
 from benchmarks.conversations.systems import Found
-from jiyi.client import JiyiClient
+from jiyi import Client
 from memory.values.dialogue import Role
 
 _MOVED = """
@@ -267,6 +267,33 @@ def test_asking_back_answers_nothing() -> None:
     assert judge(_NONE, Reply("Which one?", asks=True)) is Verdict.RIGHT
 
 
+_HIT = {
+    "kind": "memory",
+    "id": "m",
+    "text": "a source",
+    "score": 0.5,
+    "parts": {},
+    "created_at": "2026-03-02T09:10:30Z",
+}
+_LISTS = ("intents", "facts", "mentions", "results", "entities", "degraded")
+_REPLY: dict[str, Any] = {
+    "reply": "a reply",
+    "answered_by": "extractive",
+    "action": "keep",
+    "resolved_query": "",
+    "resolution": {"original_query": "", "resolved_query": ""},
+    "sources": [_HIT],
+    "clarification": None,
+    "context": "a context",
+    "turn_id": "t",
+    "memory_id": "m",
+    "reply_id": "r",
+    "learned": None,
+    **{name: [] for name in _LISTS},
+}
+"""What is in the replies of all the routes that are asked."""
+
+
 class _Service:
     """Answers every request alike, finds one line, and keeps what was sent."""
 
@@ -274,10 +301,8 @@ class _Service:
         self.sent: list[tuple[str, dict[str, Any]]] = []
         self.more: dict[str, Any] = {}
 
-    def connect(self) -> JiyiClient:
-        client = JiyiClient("http://jiyi")
-        client._http = httpx.Client(base_url="http://jiyi", transport=httpx.MockTransport(self._answer))
-        return client
+    def connect(self) -> Client:
+        return Client("http://jiyi", transport=httpx.MockTransport(self._answer))
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
         body = json.loads(request.content) if request.content else {}
@@ -285,11 +310,8 @@ class _Service:
         if request.url.path == "/context":
             return httpx.Response(404, headers={"content-type": "application/problem+json"}, json={"title": "none"})
         if request.url.path == "/search":
-            hit = {"text": "I moved.", "score": 0.5, "created_at": "2026-03-02T09:10:30Z"}
-            return httpx.Response(200, json={"results": [hit]})
-        source = {"text": "a source", "resolved": None}
-        reply = {"reply": "a reply", "sources": [source], "clarification": None, "context": "a context"}
-        return httpx.Response(200, json=reply | self.more)
+            return httpx.Response(200, json={"results": [_HIT | {"text": "I moved."}], "degraded": []})
+        return httpx.Response(200, json=_REPLY | self.more)
 
 
 _PLAYED = """
@@ -313,13 +335,16 @@ def test_a_scenario_is_played_at_its_times_and_searched_before_any_question_is_s
         "/memories", "/chat/after", "/chat", "/search", "/search", "/chat", "/chat/before", "/context", "/chat",
     ]  # fmt: skip
     bodies = [body for _, body in service.sent]
-    assert bodies[0]["messages"] == [
-        {"role": "assistant", "content": "Hello.", "created_at": "2026-03-02T09:10:00+00:00"}
-    ]
+    [first] = bodies[0]["messages"]
+    assert (first["role"], first["content"], first["created_at"]) == (
+        "assistant",
+        "Hello.",
+        "2026-03-02T09:10:00+00:00",
+    )
     assert (bodies[1]["message"], bodies[1]["reply"]) == ("I moved.", "Oh.")
-    assert bodies[2]["created_at"] == "2026-03-02T09:11:30+00:00"
+    assert bodies[2]["created_at"] == "2026-03-02T09:11:30Z"
     assert (bodies[3]["query"], bodies[3]["kinds"], bodies[3]["filters"]) == ("Where?", ["memory"], {"role": "user"})
-    assert bodies[5]["created_at"] == "2026-03-20T21:30:00+00:00"
+    assert bodies[5]["created_at"] == "2026-03-20T21:30:00Z"
     assert len({bodies[number]["session_id"] for number in (2, 5, 8)}) == 3
     assert len({body["user_id"] for body in bodies if body}) == 1
     assert [each.reply for each in answered] == [
@@ -334,7 +359,10 @@ def test_a_scenario_is_played_at_its_times_and_searched_before_any_question_is_s
     ("more", "reply"),
     [
         ({"confidence": 0.25}, Reply("a reply", ("a source",), confidence=0.25)),
-        ({"clarification": {"question": "Which?"}}, Reply("a reply", ("a source",), asks=True)),
+        (
+            {"clarification": {"question": "Which?", "original_text": "it", "start": 0, "end": 2, "options": []}},
+            Reply("a reply", ("a source",), asks=True),
+        ),
         ({"forgotten": {"outcome": "which"}}, Reply("a reply", ("a source",), asks=True)),
         ({"forgotten": {"outcome": "removed"}}, Reply("a reply", ("a source",))),
         ({"forgotten": None}, Reply("a reply", ("a source",))),

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from deployments.host.cluster import free_ports
-from jiyi.client import JiyiClient
+from jiyi import Client
 from jiyi.service import ProcessMemory, find, load_settings, processes
 
 _UP_S = 240
@@ -27,9 +27,9 @@ class Service:
     environment: dict[str, str]
 
     @property
-    def client(self) -> JiyiClient:
+    def client(self) -> Client:
         """A client that waits out a restart."""
-        return JiyiClient(f"http://127.0.0.1:{self.port}", patience_s=90)
+        return Client(f"http://127.0.0.1:{self.port}", patience_s=90)
 
     def command(self, *words: str) -> str:
         """Runs `jiyi …` and returns what it printed."""
@@ -79,9 +79,9 @@ class Service:
         begin = time.monotonic()
         with self.client as client:
             while True:
-                if client.is_ready() and client.health()["status"] == "ok":
+                if client.is_ready() and client.operations.health().status == "ok":
                     return time.monotonic() - begin
-                assert time.monotonic() - begin < timeout_s, client.health()
+                assert time.monotonic() - begin < timeout_s, client.operations.health()
                 time.sleep(0.3)
 
 

@@ -35,11 +35,11 @@ def test_a_question_is_answered_in_the_words_of_one_memory_and_left_open_where_n
         client.add(lines, user_id="asked")
         known = client.chat("When does my home insurance renew?", user_id="asked")
         unknown = client.chat("What is my blood type?", user_id="asked")
-        figures = client.health()["parts"]["extractor"]
-    assert "12 October" in known["reply"].splitlines()[0]
-    assert known["confidence"] > 0.5
-    assert (known["degraded"], unknown["degraded"]) == ([], [])
-    assert unknown["sources"] == []
+        figures = client.operations.health().parts["extractor"]
+    assert "12 October" in known.reply.splitlines()[0]
+    assert known.confidence is not None
+    assert known.confidence > 0.5
+    assert (known.degraded, unknown.degraded, unknown.sources) == ((), (), ())
     assert figures["answers_loaded"] == 1
     assert figures["answers_items"] >= 2
     assert figures["answers_failures"] == 0

@@ -2,11 +2,11 @@
 
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from jiyi.client import JiyiClient
+from deployments.http.schemas.chat import ChatReply
+from jiyi import Client
 from tests.e2e.conftest import Service
 from tests.e2e.test_service import ENGLISH, SIMPLIFIED, TRADITIONAL
 
@@ -26,21 +26,21 @@ def test_another_user_gets_the_same_answer_after_export_and_import(
         file.write_text(service.command("export", user), encoding="utf-8")
         assert user in service.command("import", str(file), "--user", other)
         with file.open("rb") as lines:
-            assert client.import_(lines, user_id=other, from_user_id=user)["imported"] == {}
+            assert client.import_(lines, user_id=other, from_user_id=user).imported == {}
         _wait_until_indexed(client, other)
         replies = [client.chat(asked, user_id=owner) for owner in (other, user)]
-    assert [reply["degraded"] for reply in replies] == [[], []]
-    assert resolved in replies[0]["resolved_query"]
-    assert answer in replies[0]["reply"]
+    assert [reply.degraded for reply in replies] == [(), ()]
+    assert resolved in replies[0].resolved_query
+    assert answer in replies[0].reply
     assert _seen(replies[0]) == _seen(replies[1])
 
 
-def _seen(reply: dict[str, Any]) -> tuple[str, str]:
-    return reply["resolved_query"], reply["reply"]
+def _seen(reply: ChatReply) -> tuple[str, str]:
+    return reply.resolved_query, reply.reply
 
 
-def _wait_until_indexed(client: JiyiClient, user: str) -> None:
+def _wait_until_indexed(client: Client, user: str) -> None:
     end = time.monotonic() + 60
-    while not client.search("AI-Box", user_id=user, kinds=["memory"])["results"]:
+    while not client.search("AI-Box", user_id=user, kinds=["memory"]).results:
         assert time.monotonic() < end, "the import is not indexed"
         time.sleep(0.5)

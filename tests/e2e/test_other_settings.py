@@ -112,12 +112,12 @@ def test_a_corrupt_weight_file_degrades_the_service_and_it_says_so(tuned: Servic
     with tuned.client as client:
         assert client.is_ready()
         reply = client.chat("我們用 RM05-008 測試。", user_id="ann")
-        assert [mention["text"] for mention in reply["mentions"]] == ["RM05-008"]
-        assert "reader" in reply["degraded"]
-        assert (reply["intents"], reply["action"]) == ([], "keep")
-        health = client.health()
-    extractor = health["parts"]["extractor"]
-    assert (health["status"], health["not_ok"]) == ("degraded", ["extractor"])
+        assert [mention.text for mention in reply.mentions] == ["RM05-008"]
+        assert "reader" in reply.degraded
+        assert (reply.intents, reply.action) == ((), "keep")
+        health = client.operations.health()
+    extractor = health.parts["extractor"]
+    assert (health.status, health.not_ok) == ("degraded", ["extractor"])
     assert (extractor["status"], extractor["reader_loaded"]) == ("degraded", 0)
     assert "reader.safetensors is corrupt" in extractor["error"]
     metrics = httpx.get(f"http://127.0.0.1:{tuned.port}/metrics", timeout=30).text
@@ -134,10 +134,10 @@ def test_a_reranker_that_is_switched_on_reads_the_best_hits_again(tuned: Service
         for session, text in texts.items():  # of one session, the first would be the context of the second
             client.add([{"content": text}], user_id="reader", session_id=session)
         found = client.search("Where is the coffee machine?", user_id="reader", top_k=2)
-        figures = client.health()["parts"]["reranker"]
-    assert found["degraded"] == []
-    assert "third floor" in found["results"][0]["text"]
-    assert all({"fused", "rerank", "relevance"} <= hit["parts"].keys() for hit in found["results"])
+        figures = client.operations.health().parts["reranker"]
+    assert found.degraded == ()
+    assert "third floor" in found.results[0].text
+    assert all({"fused", "rerank", "relevance"} <= hit.parts.keys() for hit in found.results)
     assert figures["reranker_loaded"] == 1
     assert figures["reranker_failures"] == 0
 

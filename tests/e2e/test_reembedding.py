@@ -4,13 +4,13 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
 
 from deployments.host.cluster import free_ports
-from jiyi.client import JiyiClient
+from jiyi import Client
+from memory.ports.jobs import PipelineRun, RunState
 from memory.values.errors import ModelUnavailable
 from models.assets.prepare import prepare_model
 from tests.e2e.conftest import Service
@@ -35,7 +35,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     started.down()
 
 
-def _say(client: JiyiClient, user: str, first: int, last: int) -> None:
+def _say(client: Client, user: str, first: int, last: int) -> None:
     messages = [
         {"content": f"Part ZX{number:04d}-77 is kept in hall {number}.", "turn_id": f"t{number}"}
         for number in range(first, last)
@@ -43,12 +43,12 @@ def _say(client: JiyiClient, user: str, first: int, last: int) -> None:
     client.add(messages, user_id=user)
 
 
-def _dimension(client: JiyiClient) -> int:
-    return len(client._post("/v1/embeddings", input="memory")["data"][0]["embedding"])
+def _dimension(client: Client) -> int:
+    return len(client.embed(["memory"]).data[0].embedding)
 
 
-def _kill_the_driver_while_it_runs(service: Service, client: JiyiClient) -> None:
-    while (run := client.reembedding()) is None or run["state"] != "running":
+def _kill_the_driver_while_it_runs(service: Service, client: Client) -> None:
+    while (run := client.index.reembedding()) is None or run.state is not RunState.RUNNING:
         time.sleep(0.05)
     victims = [process for process in service.processes() if "Learner" in process.name]
     assert victims
@@ -56,33 +56,33 @@ def _kill_the_driver_while_it_runs(service: Service, client: JiyiClient) -> None
         psutil.Process(victim.pid).kill()
 
 
-def _rests(client: JiyiClient, timeout_s: float = 400) -> dict[str, Any]:
+def _rests(client: Client, timeout_s: float = 400) -> PipelineRun:
     end = time.monotonic() + timeout_s
-    while (run := client.reembedding()) is None or run["state"] == "running":
+    while (run := client.index.reembedding()) is None or run.state is RunState.RUNNING:
         assert time.monotonic() < end, run
         time.sleep(0.3)
     return run
 
 
-def _finds(client: JiyiClient, number: int) -> None:
+def _finds(client: Client, number: int) -> None:
     for _ in range(30):  # a part that has just come back may miss a deadline on a busy machine
         reply = client.search(f"Where is ZX{number:04d}-77 kept?", user_id="ann", top_k=3, kinds=["memory"])
-        if not reply["degraded"]:
+        if not reply.degraded:
             break
         time.sleep(0.5)
-    assert not reply["degraded"]
-    assert f"ZX{number:04d}-77" in reply["results"][0]["text"]
+    assert not reply.degraded
+    assert f"ZX{number:04d}-77" in reply.results[0].text
 
 
 def test_the_model_is_changed_while_a_driver_is_killed_and_survives_a_restart(service: Service) -> None:
     with service.client as client:
         _say(client, "ann", 0, 30)
         assert _dimension(client) == 384
-        client.reembed(NEW)
+        client.index.reembed(NEW)
         _kill_the_driver_while_it_runs(service, client)
         _say(client, "ann", 30, 34)
         run = _rests(client)
-        assert (run["state"], run["output"]["phase"], run["output"]["wrong"]) == ("done", "switched", 0), run
+        assert (run.state, run.output["phase"], run.output["wrong"]) == ("done", "switched", 0), run
         service.wait_until_whole()
         assert _dimension(client) == 768
         for number in (3, 32):
@@ -92,14 +92,14 @@ def test_the_model_is_changed_while_a_driver_is_killed_and_survives_a_restart(se
     service.down()
     service.up()
     with service.client as client:
-        assert (client.health()["model"], _dimension(client)) == (NEW, 768)
+        assert (client.operations.health().model, _dimension(client)) == (NEW, 768)
         _finds(client, 35)
 
 
 def test_it_is_rolled_back_and_the_old_vectors_are_up_to_date(service: Service) -> None:
     assert "rolled back" in service.command("reembed", "--rollback")
     with service.client as client:
-        assert (client.health()["model"], _dimension(client)) == (OLD, 384)
+        assert (client.operations.health().model, _dimension(client)) == (OLD, 384)
         _finds(client, 35)
     service.command("index", "verify")
     assert [folder for folder in (service.home / "vectors").iterdir() if NEW in folder.name] == []

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from jiyi.client import JiyiRefused
+from jiyi.errors import Conflict
 from tests.e2e.conftest import Service
 
 pytestmark = pytest.mark.e2e
@@ -13,10 +13,10 @@ pytestmark = pytest.mark.e2e
 def test_background_work_is_seen_followed_and_survives_the_learner(service: Service) -> None:
     with service.client as client:
         client.add([{"content": f"I bought printer P-{number}."} for number in range(20)], user_id="ann")
-        job = client.run_job("nightly")
-        rebuild = client.rebuild_index()
+        job = client.facts.start_job("nightly")
+        rebuild = client.index.rebuild()
         service.command("export", "ann")
-        seen = {name: [event for event, _ in client.follow_pipeline(run["run_id"])] for name, run in
+        seen = {name: [event.name for event in client.runs.follow(run.run_id)] for name, run in
                 (("job", job), ("rebuild", rebuild))}  # fmt: skip
         assert [events[-1] for events in seen.values()] == ["end", "end"]
         listed = json.loads(service.command("jobs", "list", "--json"))["results"]
@@ -24,11 +24,11 @@ def test_background_work_is_seen_followed_and_survives_the_learner(service: Serv
         assert {(run["kind"], run["status"]) for run in listed if run["kind"] in kinds} == {
             (kind, "completed") for kind in kinds
         }
-        assert rebuild["run_id"] in service.command("jobs", "show", rebuild["run_id"])
-        with pytest.raises(JiyiRefused, match="409"):
-            client.retry_pipeline(rebuild["run_id"])
+        assert rebuild.run_id in service.command("jobs", "show", rebuild.run_id)
+        with pytest.raises(Conflict):
+            client.runs.retry(rebuild.run_id)
         assert service.kill(lambda name: "Learner" in name or "learner" in name)
-        again = client.rebuild_index()
-        assert [event for event, _ in client.follow_pipeline(again["run_id"])][-1] == "end"
-        assert client.pipeline(rebuild["run_id"])["status"] == "completed"
-        assert 'jiyi_pipeline_runs{kind="index_rebuild",status="completed"} 2.0' in client._http.get("/metrics").text
+        again = client.index.rebuild()
+        assert [event.name for event in client.runs.follow(again.run_id)][-1] == "end"
+        assert client.runs.get(rebuild.run_id).status == "completed"
+        assert 'jiyi_pipeline_runs{kind="index_rebuild",status="completed"} 2.0' in client.operations.metrics()

@@ -3,13 +3,14 @@
 import base64
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import httpx
 import numpy as np
 import pytest
 
-from jiyi.client import JiyiRefused
+from deployments.http.schemas.chat import ChatReply
+from jiyi.client.events import Done, Resolved
+from jiyi.errors import InvalidRequest
 from memory.ports.language import TextKind
 from models.assets.catalog import DEFAULT_MODEL, get_model
 from models.assets.prepare import prepare_model
@@ -32,12 +33,12 @@ def test_a_conversation_in_each_language(service: Service, said: str, asked: str
     with service.client as client:
         client.chat(said, user_id=user, wait=True)
         reply = client.chat(asked, user_id=user)
-        assert resolved in reply["resolved_query"]
-        assert answer in reply["reply"]
-        assert reply["degraded"] == []
+        assert resolved in reply.resolved_query
+        assert answer in reply.reply
+        assert reply.degraded == ()
         stranger = client.chat(asked, user_id=f"stranger to {user}")
-        assert answer not in stranger["reply"]
-        assert stranger["resolution"]["resolutions"] == []
+        assert answer not in stranger.reply
+        assert stranger.resolution.resolutions == ()
 
 
 def test_an_allergy_that_was_said_answers_in_chat_and_is_a_typed_memory_with_its_source(service: Service) -> None:
@@ -45,11 +46,11 @@ def test_an_allergy_that_was_said_answers_in_chat_and_is_a_typed_memory_with_its
     url = f"http://127.0.0.1:{service.port}"
     with service.client as client:
         said = client.chat("對花生過敏不能吃堅果", user_id=user, wait=True)
-        assert "花生" in client.chat("我對什麼過敏？", user_id=user)["reply"]
+        assert "花生" in client.chat("我對什麼過敏？", user_id=user).reply
     query = {"user_id": user, "query": "我對什麼過敏？", "min_confidence": 0.3}
     results = httpx.post(f"{url}/aam/retrieve", json=query, timeout=60).json()["results"]
     [allergy] = [hit["memory"] for hit in results if "花生" in hit["memory"]["entity_value"]]
-    assert (allergy["entity_type"], allergy["sources"]) == ("allergy", [said["turn_id"]])
+    assert (allergy["entity_type"], allergy["sources"]) == ("allergy", [said.turn_id])
 
 
 def test_a_typed_memory_that_was_given_answers_in_chat_and_stands_in_the_context(service: Service) -> None:
@@ -59,15 +60,16 @@ def test_a_typed_memory_that_was_given_answers_in_chat_and_stands_in_the_context
     assert httpx.post(f"{url}/aam/entities", json=given, timeout=60).status_code == 200
     assert "花生" in httpx.get(f"{url}/context", params={"user_id": user}, timeout=60).json()["context"]
     with service.client as client:
-        assert "花生" in client.chat("我對什麼過敏？", user_id=user)["reply"]
+        assert "花生" in client.chat("我對什麼過敏？", user_id=user).reply
 
 
 def test_the_reply_also_comes_as_events(service: Service) -> None:
     with service.client as client:
         events = list(client.stream("幫我記住，車位是 B2-17", user_id="streamer"))
-    assert events[0][0] == "resolution"
-    assert events[-1][0] == "done"
-    assert "B2-17" in events[-1][1]["reply"]
+    done = events[-1]
+    assert isinstance(events[0], Resolved)
+    assert isinstance(done, Done)
+    assert "B2-17" in done.reply.reply
 
 
 def test_embeddings_over_http_are_those_of_the_model(service: Service) -> None:
@@ -99,7 +101,7 @@ def test_an_error_crosses_processes_whole_so_that_overload_says_when_to_come_bac
 
 
 def test_bad_input_is_refused_by_name(service: Service) -> None:
-    with service.client as client, pytest.raises(JiyiRefused, match="message"):
+    with service.client as client, pytest.raises(InvalidRequest, match="message"):
         client.chat("a" * 1_000_000, user_id="ann")
 
 
@@ -112,8 +114,8 @@ def test_the_command_line_replays_a_recording_twice_and_learns_it_once(service: 
         shown = service.command("replay", str(recording), "--user", "replayed")
     assert "2 turns acknowledged" in shown
     with service.client as client:
-        [entity] = client.entities(user_id="replayed")
-    assert (entity["entity_value"], entity["mention_count"]) == ("RM05-008", 2)
+        [entity] = client.entities.recent(user_id="replayed").results
+    assert (entity.entity_value, entity.mention_count) == ("RM05-008", 2)
 
 
 def test_the_index_is_made_again_by_the_pool_of_encoders(service: Service) -> None:
@@ -122,14 +124,14 @@ def test_the_index_is_made_again_by_the_pool_of_encoders(service: Service) -> No
         client.add(messages, user_id="rebuilt")
         shown = service.command("index", "rebuild")
         assert "rebuild done" in shown
-        run = client.index_status()
+        run = client.index.status()
         assert run is not None
-        counted = run["report"]["collections"].values()
-        assert sum(part["checked"] for part in counted) == run["total"]
-        assert sum(part["mended"] for part in counted) >= len(messages)
-        assert not any(part["missing"] + part["stale"] + part["orphaned"] for part in counted)
+        counted = run.report.collections.values()
+        assert sum(part.checked for part in counted) == run.total
+        assert sum(part.mended for part in counted) >= len(messages)
+        assert not any(part.missing + part.stale + part.orphaned for part in counted)
         reply = client.search("Where is ZX0005-88 kept?", user_id="rebuilt", top_k=3, kinds=["memory"])
-    assert "ZX0005-88" in reply["results"][0]["text"]
+    assert "ZX0005-88" in reply.results[0].text
 
 
 def test_status_shows_every_part(service: Service) -> None:
@@ -144,15 +146,15 @@ def test_the_trained_reader_understands_each_turn_with_what_came_before(service:
         named = client.chat("王小明下週從台北搬到高雄。", user_id="read")
         client.chat("我昨天買了一台咖啡機。", user_id="read", session_id="s")
         asked = client.chat("它多少錢？", user_id="read", session_id="s")
-        figures = client.health()["parts"]["extractor"]
+        figures = client.operations.health().parts["extractor"]
     assert figures["reader_loaded"] == 1
     assert figures["reader_items"] >= 3
     assert figures["reader_failures"] == 0
-    assert (named["degraded"], asked["degraded"]) == ([], [])
-    sources = {mention["text"]: mention["source"] for mention in named["mentions"]}
+    assert (named.degraded, asked.degraded) == ((), ())
+    sources = {mention.text: mention.source for mention in named.mentions}
     assert sources["王小明"].startswith("reader.")
-    assert "咖啡機" in asked["resolved_query"]
-    assert (asked["action"], asked["intents"][0]) == ("rewrite", "question")
+    assert "咖啡機" in asked.resolved_query
+    assert (asked.action, asked.intents[0]) == ("rewrite", "question")
 
 
 @pytest.mark.skipif(not shipped_weight_file("reader").exists(), reason="no reader is shipped")
@@ -160,7 +162,7 @@ def test_a_long_text_delays_no_other_user_and_no_reply_is_degraded_below_saturat
     """Issue 15, point 6: one text of 32,000 characters took resolution from others for seconds."""
     long = "王小明在台北用 AI-Box 測試新的機器，結果很好。" * 1300
 
-    def ask(number: int) -> dict[str, Any]:
+    def ask(number: int) -> ChatReply:
         with service.client as client:
             return client.chat("它多少錢？", user_id=f"waits {number}")
 
@@ -173,7 +175,7 @@ def test_a_long_text_delays_no_other_user_and_no_reply_is_degraded_below_saturat
         )
         replies = list(callers.map(ask, range(24)))
         assert reading.result().status_code == 200
-    assert [reply["degraded"] for reply in replies] == [[]] * 24
+    assert [reply.degraded for reply in replies] == [()] * 24
     assert reading.result().elapsed.total_seconds() > 1
 
 

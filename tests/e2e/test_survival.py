@@ -2,12 +2,12 @@
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import httpx
 import pytest
 
-from jiyi.client import JiyiClient
+from deployments.http.schemas.chat import SearchReply
+from jiyi import Client
 from tests.e2e.conftest import Service
 
 pytestmark = pytest.mark.e2e
@@ -15,30 +15,31 @@ pytestmark = pytest.mark.e2e
 PARTS = ("Embedder", "VectorShard", "Extractor", "Resolver", "Retriever", "Learner", "Ingress", "SessionServer")
 
 
-def _add(client: JiyiClient, user: str, first: int, last: int) -> list[str]:
+def _add(client: Client, user: str, first: int, last: int) -> list[str]:
     """Adds numbered turns one by one; returns the ids that were acknowledged."""
     ids = []
     for number in range(first, last):
         message = {"content": f"料號 ZX{number:04d}-77 還有 {number} 個。", "turn_id": f"t{number}"}
-        ids.append(client.add([message], user_id=user, wait=False)["results"][0]["id"])
+        ids.append(client.add([message], user_id=user, wait=False).results[0].id)
     return ids
 
 
-def _undegraded(client: JiyiClient, query: str, user: str) -> dict[str, Any]:
+def _undegraded(client: Client, query: str, user: str) -> SearchReply:
     """A search by all legs: a part that has just come back may miss a deadline on a busy machine, and only then."""
     for _ in range(20):
         reply = client.search(query, user_id=user, top_k=5, kinds=["memory"])
-        if not reply["degraded"]:
+        if not reply.degraded:
             return reply
         time.sleep(0.5)
-    raise AssertionError(f"still without {reply['degraded']}")
+    raise AssertionError(f"still without {reply.degraded}")
 
 
-def _all_found(client: JiyiClient, user: str, ids: list[str]) -> None:
+def _all_found(client: Client, user: str, ids: list[str]) -> None:
     for number, id_ in enumerate(ids):
         reply = _undegraded(client, f"ZX{number:04d}-77", user)
-        assert id_ in [hit["id"] for hit in reply["results"]], number
-    mentioned = {entity["entity_value"]: entity["mention_count"] for entity in client.entities(user_id=user, limit=100)}
+        assert id_ in [hit.id for hit in reply.results], number
+    known = client.entities.recent(user_id=user, limit=100).results
+    mentioned = {entity.entity_value: entity.mention_count for entity in known}
     assert mentioned == {f"ZX{number:04d}-77": 1 for number in range(len(ids))}
 
 
@@ -62,7 +63,7 @@ def test_a_session_outlives_its_server(service: Service) -> None:
         client.chat("我們買了 AI-Box。", user_id="sam", session_id="s")
         assert service.kill(lambda name: name in ("redis-server", "valkey-server"))
         service.wait_until_whole()
-        assert client.resolve("它多少錢？", user_id="sam", session_id="s")["resolved_query"] == "AI-Box 多少錢？"
+        assert client.resolve("它多少錢？", user_id="sam", session_id="s").resolved_query == "AI-Box 多少錢？"
 
 
 def test_the_loss_of_the_cluster_itself_is_repaired(service: Service) -> None:
@@ -89,5 +90,5 @@ def test_everything_is_there_after_a_restart(service: Service) -> None:
         httpx.get(f"http://127.0.0.1:{service.port}/health/live")
     service.up()
     with service.client as client:
-        assert client.chat("它多少錢？", user_id="restarted", session_id="s")["resolved_query"] == "AI-Box 多少錢？"
-        assert "B2-17" in client.chat("我的車位在哪裡？", user_id="restarted", session_id="new")["reply"]
+        assert client.chat("它多少錢？", user_id="restarted", session_id="s").resolved_query == "AI-Box 多少錢？"
+        assert "B2-17" in client.chat("我的車位在哪裡？", user_id="restarted", session_id="new").reply

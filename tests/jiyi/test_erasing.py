@@ -1,13 +1,15 @@
 """`jiyi erase`: asks first, waits for the end, and shows the receipt."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from jiyi import cli, erasing
-from jiyi.client import JiyiClient
+from jiyi.client.resources.operations import Erasures
+from tests.jiyi.answering import answering
 
 RECEIPT = {"removed": {"record.resources": 3, "sessions": 0}, "purged": {"vectors": False}, "sha256": "ab12"}
 
@@ -23,20 +25,17 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
     calls: list[tuple[str, Any]] = []
     states = [_erasure("pending", waits_for="vectors"), _erasure("done")]
 
-    def erase(_: JiyiClient, **body: Any) -> dict[str, Any]:
-        calls.append(("erase", body))
-        return _erasure("pending")
-
-    def replay(_: JiyiClient, marks: Any) -> list[dict[str, Any]]:
-        calls.append(("replay", marks))
-        return [_erasure("done")]
-
     monkeypatch.setattr(erasing, "_POLL_S", 0)
-    monkeypatch.setattr(JiyiClient, "erase", erase)
-    monkeypatch.setattr(JiyiClient, "erasure", lambda _, __: states.pop(0))
-    monkeypatch.setattr(JiyiClient, "erasures", lambda _: [_erasure("pending", waits_for="vectors")])
-    monkeypatch.setattr(JiyiClient, "tombstones", lambda _: [{"erasure_id": "e1"}])
-    monkeypatch.setattr(JiyiClient, "replay_erasures", replay)
+    answers: dict[str, Callable[..., Any]] = {
+        "erase": lambda **_: _erasure("pending"),
+        "get": lambda _: states.pop(0),
+        "list": lambda **_: {"results": [_erasure("pending", waits_for="vectors")]},
+        "tombstones": lambda: {"tombstones": [{"erasure_id": "e1"}]},
+        "replay": lambda _: {"results": [_erasure("done")]},
+    }
+    for name, answer in answers.items():
+        asked_of = calls if name in ("erase", "replay") else []
+        answering(monkeypatch, Erasures, name, answer, asked_of)
     return calls
 
 
@@ -51,7 +50,7 @@ def test_it_asks_before_it_erases(asked: list[tuple[str, Any]]) -> None:
 
 def test_it_waits_and_shows_what_was_removed(asked: list[tuple[str, Any]]) -> None:
     shown = _run("user", "ada", "--yes")
-    assert asked == [("erase", {"user_id": "ada", "kind": "user"})]
+    assert asked == [("erase", ({"user_id": "ada", "kind": "user"},))]
     assert all(words in shown for words in ("e1: done", "record.resources", "ab12", "in time: vectors"))
     assert "sessions" not in shown
 
@@ -67,7 +66,7 @@ def test_it_waits_and_shows_what_was_removed(asked: list[tuple[str, Any]]) -> No
 )
 def test_a_part_is_erased(asked: list[tuple[str, Any]], words: list[str], scope: dict[str, Any]) -> None:
     assert "e1: done" in _run(*words, "--yes")
-    assert asked == [("erase", {"user_id": "ada", **scope})]
+    assert asked == [("erase", ({"user_id": "ada", **scope},))]
 
 
 def test_a_period_has_a_begin_or_an_end(asked: list[tuple[str, Any]]) -> None:
@@ -85,4 +84,4 @@ def test_tombstones_are_printed_and_replayed(asked: list[tuple[str, Any]], tmp_p
     file = tmp_path / "marks.json"
     file.write_text(printed)
     assert "1 erasures were done again" in _run("replay", str(file))
-    assert asked == [("replay", json.loads(printed))]
+    assert asked == [("replay", (json.loads(printed), {}))]

@@ -50,7 +50,7 @@ class Service:
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["content-length"]))
-                service.asked.append((self.path, json.loads(body)))
+                service.asked.append((self.path, json.loads(body or b"null")))
                 self._reply(*service.begin)
 
             def _reply(self, status: int, content: Any) -> None:
@@ -148,13 +148,13 @@ def test_a_second_run_is_refused_with_the_service_s_own_words(
     with pytest.raises(SystemExit) as ended:
         cli.main()
     assert ended.value.code == 1
-    assert "already" in capsys.readouterr().out
+    assert "already" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["verify", "rebuild", "status"])
 def test_without_a_service_the_way_to_start_one_is_said(command: str, tmp_path: Path) -> None:
     done = _jiyi(command, "--home", str(tmp_path))
-    assert done.exit_code == 1
+    assert done.exit_code == 3
     assert "jiyi up" in done.output
 
 

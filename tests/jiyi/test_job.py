@@ -21,6 +21,7 @@ def _run(state: str = "done", *, error: str | None = None, **output: Any) -> dic
         "done": 2,
         "error": error,
         "started_at": "2026-03-08T03:00:00Z",
+        "updated_at": "2026-03-08T03:00:00Z",
     }
 
 

@@ -1,7 +1,7 @@
 """`jiyi jobs`: runs as a table and as JSON, followed to their end, retried and cancelled."""
 
 import json
-from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 
 from jiyi import jobs
 from jiyi.cli import app
-from jiyi.client import JiyiClient
+from jiyi.client.resources.operations import Runs
+from tests.jiyi.answering import OnePage, answering
 
 URL = ["--url", "http://x"]
 
@@ -50,16 +51,12 @@ def call(*arguments: str) -> tuple[int, str]:
 
 
 def test_a_list_is_a_table_with_the_command_for_the_next_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[dict[str, Any]] = []
-
-    def pipelines(_: JiyiClient, **filters: Any) -> dict[str, Any]:
-        asked.append(filters)
-        return {"results": [run(), run("running", app=None, cancel_requested=True)], "next": "12-r1"}
-
-    monkeypatch.setattr(JiyiClient, "pipelines", pipelines)
+    asked: list[tuple[str, Any]] = []
+    page = OnePage({"results": [run(), run("running", app=None, cancel_requested=True)], "next": "12-r1"})
+    answering(monkeypatch, Runs, "list", lambda **_: page, asked)
     code, output = call("list", "--kind", "export", "--kind", "import", "--status", "failed", "--limit", "2")
     assert code == 0
-    assert asked == [{"kind": ["export", "import"], "status": ["failed"], "limit": 2}]
+    assert asked == [("list", ({"kind": ["export", "import"], "status": ["failed"], "limit": 2},))]
     for shown in (
         "knowledge_ingestion",
         "shop",
@@ -75,13 +72,11 @@ def test_a_list_is_a_table_with_the_command_for_the_next_page(monkeypatch: pytes
     assert json.loads(output)["results"][0]["run_id"] == "r1"
 
 
-@pytest.mark.parametrize(
-    ("command", "method"), [("show", "pipeline"), ("retry", "retry_pipeline"), ("cancel", "cancel_pipeline")]
-)
+@pytest.mark.parametrize(("command", "method"), [("show", "get"), ("retry", "retry"), ("cancel", "cancel")])
 def test_a_run_is_shown_with_all_that_helps_to_debug_it(
     monkeypatch: pytest.MonkeyPatch, command: str, method: str
 ) -> None:
-    monkeypatch.setattr(JiyiClient, method, lambda _, run_id: run(run_id=run_id))
+    answering(monkeypatch, Runs, method, lambda run_id: run(run_id=run_id), [])
     code, output = call(command, "r7")
     assert code == 0
     for shown in ("r7", "手冊.pdf", "chunks", "the embedder is away", "in embed"):
@@ -91,11 +86,9 @@ def test_a_run_is_shown_with_all_that_helps_to_debug_it(
 
 @pytest.mark.parametrize(("status", "code"), [("completed", 0), ("failed", 1), ("cancelled", 1)])
 def test_a_run_is_followed_to_its_end(monkeypatch: pytest.MonkeyPatch, status: str, code: int) -> None:
-    def follow(_: JiyiClient, run_id: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        yield "state", run("running", done=0)
-        yield "end", run(status, done=5)
-
-    monkeypatch.setattr(JiyiClient, "follow_pipeline", follow)
+    events = [("state", run("running", done=0)), ("end", run(status, done=5))]
+    shown = [SimpleNamespace(name=name, run=state) for name, state in events]
+    answering(monkeypatch, Runs, "follow", lambda _: shown, [])
     exit_code, output = call("follow", "r1")
     assert (exit_code, "5 of 5" in output) == (code, True)
     exit_code, output = call("follow", "r1", "--json")

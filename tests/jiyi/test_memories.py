@@ -1,13 +1,16 @@
 """`jiyi memories`: what it asks the service, and what it shows."""
 
 import json
+import sys
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from jiyi import cli
-from jiyi.client import JiyiClient, JiyiRefused
+from jiyi.client.resources.memories import Memories
+from jiyi.errors import Conflict
+from tests.jiyi.answering import OnePage, answering
 
 MEMORY = {"memory_id": "m1", "text": "AI-Box 放在三樓機房。", "created_at": "2026-03-01T12:00:00Z", "version": 2}
 ENTRY = {"memory": MEMORY, "retention": {"score": 0.1234, "access_count": 3, "is_forgotten": False}, "facts": []}
@@ -25,22 +28,19 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
     """What the service was asked."""
     calls: list[tuple[str, Any]] = []
 
-    def answering(name: str, answer: Any) -> None:
-        def call(_: JiyiClient, *given: Any, **options: Any) -> Any:
-            calls.append((name, (*given, options)))
-            return answer
-
-        monkeypatch.setattr(JiyiClient, name, call)
-
-    answering("timeline", {"results": [ENTRY], "next": "1.m1"})
-    answering("memory", ENTRY)
-    answering("edit_memory", {"memory": ENTRY, "change": None})
-    answering("memory_history", [{"kind": "edit"}])
-    answering("decide", DECIDED)
-    answering("audit", [DECIDED])
-    answering("policy", POLICY)
-    answering("set_policy", POLICY | {"source": "user"})
-    answering("preview_policy", PREVIEW)
+    answers = {
+        "timeline": OnePage({"results": [ENTRY], "next": "1.m1"}),
+        "get": ENTRY,
+        "edit": {"memory": ENTRY, "change": None},
+        "history": OnePage({"results": [{"kind": "edit"}]}),
+        "decide": DECIDED,
+        "decisions": OnePage({"results": [DECIDED]}),
+        "policy": POLICY,
+        "set_policy": POLICY | {"source": "user"},
+        "preview_policy": PREVIEW,
+    }
+    for name, answer in answers.items():
+        answering(monkeypatch, Memories, name, lambda *_, answer=answer, **__: answer, calls)
     return calls
 
 
@@ -61,23 +61,32 @@ def test_it_asks_before_something_goes(asked: list[tuple[str, Any]], decision: s
     assert "cannot be undone" in _run(decision, "ada", "m1", answer="n\n")
     assert asked == []
     shown = _run(decision, "ada", "m1", "m2", "--yes", "--version", "2", "--key", "k", "--note", "by mail")
-    body = {"decisions": {"m1": decision, "m2": decision}, "note": "by mail", "wait": True}
-    body |= {"expected_versions": {"m1": 2, "m2": 2}, "idempotency_key": "k"}
-    assert asked == [("decide", ({"user_id": "ada", **body},))]
+    options = {"user_id": "ada", "note": "by mail", "wait": True, "idempotency_key": "k"}
+    options |= {"expected_versions": {"m1": 2, "m2": 2}}
+    assert asked == [("decide", ({"m1": decision, "m2": decision}, options))]
     assert all(words in shown for words in ("d1", "2 facts, 1 memories", "jiyi erase status e1"))
 
 
 def test_retaining_asks_nothing(asked: list[tuple[str, Any]]) -> None:
     _run("retain", "ada", "m1")
-    assert asked == [("decide", ({"user_id": "ada", "decisions": {"m1": "retain"}, "note": "", "wait": True},))]
+    assert asked == [("decide", ({"m1": "retain"}, {"user_id": "ada", "note": "", "wait": True}))]
 
 
-def test_a_refusal_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refusal_is_shown_with_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def refuse(*_: Any, **__: Any) -> None:
-        raise JiyiRefused("the memory m1 has version 3, not 2", status=409)
+        raise Conflict("the memory m1 has version 3, not 2", status=409)
 
-    monkeypatch.setattr(JiyiClient, "decide", refuse)
-    assert "version 3, not 2" in _run("delete", "ada", "m1", "--yes")
+    monkeypatch.setattr(Memories, "decide", refuse)
+    monkeypatch.setattr(
+        sys, "argv", ["jiyi", "memories", "delete", "ada", "m1", "--yes", "--url", "http://127.0.0.1:1"]
+    )
+    with pytest.raises(SystemExit, match="1"):
+        cli.main()
+    shown = capsys.readouterr().err
+    assert "version 3, not 2" in shown
+    assert Conflict.advice in shown
 
 
 def test_one_memory_is_shown_edited_and_its_history_told(asked: list[tuple[str, Any]]) -> None:
@@ -87,10 +96,10 @@ def test_one_memory_is_shown_edited_and_its_history_told(asked: list[tuple[str, 
     assert json.loads(_run("audit", "ada", "--memory", "m1")) == [DECIDED]
     edit = {"user_id": "ada", "text": "放在四樓。", "reason": "", "expected_version": 1}
     assert asked == [
-        ("memory", ("m1", {"user_id": "ada"})),
-        ("edit_memory", ("m1", edit)),
-        ("memory_history", ("m1", {"user_id": "ada"})),
-        ("audit", ({"user_id": "ada", "memory_id": "m1"},)),
+        ("get", ("m1", {"user_id": "ada"})),
+        ("edit", ("m1", edit)),
+        ("history", ("m1", {"user_id": "ada"})),
+        ("decisions", ({"user_id": "ada", "memory_id": "m1"},)),
     ]
 
 
@@ -101,7 +110,7 @@ def test_a_policy_is_shown_set_removed_and_previewed(asked: list[tuple[str, Any]
     shown = _run("preview", "ada", "--threshold", "0.02")
     assert "1 of 5 forgotten" in shown
     assert asked == [
-        ("policy", ({"user_id": None},)),
+        ("policy", ({},)),
         ("set_policy", ({"decay_rate": 0.2}, {"user_id": "ada"})),
         ("set_policy", (None, {"user_id": "ada"})),
         ("preview_policy", ({"threshold": 0.02}, {"user_id": "ada", "samples": 10})),

@@ -1,6 +1,7 @@
 """`jiyi reembed`: what a person sees, and what a script can rely on."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ def _run(phase: str, state: str = "done", *, run_id: str = "r1", error: str | No
     }
 
 
-class Client:
+class Index:
     """Answers with one state after the other."""
 
     def __init__(self, *states: Any) -> None:
@@ -34,6 +35,11 @@ class Client:
     def reembedding(self) -> Any:
         """The next state; the last one for ever."""
         return self._states.pop(0) if len(self._states) > 1 else self._states[0]
+
+
+def of(*states: Any) -> Any:
+    """A client whose index has these states."""
+    return SimpleNamespace(index=Index(*states))
 
 
 @pytest.fixture(autouse=True)
@@ -50,18 +56,16 @@ def _shown(run: Any) -> str:
 
 
 def test_a_run_is_followed_through_its_phases_until_it_rests() -> None:
-    client = Client(
-        _run("filling", "running", error="the store is away"), _run("verifying", "running"), _run("switched")
-    )
+    client = of(_run("filling", "running", error="the store is away"), _run("verifying", "running"), _run("switched"))
     with Progress(disable=True) as progress:
-        ended = runs.follow_reembedding(client, _run("filling", "running"), progress)  # type: ignore[arg-type]
+        ended = runs.follow_reembedding(client, _run("filling", "running"), progress)
         [task] = progress.tasks
     assert (ended["output"]["phase"], task.description, task.completed) == ("switched", "switched", 4)
 
 
 def test_another_run_in_its_place_is_said() -> None:
     with Progress(disable=True) as progress, pytest.raises(RunLost):
-        runs.follow_reembedding(Client(_run("filling", run_id="r2")), _run("filling", "running"), progress)  # type: ignore[arg-type]
+        runs.follow_reembedding(of(_run("filling", run_id="r2")), _run("filling", "running"), progress)
 
 
 def test_what_can_be_done_next_is_said() -> None:
@@ -88,5 +92,5 @@ def test_exactly_one_thing_can_be_asked_for(words: list[str]) -> None:
 
 def test_without_a_service_the_way_to_start_one_is_said(tmp_path: Path) -> None:
     done = _jiyi("--status", "--home", str(tmp_path))
-    assert done.exit_code == 1
+    assert done.exit_code == 3
     assert "jiyi up" in done.output

@@ -22,6 +22,7 @@ def _run(state: str = "done", *, run_id: str = "r1", done: int = 2, error: str |
         "done": done,
         "error": error,
         "started_at": "2026-03-08T02:00:00Z",
+        "updated_at": "2026-03-08T02:00:00Z",
     }
 
 
@@ -86,7 +87,7 @@ def test_it_follows_the_run_to_its_end_and_shows_what_it_did() -> None:
     with Service(_run("running", done=0), *states) as service:
         result = CliRunner().invoke(cli.app, ["review", "--url", service.url])
     assert result.exit_code == 0, result.output
-    assert service.asked == [{"user_id": None, "dry_run": False}]
+    assert service.asked == [{"dry_run": False}]
     for words in ("review done, 2 of 2 users", "宏康 HCI", "archive", "what it did"):
         assert words in result.output
 

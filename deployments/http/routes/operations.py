@@ -3,30 +3,22 @@
 import asyncio
 from collections.abc import Mapping
 from importlib.metadata import version
-from typing import Literal
 
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST
-from pydantic import BaseModel
 
 from memory.values.errors import Unavailable
 
 from ...telemetry.metrics import render_metrics
 from ...telemetry.replicas import Figures, add_up, ask, ask_all
 from ..identity.operators import OPERATORS
+from ..schemas.operations import Readiness
 from ..support.services import Services, ServicesDep
 
 router = APIRouter(tags=["operations"])
 _REPORT_TIMEOUT_S = 3.0
 """Timeout for the reports of all ingress replicas, each of which waits two seconds for its stores."""
-
-
-class Readiness(BaseModel):
-    """Whether the service can do its work, and which parts cannot."""
-
-    status: Literal["ready", "unavailable"]
-    down: list[str]
 
 
 @router.get("/health")

@@ -1,0 +1,1 @@
+"""The Python client: each call is described once (`resources/`), and sent by one of two transports."""

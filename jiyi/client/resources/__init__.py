@@ -1,0 +1,1 @@
+"""The calls of the API, described once each; a module a resource."""
