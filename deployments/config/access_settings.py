@@ -42,7 +42,7 @@ class LimitArgs(Section):
         default=16_777_216,
         ge=1024,
         description="Bytes of a body for the routes that take many or long texts at once: `/memories`, "
-        "`/v1/embeddings`, `/store` and `/checkpoints`.",
+        "`/v1/embeddings` and `/store`.",
     )
     file_body_bytes: int = Field(
         default=67_108_864,

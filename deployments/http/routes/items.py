@@ -1,4 +1,4 @@
-"""`/store` and `/checkpoints`: documents that callers keep for a user, as LangGraph's SDK, store and saver send them."""
+"""`/store`: documents that callers keep for a user, as LangGraph's SDK, its stores and its savers send them."""
 
 from typing import Annotated
 
@@ -118,7 +118,7 @@ async def batch_items(body: BatchBody, services: ServicesDep) -> BatchReply:
     return await _batch(body, services, ItemCollection.STORE)
 
 
-@router.post("/checkpoints/batch")
+@router.post("/store/checkpoints/batch")
 async def batch_checkpoints(body: BatchBody, services: ServicesDep) -> BatchReply:
     """The same on the states of graphs that a LangGraph saver keeps; `/store` never shows them."""
     return await _batch(body, services, ItemCollection.CHECKPOINTS)

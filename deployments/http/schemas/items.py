@@ -83,7 +83,7 @@ class NamespacesBody(RequestModel):
 
 
 class BatchBody(RequestModel):
-    """`POST /store/batch` and `POST /checkpoints/batch`."""
+    """`POST /store/batch` and `POST /store/checkpoints/batch`."""
 
     model_config = examples(
         {

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ...config.access_settings import LimitArgs
 from .problems import http_problem
 
-ITEM_PATHS = frozenset({"/store/items", "/store/items/search", "/store/batch", "/checkpoints/batch"})
+ITEM_PATHS = frozenset({"/store/items", "/store/items/search", "/store/batch", "/store/checkpoints/batch"})
 """Paths that take documents of callers, and so objects with more members."""
 BULK_PATHS = frozenset({"/memories", "/v1/embeddings"}) | ITEM_PATHS
 """Paths that take many or long texts at once, and so `limits.bulk_body_bytes`."""

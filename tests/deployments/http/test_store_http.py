@@ -137,14 +137,14 @@ async def test_a_batch_is_whole_and_the_collections_never_meet(http: httpx.Async
             {"op": "list_namespaces"},
         ],
     }
-    for path in ("/store/batch", "/checkpoints/batch"):
+    for path in ("/store/batch", "/store/checkpoints/batch"):
         assert (await http.post(path, json=body)).json() == {"results": [None, None, [], []]}
     await http.request("DELETE", "/store/items", json={"user_id": "ann", "namespace": ["a"], "key": "k"})
     assert (await http.post("/store/items/search", json={"user_id": "ann"})).json() == {"items": []}
-    reply = (await http.post("/checkpoints/batch", json=body)).json()["results"]
+    reply = (await http.post("/store/checkpoints/batch", json=body)).json()["results"]
     assert (reply[1]["value"], reply[1]["user_id"], reply[1]["vectors"]) == ({"n": 1}, "ann", None)
     assert (reply[2][0]["item"]["key"], reply[3]) == ("k", [["a"]])
     refused = {**body, "operations": [*body["operations"], {"op": "get", "namespace": ["a.b"], "key": "k"}]}
     refused["operations"][0] = {"op": "put", "namespace": ["a"], "key": "new", "value": {}}
-    assert (await http.post("/checkpoints/batch", json=refused)).status_code == 422
-    assert len((await http.post("/checkpoints/batch", json=body)).json()["results"][2]) == 1
+    assert (await http.post("/store/checkpoints/batch", json=refused)).status_code == 422
+    assert len((await http.post("/store/checkpoints/batch", json=body)).json()["results"][2]) == 1
