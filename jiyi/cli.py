@@ -13,9 +13,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from deployments.config.private_files import keep_private
+from memory.portability.foreign.readers import ForeignFormat
 from memory.ports.jobs import MaintenanceKind
 
-from . import account, encryption, erasing, jobs, keys, knowledge, memories, runs, service, show
+from . import account, encryption, erasing, importing, jobs, keys, knowledge, memories, runs, service, show
 from .connection import connect
 from .conversations import read_conversations
 from .errors import ClientError, Unreachable
@@ -42,7 +43,6 @@ _DOWNLOAD_S = 900.0
 """Seconds that a service on another machine may take to download a model's weights."""
 _TRANSFER_S = 900.0
 """Seconds until an export begins to come, or an import is written."""
-_HEADER_BYTES = 4096
 
 Home = Annotated[Path | None, typer.Option(help="Data folder; JIYI_HOME, else ~/.jiyi.")]
 Config = Annotated[
@@ -212,19 +212,39 @@ def export_memory(
 
 @app.command("import")
 def import_memory(
-    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="What `jiyi export` wrote.")],
-    user: Annotated[str | None, typer.Option(help="User who gets it; that of the file where not given.")] = None,
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="What `jiyi export` wrote, or --from.")],
+    user: Annotated[
+        str | None, typer.Option(help="User who gets it; that of the file where not given. Needed with --from.")
+    ] = None,
+    source: Annotated[
+        ForeignFormat | None, typer.Option("--from", help="The service whose export the file is.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="With --from: show what would be imported and skipped, and why.")
+    ] = False,
     patience: Annotated[float, typer.Option(help="Seconds to repeat it while the service is away.")] = 120,
     home: Home = None,
     url: Url = None,
 ) -> None:
-    """Gives a user what was exported, the same user or another; running it twice adds nothing."""
-    with file.open("rb") as lines, connect(home, url, patience_s=patience, timeout_s=_TRANSFER_S) as client:
-        try:
-            of = str(json.loads(lines.readline(_HEADER_BYTES))["user_id"])
-        except (ValueError, KeyError, TypeError):
-            fail(f"{file} is no export: it does not begin with a header")
-        _console.print(show.imported(plain(client.import_(lines, user_id=user or of, from_user_id=of))))
+    """Gives a user what was exported, by Jiyi or another service; running it twice adds nothing."""
+    if source is None:
+        if dry_run:
+            fail("--dry-run needs --from: an export of Jiyi is imported whole or refused.", code=USAGE)
+        of = importing.user_of(file)
+        with file.open("rb") as lines, connect(home, url, patience_s=patience, timeout_s=_TRANSFER_S) as client:
+            _console.print(show.imported(plain(client.import_(lines, user_id=user or of, from_user_id=of))))
+        return
+    if user is None:
+        fail("--from needs --user: who gets what is imported.", code=USAGE)
+    export = importing.read_foreign(file, source, user=user)
+    _console.print(show.read_export(export))
+    if dry_run or not export.entries:
+        return
+    with (
+        importing.as_export(export, user=user) as lines,
+        connect(home, url, patience_s=patience, timeout_s=_TRANSFER_S) as client,
+    ):
+        _console.print(show.imported(plain(client.import_(lines, user_id=user, from_user_id=user))))
 
 
 @app.command()

@@ -3,20 +3,20 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from . import knowledge_graph
 from .connection import connect
+from .corpora import corpus_id_of, known_corpus
 from .output import plain, print_json
 
-if TYPE_CHECKING:
-    from .client.clients import Client
-
 app = typer.Typer(no_args_is_help=True, help="Puts documents into the knowledge base, and searches it.")
+app.add_typer(knowledge_graph.app, name="graph")
 _console = Console()
 _PATIENCE_S = 60.0
 _TIMEOUT_S = 300.0
@@ -44,7 +44,7 @@ def add(
     states: dict[str, int] = {}
     failed: list[tuple[Path, str]] = []
     with connect(home, url, patience_s=_PATIENCE_S, timeout_s=_TIMEOUT_S) as client, _progress() as progress:
-        corpus_id = _corpus_id(client, corpus) or client.knowledge.create(corpus).corpus_id
+        corpus_id = corpus_id_of(client, corpus) or client.knowledge.create(corpus).corpus_id
         task = progress.add_task(corpus, total=len(files))
         for file in files:
             taken = client.knowledge.ingest_file(
@@ -88,7 +88,7 @@ def search(
 ) -> None:
     """Searches corpora."""
     with connect(home, url, patience_s=_PATIENCE_S, timeout_s=_TIMEOUT_S) as client:
-        ids = [_known_corpus(client, name) for name in corpus] if corpus else None
+        ids = [known_corpus(client, name) for name in corpus] if corpus else None
         reply = plain(client.knowledge.search(query, corpus_ids=ids, mode=mode, limit=limit))
     if as_json:
         print_json(reply)
@@ -124,17 +124,6 @@ def _object(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise typer.BadParameter("--metadata must be a JSON object.")
     return value
-
-
-def _corpus_id(client: "Client", name: str) -> str | None:
-    return next((found.corpus_id for found in client.knowledge.corpora().results if found.name == name), None)
-
-
-def _known_corpus(client: "Client", name: str) -> str:
-    corpus_id = _corpus_id(client, name)
-    if corpus_id is None:
-        raise typer.BadParameter(f"There is no corpus {name!r}.")
-    return corpus_id
 
 
 def _progress() -> Progress:

@@ -13,6 +13,7 @@ from .service import ProcessMemory
 
 if TYPE_CHECKING:
     from deployments.config.described import Setting
+    from memory.portability.foreign.entries import ForeignExport
 
     from .client.replies import Health
     from .replay import Replayed
@@ -36,6 +37,18 @@ def imported(result: Mapping[str, Any]) -> RenderableType:
         table.add_column(column, justify="left" if not column else "right")
     for name in dict.fromkeys([*result["imported"], *result["unchanged"]]):
         table.add_row(name, *(str(result[column].get(name, 0)) for column in ("imported", "unchanged")))
+    return table
+
+
+def read_export(export: "ForeignExport") -> RenderableType:
+    """What was read of another service's export, and how much was left out and why."""
+    table = Table(title=f"read from {export.source}", title_justify="left")
+    table.add_column("")
+    table.add_column("entries", justify="right")
+    for kind, count in export.counts().items():
+        table.add_row(f"{kind}s", str(count))
+    for reason, count in sorted(export.skipped.items()):
+        table.add_row(f"skipped: {reason}", str(count))
     return table
 
 

@@ -1,5 +1,6 @@
 """The jobs over facts and the ranking of their categories, built from the settings (002)."""
 
+from memory.dialogue.personas import PersonaMemory
 from memory.indexing.generations import PerSpace
 from memory.jobs.cron import NEVER, Schedule
 from memory.language.keywords import KeywordAnalyzer
@@ -32,6 +33,7 @@ def make_fact_jobs(
         writer=writer,
         rules=maintenance_rules(args),
         similar=PerSpace(spaces, _similar_facts).current,
+        personas=PersonaMemory(record=record).consolidate,
     )
     return FactJobs(facts=facts, locks=locks, schedules=fact_schedules(args.facts))
 

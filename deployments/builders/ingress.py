@@ -43,9 +43,10 @@ from ..remote.knowledge import ApiReranker, RemoteIngestion
 from ..remote.runs import RemoteRuns
 from ..telemetry.metrics import MeteredExtractor, MeteredResolver, MeteredRetriever, ServiceMetrics
 from ..telemetry.replicas import Figures
+from .dialogue import dialogue_maker, read_personas
 from .facts import make_fact_search, priority_rules
 from .identity import open_authenticator, refuse_exposed_address
-from .knowledge import make_knowledge_base, make_rerankers
+from .knowledge import make_graphs, make_knowledge_base, make_rerankers
 from .language import answer_with_model, make_fact_reader, make_summary_writer, open_language_model
 from .live_model import LiveAnswerer
 from .retrieval import make_answerer, make_searching
@@ -148,12 +149,15 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
             rerankers=make_rerankers(args, reranker=parts.get("reranker"), api=reranker_api),
         ),
         items=ItemStore(record, encoder=PerSpace(spaces, lambda space: space.encoder).current),
+        graphs=make_graphs(args, record=record),
         reembedding=RemoteReembedding(remotes["learner"]),
         erasures=RemoteErasures(remotes["learner"]),
         decisions=RemoteDecisions(remotes["learner"]),
         guard=ErasureGuard(record.runs),
         forget=partial(_forget, sessions, tally, authenticator.keys),
         evidence=args.answers.bounds,
+        given_personas=read_personas(args.dialogue.personas),
+        make_dialogue=dialogue_maker(args, model=language_model.model if language_model else None, answerer=quoting),
         cosine_bounds=PerSpace(spaces, lambda space: get_model(space.encoder.model_id).answer_min_cosine),
         embeddings=PerSpace(spaces, partial(_embedding, RemoteEmbedder(remotes["embedder"]))),
         metrics=metrics,

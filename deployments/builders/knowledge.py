@@ -8,6 +8,9 @@ from memory.indexing.indexer import Indexer
 from memory.knowledge.base import KnowledgeBase
 from memory.knowledge.building import SourceBuilder
 from memory.knowledge.corpora import Corpora
+from memory.knowledge.graph.building import GraphBuilder
+from memory.knowledge.graph.graphs import KnowledgeGraphs
+from memory.knowledge.graph.strategies import Strategy, StrategyName, builtin_strategies
 from memory.knowledge.ingestion import Ingestion
 from memory.knowledge.search import KnowledgeSearch
 from memory.knowledge.similarity import EncodedSimilarity
@@ -16,15 +19,18 @@ from memory.language.keywords import KeywordAnalyzer
 from memory.ports.corpora import IngestionService
 from memory.ports.generations import VectorSpace, VectorSpaces
 from memory.ports.knowledge import DocumentParser
-from memory.ports.language import Reranker
+from memory.ports.language import Extractor, Reranker
 from memory.ports.record import SystemOfRecord
 from memory.ports.services import BacklogWorker, LearningService
+from memory.prompting.checked_model import CheckedModel
+from memory.prompting.graphs import ModelEntities, ModelRelations
 from memory.values.base import utc_now
 from memory.values.corpora import Reranking
 
 from ..config.settings import AppArgs
 from ..remote.handles import Handle, Remote, RemoteReranker
 from ..remote.knowledge import ApiReranker
+from .language import is_on
 
 _POLL_S = 1.0
 
@@ -75,6 +81,33 @@ def make_knowledge_base(
         learning=learning,
         searching=PerSpace(spaces, search_in).current,
     )
+
+
+def make_graph_builder(
+    args: AppArgs, *, record: SystemOfRecord, extractor: Extractor, language_model: CheckedModel | None
+) -> GraphBuilder:
+    """The handler of builds of knowledge graphs, which the Learner runs."""
+    strategies = builtin_strategies(extractor)
+    if language_model is not None:
+        names, stated, *others = strategies[StrategyName.READER].entities, *strategies[StrategyName.READER].relations
+        strategies[StrategyName.MODEL] = Strategy(
+            ModelEntities(language_model, otherwise=names),
+            (ModelRelations(language_model, otherwise=stated), *others),
+        )
+    chosen = {name: strategies[name] for name in strategy_names(args)}
+    return GraphBuilder(record=record, strategies=chosen)
+
+
+def strategy_names(args: AppArgs) -> list[StrategyName]:
+    """The strategies that this service has, the one that is the default last."""
+    model = [StrategyName.MODEL] if args.language_model.endpoints else []
+    reader = [StrategyName.READER] if is_on(args, "reader") else []
+    return [*model, StrategyName.PATTERNS, *reader]
+
+
+def make_graphs(args: AppArgs, *, record: SystemOfRecord) -> KnowledgeGraphs:
+    """Knowledge graphs as routes use them."""
+    return KnowledgeGraphs(record, strategies=strategy_names(args))
 
 
 def make_rerankers(args: AppArgs, *, reranker: Handle | None, api: ApiReranker | None) -> dict[Reranking, Reranker]:

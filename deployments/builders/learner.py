@@ -21,7 +21,7 @@ from ..serve.learner import LearnerParts
 from .bulk_embedding import RayEmbedder
 from .erasing import make_deciding, make_erasing
 from .facts import make_fact_jobs
-from .knowledge import make_ingestion, make_parser
+from .knowledge import make_graph_builder, make_ingestion, make_parser
 from .language import make_fact_reader, make_summary_writer, open_language_model, running_extraction_version
 from .pipelines import make_run_desk
 from .retrieval import answer_reader_of
@@ -105,7 +105,8 @@ def make_learner(
         writer=make_summary_writer(args, language_model, extractor=remote_extractor),
     )
     ingestion = make_ingestion(args, record=record, indexer=indexer, spaces=spaces, parser=make_parser(), worker=worker)
-    queue = RunQueue(runs=record.runs)
+    graphs = make_graph_builder(args, record=record, extractor=remote_extractor, language_model=language_model)
+    queue = RunQueue(runs=record.runs, handlers=[graphs])
     return LearnerParts(
         worker=worker,
         maintenance=maintenance,
@@ -135,4 +136,5 @@ def make_learner(
         erasing=erasing,
         deciding=make_deciding(args, record=record, lock=indexer.lock, erasing=erasing),
         ingestion=ingestion,
+        graph_figures=graphs.figures,
     )

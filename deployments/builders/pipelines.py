@@ -11,6 +11,7 @@ from memory.indexing.reembedding import Reembedding
 from memory.jobs.desk import RunDesk, RunKind
 from memory.jobs.queue import RunQueue
 from memory.knowledge import ingestion as knowledge
+from memory.knowledge.graph import versions as graphs
 from memory.knowledge.ingestion import Ingestion
 from memory.maintenance import fact_jobs
 from memory.maintenance.fact_jobs import FactJobs
@@ -20,6 +21,7 @@ EXPORT, IMPORT = "export", "import"
 _BY_ITSELF = "It begins again by itself as long as turns wait."
 _ERASURE = "An erasure is tried again by itself until every store has erased; it cannot be cancelled."
 _TRANSFER = "The file is not kept: send the request again."
+_WRITE_BACK = "The corrections are not kept: send the request again."
 
 
 def make_run_desk(
@@ -41,6 +43,7 @@ def make_run_desk(
         **dict.fromkeys(queue.pipelines, queued),
         **dict.fromkeys((erasures.PENDING, erasures.DONE), erasure),
         **dict.fromkeys((EXPORT, IMPORT), RunKind(retry=_TRANSFER)),
+        graphs.WRITE_BACK: RunKind(retry=_WRITE_BACK),
         review_job.PIPELINE: RunKind(retry=reviews.retry),
         knowledge.PIPELINE: RunKind(retry=ingestion.retry, recovers=True),
         bulk.PIPELINE: RunKind(retry=_BY_ITSELF),

@@ -23,6 +23,7 @@ from storage.shared.encryption import SETTING, read_key
 from .access_settings import AuthArgs, ErasureArgs, HttpArgs, LimitArgs, OidcArgs
 from .answer_settings import AnswerArgs
 from .deployment_options import check_options
+from .dialogue_settings import DialogueArgs
 from .knowledge_settings import KnowledgeArgs
 from .language_model_settings import LanguageModelArgs
 from .model_settings import EmbedderArgs, LearnerArgs, ModelArgs, ReembeddingArgs
@@ -279,6 +280,7 @@ class AppArgs(BaseSettings):
     models: ModelArgs = ModelArgs()
     answers: AnswerArgs = AnswerArgs()
     language_model: LanguageModelArgs = LanguageModelArgs()
+    dialogue: DialogueArgs = DialogueArgs()
     learner: LearnerArgs = LearnerArgs()
     reembedding: ReembeddingArgs = ReembeddingArgs()
     deadlines: DeadlineArgs = DeadlineArgs()

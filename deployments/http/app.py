@@ -8,6 +8,8 @@ from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 
 from ..config.access_settings import HttpArgs, LimitArgs
+from .doors.mem0.replies import Mem0Replies
+from .doors.mem0.router import router as mem0
 from .identity.middleware import Authentication
 from .routes import (
     chat,
@@ -16,12 +18,14 @@ from .routes import (
     erasures,
     facts,
     governance,
+    graph,
     index,
     items,
     keys,
     knowledge,
     memories,
     operations,
+    personas,
     pipelines,
     portability,
     retention,
@@ -70,14 +74,17 @@ def build_http(
     app.add_middleware(EarlyRefusal, places=places)
     app.add_middleware(AccessLog)
     app.add_middleware(TraceContext)
+    app.add_middleware(Mem0Replies)
     install_error_handlers(app)
     modules = (
         chat,
         sessions,
         entities,
         memories,
+        personas,
         facts,
         knowledge,
+        graph,
         governance,
         retention,
         items,
@@ -91,5 +98,6 @@ def build_http(
     )
     for module in modules:
         app.include_router(module.router, responses=replies(*COMMON))
+    app.include_router(mem0)
     complete_document(app)
     return app

@@ -9,7 +9,7 @@ import structlog
 from pydantic import BaseModel, SecretStr, ValidationError
 from typing_extensions import override
 
-from memory.ports.chat_models import LANGUAGE_MODEL, ChatModel, ChatReply, ChatRequest
+from memory.ports.chat_models import LANGUAGE_MODEL, ChatModel, ChatReply, ChatRequest, ModelMessage, ToolCall
 from memory.values.errors import ModelUnavailable
 
 from ..config.language_model_settings import EndpointArgs
@@ -24,8 +24,19 @@ _CUT = "length"
 _MAX_REST_S = 600.0
 
 
+class _Function(BaseModel):
+    name: str
+    arguments: str = "{}"
+
+
+class _ToolCall(BaseModel):
+    id: str
+    function: _Function
+
+
 class _Message(BaseModel):
     content: str | None = None
+    tool_calls: tuple[_ToolCall, ...] | None = None
 
 
 class _Choice(BaseModel):
@@ -220,11 +231,13 @@ def _open_client(endpoint: EndpointArgs) -> "openai.AsyncOpenAI":
 def _body(request: ChatRequest, endpoint: EndpointArgs) -> dict[str, Any]:
     body: dict[str, Any] = {
         "model": endpoint.model,
-        "messages": [{"role": message.role.value, "content": message.content} for message in request.messages],
+        "messages": [_message(message) for message in request.messages],
         endpoint.token_limit: request.max_tokens,
     }
     if endpoint.temperature is not None:
         body["temperature"] = endpoint.temperature
+    if request.tools:
+        body["tools"] = [{"type": "function", "function": tool.model_dump()} for tool in request.tools]
     if request.answer_schema is not None and endpoint.answer_format == "json_schema":
         schema = {
             "name": request.answer_schema.name,
@@ -237,17 +250,33 @@ def _body(request: ChatRequest, endpoint: EndpointArgs) -> dict[str, Any]:
     return body
 
 
+def _message(message: ModelMessage) -> dict[str, Any]:
+    body: dict[str, Any] = {"role": message.role.value, "content": message.content}
+    if message.tool_calls:
+        body["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in message.tool_calls
+        ]
+    if message.tool_call_id is not None:
+        body["tool_call_id"] = message.tool_call_id
+    return body
+
+
 def _reply(content: bytes, name: str) -> ChatReply:
     try:
         completion = _Completion.model_validate_json(content)
     except ValidationError:
         raise ModelUnavailable(f"The reply of {name} is no chat completion.", component=LANGUAGE_MODEL) from None
     choice = completion.choices[0] if completion.choices else None
-    if choice is None or not choice.message.content:
+    calls = (choice.message.tool_calls or ()) if choice else ()
+    if choice is None or not (choice.message.content or calls):
         raise ModelUnavailable(f"The reply of {name} has no text.", component=LANGUAGE_MODEL)
     usage = completion.usage or _Usage()
     return ChatReply(
-        text=choice.message.content,
+        text=choice.message.content or "",
+        tool_calls=tuple(
+            ToolCall(id=call.id, name=call.function.name, arguments=call.function.arguments) for call in calls
+        ),
         is_whole=choice.finish_reason != _CUT,
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from typing_extensions import override
 
@@ -14,6 +14,7 @@ from memory.indexing.maintenance import BackgroundMaintenance
 from memory.indexing.reembedding import Reembedding
 from memory.jobs.desk import RunDesk
 from memory.jobs.queue import RunQueue
+from memory.knowledge.graph.building import GraphFigures
 from memory.knowledge.ingestion import Ingestion
 from memory.learning.worker import LearningWorker
 from memory.maintenance.fact_jobs import FactJobs
@@ -45,6 +46,7 @@ class LearnerParts:
     runs: RunDesk
     ingestion: Ingestion
     language_model: CheckedModel | None = None
+    graph_figures: GraphFigures = field(default_factory=GraphFigures)
 
 
 class LearnerDeployment(Reporting):
@@ -71,6 +73,7 @@ class LearnerDeployment(Reporting):
         self._runs.begin()
         self._ingestion = learner_parts.ingestion
         self._ingestion.begin()
+        self._graph_figures = learner_parts.graph_figures
         self._language_model = learner_parts.language_model
         self._running = asyncio.get_running_loop().create_task(self._worker.run())
 
@@ -196,6 +199,7 @@ class LearnerDeployment(Reporting):
             **self._fact_jobs.figures(),
             **self._erasing.figures(),
             **self._ingestion.figures(),
+            **self._graph_figures(),
             **{
                 f"{LANGUAGE_MODEL}_{name}": value
                 for name, value in language_model.items()

@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from .resources.entities import Entities, Relations
     from .resources.facts import Facts
     from .resources.governance import Changes, Review, TypedMemories
+    from .resources.graphs import Graphs
     from .resources.knowledge import Knowledge
     from .resources.memories import Memories
     from .resources.operations import Erasures, Index, Keys, Operations, Runs
+    from .resources.personas import Personas
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 
@@ -74,11 +76,25 @@ class Api(Conversations[T_co]):
         return Review(self._transport)
 
     @cached_property
+    def personas(self) -> "Personas[T_co]":
+        """Who the assistant is."""
+        from .resources.personas import Personas
+
+        return Personas(self._transport)
+
+    @cached_property
     def knowledge(self) -> "Knowledge[T_co]":
         """Documents that all users of an app share."""
         from .resources.knowledge import Knowledge
 
         return Knowledge(self._transport)
+
+    @cached_property
+    def graphs(self) -> "Graphs[T_co]":
+        """What the documents of a corpus name, and how it hangs together."""
+        from .resources.graphs import Graphs
+
+        return Graphs(self._transport)
 
     @cached_property
     def runs(self) -> "Runs[T_co]":

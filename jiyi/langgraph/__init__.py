@@ -1,14 +1,28 @@
-"""Jiyi as LangGraph's store and checkpoint saver; needs the extra `jiyi[langgraph]`.
+"""Jiyi for LangGraph; needs the extra `langgraph`.
 
-`JiyiStore` and `JiyiSaver` keep what a graph keeps in a running service, for one user.
+`JiyiStore` and `JiyiSaver` keep what a graph keeps in a service; the others hold dialogues with its memory (003).
 """
 
 try:
-    from .saver import JiyiSaver
-    from .store import JiyiStore
-except ModuleNotFoundError as error:
-    if (error.name or "").partition(".")[0] not in ("langgraph", "langchain_core"):
-        raise
-    raise ModuleNotFoundError("LangGraph is not installed: pip install 'jiyi[langgraph]'", name=error.name) from error
+    from memory.dialogue.graph import Branch, DialogueGraph, DialogueResult
+except ImportError as error:
+    raise ImportError("LangGraph is not installed: pip install 'jiyi[langgraph]'") from error
+from memory.dialogue.service import AIService
+from memory.dialogue.tools import DialogueTool, ToolUser, memory_tool
 
-__all__ = ["JiyiSaver", "JiyiStore"]
+from .memory_system import MemorySystem
+from .saver import JiyiSaver
+from .store import JiyiStore
+
+__all__ = [
+    "AIService",
+    "Branch",
+    "DialogueGraph",
+    "DialogueResult",
+    "DialogueTool",
+    "JiyiSaver",
+    "JiyiStore",
+    "MemorySystem",
+    "ToolUser",
+    "memory_tool",
+]

@@ -70,14 +70,15 @@ def context_lines(entities: Sequence[Entity], query: str) -> str:
 def memory_lines(memories: Sequence[Hit], query: str) -> str:
     """A line for each memory with its date and speaker, and whether it may hold no longer; as `context_lines`."""
     language = _language_of(query)
-    head, user, assistant = _MEMORIES[language]
+    return _listed(_MEMORIES[language][0], (memory_line(hit, language) for hit in memories))
+
+
+def memory_line(hit: Hit, language: Language) -> str:
+    """A memory in one line with its date and speaker, and whether it may hold no longer."""
+    _, user, assistant = _MEMORIES[language]
     by_role = {Role.USER: user, Role.ASSISTANT: assistant, None: user}
-
-    def line(hit: Hit) -> str:
-        speaker = _in_one_line(hit.speaker, MAX_NAME_IN_PROMPT) if hit.speaker else by_role[hit.role]
-        return f"{hit.created_at:%Y-%m-%d} ({speaker}): {_told(hit, _PHRASES[language])}"
-
-    return _listed(head, map(line, memories))
+    speaker = _in_one_line(hit.speaker, MAX_NAME_IN_PROMPT) if hit.speaker else by_role[hit.role]
+    return f"{hit.created_at:%Y-%m-%d} ({speaker}): {_told(hit, _PHRASES[language])}"
 
 
 def _told(hit: Hit, phrases: Phrases) -> str:

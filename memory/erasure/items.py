@@ -45,6 +45,8 @@ class _Repeats:
             return True
         if self._session is not None and item.session_id == self._session:
             return True
+        if item.collection is ItemCollection.PERSONAS and self._was_told(item):
+            return True
         if item.collection in OPAQUE_COLLECTIONS:
             return item.session_id in self._touched
         if not self._texts and not self._words:
@@ -53,6 +55,11 @@ class _Repeats:
             text in self._texts or any(says(text, word) for word in self._words)
             for text in map(normalise, _texts(item.value))
         )
+
+    def _was_told(self, item: StoredItem) -> bool:
+        """Whether a trait was told by an erased message."""
+        sources = item.value.get("sources")
+        return isinstance(sources, list) and any(source in self._selection.messages for source in sources)
 
 
 def _texts(value: JsonValue) -> Iterator[str]:

@@ -13,6 +13,7 @@ from ..values.readings import FactSpan, Intent, Qualifier, StatedFact
 from ..values.records import Resource
 from ..values.text import fold_lower, normalise
 from .periods import Period
+from .persons import is_about_hearer
 from .times import resolve_time
 
 HEDGED_FACTOR = 0.6
@@ -83,8 +84,13 @@ class Statement(Value):
 
 
 def statements_of(resource: Resource, extraction: Extraction) -> list[Statement]:
-    """What a message states, in its order; a fact of a subject that could not be resolved is left out."""
-    found = [_statement(fact, resource, extraction) for fact in extraction.facts]
+    """What a message states about its speaker and others, in its order.
+
+    A fact of a subject that could not be resolved is left out, and so is what it says to the one who is addressed about
+    themselves: that is the assistant's persona (003 §2.1).
+    """
+    facts = [fact for fact in extraction.facts if not is_about_hearer(resource.content, fact)]
+    found = [_statement(fact, resource, extraction) for fact in facts]
     return [statement for statement in found if statement is not None]
 
 

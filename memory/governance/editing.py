@@ -6,7 +6,7 @@ from datetime import datetime
 from ..entities.statuses import set_status
 from ..ports.record import UnitOfWork
 from ..ports.typed_memories import is_typed_memory, typed_memory_of
-from ..values.base import Scalar, Value
+from ..values.base import Scalar, Timestamp, Value
 from ..values.changes import Change, ChangeActor, ChangedItem, ChangeKind, new_change
 from ..values.errors import Conflict, NotFound, VersionConflict
 from ..values.facts import Fact, FactStatus
@@ -18,12 +18,14 @@ class MemoryEdit(Value):
     """What a memory says from now on; None leaves it as it is.
 
     Args:
+        created_at: When it was said.
         expected_version: The version that it must have; None for any.
         reason: Why, in the words of whoever edits.
     """
 
     text: str | None = None
     metadata: Mapping[str, Scalar] | None = None
+    created_at: Timestamp | None = None
     expected_version: int | None = None
     reason: str = ""
 
@@ -55,6 +57,8 @@ async def edit_memory(
         update |= {"text": edit.text, "resolved": None, "entity_ids": tuple(entity.entity_id for entity in named)}
     if edit.metadata is not None and edit.metadata != memory.metadata:
         update["metadata"] = dict(edit.metadata)
+    if edit.created_at is not None and edit.created_at != memory.created_at:
+        update["created_at"] = edit.created_at
     if not update:
         return memory, None
     edited = memory.model_copy(update=update | {"version": memory.version + 1, "updated_at": at})

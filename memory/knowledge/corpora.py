@@ -127,7 +127,7 @@ class Corpora:
             return await self._save(unit, corpus, former.config, description=corpus.description, restored=version)
 
     async def delete(self, corpus_id: str, *, app: str) -> int:
-        """Deletes a corpus with its sources and chunks; returns the number of chunks.
+        """Deletes a corpus with its sources, chunks and graph; returns the number of chunks.
 
         In portions, each of which stays deleted: a call that was interrupted is repeated.
 
@@ -141,6 +141,7 @@ class Corpora:
             async with self._record.writing(user_id=owner) as unit:
                 if await unit.sources.page(corpus_id, limit=1):
                     continue  # one was added meanwhile
+                await unit.knowledge_graph.delete_corpus(corpus_id)
                 await unit.corpora.delete(corpus_id)
                 await unit.commit()
             return deleted

@@ -25,7 +25,7 @@ async def delete_source(record: SystemOfRecord, source_id: str, *, owner: str) -
     """Deletes a source with its versions and chunks; returns the number of chunks.
 
     Ingestion of the source ends first: it writes nothing for a version that does not wait. The source goes with its
-    last chunks, so that a call that was interrupted can be repeated.
+    last chunks and with what the graph has of it, so that a call that was interrupted can be repeated.
     """
     async with record.writing(user_id=owner) as unit:
         for version in await unit.sources.versions(source_id):
@@ -39,6 +39,7 @@ async def delete_source(record: SystemOfRecord, source_id: str, *, owner: str) -
             count = await _delete_chunks(unit, source_id)
             if count < _CHUNKS_AT_ONCE:
                 await unit.sources.delete(source_id)
+                await unit.knowledge_graph.delete_source(source_id)
             await unit.commit()
         deleted += count
         if count < _CHUNKS_AT_ONCE:

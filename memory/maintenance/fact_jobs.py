@@ -24,6 +24,7 @@ LOCK = "fact-maintenance"
 PIPELINES: Mapping[MaintenanceKind, str] = {kind: f"facts_{kind.value}" for kind in MaintenanceKind}
 _log = structlog.get_logger(__name__)
 
+ConsolidatePersonas = Callable[[str, datetime], Awaitable[int]]
 FindSimilar = Callable[[], Awaitable[SimilarFacts | None]]
 """Finds similar facts with the live encoder; None where no bands are known for it."""
 
@@ -36,6 +37,7 @@ class FactMaintenance:
         writer: Writes summaries.
         rules: Thresholds.
         similar: For the weekly job; None leaves similar facts apart.
+        personas: Consolidates the personas of a user in the nightly job, and says how many traits are gone.
     """
 
     def __init__(
@@ -45,11 +47,13 @@ class FactMaintenance:
         writer: SummaryWriter,
         rules: MaintenanceRules | None = None,
         similar: FindSimilar | None = None,
+        personas: ConsolidatePersonas | None = None,
     ) -> None:
         self.record = record
         self._writer = writer
         self._rules = rules or MaintenanceRules()
         self._similar = similar
+        self._personas = personas
 
     async def run(self, kind: MaintenanceKind, user_id: str, *, now: datetime) -> MaintenanceReport:
         """Does one job for one user.
@@ -73,7 +77,8 @@ class FactMaintenance:
         merged = await merge_duplicates(self.record, user_id, now=now)
         promoted = await change_confidence(self.record, user_id, lambda fact: self._rules.promoted(fact, now))
         summaries = await refresh_summaries(self.record, user_id, writer=self._writer, now=now)
-        return MaintenanceReport(merged=merged, promoted=promoted, summaries=summaries)
+        traits = await self._personas(user_id, now) if self._personas else 0
+        return MaintenanceReport(merged=merged, promoted=promoted, summaries=summaries, traits=traits)
 
     async def _weekly(self, user_id: str, now: datetime) -> MaintenanceReport:
         return MaintenanceReport(

@@ -50,6 +50,7 @@ class MaintenanceReport(JobReport):
         uses: Uses of categories deleted because they count no longer (weekly).
         embeddings: Facts queued to be embedded again (monthly).
         edges: Edges of the graph that was built again (monthly).
+        traits: Traits of personas that were joined or had faded (nightly, 003 §2.1).
         before: Counts of the users done, each before the job came to it.
         after: The same after it.
     """
@@ -64,6 +65,7 @@ class MaintenanceReport(JobReport):
     uses: int = 0
     embeddings: int = 0
     edges: int = 0
+    traits: int = 0
     before: FactCounts = FactCounts()
     after: FactCounts = FactCounts()
 

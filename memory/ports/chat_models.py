@@ -19,13 +19,37 @@ class ChatRole(StrEnum):
     SYSTEM = "system"
     USER = "user"
     ASSISTANT = "assistant"
+    TOOL = "tool"
+
+
+class ToolDefinition(Value):
+    """A tool that a model may ask to use; `parameters` is the JSON schema of its arguments."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")
+    description: str
+    parameters: dict[str, Any]
+
+
+class ToolCall(Value):
+    """A tool that a model asks to use; `arguments` is JSON as the model wrote it, which may not follow the schema."""
+
+    id: str
+    name: str
+    arguments: str = "{}"
 
 
 class ModelMessage(Value):
-    """One message of a request."""
+    """One message of a request.
+
+    Args:
+        tool_calls: What an assistant's message asked for.
+        tool_call_id: The call of which a tool's message is the result.
+    """
 
     role: ChatRole
     content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
 
 
 class AnswerSchema(Value):
@@ -46,18 +70,21 @@ class ChatRequest(Value):
         answer_schema: None for an answer in plain text.
         max_tokens: The longest answer, in the model's own tokens.
         timeout_s: Seconds for the answer in all; None: as each endpoint is configured.
+        tools: Those that the model may ask for in place of an answer.
     """
 
     messages: tuple[ModelMessage, ...]
     answer_schema: AnswerSchema | None = None
     max_tokens: int = Field(default=1_024, gt=0)
     timeout_s: float | None = Field(default=None, gt=0)
+    tools: tuple[ToolDefinition, ...] = ()
 
 
 class ChatReply(Value):
-    """The answer of a model; `is_whole` is false where it was cut at `max_tokens`."""
+    """The answer of a model; `is_whole` is false where it was cut at `max_tokens`, `text` empty only beside calls."""
 
     text: str
+    tool_calls: tuple[ToolCall, ...] = ()
     is_whole: bool = True
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -73,7 +100,7 @@ class ChatModel(ABC):
 
     @abstractmethod
     async def complete(self, request: ChatRequest) -> ChatReply:
-        """Answers, with text that is never empty.
+        """Answers, with text, or with calls of the request's tools.
 
         Raises:
             ModelUnavailable: There was no answer in time, or none that is an answer; retries included. The message

@@ -1,7 +1,6 @@
 """The system of record: units of work, and the backlog that the learner and the vector index are fed from (DESIGN §7).
 
-A unit of work is bound to one user: nothing in it can name another. What crosses users is in `Backlog`, for the
-learner and for maintenance alone.
+A unit of work is bound to one user: nothing in it can name another. What crosses users is in `Backlog`.
 """
 
 from abc import ABC, abstractmethod
@@ -16,6 +15,7 @@ from ..values.records import Resource
 from .corpora import CorpusRepository, KnowledgeRepository, SourceRepository
 from .erasures import RecordErasure
 from .facts import CategoryAccessRepository, CategoryRepository, FactRepository, GraphRepository
+from .graphs import KnowledgeGraphRepository
 from .items import ItemRepository
 from .jobs import RunLog
 from .keys import KeyStore
@@ -50,6 +50,7 @@ class UnitOfWork(ABC):
     corpora: CorpusRepository
     sources: SourceRepository
     knowledge: KnowledgeRepository
+    knowledge_graph: KnowledgeGraphRepository
     items: ItemRepository
     erasure: RecordErasure
 
@@ -88,7 +89,9 @@ class FactTotal:
 
 
 class Backlog(ABC):
-    """The waiting work of all users; only for the learner and for maintenance."""
+    """What crosses users: their waiting work and who they are; for the learner, for maintenance, and for calls that may
+    act for any user of their app.
+    """
 
     @abstractmethod
     async def unlearned(self, *, limit: int, user_id: str | None = None) -> list[Resource]:
@@ -110,6 +113,13 @@ class Backlog(ABC):
     async def users(self, *, after: str | None = None, limit: int) -> list[str]:
         """Owners of any data, sorted by code point, from the first greater than `after`: users, and apps that have
         knowledge (`memory.values.identity.app_owner`).
+        """
+
+    @abstractmethod
+    async def owners(self, memory_id: str) -> list[str]:
+        """The users who have a memory of this id, sorted by code point, for callers that name a memory and no user.
+
+        Ids are derived from the user, so there is one at most, unless an import gave one to two users.
         """
 
     @abstractmethod

@@ -57,6 +57,11 @@ class CheckedModel:
         self._counts: Counter[str] = Counter()
 
     @property
+    def model(self) -> ChatModel:
+        """The model itself, for what needs no check here."""
+        return self._model
+
+    @property
     def model_id(self) -> str:
         """The model's name."""
         return self._model.model_id

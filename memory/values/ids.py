@@ -80,6 +80,21 @@ def ingestion_id(owner: str, source: str, version: int) -> str:
     return derive_id("ingestion", owner, source, str(version))
 
 
+def graph_node_id(owner: str, corpus: str, name: str) -> str:
+    """The id of the node that this name has in the graph of a corpus, whatever its width, case or script."""
+    return derive_id("graph node", owner, corpus, normalise(name))
+
+
+def graph_edge_id(owner: str, corpus: str, source_node: str, relation_type: str, target_node: str) -> str:
+    """The id of the edge of this type from one node of the graph of a corpus to another."""
+    return derive_id("graph edge", owner, corpus, source_node, relation_type, target_node)
+
+
+def graph_extraction_id(owner: str, source: str, version: int, by: str) -> str:
+    """The id of what `by`, a strategy in one version of its code and weights, extracts of one version of a source."""
+    return derive_id("graph extraction", owner, source, str(version), by)
+
+
 def new_id() -> str:
     """A fresh random id, for things that nothing identifies."""
     return str(uuid.uuid4())

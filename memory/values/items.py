@@ -55,6 +55,8 @@ class ItemCollection(StrEnum):
     """States of callers' own graphs; their values are bytes that only the caller can read."""
     CONVERSATIONS = "conversations"
     """Conversations of the OpenAI door."""
+    PERSONAS = "personas"
+    """Who the assistant is for the user, and what conversation has told of it (`memory.values.personas`)."""
     DIALOGUE = "dialogue"
     """States of the service's own dialogue graph. No route writes here, since the service trusts what it loads."""
 

@@ -91,6 +91,11 @@ class ArangoBacklog(Backlog):
         ]
 
     @override
+    async def owners(self, memory_id: str) -> list[str]:
+        found = await query_alone(self._server, aql.OWNERS_OF_MEMORY, order=order_of(memory_id))
+        return sorted(text_of(user) for user in found)
+
+    @override
     async def pending_sources(self, *, limit: int) -> list[SourceVersion]:
         found = await query_alone(self._server, ALL_PENDING_SOURCES, state=SourceState.PENDING.value)
         waiting = documents.parse(SourceVersion, found)

@@ -29,6 +29,7 @@ from .repositories.facts import ArangoFacts
 from .repositories.graph import ArangoGraph
 from .repositories.items import ArangoItems
 from .repositories.knowledge import ArangoKnowledge
+from .repositories.knowledge_graph import ArangoKnowledgeGraph
 from .repositories.log import ArangoLog
 from .repositories.memories import ArangoMemories
 from .repositories.policies import ArangoPolicies
@@ -57,6 +58,7 @@ class ArangoUnitOfWork(UnitOfWork):
         self.corpora = ArangoCorpora(transaction)
         self.sources = ArangoSources(transaction)
         self.knowledge = ArangoKnowledge(transaction)
+        self.knowledge_graph = ArangoKnowledgeGraph(transaction)
         self.items = ArangoItems(transaction)
         self.erasure = ArangoErasure(transaction)
         self._transaction = transaction

@@ -69,6 +69,10 @@ class InMemoryBacklog(Backlog):
         return [user for user in found if after is None or user > after][: max(limit, 0)]
 
     @override
+    async def owners(self, memory_id: str) -> list[str]:
+        return sorted(user for user, data in self._users.items() if memory_id in data.memories)
+
+    @override
     async def pending_sources(self, *, limit: int) -> list[SourceVersion]:
         versions = [version for data in self._users.values() for version in data.source_versions.values()]
         waiting = [version for version in versions if version.state is SourceState.PENDING]

@@ -22,6 +22,7 @@ from .repositories.erasing import InMemoryErasure
 from .repositories.facts import InMemoryFacts
 from .repositories.graph import InMemoryGraph
 from .repositories.items import InMemoryItems
+from .repositories.knowledge_graph import InMemoryKnowledgeGraph
 from .repositories.log import InMemoryLog
 from .repositories.memories import InMemoryMemories
 from .repositories.policies import InMemoryPolicies
@@ -47,6 +48,7 @@ class InMemoryUnitOfWork(UnitOfWork):
         self.corpora = InMemoryCorpora(state)
         self.sources = InMemorySources(state)
         self.knowledge = InMemoryKnowledge(state)
+        self.knowledge_graph = InMemoryKnowledgeGraph(state)
         self.items = InMemoryItems(state)
         self.erasure = InMemoryErasure(state)
         self._state = state

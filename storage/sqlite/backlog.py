@@ -66,6 +66,7 @@ _COUNTED = (
     "outbox",
 )
 
+_OWNERS = "SELECT user_id FROM memories WHERE memory_id = ? ORDER BY user_id"
 _PENDING_SOURCES = "SELECT body FROM source_versions WHERE state = 'pending'"
 
 
@@ -128,6 +129,13 @@ class SqliteBacklog(Backlog):
     async def users(self, *, after: str | None = None, limit: int) -> list[str]:
         def work(connection: sqlite3.Connection) -> list[str]:
             return _users(connection, after or "", max(limit, 0))
+
+        return await run_alone(self._reader, work)
+
+    @override
+    async def owners(self, memory_id: str) -> list[str]:
+        def work(connection: sqlite3.Connection) -> list[str]:
+            return [user_id for (user_id,) in connection.execute(_OWNERS, (memory_id,))]
 
         return await run_alone(self._reader, work)
 

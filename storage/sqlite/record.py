@@ -30,6 +30,7 @@ from .repositories.facts import SqliteFacts
 from .repositories.graph import SqliteGraph
 from .repositories.items import SqliteItems
 from .repositories.knowledge import SqliteKnowledge
+from .repositories.knowledge_graph import SqliteKnowledgeGraph
 from .repositories.log import SqliteLog
 from .repositories.memories import SqliteMemories
 from .repositories.policies import SqlitePolicies
@@ -58,6 +59,7 @@ class SqliteUnitOfWork(UnitOfWork):
         self.corpora = SqliteCorpora(transaction)
         self.sources = SqliteSources(transaction)
         self.knowledge = SqliteKnowledge(transaction)
+        self.knowledge_graph = SqliteKnowledgeGraph(transaction)
         self.items = SqliteItems(transaction)
         self.erasure = SqliteErasure(transaction)
         self._transaction = transaction

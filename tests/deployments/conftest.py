@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from deployments.builders.facts import make_fact_search
-from deployments.builders.knowledge import make_ingestion, make_knowledge_base
+from deployments.builders.knowledge import make_graph_builder, make_graphs, make_ingestion, make_knowledge_base
 from deployments.builders.live_model import LiveRetriever
 from deployments.builders.pipelines import make_run_desk
 from deployments.builders.store_probes import facts_probe
@@ -156,7 +156,9 @@ async def open_fakes() -> AsyncIterator[Services]:
     fact_jobs = FactJobs(
         facts=FactMaintenance(record=record, writer=ExtractiveWriter()), locks=InMemoryLocks(), schedules={}
     )
-    queue = RunQueue(runs=record.runs, poll_s=0.05)
+    graphs = make_graph_builder(AppArgs(), record=record, extractor=extractor, language_model=None)
+    queue = RunQueue(runs=record.runs, handlers=[graphs], poll_s=0.05)
+    queue.begin()
     runs = make_run_desk(
         record.runs,
         maintenance_jobs=maintenance,
@@ -193,6 +195,7 @@ async def open_fakes() -> AsyncIterator[Services]:
             record=record, spaces=spaces, ingestion=ingestion, learning=learning, rerankers={}
         ),
         items=ItemStore(record, encoder=PerSpace(spaces, lambda space: space.encoder).current),
+        graphs=make_graphs(AppArgs(), record=record),
         reembedding=reembedding,
         erasures=erasing,
         decisions=deciding,
@@ -206,6 +209,7 @@ async def open_fakes() -> AsyncIterator[Services]:
         parts={"part": healthy},
         required=frozenset({"record"}),
     )
+    await queue.close()
     await ingestion.close()
     await keys.close()
     await erasing.close()

@@ -59,6 +59,8 @@ class Person:
             reply.read()
         self.post("/chat/before", message=f"Where is {word}?", session_id=f"s-{word}")
         self.post("/chat/after", message=f"Is {word} here?", reply=f"{word} is here.", turn_id=f"after-{word}")
+        self.send("PUT", "/persona", json={"user_id": self.user_id, "name": word, "facts": [f"{word}是{chinese}。"]})
+        self.post("/persona/learn", message=f"你住在{chinese}街。", reply=f"I live in {word}.", turn_id=f"p-{word}")
         self.post("/resolve", query=f"它和{chinese}呢？", history=[{"role": "user", "content": f"我買了 {word}。"}])
         self.post("/memories", text=f"The spare {word} is in the drawer.", metadata={"room": word}, session_id="m")
         messages = [{"role": "user", "content": f"{chinese}是我的貓。", "speaker": word}]
@@ -94,12 +96,25 @@ class Person:
         self.post("/review/restore", id=f"{word} Labs", reason=word)
         self.post("/changes/undo", reason=word)
         self.post("/search", query=word)
+        self.use_mem0()
         self.govern()
         self.send("POST", "/v1/embeddings", json={"input": [word, chinese, self.user_id]})
         owner = {"user_id": self.user_id}
         exported = self.settled_export()
         headers = {"content-type": "application/x-ndjson"}
         self.send("POST", "/import", params=owner, content=exported, headers=headers)
+
+    def use_mem0(self) -> None:
+        """Sends the secret through the door for mem0's clients, which the OpenAPI document does not have."""
+        word, filters = self.word, {"user_id": self.user_id}
+        labels = {"run_id": f"r-{word}", "agent_id": word, "app_id": word, "metadata": {word: [word]}}
+        added = self.post("/mem0/v3/memories/add/", messages=f"{self.chinese} and {word} again.", **labels)
+        kept = added["results"][0]["id"]
+        self.post("/mem0/v3/memories/search/", query=word, filters=filters)
+        self.send("PUT", f"/mem0/v1/memories/{kept}/", json={"text": f"{word} once more.", "metadata": {"a": word}})
+        feedback = {"memory_id": kept, "feedback": "NEGATIVE", "feedback_reason": word}
+        self.send("POST", "/mem0/v1/feedback/", json=feedback)
+        self.send("POST", "/mem0/v1/exports/", json={"schema": {}, "filters": filters})
 
     def govern(self) -> None:
         """Sends the secret wherever texts go in about memories that are kept."""

@@ -3,14 +3,17 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated, Protocol
 
 from fastapi import Depends, Request
 from typing_extensions import override
 
 from memory.chat.additions import MemoryAdditions
 from memory.chat.entity_memory import EntityMemoryService
+from memory.chat.reader import MessageReader
 from memory.chat.turn import ChatTurn
+from memory.dialogue.memory_system import MemorySystem
+from memory.dialogue.personas import PersonaMemory
 from memory.entities.editor import EntityEditor
 from memory.erasure.guard import ErasureGuard
 from memory.governance.accesses import AccessTally
@@ -18,6 +21,7 @@ from memory.identity.caller import ANONYMOUS
 from memory.indexing.generations import PerSpace
 from memory.items.store import ItemStore
 from memory.knowledge.base import KnowledgeBase
+from memory.knowledge.graph.graphs import KnowledgeGraphs
 from memory.ports.coordination import RateLimiter
 from memory.ports.decisions import DecisionService
 from memory.ports.erasures import ErasureService
@@ -38,6 +42,7 @@ from memory.values.errors import StoreUnavailable, Unavailable
 from memory.values.evidence import EVIDENCE_BOUNDS, EvidenceBounds
 from memory.values.hits import CosineBounds
 from memory.values.identity import credential_subject
+from memory.values.personas import PersonaProfile
 
 from ...telemetry.metrics import ServiceMetrics
 from ...telemetry.replicas import Figures, IngressReport, ReplicaReport, ask_all, replica_name
@@ -45,6 +50,9 @@ from ..identity.authentication import Authenticator
 from ..identity.current import CURRENT_IDENTITY
 from .concurrency import Places
 from .transfers import Transfers
+
+if TYPE_CHECKING:
+    from memory.dialogue.graph import DialogueGraph
 
 _FOLLOWERS = 64
 
@@ -120,6 +128,8 @@ class Services:
         priority_rules: How categories of facts are ranked.
         summary_writer: Writes the summaries of `/summarize`.
         fact_reader: Reads the facts of `/extract` in place of the extractor; None where nothing else does.
+        given_personas: Those of the settings.
+        make_dialogue: Makes the dialogue graph over its memory and the record; None without the extra `langgraph`.
     """
 
     chat: ChatTurn
@@ -140,6 +150,7 @@ class Services:
     tally: AccessTally
     knowledge: KnowledgeBase
     items: ItemStore
+    graphs: KnowledgeGraphs
     reembedding: ReembeddingService
     embeddings: PerSpace[Embedding]
     cosine_bounds: PerSpace[CosineBounds]
@@ -159,6 +170,8 @@ class Services:
     summary_writer: SummaryWriter = field(default_factory=ExtractiveWriter)
     fact_reader: FactReader | None = None
     evidence: EvidenceBounds = EVIDENCE_BOUNDS
+    given_personas: tuple[PersonaProfile, ...] = ()
+    make_dialogue: "Callable[[MemorySystem, SystemOfRecord], DialogueGraph] | None" = None
 
     @cached_property
     def entities(self) -> EntityMemoryService:
@@ -190,6 +203,33 @@ class Services:
             facts=self.fact_search.current,
             retriever=self.retriever,
         )
+
+    @cached_property
+    def personas(self) -> PersonaMemory:
+        """Who the assistant is for each user (003 §2.1)."""
+        return PersonaMemory(record=self.record, given=self.given_personas, embed=self._embed)
+
+    @cached_property
+    def dialogue_memory(self) -> MemorySystem:
+        """The memory of dialogues (003 §2)."""
+        return MemorySystem(
+            reader=MessageReader(
+                sessions=self.sessions, record=self.record, extractor=self.extractor, resolver=self.resolver
+            ),
+            extractor=self.extractor,
+            retriever=self.retriever,
+            additions=self.additions,
+            personas=self.personas,
+            uses=self.tally,
+            jobs=self.fact_jobs,
+            cosines=self.cosine_bounds.current,
+            evidence=self.evidence,
+        )
+
+    @cached_property
+    def dialogue(self) -> "DialogueGraph | None":
+        """The dialogue graph (003 §3); None without the extra `langgraph`."""
+        return None if self.make_dialogue is None else self.make_dialogue(self.dialogue_memory, self.record)
 
     @cached_property
     def editor(self) -> EntityEditor:
@@ -230,6 +270,11 @@ class Services:
             Unavailable: The replicas do not answer.
         """
         return [await self.report()] if self.ingress_reports is None else await self.ingress_reports()
+
+    async def _embed(self, texts: Sequence[str], kind: TextKind) -> FloatMatrix:
+        embed = (await self.embeddings.current()).embed
+        vectors, _ = await embed(texts, kind=kind, priority=Priority.INTERACTIVE)
+        return vectors
 
     def count_degraded(self, parts: Sequence[str]) -> None:
         """Counts a reply that was made without these components."""

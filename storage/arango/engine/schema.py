@@ -39,8 +39,9 @@ _FIRST_DOCUMENTS = (
     "outbox",
 )
 _KNOWLEDGE = ("corpora", "corpus_versions", "knowledge_sources", "source_versions", "knowledge")
+_GRAPHS = ("knowledge_graphs", "graph_members", "graph_extractions", "graph_mentions", "graph_links")
 _LATER_DOCUMENTS = ("changes", "change_subjects", "aam_memories", "runs", "api_keys", "retention_policies", "items")
-DOCUMENTS = (*_FIRST_DOCUMENTS, *_LATER_DOCUMENTS, *_KNOWLEDGE)
+DOCUMENTS = (*_FIRST_DOCUMENTS, *_LATER_DOCUMENTS, *_KNOWLEDGE, *_GRAPHS)
 """`aam_memories` is empty since typed memories are facts."""
 EDGES = ("entity_relations", "graph_edges")
 COLLECTIONS = (*DOCUMENTS, *EDGES)
@@ -195,6 +196,26 @@ MIGRATIONS: tuple[Migration, ...] = (
             _index("items", "user_id", "expires_us"),
         ),
     ),
+    Migration(
+        "knowledge graphs",
+        (
+            *(_collection(name) for name in _GRAPHS),
+            _index("knowledge_graphs", "user_id", "corpus", "version"),
+            _index("graph_members", "user_id", "place", "extraction"),
+            _index("graph_members", "user_id", "extraction"),
+            _index("graph_members", "user_id", "corpus"),
+            _index("graph_extractions", "user_id", "corpus"),
+            _index("graph_extractions", "user_id", "source"),
+            _index("graph_mentions", "user_id", "corpus", "node"),
+            _index("graph_mentions", "user_id", "corpus", "key"),
+            _index("graph_mentions", "user_id", "extraction"),
+            _index("graph_links", "user_id", "corpus", "edge"),
+            _index("graph_links", "user_id", "corpus", "source"),
+            _index("graph_links", "user_id", "corpus", "target"),
+            _index("graph_links", "user_id", "extraction"),
+        ),
+    ),
+    Migration("the owner of a memory", (_index("memories", "order", "user_id"),)),
 )
 
 

@@ -11,13 +11,27 @@ from memory.values.changes import Change
 from memory.values.corpora import ConfigVersion, Corpus, Knowledge, Source, SourceVersion
 from memory.values.entities import Entity, EntityRelation
 from memory.values.facts import Category, CategoryAccess, Fact, GraphEdge
+from memory.values.graphs import GraphExtraction, GraphLink, GraphMention, GraphVersion
 from memory.values.items import ItemPlace, StoredItem
 from memory.values.records import Memory, Resource
 from memory.values.retention import RetentionPolicy
 
 from ...shared.stored_values import AccessedT, with_access
 
-_NO_RECORDS = frozenset({"outbox", "retention_policies", "corpus_versions", "source_versions", "source_contents"})
+_NO_RECORDS = frozenset(
+    {
+        "outbox",
+        "retention_policies",
+        "corpus_versions",
+        "source_versions",
+        "source_contents",
+        "graphs",
+        "graph_members",
+        "graph_extractions",
+        "graph_mentions",
+        "graph_links",
+    }
+)
 KeyT = TypeVar("KeyT", bound=Hashable)
 ValueT = TypeVar("ValueT")
 NumberedT = TypeVar("NumberedT", Resource, Change)
@@ -44,6 +58,11 @@ class UserData:
     source_versions: dict[tuple[str, int], SourceVersion] = field(default_factory=dict)
     source_contents: dict[tuple[str, int], bytes] = field(default_factory=dict)
     knowledge: dict[str, Knowledge] = field(default_factory=dict)
+    graphs: dict[tuple[str, int], GraphVersion] = field(default_factory=dict)
+    graph_members: dict[tuple[str, int, str], None] = field(default_factory=dict)
+    graph_extractions: dict[str, GraphExtraction] = field(default_factory=dict)
+    graph_mentions: dict[tuple[str, str, str, str], GraphMention] = field(default_factory=dict)
+    graph_links: dict[tuple[str, str, str, str], GraphLink] = field(default_factory=dict)
     items: dict[ItemPlace, StoredItem] = field(default_factory=dict)
     outbox: dict[tuple[Collection, str], int] = field(default_factory=dict)
 

@@ -27,6 +27,11 @@ USER_TABLES = (
     "change_subjects",
     "corpus_versions",
     "source_versions",
+    "knowledge_graphs",
+    "graph_members",
+    "graph_extractions",
+    "graph_mentions",
+    "graph_links",
     "outbox",
     "retention_policies",
 )

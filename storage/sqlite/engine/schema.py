@@ -353,4 +353,69 @@ MIGRATIONS: tuple[Migration, ...] = (
             "CREATE INDEX items_expiring ON items (user_id, expires_us) WHERE expires_us IS NOT NULL",
         ),
     ),
+    Migration(
+        "knowledge graphs",
+        (
+            """CREATE TABLE knowledge_graphs (
+                user_id TEXT NOT NULL,
+                corpus_id TEXT NOT NULL,
+                version INTEGER NOT NULL,
+                body TEXT NOT NULL,
+                PRIMARY KEY (user_id, corpus_id, version)
+            ) WITHOUT ROWID""",
+            """CREATE TABLE graph_members (
+                user_id TEXT NOT NULL,
+                corpus_id TEXT NOT NULL,
+                version INTEGER NOT NULL,
+                extraction_id TEXT NOT NULL,
+                PRIMARY KEY (user_id, corpus_id, version, extraction_id)
+            ) WITHOUT ROWID""",
+            "CREATE INDEX graph_members_by_extraction ON graph_members (user_id, extraction_id)",
+            """CREATE TABLE graph_extractions (
+                user_id TEXT NOT NULL,
+                extraction_id TEXT NOT NULL,
+                corpus_id TEXT NOT NULL,
+                source_id TEXT NOT NULL,
+                body TEXT NOT NULL,
+                PRIMARY KEY (user_id, extraction_id)
+            ) WITHOUT ROWID""",
+            "CREATE INDEX graph_extractions_by_source ON graph_extractions (user_id, source_id)",
+            "CREATE INDEX graph_extractions_by_corpus ON graph_extractions (user_id, corpus_id)",
+            """CREATE TABLE graph_mentions (
+                user_id TEXT NOT NULL,
+                corpus_id TEXT NOT NULL,
+                node_id TEXT NOT NULL,
+                knowledge_id TEXT NOT NULL,
+                extraction_id TEXT NOT NULL,
+                key TEXT NOT NULL,
+                name TEXT NOT NULL,
+                kind TEXT NOT NULL,
+                count INTEGER NOT NULL,
+                body TEXT NOT NULL,
+                PRIMARY KEY (user_id, corpus_id, node_id, knowledge_id, extraction_id)
+            ) WITHOUT ROWID""",
+            "CREATE INDEX graph_mentions_by_key ON graph_mentions (user_id, corpus_id, key, node_id)",
+            "CREATE INDEX graph_mentions_by_extraction ON graph_mentions (user_id, extraction_id)",
+            """CREATE TABLE graph_links (
+                user_id TEXT NOT NULL,
+                corpus_id TEXT NOT NULL,
+                edge_id TEXT NOT NULL,
+                knowledge_id TEXT NOT NULL,
+                extraction_id TEXT NOT NULL,
+                source_node TEXT NOT NULL,
+                target_node TEXT NOT NULL,
+                type TEXT NOT NULL,
+                strength INTEGER NOT NULL,
+                body TEXT NOT NULL,
+                PRIMARY KEY (user_id, corpus_id, edge_id, knowledge_id, extraction_id)
+            ) WITHOUT ROWID""",
+            "CREATE INDEX graph_links_by_source ON graph_links (user_id, corpus_id, source_node)",
+            "CREATE INDEX graph_links_by_target ON graph_links (user_id, corpus_id, target_node)",
+            "CREATE INDEX graph_links_by_extraction ON graph_links (user_id, extraction_id)",
+        ),
+    ),
+    Migration(
+        "the owner of a memory",
+        ("CREATE INDEX memories_by_id ON memories (memory_id, user_id)",),
+    ),
 )

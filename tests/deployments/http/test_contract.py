@@ -45,6 +45,8 @@ _JUDGED = (
     "/knowledge/base",
     "/knowledge/base/{corpus_id}",
     "/knowledge/base/{corpus_id}/ingest",
+    "/knowledge/graph/{corpus_id}/build",
+    "/knowledge/graph/{corpus_id}/write-back",
 )
 """Routes that judge a value by what it means (422): which models there are, what may be the name of an entity, which
 time is in the future or before another, what is an export, whether a version is of something that is decided on,

@@ -41,7 +41,9 @@ def _included(route: Any) -> Iterator[APIRoute]:
     return _routes(route.original_router.routes)
 
 
-ROUTES = [route for route in _routes(build_http(nullcontext).routes) if route.path not in OPEN_PATHS]  # type: ignore[arg-type]
+_ALL = [route for route in _routes(build_http(nullcontext).routes) if route.path not in OPEN_PATHS]  # type: ignore[arg-type]
+ROUTES = [route for route in _ALL if not route.path.startswith("/mem0/")]
+"""Without the door whose users are named in filters: `test_mem0_door.py` has what no key may reach through it."""
 
 
 def _calls(dependant: Dependant) -> Iterator[Callable[..., Any] | None]:

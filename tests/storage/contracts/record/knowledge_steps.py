@@ -4,10 +4,13 @@ Each user of that test has an app; what the app takes as a step is in a unit of 
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
+from memory.ports.graphs import NodeQuery
 from memory.ports.record import Backlog, UnitOfWork
 from memory.values.corpora import ConfigVersion, Corpus, CorpusConfig, Knowledge, Source, SourceState, SourceVersion
+from memory.values.graphs import Finder, GraphExtraction, GraphLink, GraphMention, GraphVersion
 from memory.values.identity import app_owner
 from memory.values.knowledge import ChunkingConfig
 from tests.storage.contracts.record.steps import Step
@@ -109,6 +112,60 @@ async def _delete_knowledge(step: Step, unit: UnitOfWork) -> int:
     return await unit.knowledge.delete([step.first, step.second])
 
 
+def _graph(step: Step) -> GraphVersion:
+    return GraphVersion(
+        app=step.app,
+        corpus_id=step.second,
+        version=1 + len(step.third) % 2,
+        strategy=step.third,
+        run_id=step.first,
+        removed=(step.third,),
+        created_at=step.at,
+    )
+
+
+async def _save_graph(step: Step, unit: UnitOfWork) -> None:
+    await unit.knowledge_graph.save_version(_graph(step))
+
+
+async def _add_to_graph(step: Step, unit: UnitOfWork) -> None:
+    """What the word `first` extracts, in the graph of every corpus of these words."""
+    extraction = GraphExtraction(
+        app=step.app, extraction_id=step.first, corpus_id=step.second, source_id=step.third, version=1
+    )
+    names = [(step.first, step.second), (step.second, step.third)]
+    await unit.knowledge_graph.save(
+        extraction,
+        [GraphMention(node_id=node, key=node, name=name, knowledge_id=step.third) for node, name in names],
+        [
+            GraphLink(
+                edge_id=f"{source}{target}",
+                source_id=source,
+                target_id=target,
+                type="t",
+                strength=1 + len(step.third) % 5,
+                by=Finder.CHUNK,
+                knowledge_id=step.third,
+            )
+            for source, target in names
+        ],
+    )
+    for word in (step.first, step.second, step.third):
+        await unit.knowledge_graph.add_members(word, 1, [step.first])
+
+
+async def _prune_graph(step: Step, unit: UnitOfWork) -> int:
+    return await unit.knowledge_graph.prune(step.first, [1])
+
+
+async def _delete_from_graph(step: Step, unit: UnitOfWork) -> int:
+    return await unit.knowledge_graph.delete_source(step.third)
+
+
+async def _delete_graph(step: Step, unit: UnitOfWork) -> int:
+    return await unit.knowledge_graph.delete_corpus(step.second)
+
+
 KNOWLEDGE_ACTIONS: Mapping[str, Callable[[Step, UnitOfWork], Awaitable[Any]]] = {
     action.__name__.removeprefix("_"): action
     for action in (
@@ -123,6 +180,11 @@ KNOWLEDGE_ACTIONS: Mapping[str, Callable[[Step, UnitOfWork], Awaitable[Any]]] = 
         _save_knowledge,
         _requeue_knowledge,
         _delete_knowledge,
+        _save_graph,
+        _add_to_graph,
+        _prune_graph,
+        _delete_from_graph,
+        _delete_graph,
     )
 }
 
@@ -150,7 +212,29 @@ async def view_knowledge(unit: UnitOfWork, words: Sequence[str]) -> dict[str, An
             [[*await unit.knowledge.ids(word, version=1, limit=1)] for word in words],
             [await unit.knowledge.count(word) for word in words],
         ],
+        "graphs": [await _view_graph(unit, word, words) for word in words],
     }
+
+
+async def _view_graph(unit: UnitOfWork, corpus_id: str, words: Sequence[str]) -> list[Any]:
+    """All that an app can see of the graph of a corpus."""
+    graph = GraphVersion(
+        corpus_id=corpus_id, version=1, strategy="", run_id="", removed=(words[-1],), created_at=datetime.now(UTC)
+    )
+    pairs = [f"{source}{target}" for source in words for target in words]
+    return [
+        [*await unit.knowledge_graph.versions(corpus_id)],
+        [*await unit.knowledge_graph.members(corpus_id, 1)],
+        [*await unit.knowledge_graph.extractions(words)],
+        [*await unit.knowledge_graph.nodes(graph, NodeQuery())],
+        [*await unit.knowledge_graph.nodes(graph, NodeQuery(prefix=words[0], limit=2))],
+        [*await unit.knowledge_graph.nodes(graph, NodeQuery(node_ids=words, limit=2))],
+        [*await unit.knowledge_graph.edges(graph, words, limit=99)],
+        [*await unit.knowledge_graph.edges(graph, words[:2], inside=True, limit=2)],
+        [*await unit.knowledge_graph.mentions(graph, words, limit=99)],
+        [[*await unit.knowledge_graph.links(graph, edge_id, limit=9)] for edge_id in pairs],
+        await unit.knowledge_graph.count(graph),
+    ]
 
 
 async def view_waiting(backlog: Backlog, app: str) -> dict[str, Any]:

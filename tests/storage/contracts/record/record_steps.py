@@ -8,6 +8,7 @@ from typing import Any
 from memory.ports.corpora import CorpusRepository, KnowledgeRepository, SourceRepository
 from memory.ports.erasures import RecordErasure
 from memory.ports.facts import CategoryAccessRepository, CategoryRepository, FactRepository, GraphRepository
+from memory.ports.graphs import KnowledgeGraphRepository
 from memory.ports.items import ItemRepository
 from memory.ports.jobs import PipelineRun
 from memory.ports.policies import PolicyRepository
@@ -47,6 +48,7 @@ REPOSITORIES: Mapping[str, Any] = {
     "unit.corpora": CorpusRepository,
     "unit.sources": SourceRepository,
     "unit.knowledge": KnowledgeRepository,
+    "unit.knowledge_graph": KnowledgeGraphRepository,
     "unit.items": ItemRepository,
     "backlog": Backlog,
 }
@@ -304,6 +306,8 @@ CREATING = (
     "save_source",
     "add_source_version",
     "save_knowledge",
+    "save_graph",
+    "add_to_graph",
 )
 """The actions that leave something of every kind."""
 
@@ -338,6 +342,7 @@ async def view(record: SystemOfRecord, make: SimpleNamespace, user_id: str, word
         seen[f"unlearned {user}"] = [resource.resource_id for resource in unlearned if resource.user_id == user_id]
         seen[f"outbox {user}"] = [(entry.collection, entry.item_id) for entry in outbox if entry.user_id == user_id]
     seen["user"] = user_id in await backlog.users(limit=99)
+    seen["owned"] = [word for word in words if user_id in await backlog.owners(word)]
     seen["counted"] = (await backlog.counts())["users"] > 0 or not seen["user"]
     counted = sum(total.count for total in await backlog.fact_totals())
     seen["facts counted"] = counted >= sum(seen["facts"][8].values())

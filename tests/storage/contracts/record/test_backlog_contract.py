@@ -165,6 +165,21 @@ class TestRequeue:
 
 
 class TestUsers:
+    async def test_the_owners_of_a_memory_are_found_by_its_id_alone(
+        self, record: SystemOfRecord, make: SimpleNamespace
+    ) -> None:
+        for user_id in ("bob", "安娜"):
+            async with record.writing(user_id=user_id) as unit:
+                await unit.memories.save(
+                    [make.memory("shared", user_id=user_id), make.memory(user_id, user_id=user_id)]
+                )
+                await unit.commit()
+        assert await record.backlog.owners("安娜") == ["安娜"]
+        assert await record.backlog.owners("shared") == ["bob", "安娜"]
+        assert await record.backlog.owners("Shared") == []
+        await record.erase_user("bob")
+        assert await record.backlog.owners("shared") == ["安娜"]
+
     async def test_users_are_paged_in_the_order_of_code_points(
         self, record: SystemOfRecord, make: SimpleNamespace
     ) -> None:

@@ -1,0 +1,1 @@
+"""Interfaces of other services, over the same domain as our own routes."""

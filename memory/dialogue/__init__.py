@@ -1,0 +1,1 @@
+"""Dialogue as a graph over memory (document 003)."""
