@@ -11,8 +11,8 @@ from langgraph.checkpoint.base import (
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
-    SerializerProtocol,
 )
+from langgraph.checkpoint.serde.base import SerializerProtocol
 from typing_extensions import override
 
 from memory.checkpoints.saver import ItemSaver
@@ -36,6 +36,7 @@ class JiyiSaver(ItemSaver):
         user_id: Whose graphs; not needed where the API key belongs to a user.
         api_key: An API key or token, where the service asks for one.
         serde: Writes and reads values; None for LangGraph's own, which makes null of what it does not know.
+        patience_s: For how long a call is sent again while the service is away; 0 for one attempt.
         timeout_s: Seconds that one attempt may take.
         transport: In place of the network, for tests.
     """
@@ -47,10 +48,11 @@ class JiyiSaver(ItemSaver):
         user_id: str | None = None,
         api_key: str | None = None,
         serde: SerializerProtocol | None = None,
+        patience_s: float = 10.0,
         timeout_s: float = 120.0,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        client = AsyncClient(url, api_key=api_key, timeout_s=timeout_s, transport=transport)
+        client = AsyncClient(url, api_key=api_key, patience_s=patience_s, timeout_s=timeout_s, transport=transport)
         self._remote = RemoteItems("/store/checkpoints/batch", user_id=user_id, client=client)
         super().__init__(self._remote, serde=serde)
 

@@ -60,6 +60,7 @@ class JiyiStore(BaseStore):
         index: `fields`: the paths of the texts by whose meaning a document is found, where a put names none; None
             where a document is found by meaning only if its put names some.
         ttl: `default_ttl` in minutes and `refresh_on_read`; what has expired is never given.
+        patience_s: For how long a call is sent again while the service is away; 0 for one attempt.
         timeout_s: Seconds that one attempt may take.
         transport: In place of the network, for tests.
 
@@ -77,12 +78,13 @@ class JiyiStore(BaseStore):
         api_key: str | None = None,
         index: Mapping[str, Any] | None = _WHOLE_VALUE,
         ttl: TTLConfig | None = None,
+        patience_s: float = 10.0,
         timeout_s: float = 120.0,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._fields = _fields_of(index)
         self.ttl_config = _checked_ttl(ttl)
-        client = AsyncClient(url, api_key=api_key, timeout_s=timeout_s, transport=transport)
+        client = AsyncClient(url, api_key=api_key, patience_s=patience_s, timeout_s=timeout_s, transport=transport)
         self._remote = RemoteItems("/store/batch", user_id=user_id, client=client)
 
     @override
@@ -134,10 +136,17 @@ class JiyiStore(BaseStore):
                     refresh_ttl=op.refresh_ttl,
                 )
             case ListNamespacesOp():
-                conditions = [(found.match_type, tuple(found.path)) for found in op.match_conditions or ()]
-                if len(dict(conditions)) < len(conditions):
+                paths = [(found.match_type, tuple(found.path)) for found in op.match_conditions or ()]
+                if len(dict(paths)) < len(paths):
                     raise ValueError("list_namespaces: one prefix and one suffix at most")
-                return ListNamespaces(**dict(conditions), max_depth=op.max_depth, limit=op.limit, offset=op.offset)
+                wanted = dict(paths)
+                return ListNamespaces(
+                    prefix=wanted.get("prefix", ()),
+                    suffix=wanted.get("suffix", ()),
+                    max_depth=op.max_depth,
+                    limit=op.limit,
+                    offset=op.offset,
+                )
         raise ValueError(f"Unknown operation type: {type(op)}")
 
 
@@ -177,10 +186,9 @@ def _result(result: ItemResult) -> Result:
     if isinstance(result, StoredItem):
         return Item(**_members(result))
     if isinstance(result, tuple):
-        return [
-            SearchItem(**_members(entry.item), score=entry.score) if isinstance(entry, FoundItem) else entry
-            for entry in result
-        ]
+        found = [entry for entry in result if isinstance(entry, FoundItem)]
+        namespaces = [entry for entry in result if isinstance(entry, tuple)]
+        return namespaces or [SearchItem(**_members(entry.item), score=entry.score) for entry in found]
     return None
 
 

@@ -47,7 +47,8 @@ class TestSdk:
         await client.store.put_item(["notesx"], key="other", value={"stars": 5}, index=False)
         found = (await client.store.search_items(["notes"], query="Which tea does she like?"))["items"]
         assert [item["key"] for item in found] == ["tea", "car"]
-        assert found[0]["score"] > found[1]["score"]
+        scores = [item["score"] or 0.0 for item in found]
+        assert scores[0] > scores[1]
         found = (await client.store.search_items([], filter={"stars": {"$gte": 5}}))["items"]
         assert [(item["key"], item["score"]) for item in found] == [("other", None), ("tea", None)]
         assert len((await client.store.search_items(["notes"], limit=1, offset=1))["items"]) == 1
