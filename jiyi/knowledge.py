@@ -1,9 +1,9 @@
-"""`jiyi knowledge`: puts files and folders into a corpus of the knowledge base, and searches it."""
+"""`jiyi knowledge`: puts files, folders and pages of a site into a corpus of the knowledge base, and searches it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -15,11 +15,17 @@ from .connection import connect
 from .corpora import corpus_id_of, known_corpus
 from .output import plain, print_json
 
+if TYPE_CHECKING:
+    from deployments.http.schemas.knowledge import IngestedList
+
+    from .client.clients import Client
+
 app = typer.Typer(no_args_is_help=True, help="Puts documents into the knowledge base, and searches it.")
 app.add_typer(knowledge_graph.app, name="graph")
 _console = Console()
 _PATIENCE_S = 60.0
 _TIMEOUT_S = 300.0
+_PAGE_TIMEOUT_S = 30.0
 _SHOWN_CHARACTERS = 200
 
 Home = Annotated[Path | None, typer.Option(help="Data folder; JIYI_HOME, else ~/.jiyi.")]
@@ -41,27 +47,91 @@ def add(
     """
     files = [*dict.fromkeys(file for path in paths for file in _files(path))]
     given = _object(metadata)
+
+    def ingest(client: "Client", corpus_id: str, name: str) -> tuple[str, str]:
+        path = Path(name)
+        taken = client.knowledge.ingest_file(
+            corpus_id, path.read_bytes(), name=path.name, source_uri=name, metadata=given
+        )
+        return _became_of(taken)
+
+    _add([file.as_posix() for file in files], ingest, corpus=corpus, home=home, url=url)
+
+
+@app.command(name="add-pages")
+def add_pages(
+    addresses: Annotated[
+        Path, typer.Argument(exists=True, dir_okay=False, help="A sitemap, or a file with one address a line.")
+    ],
+    host: Annotated[list[str], typer.Option(help="A host from which pages may be fetched; repeat it for several.")],
+    corpus: Corpus = "documents",
+    metadata: Annotated[str, typer.Option(help="A JSON object that each page gets.")] = "{}",
+    home: Home = None,
+    url: Url = None,
+) -> None:
+    """Fetches the pages of a site and ingests them; what did not change is skipped.
+
+    Nothing is fetched from a host that is not named, also where a page redirects there. Ends with 1 where one failed.
+    """
+    import httpx  # not needed by other commands
+
+    from . import pages
+
+    given = _object(metadata)
+    with httpx.Client(timeout=_PAGE_TIMEOUT_S, headers={"user-agent": "jiyi"}) as fetching:
+
+        def ingest(client: "Client", corpus_id: str, address: str) -> tuple[str, str]:
+            try:
+                page = pages.fetch_page(address, hosts=host, client=fetching)
+            except pages.PageRefused as error:
+                return "failed", str(error)
+            taken = client.knowledge.ingest_file(
+                corpus_id,
+                page.content,
+                name=page.name,
+                media_type=page.media_type,
+                source_uri=address,
+                metadata=given,
+            )
+            return _became_of(taken)
+
+        _add(pages.read_addresses(addresses), ingest, corpus=corpus, home=home, url=url)
+
+
+def _add(
+    names: Sequence[str],
+    ingest: Callable[["Client", str, str], tuple[str, str]],
+    *,
+    corpus: str,
+    home: Path | None,
+    url: str | None,
+) -> None:
+    """Ingests documents by name, counts what became of them, and says which failed.
+
+    `ingest` gives the state of a document, and the reason where it failed.
+    """
     states: dict[str, int] = {}
-    failed: list[tuple[Path, str]] = []
+    failed: list[tuple[str, str]] = []
     with connect(home, url, patience_s=_PATIENCE_S, timeout_s=_TIMEOUT_S) as client, _progress() as progress:
         corpus_id = corpus_id_of(client, corpus) or client.knowledge.create(corpus).corpus_id
-        task = progress.add_task(corpus, total=len(files))
-        for file in files:
-            taken = client.knowledge.ingest_file(
-                corpus_id, file.read_bytes(), name=file.name, source_uri=file.as_posix(), metadata=given
-            )
-            [source] = taken.results
-            state = "skipped" if source.skipped else source.state.value
+        task = progress.add_task(corpus, total=len(names))
+        for name in names:
+            state, reason = ingest(client, corpus_id, name)
             states[state] = states.get(state, 0) + 1
             if state == "failed":
-                failed.append((file, source.error or ""))
+                failed.append((name, reason))
             progress.advance(task)
-    counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items())) or "no files"
+    counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items())) or "no documents"
     _console.print(f"{corpus}: {counts}", markup=False, highlight=False)
-    for file, reason in failed:
-        _console.print(f"  {file}: {reason}", style="red", markup=False, highlight=False)
+    for name, reason in failed:
+        _console.print(f"  {name}: {reason}", style="red", markup=False, highlight=False)
     if failed:
         raise typer.Exit(1)
+
+
+def _became_of(taken: "IngestedList") -> tuple[str, str]:
+    [source] = taken.results
+    return "skipped" if source.skipped else source.state.value, source.error or ""
 
 
 @app.command(name="list")

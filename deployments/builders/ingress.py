@@ -46,8 +46,15 @@ from ..telemetry.replicas import Figures
 from .dialogue import dialogue_maker, read_personas
 from .facts import make_fact_search, priority_rules
 from .identity import open_authenticator, refuse_exposed_address
-from .knowledge import make_graphs, make_knowledge_base, make_rerankers
-from .language import answer_with_model, make_fact_reader, make_summary_writer, open_language_model
+from .knowledge import corpora_in_chat, make_graphs, make_knowledge_base, make_rerankers
+from .language import (
+    answer_with_model,
+    make_fact_reader,
+    make_summary_writer,
+    open_chat_upstreams,
+    open_language_model,
+    prompt_bounds,
+)
 from .live_model import LiveAnswerer
 from .retrieval import make_answerer, make_searching
 from .spaces import open_generations, open_spaces
@@ -97,28 +104,42 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
     extractor = MeteredExtractor(RemoteExtractor(remotes["extractor"]), metrics)
     resolver = MeteredResolver(RemoteResolver(remotes["resolver"]), metrics)
     tally = AccessTally(record, interval_s=args.aam.access_flush_s)
-    searching = make_searching(
-        args, retriever=RemoteRetriever(remotes["retriever"]), record=record, parts=parts, metrics=metrics
-    )
-    retriever = MeteredRetriever(searching, metrics)
     learning = RemoteLearning(remotes["learner"])
+    reranker_api = ApiReranker(args.knowledge.reranker) if args.knowledge.reranker.url else None
+    rerankers = make_rerankers(args, reranker=parts.get("reranker"), api=reranker_api)
+    knowledge = make_knowledge_base(
+        record=record,
+        spaces=spaces,
+        ingestion=RemoteIngestion(remotes["learner"]),
+        learning=learning,
+        rerankers=rerankers,
+    )
+    searching = partial(
+        make_searching,
+        args,
+        retriever=RemoteRetriever(remotes["retriever"]),
+        record=record,
+        parts=parts,
+        metrics=metrics,
+    )
+    with_corpora = searching(knowledge=knowledge)
     typed_memories = PerSpace(
         spaces,
         lambda space: make_typed_memory_manager(args, record=record, space=space.part(Collection.FACTS), tally=tally),
     )
 
-    language_model = open_language_model(args)
+    language_model, upstreams = open_language_model(args), open_chat_upstreams(args)
     quoting = LiveAnswerer(
         PerSpace(spaces, lambda space: make_answerer(args, model_id=space.encoder.model_id)),
         otherwise=spaces.of(model),
     )
     additions = MemoryAdditions(record=record, sessions=sessions, learning=learning)
-    reranker_api = ApiReranker(args.knowledge.reranker) if args.knowledge.reranker.url else None
 
     yield Services(
         chat=ChatTurn(
             reader=MessageReader(sessions=sessions, record=record, extractor=extractor, resolver=resolver),
-            retriever=MeteredRetriever(searching, metrics, counts_recall=False),
+            retriever=MeteredRetriever(searching(), metrics, counts_recall=False),
+            with_corpora=MeteredRetriever(with_corpora, metrics, counts_recall=False),
             answerer=answer_with_model(args, quoting, language_model, extractor=extractor),
             additions=additions,
             uses=tally,
@@ -130,7 +151,7 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
         key_limiter=short_lived.key_limiter,
         extractor=extractor,
         resolver=resolver,
-        retriever=retriever,
+        retriever=MeteredRetriever(with_corpora, metrics),
         index=RemoteMaintenance(remotes["learner"]),
         typed_memories=typed_memories,
         reviews=RemoteReviews(remotes["learner"]),
@@ -141,13 +162,11 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
         priority_rules=priority_rules(args.context),
         summary_writer=make_summary_writer(args, language_model, extractor=extractor),
         fact_reader=make_fact_reader(args, language_model),
-        knowledge=make_knowledge_base(
-            record=record,
-            spaces=spaces,
-            ingestion=RemoteIngestion(remotes["learner"]),
-            learning=learning,
-            rerankers=make_rerankers(args, reranker=parts.get("reranker"), api=reranker_api),
-        ),
+        upstreams=upstreams,
+        prompt_bounds=prompt_bounds(args),
+        rerankers=rerankers,
+        knowledge=knowledge,
+        corpora_in_chat=corpora_in_chat(args),
         items=ItemStore(record, encoder=PerSpace(spaces, lambda space: space.encoder).current),
         graphs=make_graphs(args, record=record),
         reembedding=RemoteReembedding(remotes["learner"]),
@@ -178,6 +197,8 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
     )
     if language_model is not None:
         await language_model.close()
+    if upstreams is not None:
+        await upstreams.close()
     if reranker_api is not None:
         await reranker_api.close()
     await close_authenticator()

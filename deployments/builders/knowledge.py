@@ -26,6 +26,9 @@ from memory.prompting.checked_model import CheckedModel
 from memory.prompting.graphs import ModelEntities, ModelRelations
 from memory.values.base import utc_now
 from memory.values.corpora import Reranking
+from memory.values.identity import app_owner
+from memory.values.ids import corpus_id
+from models.assets.language_gaps import language_gaps
 
 from ..config.settings import AppArgs
 from ..remote.handles import Handle, Remote, RemoteReranker
@@ -71,7 +74,12 @@ def make_knowledge_base(
 
     def search_in(space: VectorSpace) -> KnowledgeSearch:
         return KnowledgeSearch(
-            record=record, encoder=space.encoder, index=space.index, analyzer=analyzer, rerankers=rerankers
+            record=record,
+            encoder=space.encoder,
+            index=space.index,
+            analyzer=analyzer,
+            rerankers=rerankers,
+            gap=language_gaps().get(space.encoder.model_id),
         )
 
     return KnowledgeBase(
@@ -130,3 +138,11 @@ def make_rerankers(args: AppArgs, *, reranker: Handle | None, api: ApiReranker |
 def make_parser() -> DocumentParser:
     """The parser of all types of files."""
     return FileParser()
+
+
+def corpora_in_chat(args: AppArgs) -> dict[str, tuple[str, ...]]:
+    """By app, the ids of the corpora that chat searches where a request names none."""
+    return {
+        app: tuple(corpus_id(app_owner(app), name) for name in dict.fromkeys(names))
+        for app, names in args.knowledge.in_chat.items()
+    }

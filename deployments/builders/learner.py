@@ -1,5 +1,6 @@
 """Builds the Learner: learning, and all background work on the index and the record."""
 
+from datetime import timedelta
 from functools import partial
 
 from memory.indexing.bulk import BulkIndexing
@@ -131,6 +132,7 @@ def make_learner(
             facts=fact_jobs,
             ingestion=ingestion,
             queue=queue,
+            kept_for=None if args.runs_kept_days is None else timedelta(days=args.runs_kept_days),
         ),
         language_model=language_model,
         erasing=erasing,

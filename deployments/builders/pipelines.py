@@ -1,6 +1,7 @@
 """What can be done about the runs of each kind of background work (004 §11.4)."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 
 from memory.erasure import requests as erasures
 from memory.governance import review_job
@@ -33,10 +34,11 @@ def make_run_desk(
     facts: FactJobs,
     ingestion: Ingestion,
     queue: RunQueue,
+    kept_for: timedelta | None = None,
 ) -> RunDesk:
-    """The desk for the runs of these jobs."""
+    """The desk for the runs of these jobs; `kept_for` as `RunDesk` has it."""
     queued = RunKind(retry=queue.retry, recovers=True)
-    erasure = RunKind(retry=_ERASURE, refuse_cancel=lambda _: _ERASURE, recovers=True)
+    erasure = RunKind(retry=_ERASURE, refuse_cancel=lambda _: _ERASURE, recovers=True, expires=False)
     kinds: Mapping[str, RunKind] = {
         **{name: RunKind(retry=maintenance_jobs.retry) for name in maintenance.PIPELINES.values()},
         **{fact_jobs.PIPELINES[kind]: RunKind(retry=job.retry) for kind, job in facts.jobs.items()},
@@ -48,7 +50,7 @@ def make_run_desk(
         knowledge.PIPELINE: RunKind(retry=ingestion.retry, recovers=True),
         bulk.PIPELINE: RunKind(retry=_BY_ITSELF),
         generations.PIPELINE: RunKind(
-            retry=reembedding.retry, refuse_cancel=generations.why_not_cancelled, recovers=True
+            retry=reembedding.retry, refuse_cancel=generations.why_not_cancelled, recovers=True, expires=False
         ),
     }
-    return RunDesk(runs=runs, kinds=kinds)
+    return RunDesk(runs=runs, kinds=kinds, kept_for=kept_for)

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 from memory.answering.extractive import ExtractiveAnswerer
 from memory.indexing.generations import PerSpace
+from memory.knowledge.base import KnowledgeBase
+from memory.knowledge.beside_memory import CorpusRetriever
 from memory.language.keywords import KeywordAnalyzer
 from memory.ports.answer_reading import AnswerReader
 from memory.ports.generations import VectorModel, VectorSpace
@@ -15,6 +17,7 @@ from memory.retrieval.retriever import HybridRetriever
 from memory.retrieval.validity import ValidityRetriever
 from memory.values.hits import CosineBounds
 from models.assets.catalog import get_model
+from models.assets.language_gaps import language_gaps
 
 from ..config.settings import AppArgs
 from ..remote.handles import Handle, Remote, RemoteAnswerReader, RemoteReranker
@@ -53,7 +56,10 @@ def make_retriever(
     )
 
     def retriever_in(space: VectorSpace) -> Retriever:
-        return HybridRetriever(encoder=space.encoder, index=space.index, record=record, analyzer=KeywordAnalyzer())
+        gap = language_gaps().get(space.encoder.model_id)
+        return HybridRetriever(
+            encoder=space.encoder, index=space.index, record=record, analyzer=KeywordAnalyzer(), gap=gap
+        )
 
     fused = LiveRetriever(PerSpace(spaces, retriever_in))
     if reranker is None:
@@ -77,6 +83,7 @@ def make_searching(
     record: SystemOfRecord,
     parts: Mapping[str, Handle],
     metrics: ServiceMetrics,
+    knowledge: KnowledgeBase | None = None,
 ) -> Retriever:
     """The search of the ingress: with the validity of what was found and, where that is on, read with the question.
 
@@ -86,8 +93,11 @@ def make_searching(
         record: The system of record.
         parts: The deployments behind the ingress by component name.
         metrics: Times the readings.
+        knowledge: Searched beside memory where a request names corpora.
     """
-    searching = ValidityRetriever(retriever, record=record, analyzer=KeywordAnalyzer())
+    searching: Retriever = ValidityRetriever(retriever, record=record, analyzer=KeywordAnalyzer())
+    if knowledge is not None:
+        searching = CorpusRetriever(searching, knowledge=knowledge, analyzer=KeywordAnalyzer())
     reader = answer_reader_of(args, parts)
     if reader is None:
         return searching

@@ -4,6 +4,8 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator
 
+from memory.values.identity import AppId
+
 from .section import Section
 
 
@@ -37,5 +39,10 @@ class KnowledgeArgs(Section):
 
     sources_at_once: int = Field(
         default=2, ge=1, description="Documents that are read and indexed at the same time; others wait."
+    )
+    in_chat: dict[AppId, tuple[str, ...]] = Field(
+        default={},
+        description="By app, names of the corpora that may answer in its chats beside memory, where a request names "
+        'none: `{"default": ["product-manuals"]}`.',
     )
     reranker: RerankerApiArgs = Field(default=RerankerApiArgs(), description="The endpoint of `reranking` `api`.")

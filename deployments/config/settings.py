@@ -275,6 +275,12 @@ class AppArgs(BaseSettings):
     facts: FactArgs = FactArgs()
     context: ContextArgs = ContextArgs()
     knowledge: KnowledgeArgs = KnowledgeArgs()
+    runs_kept_days: float | None = Field(
+        default=None,
+        gt=0,
+        description="Days for which runs of background work that are over stay recorded; without a value for ever. The "
+        "latest of each kind stays, and so do erasures and changes of the model, which say what is in force.",
+    )
     erasure: ErasureArgs = ErasureArgs()
     embedder: EmbedderArgs = EmbedderArgs()
     models: ModelArgs = ModelArgs()

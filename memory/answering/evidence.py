@@ -11,7 +11,7 @@ from ..extraction.junk import Junk, junk_kind
 from ..language.questions import only_asks
 from ..values.evidence import EvidenceBounds
 from ..values.facts import Ending, Standing, Validity
-from ..values.hits import Hit, HitKind
+from ..values.hits import Hit
 from ..values.text import normalise
 from .corrections import corrected_text, drop_corrected
 from .validity import are_in_conflict, valid_part
@@ -54,7 +54,7 @@ def choose_evidence(hits: Sequence[Hit], unanswered: float, bounds: EvidenceBoun
     """
     if unanswered >= bounds.abstain_from:
         return None
-    memories = [hit for hit in drop_corrected(hits) if hit.kind is HitKind.MEMORY and hit.words is not None]
+    memories = [hit for hit in drop_corrected(hits) if hit.kind.is_quotable and hit.words is not None]
     valid = [hit for hit in memories if not is_outdated(hit, bounds)]
     best = max(valid, key=_answers, default=None)
     if best is None or _answers(best) < bounds.answer_from:

@@ -130,7 +130,7 @@ def _line(part: Quoted, *, is_current: bool) -> SourceLine:
     return SourceLine(
         text=part.text,
         said_on=hit.created_at.date(),
-        speaker=hit.speaker or (hit.role or Role.USER).value,
+        speaker=hit.place.source_uri if hit.place else hit.speaker or (hit.role or Role.USER).value,
         words=hit.words or "",
         until=max(ends).date() if ends else None,
         is_current=is_current,

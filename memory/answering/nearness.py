@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ..extraction.junk import junk_kind
 from ..language.keywords import KeywordAnalyzer
 from ..language.questions import is_question
-from ..values.hits import CosineBounds, Hit, HitKind
+from ..values.hits import CosineBounds, Hit
 from .corrections import corrected_text, drop_corrected
 from .evidence import SAYS_NOTHING
 from .validity import stated_in, valid_part, without_doubtful
@@ -41,7 +41,7 @@ class Nearness:
     def choose(self, question: str, hits: Sequence[Hit]) -> list[tuple[Hit, str]]:
         """The memories that are near enough, best first, each with what it states about the question."""
         terms = self._analyzer.content_terms(question)
-        memories = [hit for hit in drop_corrected(hits) if hit.kind is HitKind.MEMORY]
+        memories = [hit for hit in drop_corrected(hits) if hit.kind.is_quotable]
         statements = [(hit, self._statement(hit, question, terms)) for hit in memories]
         relevant = [(hit, text) for hit, text in statements if text]
         best = max((hit.score for hit, _ in relevant), default=0.0)

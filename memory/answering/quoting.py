@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..language.phrases import Phrases
 from ..values.dialogue import Role
 from ..values.facts import Standing, Validity
-from ..values.hits import Hit
+from ..values.hits import Hit, Place
 from ..values.text import normalise
 from .evidence import Evidence
 from .forgetting import listed
@@ -33,11 +33,20 @@ class Quoted:
         return stated_in(self.text, self.hit.validity)
 
     def line(self, phrases: Phrases) -> str:
-        """The quotation with its speaker and date, and with what must be said of it."""
+        """The quotation with its speaker and date, or its place in a document, and with what must be said of it."""
+        if self.hit.place is not None:
+            return phrases.cited.format(place=cite(self.hit.place, phrases), quote=self.text)
         by_role = {Role.USER: phrases.user, Role.ASSISTANT: phrases.assistant}
         speaker = self.hit.speaker or (by_role[self.hit.role] if self.hit.role else phrases.anonymous)
         said = phrases.said.format(speaker=speaker, date=_date(self.hit), quote=self.text)
         return qualified(said, self.stated, phrases)
+
+
+def cite(place: Place, phrases: Phrases) -> str:
+    """Where a quotation of a document stands: the document, its page and the headings."""
+    page = "" if place.page is None else phrases.page.format(page=place.page)
+    parts = (place.title or place.source_uri, page, *place.headings)
+    return " · ".join(dict.fromkeys(filter(None, parts)))
 
 
 def write_quotations(quoted: Sequence[Quoted], phrases: Phrases, *, answer: str = "", earlier: str = "") -> str:

@@ -30,7 +30,7 @@ from ..values.readings import Intent
 from ..values.resolutions import CoreferenceResult, ResolutionRequest
 from .additions import MemoryAdditions
 from .messages import Acknowledged, ChatMessage, Reply, Understood
-from .prompt_context import context_lines, is_related, memory_lines, prompt_memories
+from .prompt_context import context_lines, document_lines, is_related, memory_lines, prompt_memories
 from .reader import MessageReader, log_degraded
 
 _log = structlog.get_logger(__name__)
@@ -43,7 +43,8 @@ _IN_PROMPT = 5
 class ChatContext(Value):
     """For a chat backend before it answers: the resolved query, and lines for its prompt (000 §8.1, §8.4).
 
-    `memories` are those that help to answer what is asked, best first; none where nothing is asked. For a request to
+    `memories` are those that help to answer what is asked, best first; none where nothing is asked. `knowledge` are
+    such parts of documents, where corpora were searched. For a request to
     forget, `forgotten` is what would become of it, and the lines say how to reply and nothing else.
     """
 
@@ -52,6 +53,7 @@ class ChatContext(Value):
     resolved_query: str
     entities: tuple[Entity, ...]
     memories: tuple[Hit, ...] = ()
+    knowledge: tuple[Hit, ...] = ()
     context: str
     degraded: tuple[str, ...] = ()
     forgotten: ForgetReport | None = None
@@ -106,7 +108,9 @@ class EntityMemoryService:
         """Resolves the references of a query in its session (000 §7.1); if that fails, returns it unchanged (§9.1)."""
         return (await self.understand(query, user_id, session=session_id)).resolution
 
-    async def understand(self, query: str, user_id: str, *, session: str | Sequence[Turn]) -> Understood:
+    async def understand(
+        self, query: str, user_id: str, *, session: str | Sequence[Turn], earlier: Sequence[Turn] = ()
+    ) -> Understood:
         """Reads a query and resolves it, and logs its resolutions (000 §9.3).
 
         Args:
@@ -114,13 +118,16 @@ class EntityMemoryService:
             user_id: The user.
             session: The id of the session, or turns that the caller has, oldest first. Without the history of a
                 session, an earlier resolution cannot be corrected.
+            earlier: The turns that the caller has, for a session that has none.
         """
         now = self._now()
-        given = () if isinstance(session, str) else tuple(session)
+        given = tuple(earlier if isinstance(session, str) else session)
         request = ResolutionRequest(query=query, user_id=user_id, turns=given, now=now)
         try:
             if isinstance(session, str):
-                understood = await self._reader.read(query, session_id=session, user_id=user_id, now=now)
+                understood = await self._reader.read(
+                    query, session_id=session, user_id=user_id, now=now, earlier=earlier
+                )
             else:
                 understood = await self._reader.understand(request)
         except StoreUnavailable as error:  # the session cannot be read: the query stands for itself (000 §9.1)
@@ -223,15 +230,23 @@ class EntityMemoryService:
     async def _bounds(self) -> CosineBounds:
         return CosineBounds() if self._cosine_bounds is None else await self._cosine_bounds()
 
-    async def _related_memories(self, query: str, user_id: str) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
-        """The memories that belong into the prompt of a question, whose use is counted, and what was degraded."""
+    async def _related_texts(
+        self, query: str, user_id: str, corpus_ids: tuple[str, ...]
+    ) -> tuple[list[Hit], tuple[str, ...]]:
+        """The memories, whose use is counted, and the parts of documents that belong into the prompt of a question.
+
+        Beside them, what was degraded.
+        """
         now = self._now()
-        request = SearchRequest(query=query, user_id=user_id, kinds=(HitKind.MEMORY,), asks=True, now=now)
+        request = SearchRequest(
+            query=query, user_id=user_id, kinds=(HitKind.MEMORY,), asks=True, corpus_ids=corpus_ids, now=now
+        )
         result = await self._retriever.search(request)
         bounds = await self._bounds()
-        memories = prompt_memories(query, result, evidence=self._evidence, cosines=bounds)[:_IN_PROMPT]
+        chosen = prompt_memories(query, result, evidence=self._evidence, cosines=bounds)
+        memories, knowledge = _of_kind(chosen, HitKind.MEMORY), _of_kind(chosen, HitKind.KNOWLEDGE)
         self._uses.add(ItemKind.MEMORY, [hit.id for hit in memories], user_id=user_id, at=now)
-        return memories, result.degraded
+        return [*memories, *knowledge], result.degraded
 
     async def _preload(self, text: str, user_id: str) -> None:
         """Stores the preloaded entities if the text names one, which the user may not have yet (000 §10.1)."""
@@ -305,12 +320,21 @@ class EntityMemoryService:
         """Lines about related entities for a router's system prompt (000 §8.4); empty where there are none."""
         return context_lines(await self.related_entities(query, user_id, limit), query)
 
-    async def before_reply(self, message: str, session_id: str, user_id: str) -> ChatContext:
+    async def before_reply(
+        self,
+        message: str,
+        session_id: str,
+        user_id: str,
+        *,
+        earlier: Sequence[Turn] = (),
+        corpus_ids: tuple[str, ...] = (),
+    ) -> ChatContext:
         """Hook for a chat backend that has received a message: resolves it and finds what its prompt should know.
 
-        That is related entities (000 §8.1) and, where it asks something, the memories that answer.
+        That is related entities (000 §8.1) and, where it asks something, the memories that answer, and what does in
+        these corpora of the user's app. `earlier` are the turns that the caller has, for a session that has none.
         """
-        understood = await self.understand(message, user_id, session=session_id)
+        understood = await self.understand(message, user_id, session=session_id, earlier=earlier)
         resolution, degraded = understood.resolution, understood.degraded
         chat_message = ChatMessage(user_id=user_id, session_id=session_id, message=message, now=self._now())
         forgotten = await self._additions.would_forget(chat_message, understood)
@@ -326,22 +350,24 @@ class EntityMemoryService:
                 degraded=degraded if forgotten else tuple(dict.fromkeys((*degraded, "learner"))),
                 forgotten=forgotten,
             )
-        memories: tuple[Hit, ...] = ()
+        texts: list[Hit] = []
         try:
             entities = await self.related_entities(resolution.resolved_query, user_id)
             if asks_memory(understood.as_asked(message, now=chat_message.now)):
-                memories, missing = await self._related_memories(resolution.resolved_query, user_id)
+                texts, missing = await self._related_texts(resolution.resolved_query, user_id, corpus_ids)
                 degraded = tuple(dict.fromkeys((*degraded, *missing)))
         except Unavailable as error:
             _log.warning("context_skipped", component=error.component, error=error.message)
             entities, degraded = [], tuple(dict.fromkeys((*degraded, error.component)))
-        blocks = [context_lines(entities, message), memory_lines(memories, message)]
+        memories, knowledge = _of_kind(texts, HitKind.MEMORY), _of_kind(texts, HitKind.KNOWLEDGE)
+        blocks = [context_lines(entities, message), memory_lines(memories, message), document_lines(knowledge, message)]
         return ChatContext(
             resolution=resolution,
             extraction=understood.extraction,
             resolved_query=resolution.resolved_query,
             entities=tuple(entities),
             memories=memories,
+            knowledge=knowledge,
             context="\n".join(filter(None, blocks)),
             degraded=degraded,
         )
@@ -355,19 +381,22 @@ class EntityMemoryService:
         reply: str = "",
         turn_id: str | None = None,
         said_at: datetime | None = None,
+        earlier: Sequence[Turn] = (),
+        wait: bool = True,
     ) -> Acknowledged:
         """Hook for a chat backend that is about to reply: stores the message and the reply and learns (000 §8.1).
 
-        `said_at` is when the message was said; None for now. A request to forget is carried out, and neither it nor
-        the reply is stored.
+        `said_at` is when the message was said; None for now. `earlier` are the turns that the caller has, for a session
+        that has none. Without `wait` it is stored when this returns, and learned in the background. A request to forget
+        is carried out, and neither it nor the reply is stored.
 
         Raises:
             StoreUnavailable: Neither was stored.
         """
         now = said_at or self._now()
-        understood = await self._reader.read(message, session_id=session_id, user_id=user_id, now=now)
+        understood = await self._reader.read(message, session_id=session_id, user_id=user_id, now=now, earlier=earlier)
         chat_message = ChatMessage(
-            user_id=user_id, session_id=session_id, message=message, turn_id=turn_id, wait=True, now=now
+            user_id=user_id, session_id=session_id, message=message, turn_id=turn_id, wait=wait, now=now
         )
         forgotten = await self._additions.forget(chat_message, understood)
         if forgotten is not None:
@@ -375,3 +404,7 @@ class EntityMemoryService:
         postponed = ("learner",) if Intent.FORGET in understood.extraction.intents else ()
         said = Reply(text=reply, learn=not postponed) if reply else None
         return await self._additions.add_turn(chat_message, understood, said, degraded=postponed)
+
+
+def _of_kind(hits: Sequence[Hit], kind: HitKind) -> tuple[Hit, ...]:
+    return tuple(hit for hit in hits if hit.kind is kind)[:_IN_PROMPT]

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from ..answering.evidence import belongs_in_prompt
 from ..answering.nearness import Nearness
+from ..answering.quoting import cite
 from ..answering.validity import qualified, stated_in
 from ..language.keywords import KeywordAnalyzer
 from ..language.phrases import ENGLISH, SIMPLIFIED, TRADITIONAL, Phrases
@@ -15,7 +16,9 @@ from ..values.hits import CosineBounds, Hit, SearchResult
 from ..values.text import has_han, writes_simplified
 
 MAX_CONTEXT = 2000
-"""Characters of the lines about entities in a prompt, and of those about memories, as 002 §4.3 bounds its context."""
+"""Characters of the lines about entities in a prompt, of those about memories and of those from documents, as 002 §4.3
+bounds its context.
+"""
 MAX_NAME_IN_PROMPT = 80
 MAX_MEMORY_IN_PROMPT = 300
 _PHRASES = {
@@ -32,6 +35,11 @@ _MEMORIES = {
     Language.TRADITIONAL_CHINESE: ("記憶中與這個問題有關的內容：", "用戶", "助理"),
     Language.SIMPLIFIED_CHINESE: ("记忆中与这个问题有关的内容：", "用户", "助理"),
     Language.ENGLISH: ("What memory holds about this question:", "user", "assistant"),
+}
+_DOCUMENTS = {
+    Language.TRADITIONAL_CHINESE: "文件中與這個問題有關的內容：",
+    Language.SIMPLIFIED_CHINESE: "文件中与这个问题有关的内容：",
+    Language.ENGLISH: "What documents say about this question:",
 }
 
 
@@ -79,6 +87,21 @@ def memory_line(hit: Hit, language: Language) -> str:
     by_role = {Role.USER: user, Role.ASSISTANT: assistant, None: user}
     speaker = _in_one_line(hit.speaker, MAX_NAME_IN_PROMPT) if hit.speaker else by_role[hit.role]
     return f"{hit.created_at:%Y-%m-%d} ({speaker}): {_told(hit, _PHRASES[language])}"
+
+
+def document_lines(chunks: Sequence[Hit], query: str) -> str:
+    """A line for each part of a document with its document, page and headings; as `context_lines`."""
+    language = _language_of(query)
+    phrases = _PHRASES[language]
+    lines = (
+        phrases.cited.format(
+            place=_in_one_line(cite(hit.place, phrases), MAX_MEMORY_IN_PROMPT),
+            quote=_in_one_line(hit.meant, MAX_MEMORY_IN_PROMPT),
+        )
+        for hit in chunks
+        if hit.place is not None
+    )
+    return _listed(_DOCUMENTS[language], lines)
 
 
 def _told(hit: Hit, phrases: Phrases) -> str:

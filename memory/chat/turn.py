@@ -29,6 +29,7 @@ class ChatTurn:
     Args:
         reader: Extracts and resolves messages.
         retriever: Searches memory.
+        with_corpora: Searches memory and the corpora that a message names; None where there are none to search.
         answerer: Answers from the search result.
         additions: Stores the turn.
         uses: Counts what the answer held.
@@ -42,9 +43,11 @@ class ChatTurn:
         answerer: Answerer,
         additions: MemoryAdditions,
         uses: UseCounter,
+        with_corpora: Retriever | None = None,
     ) -> None:
         self._reader = reader
         self._retriever = retriever
+        self._with_corpora = with_corpora or retriever
         self._answerer = answerer
         self._additions = additions
         self._uses = uses
@@ -57,7 +60,11 @@ class ChatTurn:
             Overloaded: Too much waits for a model; nothing was stored.
         """
         understood = await self._reader.read(
-            message.message, session_id=message.session_id, user_id=message.user_id, now=message.now
+            message.message,
+            session_id=message.session_id,
+            user_id=message.user_id,
+            now=message.now,
+            earlier=message.earlier,
         )
         yield understood
         forgotten = await self._additions.forget(message, understood)
@@ -92,7 +99,7 @@ class ChatTurn:
         text = normalise(answer.text)
         named = [hit.id for hit in result.hits if hit.kind is HitKind.ENTITY and normalise(hit.text) in text]
         held: dict[ItemKind | Held, Sequence[str]] = {
-            ItemKind.MEMORY: [source.id for source in answer.sources],
+            ItemKind.MEMORY: [source.id for source in answer.sources if source.kind is HitKind.MEMORY],
             ItemKind.ENTITY: named,
             Held.FACT: answer.fact_ids,
         }
@@ -105,10 +112,12 @@ class ChatTurn:
             user_id=message.user_id,
             top_k=message.top_k,
             asks=asks_memory(asked),
+            corpus_ids=message.corpus_ids,
             now=message.now,
         )
+        retriever = self._with_corpora if message.corpus_ids else self._retriever
         try:
-            return await self._retriever.search(request)
+            return await retriever.search(request)
         except Unavailable as error:
             log_degraded("retriever", error)
             return SearchResult(degraded=("retriever",))

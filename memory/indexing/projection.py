@@ -7,7 +7,7 @@ from hashlib import blake2s
 
 from ..language.keywords import VERSION as ANALYSIS_VERSION
 from ..language.wording import fact_text
-from ..ports.vectors import FloatVector, IndexPoint, Stored
+from ..ports.vectors import LANGUAGE, FloatVector, IndexPoint, Stored
 from ..values.base import Scalar
 from ..values.corpora import Knowledge, Source
 from ..values.entities import Entity, EntityStatus
@@ -15,7 +15,7 @@ from ..values.facts import Fact, FactStatus
 from ..values.predicates import type_of
 from ..values.records import Memory, Resource
 from ..values.text import has_han
-from ..values.vectors import SparseVector
+from ..values.vectors import LanguageGroup, SparseVector
 
 _DIGEST_BYTES = 8
 _LAGGING = frozenset({"access_count"})
@@ -101,9 +101,10 @@ def project_memory(memory: Memory, resource: Resource | None) -> Projection | No
     """A memory; `resource` is the log entry that it was learned from. None where it was anonymised (004 §7.3)."""
     if memory.is_anonymised:
         return None
+    text = dense_text(memory, resource)
     return Projection(
         item_id=memory.memory_id,
-        dense_text=dense_text(memory, resource),
+        dense_text=text,
         keyword_text=keyword_text(memory, resource),
         created_at_s=memory.created_at.timestamp(),
         session_id=memory.session_id,
@@ -114,6 +115,7 @@ def project_memory(memory: Memory, resource: Resource | None) -> Projection | No
             "access_count": memory.access_count,
             "created_at": memory.created_at.timestamp(),
             "updated_at": memory.updated_at.timestamp(),
+            LANGUAGE: LanguageGroup.of(text).value,
         },
     )
 
@@ -158,7 +160,12 @@ def project_knowledge(chunk: Knowledge, source: Source | None) -> Projection | N
         keyword_text=text,
         created_at_s=chunk.created_at.timestamp(),
         metadata=chunk.metadata,
-        payload={"corpus_id": chunk.corpus_id, "source_id": chunk.source_id, "chunk_index": chunk.chunk_index},
+        payload={
+            "corpus_id": chunk.corpus_id,
+            "source_id": chunk.source_id,
+            "chunk_index": chunk.chunk_index,
+            LANGUAGE: LanguageGroup.of(text).value,
+        },
     )
 
 

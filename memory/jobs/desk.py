@@ -17,6 +17,8 @@ from .runs import cancelled, failed
 from .tasks import cancel, log_defect
 
 _MOST_RUNNING = 1_000
+_MOST_DELETED = 500
+_PRUNED_EVERY = timedelta(hours=1)
 _LEASE = timedelta(seconds=20)
 _log = structlog.get_logger(__name__)
 
@@ -38,11 +40,13 @@ class RunKind:
         retry: Starts a run with the same input; or why there is no such thing.
         refuse_cancel: Why a run cannot be cancelled now; None where it can.
         recovers: Whether its job itself continues a run whose process has died.
+        expires: Whether its runs may be deleted when they are old; not where they say what is in force, as erasures do.
     """
 
     retry: Retry | str
     refuse_cancel: Callable[[PipelineRun], str | None] = always
     recovers: bool = False
+    expires: bool = True
 
 
 class RunDesk(RunControl):
@@ -52,6 +56,7 @@ class RunDesk(RunControl):
         runs: Where runs are recorded.
         kinds: By pipeline; a run of another kind can be neither retried nor cancelled.
         poll_s: Seconds between looks for runs whose process has died.
+        kept_for: For how long runs that are over are kept, beside the latest of each kind; None for ever.
         now: The clock.
     """
 
@@ -61,12 +66,15 @@ class RunDesk(RunControl):
         runs: RunLog,
         kinds: Mapping[str, RunKind],
         poll_s: float = 5.0,
+        kept_for: timedelta | None = None,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         self._runs = runs
         self._kinds = kinds
         self._poll_s = poll_s
+        self._kept_for = kept_for
         self._now = now
+        self._next_prune = now()
         self._loop: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
@@ -116,6 +124,24 @@ class RunDesk(RunControl):
                 continue
             await self._end_where_free(run, self._ended)
 
+    async def prune(self) -> int:
+        """Deletes runs that are over and older than they are kept, and returns their number.
+
+        Raises:
+            StoreUnavailable: The record is away.
+        """
+        if self._kept_for is None:
+            return 0
+        deleted = 0
+        over = [state for state in RunState if state.is_over]
+        for pipeline in (name for name, kind in self._kinds.items() if kind.expires):
+            latest = {run.run_id for run in await self._runs.latest(pipeline)}
+            query = RunQuery(pipelines=[pipeline], states=over, until=self._now() - self._kept_for, limit=_MOST_DELETED)
+            while old := [run.run_id for run in await self._runs.find(query, app=None) if run.run_id not in latest]:
+                await self._runs.delete(old)
+                deleted += len(old)
+        return deleted
+
     def _ended(self, run: PipelineRun) -> PipelineRun:
         at = self._now()
         return cancelled(run, at=at) if run.cancel_requested else failed(run, died(run), at=at)
@@ -142,6 +168,10 @@ class RunDesk(RunControl):
         while True:
             try:
                 await self.sweep()
+                if self._now() >= self._next_prune:
+                    self._next_prune = self._now() + _PRUNED_EVERY
+                    if (deleted := await self.prune()) > 0:
+                        _log.info("runs_expired", count=deleted)
             except StoreUnavailable as error:
                 _log.warning("run_sweep_postponed", error=error.message)
             await asyncio.sleep(self._poll_s)

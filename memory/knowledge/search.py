@@ -13,6 +13,7 @@ from ..ports.language import MAX_RERANKED, Encoder, Priority, Reranker, TextKind
 from ..ports.record import SystemOfRecord
 from ..ports.vectors import Collection, FloatVector, IndexQuery, VectorIndex
 from ..retrieval.fusion import KNOWLEDGE, fused_score, min_max, reciprocal_ranks, share_of_best
+from ..retrieval.legs import LanguageGap, search_across_languages
 from ..values.corpora import (
     Corpus,
     Knowledge,
@@ -68,6 +69,7 @@ class KnowledgeSearch:
         index: Holds `Collection.KNOWLEDGE`.
         analyzer: Splits queries into terms.
         rerankers: Those that the service has: `local` and `api`.
+        gap: That between the encoder's languages; None where it is unknown.
     """
 
     def __init__(
@@ -78,7 +80,9 @@ class KnowledgeSearch:
         index: VectorIndex,
         analyzer: KeywordAnalyzer,
         rerankers: Mapping[Reranking, Reranker],
+        gap: LanguageGap | None = None,
     ) -> None:
+        self._gap = None if gap is None else gap.reduced(KNOWLEDGE.across)
         self._record = record
         self._encoder = encoder
         self._index = index
@@ -181,7 +185,11 @@ class KnowledgeSearch:
             for corpus_id in request.corpus_ids
         ]
         try:
-            found = iter(await self._index.search(queries, user_id=request.user_id) if queries else [])
+            found = iter(
+                await search_across_languages(self._index, queries, gap=self._gap, user_id=request.user_id)
+                if queries
+                else []
+            )
         except StoreUnavailable as error:
             raise SearchError(f"The search cannot be answered: {error.message}", component=error.component) from error
         legs = []

@@ -202,6 +202,10 @@ class RunLog(ABC):
     async def request_cancel(self, run_id: str) -> None:
         """Asks whoever works on the run to stop at the next point where it can; no matter for one that is over."""
 
+    @abstractmethod
+    async def delete(self, run_ids: Sequence[str]) -> None:
+        """Deletes runs with their leases; unknown ids are left alone."""
+
 
 class RunControl(ABC):
     """What can be done about a run of any kind."""

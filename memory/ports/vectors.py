@@ -38,6 +38,10 @@ class FieldKind(StrEnum):
     TIME = "time"
 
 
+LANGUAGE = "language"
+"""The field with the `LanguageGroup` of a text."""
+ADDED_LATER = frozenset({LANGUAGE})
+"""Fields that points of earlier releases lack until they are written again: a search must do without them."""
 PAYLOAD_FIELDS: Mapping[Collection, Mapping[str, FieldKind]] = {
     Collection.ENTITIES: {  # 000 §5.1
         "entity_value": FieldKind.KEYWORD,
@@ -52,6 +56,7 @@ PAYLOAD_FIELDS: Mapping[Collection, Mapping[str, FieldKind]] = {
         "access_count": FieldKind.INTEGER,
         "created_at": FieldKind.TIME,
         "updated_at": FieldKind.TIME,
+        LANGUAGE: FieldKind.KEYWORD,
     },
     Collection.FACTS: {  # 001 §2.2, 002 §3.2
         "category": FieldKind.KEYWORD,
@@ -67,6 +72,7 @@ PAYLOAD_FIELDS: Mapping[Collection, Mapping[str, FieldKind]] = {
         "corpus_id": FieldKind.KEYWORD,
         "source_id": FieldKind.KEYWORD,
         "chunk_index": FieldKind.INTEGER,
+        LANGUAGE: FieldKind.KEYWORD,
     },
 }
 """Indexed payload fields of each collection, besides the owner and what `SearchFilter` compares with."""

@@ -120,7 +120,7 @@ def _lines_of(hits: Sequence[Hit]) -> list[_Line]:
     """The memories that may answer something, best first."""
     return [
         _Line(hit, f"{hit.speaker}: {hit.meant}" if hit.speaker else hit.meant)
-        for hit in drop_corrected([hit for hit in hits if hit.kind is HitKind.MEMORY])
+        for hit in drop_corrected([hit for hit in hits if hit.kind.is_quotable])
         if may_answer(hit)
     ]
 

@@ -1,19 +1,22 @@
 """The search legs: each scores candidates by one kind of evidence, independently of the others (DESIGN §6)."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple, TypedDict
+
+import numpy as np
 
 from ..language.keywords import KeywordAnalyzer
 from ..ports.language import Encoder, Priority, TextKind
 from ..ports.record import SystemOfRecord, UnitOfWork
-from ..ports.vectors import Collection, FloatVector, IndexQuery, VectorIndex
+from ..ports.vectors import LANGUAGE, PAYLOAD_FIELDS, Collection, FloatVector, IndexQuery, ScoredPoint, VectorIndex
 from ..relations.strength import saturated_strength
 from ..values.entities import Entity, EntityRelation, EntityStatus
 from ..values.hits import HitKind, SearchFilter, SearchRequest
 from ..values.ids import memory_id
 from ..values.records import Memory
-from ..values.vectors import SparseVector
+from ..values.vectors import LanguageGroup, SparseVector
 
 SECOND_HOP_FACTOR = 0.5
 """Factor for the score of what is two relations away."""
@@ -40,12 +43,82 @@ class Key(NamedTuple):
 Scores = dict[Key, float]
 
 
+@dataclass(frozen=True)
+class LanguageGap:
+    """How the vectors of Chinese texts differ from those of other texts by one model, whatever they say (DESIGN §6).
+
+    Vectors lie in groups by language: for a Chinese question every Chinese text is nearer than the English one that
+    answers it. Less the mean vectors of the groups, cosines compare what is said: for a query `q` and a document `d` of
+    a group with the mean `m`, `q·(d − m) = q·d − q·m`. That is one number for each group, known when the query is, so
+    that stored vectors stay as they are.
+
+    Args:
+        vector: The mean of Chinese passages less the mean of others; shape (dimension,), float32.
+    """
+
+    vector: FloatVector
+
+    def reduced(self, share: float) -> "LanguageGap":
+        """This share of the gap, 0 to 1 (`FusionRecipe.across`)."""
+        return LanguageGap(self.vector * np.float32(share))
+
+    def farther_group(self, query: FloatVector) -> tuple[LanguageGroup, float]:
+        """The group that a query is not of, and how much nearer the query's own is by the language alone; at least 0.
+
+        Args:
+            query: Its embedding; shape (dimension,), unit length.
+        """
+        nearer = float(np.dot(query, self.vector))
+        return (LanguageGroup.OTHER, nearer) if nearer > 0 else (LanguageGroup.CHINESE, -nearer)
+
+
+async def search_across_languages(
+    index: VectorIndex, queries: Sequence[IndexQuery], *, gap: LanguageGap | None, user_id: str
+) -> list[list[ScoredPoint]]:
+    """Searches an index; cosines of texts in another language than the query's are raised by the gap.
+
+    Those of its own language keep their cosines, as do points that were stored before the index held languages.
+    Searches by words, and collections without languages, are as the index does them.
+
+    Args:
+        index: The index.
+        queries: The searches; `threshold` compares with cosines that are not raised.
+        gap: That of the model whose vectors these are; None where it is unknown.
+        user_id: The user.
+
+    Raises:
+        StoreUnavailable: The index cannot answer.
+    """
+    apart: list[tuple[int, IndexQuery, float]] = []
+    for position, query in enumerate(queries):
+        if gap is not None and query.dense is not None and LANGUAGE in PAYLOAD_FIELDS[query.collection]:
+            group, offset = gap.farther_group(query.dense)
+            apart.append((position, replace(query, where={**query.where, LANGUAGE: group.value}), offset))
+    found = await index.search([*queries, *(query for _, query, _ in apart)], user_id=user_id)
+    results, of_farther = found[: len(queries)], found[len(queries) :]
+    for (position, query, offset), points in zip(apart, of_farther, strict=True):
+        raised = {point.point_id: ScoredPoint(point.point_id, point.score + offset) for point in points}
+        kept = {point.point_id: point for point in results[position]}
+        results[position] = _best({**kept, **raised}.values(), limit=query.limit)
+    return results
+
+
+def _best(points: Iterable[ScoredPoint], *, limit: int) -> list[ScoredPoint]:
+    return sorted(points, key=lambda point: (-point.score, point.point_id))[:limit]
+
+
 async def dense_leg(
-    request: SearchRequest, questions: Sequence[str], encoder: Encoder, index: VectorIndex, *, limit: int
+    request: SearchRequest,
+    questions: Sequence[str],
+    encoder: Encoder,
+    index: VectorIndex,
+    *,
+    limit: int,
+    gap: LanguageGap | None = None,
 ) -> list[Scores]:
-    """For each question, the cosines of its embedding with those of the nearest candidates."""
+    """For each question, the cosines of its embedding with those of the nearest candidates, across languages."""
     vectors = await encoder.encode(questions, kind=TextKind.QUERY, priority=Priority.INTERACTIVE)
-    return await _search_index(request, index, limit, [{"dense": vector} for vector in vectors])
+    return await _search_index(request, index, limit, [{"dense": vector} for vector in vectors], gap=gap)
 
 
 async def keyword_leg(
@@ -64,7 +137,12 @@ class _QueryVector(TypedDict, total=False):
 
 
 async def _search_index(
-    request: SearchRequest, index: VectorIndex, limit: int, vectors: Sequence[_QueryVector]
+    request: SearchRequest,
+    index: VectorIndex,
+    limit: int,
+    vectors: Sequence[_QueryVector],
+    *,
+    gap: LanguageGap | None = None,
 ) -> list[Scores]:
     """The scores for each vector, candidates of all requested kinds together."""
     queries = [
@@ -72,7 +150,8 @@ async def _search_index(
         for vector in vectors
         for kind in request.kinds
     ]
-    results = iter(await index.search(queries, user_id=request.user_id) if queries else [])
+    found = await search_across_languages(index, queries, gap=gap, user_id=request.user_id) if queries else []
+    results = iter(found)
     return [
         {Key(kind, point.point_id): point.score for kind in request.kinds for point in next(results)} for _ in vectors
     ]

@@ -21,6 +21,7 @@ from ..values.records import Memory
 from .fusion import CONVERSATION, FusionRecipe
 from .legs import (
     Key,
+    LanguageGap,
     Scores,
     dense_leg,
     exact_leg,
@@ -49,7 +50,8 @@ class HybridRetriever(Retriever):
 
     A memory scores higher if its neighbours in the conversation were found too, if it shares terms with the best hit,
     or if the query names its speaker; it scores lower if a better hit says the same. A query of several sentences is
-    searched as a whole and sentence by sentence.
+    searched as a whole and sentence by sentence. With the `gap` of the encoder's languages, memories in another
+    language than the query's are as near as what they say.
 
     A leg whose store or model is unavailable is named in the result's `degraded`, and the others still count; while the
     index is down, recent memories are searched in memory (000 §9.1, DESIGN §7). While the record is down the result is
@@ -64,7 +66,9 @@ class HybridRetriever(Retriever):
         record: SystemOfRecord,
         analyzer: KeywordAnalyzer,
         recipe: FusionRecipe = CONVERSATION,
+        gap: LanguageGap | None = None,
     ) -> None:
+        self._gap = None if gap is None else gap.reduced(recipe.across)
         self._encoder = encoder
         self._index = index
         self._record = record
@@ -110,7 +114,7 @@ class HybridRetriever(Retriever):
         needs_vectors = not await self._is_name(request)
         index_legs = {"keyword": keyword_leg(request, questions, self._analyzer, self._index, limit=limit)}
         if needs_vectors:
-            index_legs["vector"] = dense_leg(request, questions, self._encoder, self._index, limit=limit)
+            index_legs["vector"] = dense_leg(request, questions, self._encoder, self._index, limit=limit, gap=self._gap)
         other_legs = {"exact": exact_leg(request, self._record)}
         if request.entity_type is not None:
             other_legs["type"] = type_leg(request, self._record)

@@ -19,6 +19,12 @@ class HitKind(StrEnum):
 
     ENTITY = "entity"
     MEMORY = "memory"
+    KNOWLEDGE = "knowledge"
+
+    @property
+    def is_quotable(self) -> bool:
+        """Whether it is a text that can answer a question: a memory, or a chunk of a document."""
+        return self is not HitKind.ENTITY
 
 
 class SearchFilter(Value):
@@ -44,7 +50,8 @@ class SearchRequest(Value):
     """A search in one user's memory.
 
     `entity_type` finds entities of this type or subtype only (000 §6.4). `asks` says whether the query is to be read as
-    a question; None where its form is to tell.
+    a question; None where its form is to tell. `corpus_ids` are corpora of the user's app that may answer a question
+    beside memory; only a retriever that knows corpora searches them.
     """
 
     query: str
@@ -54,11 +61,27 @@ class SearchRequest(Value):
     filters: SearchFilter = SearchFilter()
     entity_type: EntityType | EntitySubtype | None = None
     asks: bool | None = None
+    corpus_ids: tuple[str, ...] = ()
     now: Timestamp
 
 
+class Place(Value):
+    """Where a chunk of a document stands.
+
+    `headings` are those that it stands under, the outermost first; `page` counts from 1, and is None where the document
+    has no pages.
+    """
+
+    corpus_id: str
+    corpus: str
+    source_uri: str
+    title: str = ""
+    page: int | None = None
+    headings: tuple[str, ...] = ()
+
+
 class Hit(Value):
-    """An entity or memory that a search found, with its score.
+    """An entity or memory that a search found, or a chunk of a document, with its score.
 
     `score` is the fused score in 0–1 (000 §6.3) with the boosts of the conversation (DESIGN §6). `parts` holds the
     parts of the score: `vector`, `keyword`, `exact`, `freshness` (each 0–1, as they entered the formula), `confidence`
@@ -70,7 +93,9 @@ class Hit(Value):
     `resolved` is the text of a memory with its references resolved, where that differs (`Memory.resolved`).
     `validity` says of the facts that a memory states how they stand at the time that the query asks about; empty where
     none was found in it. `instead_of` is the text of the memory that matched where this one took its place: it states
-    what holds instead, or as well, and `score` and `parts` are those of the match.
+    what holds instead, or as well, and `score` and `parts` are those of the match. `place` says where a chunk of a
+    document stands, whose `text` is the part that is nearest to the query. `cosine` is raised where the text is in
+    another language than the query (DESIGN §6).
     """
 
     kind: HitKind
@@ -86,6 +111,7 @@ class Hit(Value):
     validity: tuple[Validity, ...] = ()
     instead_of: str | None = None
     words: str | None = None
+    place: Place | None = None
     created_at: Timestamp
 
     @property

@@ -11,6 +11,7 @@ from typing import Any
 
 _SPACES = re.compile(r"\s+")
 _CJK_GAP = re.compile(r"(?<=[\u3400-\u9fff\uf900-\ufaff])\s+|\s+(?=[\u3400-\u9fff\uf900-\ufaff])")
+_LATIN_WORD = re.compile(r"[A-Za-z]+")
 _HAN_RANGES = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF))
 _ONE_FOR_ONE = (
     {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}  # full-width Latin letters, digits and punctuation
@@ -94,6 +95,11 @@ def is_han(character: str) -> bool:
 def has_han(text: str) -> bool:
     """Whether a text holds any Han character."""
     return any(is_han(character) for character in text)
+
+
+def is_mostly_han(text: str) -> bool:
+    """Whether a text has more Han characters than Latin words, so that a name in brackets does not decide."""
+    return sum(map(is_han, text)) > len(_LATIN_WORD.findall(text))
 
 
 def normalise(value: str) -> str:

@@ -79,6 +79,10 @@ class ArangoRuns(RunLog):
     async def request_cancel(self, run_id: str) -> None:
         await query_alone(self._server, aql.ALL_RUNS_CANCELLED, key=key_of("", run_id))
 
+    @override
+    async def delete(self, run_ids: Sequence[str]) -> None:
+        await query_alone(self._server, aql.ALL_RUNS_DELETED, keys=[key_of("", run_id) for run_id in run_ids])
+
 
 def _time_us(time: datetime | None) -> int | None:
     return None if time is None else timestamp_us(time)

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 import orjson
 import qdrant_edge as edge
 
-from memory.ports.vectors import Collection, FieldKind
+from memory.ports.vectors import ADDED_LATER, Collection, FieldKind
 from memory.values.errors import StoreUnavailable
 
 from ..shared.index_checks import unavailable
@@ -285,7 +285,7 @@ def _create(folder: Path, dimension: int) -> None:
 def _index_fields(shard: edge.EdgeShard, collection: Collection) -> None:
     present = shard.info().payload_schema
     missing = {name: kind for name, kind in indexed_fields(collection).items() if name not in present}
-    if missing and shard.count(edge.CountRequest(exact=False)):
+    if missing.keys() - ADDED_LATER and shard.count(edge.CountRequest(exact=False)):
         raise OutdatedShard(unavailable(f"the points of {collection.value} lack {sorted(missing)}").message)
     for name, kind in missing.items():
         shard.update(edge.UpdateOperation.create_field_index(name, _schema(name, kind)))

@@ -1,6 +1,7 @@
 """The recorded runs of background jobs, in memory."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from datetime import datetime
 
 from typing_extensions import override
@@ -68,6 +69,13 @@ class InMemoryRuns(RunLog):
     async def request_cancel(self, run_id: str) -> None:
         if run_id in self._runs:
             self._cancelled.add(run_id)
+
+    @override
+    async def delete(self, run_ids: Sequence[str]) -> None:
+        for run_id in run_ids:
+            self._runs.pop(run_id, None)
+            self._leases.pop(run_id, None)
+            self._cancelled.discard(run_id)
 
     def _shown(self, run: PipelineRun) -> PipelineRun:
         lease = self._leases.get(run.run_id) if run.state is RunState.RUNNING else None

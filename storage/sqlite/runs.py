@@ -1,7 +1,7 @@
 """The recorded runs of background jobs, in SQLite."""
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from typing_extensions import override
@@ -93,6 +93,13 @@ class SqliteRuns(RunLog):
     async def request_cancel(self, run_id: str) -> None:
         def work(connection: sqlite3.Connection) -> None:
             connection.execute("UPDATE runs SET cancel = 1 WHERE run_id = ?", (run_id,))
+
+        await run_alone(self._writer, work, commit=True)
+
+    @override
+    async def delete(self, run_ids: Sequence[str]) -> None:
+        def work(connection: sqlite3.Connection) -> None:
+            connection.executemany("DELETE FROM runs WHERE run_id = ?", [(run_id,) for run_id in run_ids])
 
         await run_alone(self._writer, work, commit=True)
 

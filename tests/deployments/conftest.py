@@ -39,6 +39,7 @@ from memory.indexing.reembedding import Reembedding
 from memory.indexing.verification import IndexVerifier
 from memory.items.store import ItemStore
 from memory.jobs.queue import RunQueue
+from memory.knowledge.beside_memory import CorpusRetriever
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.learning.worker import LearningWorker
@@ -111,7 +112,6 @@ async def open_fakes() -> AsyncIterator[Services]:
         )
 
     searching = ValidityRetriever(LiveRetriever(PerSpace(spaces, retriever_in)), record=record, analyzer=analyzer)
-    retriever = MeteredRetriever(searching, metrics)
     indexer = Indexer(record=record, spaces=spaces, analyzer=analyzer)
     eraser = Eraser(record=record, sessions=sessions, vectors=store, replicas=NoReplicas(), lock=indexer.lock)
     erasing = Erasing(record=record, eraser=eraser, digests=Digests(b"a key of the tests"), settle_s=0)
@@ -150,6 +150,8 @@ async def open_fakes() -> AsyncIterator[Services]:
         AppArgs(), record=record, indexer=indexer, spaces=spaces, parser=FakeParser(), worker=learning
     )
     ingestion.begin()
+    knowledge = make_knowledge_base(record=record, spaces=spaces, ingestion=ingestion, learning=learning, rerankers={})
+    with_corpora = CorpusRetriever(searching, knowledge=knowledge, analyzer=analyzer)
     additions = MemoryAdditions(record=record, sessions=sessions, learning=learning)
     maintenance = BackgroundMaintenance(verifiers=verifiers, embedder=bulk, runs=record.runs, locks=InMemoryLocks())
     reviews = ReviewJob(record=record, locks=InMemoryLocks(), rules=ReviewRules(), schedule=None)
@@ -172,6 +174,7 @@ async def open_fakes() -> AsyncIterator[Services]:
         chat=ChatTurn(
             reader=MessageReader(sessions=sessions, record=record, extractor=extractor, resolver=resolver),
             retriever=MeteredRetriever(searching, metrics, counts_recall=False),
+            with_corpora=MeteredRetriever(with_corpora, metrics, counts_recall=False),
             answerer=ExtractiveAnswerer(analyzer=analyzer, min_cosine=CosineBounds(chinese=0.99, other=0.99)),
             additions=additions,
             uses=tally,
@@ -183,7 +186,7 @@ async def open_fakes() -> AsyncIterator[Services]:
         key_limiter=None,
         extractor=extractor,
         resolver=resolver,
-        retriever=retriever,
+        retriever=MeteredRetriever(with_corpora, metrics),
         index=maintenance,
         typed_memories=PerSpace(spaces, typed_memories_in),
         reviews=reviews,
@@ -191,9 +194,7 @@ async def open_fakes() -> AsyncIterator[Services]:
         runs=runs,
         fact_search=PerSpace(spaces, partial(make_fact_search, record=record)),
         tally=tally,
-        knowledge=make_knowledge_base(
-            record=record, spaces=spaces, ingestion=ingestion, learning=learning, rerankers={}
-        ),
+        knowledge=knowledge,
         items=ItemStore(record, encoder=PerSpace(spaces, lambda space: space.encoder).current),
         graphs=make_graphs(AppArgs(), record=record),
         reembedding=reembedding,

@@ -13,6 +13,8 @@ from jiyi import cli
 from jiyi.output import USAGE
 from tests.memory.portability.foreign_exports import LETTA, MEM0, OPENAI, ZEP
 
+_PATIENCE_S = 300
+
 
 @pytest.fixture(autouse=True)
 def wide(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,7 +48,7 @@ def test_an_export_is_imported_once_and_found_and_the_way_out_and_back_changes_n
     arguments = [write(tmp_path, data), "--from", source, "--user", "ada", "--url", url]
     code, shown = run(*arguments, "--dry-run")
     assert (code, "skipped:" in shown) == (0, True)
-    with httpx.Client(base_url=url) as http:
+    with httpx.Client(base_url=url, timeout=_PATIENCE_S) as http:
         owner = {"user_id": "ada"}
         assert http.post("/search", json={**owner, "query": said}).json()["results"] == []  # a dry run wrote nothing
         code, shown = run(*arguments)

@@ -27,7 +27,7 @@ from ..support.problems import problem, replies
 from ..support.service_route import ServiceRoute
 from ..support.services import Services, ServicesDep
 
-router = APIRouter(tags=["chat"], responses=replies(409), route_class=ServiceRoute)
+router = APIRouter(tags=["chat"], responses=replies(404, 409), route_class=ServiceRoute)
 _log = structlog.get_logger(__name__)
 _DELTA_CHARACTERS = 24
 STREAMED: dict[str, type[BaseModel]] = {
@@ -60,6 +60,9 @@ async def chat(body: ChatBody, request: Request, services: ServicesDep) -> Any:
     and `sources` as soon as they are known, `clarification` where a reference is open, `delta` with pieces of the
     reply, `done` with the whole reply once the turn is safely stored.
 
+    Corpora named in `corpus_ids`, or set for the app, are searched beside memory; a source of the reply then has a
+    `place`: its corpus, `source_uri`, page and headings.
+
     Where more messages wait than can be read in time the reply is 429, and `Retry-After` says when to come back;
     nothing has been stored then.
     """
@@ -71,6 +74,7 @@ async def chat(body: ChatBody, request: Request, services: ServicesDep) -> Any:
         turn_id=body.turn_id,
         metadata=body.metadata,
         wait=body.wait,
+        corpus_ids=await services.chat_corpora(body.corpus_ids, user_id=body.user_id),
         now=body.created_at or utc_now(),
     )
     events = _observed(services.chat.run(message), services)
@@ -87,12 +91,13 @@ async def before_reply(body: BeforeBody, services: ServicesDep) -> BeforeReply:
     """On receiving a message: what it is for and what it refers to, rewritten to stand alone, and what the prompt
     should know.
 
-    `context` holds lines about entities and, where the message asks something, about the memories that answer it, which
-    `memories` lists. Stores nothing. Where resolving fails the query comes back as it was. For a request to forget,
-    `forgotten` says what would be forgotten or what could be meant, and `context` says how to reply and holds nothing
-    of the memory; `/chat/after` carries it out.
+    `context` holds lines about entities and, where the message asks something, about the memories and the parts of
+    documents that answer it, which `memories` and `knowledge` list. Stores nothing. Where resolving fails the query
+    comes back as it was. For a request to forget, `forgotten` says what would be forgotten or what could be meant, and
+    `context` says how to reply and holds nothing of the memory; `/chat/after` carries it out.
     """
-    found = await services.entities.before_reply(body.message, body.session_id, body.user_id)
+    corpus_ids = await services.chat_corpora(body.corpus_ids, user_id=body.user_id)
+    found = await services.entities.before_reply(body.message, body.session_id, body.user_id, corpus_ids=corpus_ids)
     services.count_degraded(found.degraded)
     return BeforeReply(
         resolved_query=found.resolved_query,
@@ -104,6 +109,7 @@ async def before_reply(body: BeforeBody, services: ServicesDep) -> BeforeReply:
         context=found.context,
         entities=found.entities,
         memories=found.memories,
+        knowledge=found.knowledge,
         degraded=found.degraded,
         forgotten=ForgetReply.of(found.forgotten),
     )

@@ -1,6 +1,6 @@
 """Request and reply bodies of chat, resolution, memories and sessions (DESIGN §9)."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, StrictInt, model_validator
 
@@ -33,6 +33,13 @@ from .users import User
 
 TopK = Annotated[StrictInt, Field(ge=1, le=100), WHOLE]
 DEFAULT_SESSION = "default"
+Corpora = Annotated[
+    Annotated[tuple[Identifier, ...], Field(max_length=16)] | None,
+    Field(
+        description="Corpora of the app that may answer beside memory; 404 where it has none of an id. Default: those "
+        "that are set for the app (`knowledge.in_chat`)."
+    ),
+]
 SAID_AT = Field(default=None, description="When the message was said; default: now. For conversations of before.")
 
 
@@ -50,6 +57,7 @@ class ChatBody(RequestModel):
     turn_id: Identifier | None = Field(default=None, description="Your own id of the message; makes retries safe.")
     created_at: Time | None = SAID_AT
     metadata: Metadata = {}
+    corpus_ids: Corpora = None
 
 
 class ChatReply(RequestModel):
@@ -201,7 +209,10 @@ class SearchBody(RequestModel):
     user_id: User
     query: Text
     top_k: TopK = 10
-    kinds: Annotated[tuple[HitKind, ...], Field(min_length=1)] = (HitKind.ENTITY, HitKind.MEMORY)
+    kinds: Annotated[tuple[Literal[HitKind.ENTITY, HitKind.MEMORY], ...], Field(min_length=1)] = (
+        HitKind.ENTITY,
+        HitKind.MEMORY,
+    )
     entity_type: EntityType | EntitySubtype | None = Field(
         default=None, description="Only entities of this type: `entity_noun` (every one) or a finer one."
     )

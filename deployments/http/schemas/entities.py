@@ -15,7 +15,7 @@ from memory.values.mentions import EntitySubtype, Mention
 from memory.values.readings import Action, Intent
 from memory.values.resolutions import Clarification, CoreferenceResult
 
-from .chat import DEFAULT_SESSION, SAID_AT
+from .chat import DEFAULT_SESSION, SAID_AT, Corpora
 from .fields import Flag, Identifier, Metadata, RequestModel, SessionName, Text, Time, examples
 from .understanding import ACTION, FACTS, FORGOTTEN, INTENTS, FactReply, ForgetReply
 from .users import User
@@ -151,6 +151,7 @@ class BeforeBody(RequestModel):
     user_id: User
     session_id: SessionName = DEFAULT_SESSION
     message: Text
+    corpus_ids: Corpora = None
 
 
 class AfterBody(RequestModel):
@@ -238,7 +239,7 @@ class LongTermReply(RequestModel):
 
 class BeforeReply(RequestModel):
     """The resolved query and the context for the prompt; `clarification` is the question to ask where a reference is
-    ambiguous, `memories` are those that answer what is asked, best first.
+    ambiguous, `memories` are those that answer what is asked, best first, `knowledge` such parts of documents.
     """
 
     resolved_query: str
@@ -250,6 +251,7 @@ class BeforeReply(RequestModel):
     context: str
     entities: tuple[Entity, ...]
     memories: tuple[Hit, ...] = ()
+    knowledge: tuple[Hit, ...] = ()
     degraded: tuple[str, ...] = ()
     forgotten: ForgetReply | None = FORGOTTEN
 

@@ -13,8 +13,14 @@ from .problems import http_problem
 
 ITEM_PATHS = frozenset({"/store/items", "/store/items/search", "/store/batch", "/store/checkpoints/batch"})
 """Paths that take documents of callers, and so objects with more members."""
-BULK_PATHS = frozenset({"/memories", "/v1/embeddings", "/mem0/v3/memories/add/", "/mem0/v1/batch/"}) | ITEM_PATHS
-"""Paths that take many or long texts at once, and so `limits.bulk_body_bytes`."""
+BULK_PATHS = frozenset(
+    {
+        *("/memories", "/v1/embeddings", "/v1/chat/completions", "/v1/responses", "/v1/rerank"),
+        *("/mem0/v3/memories/add/", "/mem0/v1/batch/"),
+        *ITEM_PATHS,
+    }
+)
+"""Paths that take many texts or an image at once, and so `limits.bulk_body_bytes`."""
 FILE_PATH = re.compile(r"/knowledge/base/[^/]+/ingest")
 """Paths that take files, and so `limits.file_body_bytes`."""
 _FORM = "multipart/form-data"

@@ -36,10 +36,12 @@ class Conversations(Resource[T_co]):
         turn_id: str | None = None,
         created_at: Time | None = None,
         metadata: Mapping[str, Any] | None = None,
+        corpus_ids: Sequence[str] | None = None,
     ) -> Call[ChatReply]:
-        """`POST /chat`: answers a message with memory, and learns it; `wait`: only when it is learned."""
+        """`POST /chat`: answers a message with memory and the corpora, and learns it; `wait`: replies when it is."""
         body = _message(message, user_id, session_id, turn_id, created_at)
-        return call("POST", "/chat", body=body | given(top_k=top_k, wait=wait, metadata=metadata), repeatable=True)
+        body |= given(top_k=top_k, wait=wait, metadata=metadata, corpus_ids=corpus_ids)
+        return call("POST", "/chat", body=body, repeatable=True)
 
     @events
     def stream(
@@ -52,16 +54,19 @@ class Conversations(Resource[T_co]):
         turn_id: str | None = None,
         created_at: Time | None = None,
         metadata: Mapping[str, Any] | None = None,
+        corpus_ids: Sequence[str] | None = None,
     ) -> Streamed[ChatEvent]:
         """`POST /chat` as events: `Resolved`, `Asked`, `Found`, `Delta`, and `Done` with the whole reply."""
         body = _message(message, user_id, session_id, turn_id, created_at)
-        body |= given(top_k=top_k, metadata=metadata, stream=True)
+        body |= given(top_k=top_k, metadata=metadata, corpus_ids=corpus_ids, stream=True)
         return Streamed(call("POST", "/chat", body=body, repeatable=True), read_chat_event, ends_chat)
 
     @endpoint
-    def before_reply(self, message: str, *, user_id: str, session_id: str = "default") -> Call[BeforeReply]:
+    def before_reply(
+        self, message: str, *, user_id: str, session_id: str = "default", corpus_ids: Sequence[str] | None = None
+    ) -> Call[BeforeReply]:
         """`POST /chat/before`: what the message refers to, and what the prompt should know; stores nothing."""
-        body = given(message=message, user_id=user_id, session_id=session_id)
+        body = given(message=message, user_id=user_id, session_id=session_id, corpus_ids=corpus_ids)
         return call("POST", "/chat/before", body=body, repeatable=True)
 
     @endpoint

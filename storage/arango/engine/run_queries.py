@@ -32,6 +32,9 @@ UPDATE r WITH {holder: @holder, lease_us: @until} IN runs RETURN NEW.cancel
 ALL_RUNS_CANCELLED = """
 FOR r IN runs FILTER r._key == @key UPDATE r WITH {cancel: true} IN runs
 """
+ALL_RUNS_DELETED = """
+FOR r IN runs FILTER r._key IN @keys REMOVE r IN runs
+"""
 
 # Migrations
 

@@ -4,7 +4,7 @@ import asyncio
 import signal
 import sys
 from collections.abc import AsyncIterator, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -263,3 +263,40 @@ async def test_runs_of_other_jobs_whose_process_died_are_swept(runs: RunLog) -> 
     found = {run.run_id: run.state for run in await runs.find(RunQuery(), app=None)}
     expected = {"dead": RunState.FAILED, "alive": RunState.RUNNING, "recovers": RunState.RUNNING}
     assert found == expected | {"no lease": RunState.RUNNING}
+
+
+def _old_run(run_id: str, pipeline: str, days: int, state: RunState = RunState.DONE) -> PipelineRun:
+    started = _NOW - timedelta(days=days)
+    ended = started if state.is_over else None
+    return PipelineRun(
+        run_id=run_id, pipeline=pipeline, state=state, started_at=started, updated_at=started, ended_at=ended
+    )
+
+
+_NOW = datetime(2026, 3, 31, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("kept_for", "left"),
+    [
+        (None, ["a", "b", "c", "d", "e", "f"]),
+        (timedelta(days=7), ["b", "c", "d", "e", "f"]),
+        (timedelta(days=1), ["c", "d", "e", "f"]),
+    ],
+)
+async def test_runs_that_are_over_expire_but_for_the_latest_and_for_what_is_in_force(
+    runs: RunLog, kept_for: timedelta | None, left: list[str]
+) -> None:
+    kinds = {"ingestion": RunKind(retry="no"), "erasure": RunKind(retry="no", expires=False)}
+    for saved in (
+        _old_run("a", "ingestion", 30),
+        _old_run("b", "ingestion", 3, RunState.FAILED),
+        _old_run("c", "ingestion", 2),
+        _old_run("d", "erasure", 90),
+        _old_run("e", "erasure", 80),
+        _old_run("f", "ingestion", 60, RunState.RUNNING),
+    ):
+        await runs.save(saved)
+    desk = RunDesk(runs=runs, kinds=kinds, kept_for=kept_for, now=lambda: _NOW)
+    assert await desk.prune() == 6 - len(left)
+    assert sorted(run.run_id for run in await runs.find(RunQuery(limit=100), app=None)) == left

@@ -3,7 +3,7 @@
 import pytest
 
 from memory.knowledge.corpora import CorpusChange
-from memory.values.corpora import CorpusConfig, SearchMode
+from memory.values.corpora import CorpusConfig, Reranking, SearchMode
 from memory.values.errors import (
     Conflict,
     CorpusNotFound,
@@ -82,6 +82,60 @@ async def test_a_value_out_of_its_range_is_refused_and_nothing_changes(
         await library.corpora.change(corpus.corpus_id, CorpusChange(config=config), app=APP)
     assert refused.value.field == field
     assert await library.corpora.get(corpus.corpus_id, app=APP) == corpus
+
+
+def test_the_defaults_are_those_of_the_document() -> None:
+    config = CorpusConfig()
+    assert config.model_dump(mode="json") == {
+        "chunking": {"strategy": "recursive", "chunk_size": 500, "overlap": 50, "preserve_newlines": True},
+        "search": {
+            "mode": "hybrid",
+            "limit": 10,
+            "semantic_weight": 0.5,
+            "keyword_weight": 0.5,
+            "rrf_k": 60,
+            "reranking": "none",
+        },
+        "metadata_schema": None,
+    }
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        {"limit": 1},
+        {"limit": 1_000},
+        {"semantic_weight": 0.0, "keyword_weight": 1.0},
+        {"semantic_weight": 1.0, "keyword_weight": 0.0},
+        {"rrf_k": 1},
+        {"rrf_k": 1_000},
+        *({"mode": mode.value} for mode in SearchMode),
+        *({"reranking": reranking.value} for reranking in Reranking),
+    ],
+)
+async def test_both_ends_of_each_range_and_every_mode_are_taken(search: dict[str, object]) -> None:
+    library = Library()
+    corpus = await library.create()
+    changed = await library.corpora.change(corpus.corpus_id, CorpusChange(config={"search": search}), app=APP)
+    assert search.items() <= changed.config.search.model_dump(mode="json").items()
+
+
+@pytest.mark.parametrize(
+    ("config", "field"),
+    [
+        ({"chunking": {"strategy": "by_page"}}, "config.chunking.strategy"),
+        ({"chunking": {"preserve_newlines": "yes"}}, "config.chunking.preserve_newlines"),
+        ({"search": {"reranking": "twice"}}, "config.search.reranking"),
+        ({"search": {"limit": 2.5}}, "config.search.limit"),
+        ({"colour": "red"}, "config.colour"),
+    ],
+)
+async def test_a_value_of_another_type_and_an_unknown_field_are_named(config: dict[str, object], field: str) -> None:
+    library = Library()
+    corpus = await library.create()
+    with pytest.raises(InvalidField) as refused:
+        await library.corpora.change(corpus.corpus_id, CorpusChange(config=config), app=APP)
+    assert refused.value.field == field
 
 
 async def test_a_deleted_corpus_takes_sources_chunks_and_vectors_with_it() -> None:

@@ -1,9 +1,11 @@
+import numpy as np
 import pytest
 from pydantic import ValidationError
 
 from memory.ports.language import TextKind
 from memory.values.errors import ModelUnavailable
 from models.assets.catalog import CATALOG, DEFAULT_MODEL, get_model
+from models.assets.language_gaps import language_gaps
 
 
 def test_the_default_model_has_384_dimensions_and_needs_no_hub() -> None:
@@ -73,3 +75,10 @@ def test_the_band_of_001_holds_unrelated_texts_for_the_default_model() -> None:
         assert band.upper == 1.0
         assert band.duplicates.precision >= 0.9
     assert bands.chinese.lower > bands.other.lower
+
+
+def test_the_default_model_knows_the_gap_between_its_languages() -> None:
+    gap = language_gaps()[DEFAULT_MODEL]
+    assert gap.vector.shape == (384,)
+    assert 0.05 < float(np.linalg.norm(gap.vector)) < 1.0
+    assert language_gaps().keys() <= CATALOG.keys()

@@ -13,9 +13,20 @@ from .kept import KeptMemory
 
 ENTITY_FIELDS = ("user_id", "agent_id", "app_id", "run_id")
 _TIMES = ("created_at", "updated_at")
-_TEXTS = ("memory", "keywords")
-_LISTS = ("categories",)
-_FIELDS = (*ENTITY_FIELDS, "session_id", "id", "memory_ids", *_TIMES, "expiration_date", *_TEXTS, *_LISTS, "metadata")
+_PLAIN = {"memory": "icontains", "categories": "contains"}
+"""The operators of a plain value, where that is not `eq`."""
+_FIELDS = (
+    *ENTITY_FIELDS,
+    "session_id",
+    "id",
+    "memory_ids",
+    *_TIMES,
+    "expiration_date",
+    "memory",
+    "keywords",
+    "categories",
+    "metadata",
+)
 _SAME = {"session_id": "run_id", "memory_ids": "id", "keywords": "memory"}
 _OPERATORS = ("eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "icontains")
 _MAX_CHARACTERS = 8_192
@@ -119,6 +130,19 @@ def mentions(filter_: Filter, *fields: str) -> bool:
             return any(mentions(part, *fields) for part in filter_.parts)
 
 
+def names_entity(filter_: Filter) -> bool:
+    """Whether whatever meets the filter is of a user, agent, app or run that it names, or of any with `ANY`."""
+    match filter_:
+        case Condition(field, "eq" | "in", value):
+            return field in ENTITY_FIELDS and value is not None
+        case AllOf(parts):
+            return any(map(names_entity, parts))
+        case AnyOf(parts):
+            return bool(parts) and all(map(names_entity, parts))
+        case _:
+            return False
+
+
 def users_of(filter_: Filter) -> frozenset[str] | None:
     """The users who can have what meets a filter; None where it says nothing of that."""
     match filter_:
@@ -196,12 +220,10 @@ def _read_entry(field: str, value: Any, name: str) -> Filter:
 
 def _condition(field: str, value: Any, name: str, *, key: str = "") -> Filter:
     if isinstance(value, list):
-        return Condition(field, "in", tuple(value), key)
+        return Condition(field, "in", _value(field, "in", value, name), key)
     if not isinstance(value, Mapping):
-        operator = "contains" if field in _LISTS and value != ANY else "eq"
-        return Condition(
-            field, "icontains" if field == "memory" else operator, _value(field, operator, value, name), key
-        )
+        operator = "eq" if value == ANY else _PLAIN.get(field, "eq")
+        return Condition(field, operator, _value(field, operator, value, name), key)
     if unknown := [operator for operator in value if operator not in _OPERATORS]:
         raise _refused(f"{name}.{unknown[0]}", "is no operator", ", ".join(_OPERATORS))
     parts = tuple(
@@ -215,9 +237,11 @@ def _value(field: str, operator: str, value: Any, name: str) -> Any:
     if operator in ("in", "nin"):
         if not isinstance(value, list | tuple):
             raise _refused(name, f"is {value!r}", "a list")
-        return tuple(value)
-    if isinstance(value, Mapping | list):
-        raise _refused(name, "is an object or a list", "a string, a number, true, false or null")
+        return tuple(_value(field, "eq", part, name) for part in value)
+    if not (value is None or isinstance(value, str | int | float)):
+        raise _refused(name, f"is {type(value).__name__}", "a string, a number, true, false or null")
+    if field in ENTITY_FIELDS and not isinstance(value, str) and (value is not None or field == "user_id"):
+        raise _refused(name, f"is {value!r}", "an id")
     if operator in ("contains", "icontains") and not isinstance(value, str):
         raise _refused(name, f"is {value!r}", "a string")
     if field in _TIMES and value not in (ANY, None):
@@ -230,10 +254,12 @@ def _holds(field: str, operator: str, wanted: Any, found: Any) -> bool:
         return found not in (None, (), "")
     if operator == "in" and ANY in wanted and found is not None:
         return True
-    if isinstance(found, tuple):  # categories: some of them
+    if isinstance(found, tuple):  # categories
+        found = list(found)
+        if operator == "in":
+            return any(part in wanted for part in found)
         if operator == "eq":
-            return found == (() if wanted is None else (wanted,))
-        return any(_holds(field, operator, wanted, part) for part in found)
+            return bool(found == ([] if wanted is None else [wanted]))
     compare = _COMPARISONS[operator]
     try:
         return bool(compare(found, wanted))

@@ -11,7 +11,7 @@ from ...identity.current import CURRENT_IDENTITY
 from ...support.service_route import ServiceRoute
 from ...support.services import Services, ServicesDep
 from .bodies import FilterBody, PageBody, SearchBody
-from .filters import ENTITY_FIELDS, mentions, users_of
+from .filters import names_entity, users_of
 from .owners import NO_ENTITY, owners_among
 from .paging import paged
 from .reading import Selection, list_memories, search_memories, selection_of, with_categories
@@ -27,7 +27,7 @@ async def select(body: FilterBody, services: Services) -> Selection:
         BadRequest: Nothing says of whom, neither the filters nor the credential.
     """
     filter_ = body.filter()
-    if not mentions(filter_, *ENTITY_FIELDS) and CURRENT_IDENTITY.get().user() is None:
+    if not names_entity(filter_) and CURRENT_IDENTITY.get().user() is None:
         raise BadRequest(NO_ENTITY)
     return selection_of(body, await owners_among(users_of(filter_), services), now=utc_now())
 

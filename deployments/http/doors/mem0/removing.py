@@ -16,7 +16,7 @@ from ...identity.operators import write_audit
 from ...support.erasing import until_done
 from ...support.service_route import ErasureRoute, ServiceRoute
 from ...support.services import Services, ServicesDep
-from .filters import ENTITY_FIELDS, AllOf, Filter, mentions, read_filter, read_written, users_of
+from .filters import ANY, AllOf, Filter, names_entity, read_filter, read_written, users_of
 from .kept import KeptMemory
 from .owners import NO_ENTITY, owner_of, owners_among
 from .paging import paged
@@ -44,7 +44,7 @@ async def _deleted(
     parts: list[Filter] = [read_filter({name: value}) for name, value in ids.items() if value is not None]
     if filters is not None:
         parts.append(read_filter(read_written(filters, "filters")))
-    if not mentions(AllOf(tuple(parts)), *ENTITY_FIELDS):
+    if not names_entity(AllOf(tuple(parts))):
         raise BadRequest(NO_ENTITY)
     if metadata is not None:
         parts.append(read_filter({"metadata": read_written(metadata, "metadata")}))
@@ -94,6 +94,8 @@ async def get_entity(entity_type: str, entity_id: str, services: ServicesDep) ->
 async def delete_entity(entity_type: str, entity_id: str, services: ServicesDep) -> dict[str, Any]:
     """Erases a user from every store, or deletes the memories that name an agent, an app or a run."""
     _check_type(entity_type)
+    if entity_id == ANY:
+        raise BadRequest("An entity is deleted by its own name: * is none.")
     if entity_type != "user":
         named = read_filter({f"{entity_type}_id": entity_id})
         await _delete(services, Selection(await owners_among(None, services), named, None))

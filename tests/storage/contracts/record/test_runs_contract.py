@@ -99,6 +99,17 @@ async def test_a_page_begins_behind_the_last_one(record: SystemOfRecord) -> None
     assert [*ids(first), *ids(rest)] == ["5", "4", "3", "2", "1", "0"]
 
 
+async def test_deleted_runs_are_gone_with_their_leases_and_the_others_stay(record: SystemOfRecord) -> None:
+    for saved in (run("a", 0), run("圖", 1), run("c", 2)):
+        await record.runs.save(saved)
+    await record.runs.lease("a", holder="one", now=at(3), until=at(9))
+    await record.runs.delete(["a", "圖", "unknown"])
+    await record.runs.delete([])
+    assert ids(await record.runs.find(RunQuery(), app=None)) == ["c"]
+    await record.runs.save(run("a", 4))
+    assert await record.runs.lease("a", holder="two", now=at(5), until=at(9)) is False
+
+
 async def test_runs_are_counted_with_the_time_they_took(record: SystemOfRecord) -> None:
     assert await record.runs.totals(app=None) == []
     for saved in (

@@ -205,6 +205,13 @@ async def test_deleting_needs_a_name_and_never_takes_more_than_was_named(mem0: h
         {"filters": "__import__('os').remove('x')"},
         {"filters": "(" * 4_000},
         {"filters": "{'user_id': {'$gt': ''}}"},
+        {"filters": "{'user_id': None}"},
+        {"filters": "{'agent_id': None}"},
+        {"filters": "{'user_id': b'alice'}"},
+        {"filters": "{'NOT': {'user_id': 'bob'}}"},
+        {"filters": "{'user_id': {'ne': 'bob'}}"},
+        {"filters": "{'OR': [{'user_id': 'alice'}, {'metadata': {'a': 1}}]}"},
+        {"filters": "{'OR': []}"},
         {"org_id": "jiyi", "unknown": "x"},
     ):
         refusal(await mem0.delete("/v1/memories/", params=params), 400)
@@ -215,6 +222,8 @@ async def test_deleting_needs_a_name_and_never_takes_more_than_was_named(mem0: h
     assert await listed(mem0, {"user_id": "alice"}) == ["kept"]
     assert (await mem0.delete("/v2/entities/run/r1/")).json() == {"message": "Entity deleted successfully."}
     assert await listed(mem0, {"user_id": "alice"}) == []
+    for type_ in ("user", "agent"):
+        refusal(await mem0.delete(f"/v2/entities/{type_}/*/"), 400)
     assert "Invalid entity type" in refusal(await mem0.delete("/v2/entities/team/x/"), 400)
 
 
@@ -271,6 +280,8 @@ async def test_what_cannot_be_served_is_said_with_a_reason(
         ("/v3/memories/search/", {"query": "x", "filters": {"user_id": "a", "foo": 1}}, "filters.foo"),
         ("/v3/memories/search/", {"query": "x", "filters": {"user_id": {"like": "a"}}}, "filters.user_id.like"),
         ("/v3/memories/search/", {"query": "x", "filters": {"OR": {"user_id": "a"}}}, "filters.OR"),
+        ("/v3/memories/search/", {"query": "x", "filters": {"user_id": "a", "memory": 3}}, "filters.memory"),
+        ("/v3/memories/search/", {"query": "x", "filters": {"user_id": ["a", None]}}, "filters.user_id"),
         ("/v3/memories/", {"filters": {"user_id": "a", "created_at": {"gte": "soon"}}}, "created_at.gte"),
         ("/v1/feedback/", {"memory_id": UNKNOWN, "feedback": "MAYBE"}, "feedback"),
     ],

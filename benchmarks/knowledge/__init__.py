@@ -1,0 +1,1 @@
+"""The knowledge base: what its search finds, and how it grows."""

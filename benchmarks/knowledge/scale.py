@@ -1,0 +1,170 @@
+"""Measures the knowledge index as it grows: building, search by mode, disk and memory, at each size.
+
+    python -m benchmarks.knowledge.scale DATA --vectors FILE --home FOLDER [--chunks 10000,100000] [--searches 50]
+
+Encoding a million chunks takes hours on two cores, so chunks are made from real ones: the vector of a passage of DRCD
+or CMRC2018 (`--vectors`, the cache of `benchmarks.knowledge.quality`) with noise of the size of the distance to its
+nearest neighbour, and the weighted terms of that passage. They go into the embedded index as ingestion writes them, in
+batches of 64 to one owner, and queries of the same sets search it. Measured are the legs of a search, which is what
+grows; encoding the query, fusion and reading the ten hits do not depend on the size.
+
+The embedded engine compares a query with every vector of its owner: `size · dimension · 4` bytes are read, so that a
+million chunks need 1.5 GB and, at 10 GB/s, 150 ms. Across languages each search runs twice, the second time over the
+texts in other languages. Processor times are those of this process: what is left of a wall time where others use the
+machine, too. The last line is JSON.
+"""
+
+import argparse
+import asyncio
+import json
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import psutil
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.knowledge.corpora import read_all
+from memory.language.keywords import KeywordAnalyzer
+from memory.ports.vectors import LANGUAGE, Collection, FloatVector, IndexPoint, IndexQuery
+from memory.retrieval.fusion import KNOWLEDGE
+from memory.retrieval.legs import search_across_languages
+from memory.values.vectors import LanguageGroup, SparseVector
+from models.assets.catalog import DEFAULT_MODEL
+from models.assets.language_gaps import language_gaps
+from storage.edge.vectors import EdgeVectors
+
+OWNER = "benchmark"
+_BATCH = 64
+_LIMIT = 50
+_SEED = 7
+_MIB = 2**20
+
+Vectors = npt.NDArray[np.float32]
+
+
+class Pool:
+    """Real passages and queries with their vectors and terms."""
+
+    def __init__(self, data: Path, vectors: Path) -> None:
+        with np.load(vectors) as kept:
+            known = dict(zip(kept["texts"].tolist(), kept["vectors"], strict=True))
+        analyzer, sets = KeywordAnalyzer(), read_all(data)
+        passages = [text for each in sets for text in each.texts if f"passage:{text}" in known]
+        asked = [question.text for each in sets for question in each.questions]
+        self.queries = [text for text in asked if f"query:{text}" in known]
+        self.vectors: Vectors = np.stack([known[f"passage:{text}"] for text in passages])  # (passages, dimension)
+        self.terms = [analyzer.document_vector(text) for text in passages]
+        self.languages = [LanguageGroup.of(text).value for text in passages]
+        self.query_vectors: Vectors = np.stack([known[f"query:{text}"] for text in self.queries])
+        self.query_terms = [analyzer.query_vector(text) for text in self.queries]
+        cosines = self.vectors @ self.vectors.T
+        np.fill_diagonal(cosines, -1.0)
+        distance = np.sqrt(2 - 2 * np.minimum(cosines.max(axis=1), 1.0))  # (passages,), between unit vectors
+        self.noise = distance / np.sqrt(self.vectors.shape[1])  # a standard deviation a coordinate
+
+    def points(self, start: int, stop: int) -> Iterator[IndexPoint]:
+        """The chunks of these numbers."""
+        for number in range(start, stop):
+            place = number % len(self.terms)
+            rng = np.random.default_rng((_SEED, number))
+            vector = self.vectors[place] + rng.normal(0, self.noise[place], self.vectors.shape[1])
+            yield IndexPoint(
+                point_id=str(uuid.UUID(int=number)),
+                dense=(vector / np.linalg.norm(vector)).astype(np.float32),
+                sparse=self.terms[place],
+                created_at_s=float(number),
+                payload={
+                    "corpus_id": "corpus",
+                    "source_id": f"source-{number // 100}",
+                    "chunk_index": number % 100,
+                    LANGUAGE: self.languages[place],
+                },
+            )
+
+
+def queries_of(mode: str, dense: FloatVector, terms: SparseVector) -> list[IndexQuery]:
+    """The searches that a mode makes in one corpus."""
+    where = {"corpus_id": "corpus"}
+    semantic = IndexQuery(Collection.KNOWLEDGE, _LIMIT, dense=dense, where=where)
+    keyword = IndexQuery(Collection.KNOWLEDGE, _LIMIT, sparse=terms, where=where)
+    return {"semantic": [semantic], "keyword": [keyword]}.get(mode, [semantic, keyword])
+
+
+async def search_times(index: EdgeVectors, pool: Pool, mode: str, searches: int) -> dict[str, float]:
+    """Wall milliseconds at the median and the 95th percentile, and processor milliseconds of a search."""
+    gap = language_gaps()[DEFAULT_MODEL].reduced(KNOWLEDGE.across)
+    chosen = np.random.default_rng(_SEED).integers(len(pool.queries), size=searches)
+    walls: list[float] = []
+    begin_cpu = time.process_time()
+    for place in chosen:
+        queries = queries_of(mode, pool.query_vectors[place], pool.query_terms[place])
+        begin = time.perf_counter()
+        await search_across_languages(index, queries, gap=gap, user_id=OWNER)
+        walls.append((time.perf_counter() - begin) * 1e3)
+    p50, p95 = np.quantile(walls, [0.5, 0.95])
+    cpu_ms = (time.process_time() - begin_cpu) * 1e3 / searches
+    return {"p50_ms": round(float(p50), 1), "p95_ms": round(float(p95), 1), "cpu_ms": round(cpu_ms, 1)}
+
+
+def bytes_in(folder: Path) -> int:
+    """Bytes of all files below a folder."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+async def measure(pool: Pool, home: Path, sizes: Sequence[int], searches: int) -> list[dict[str, Any]]:
+    """One row for each size; the index grows from one to the next."""
+    index = EdgeVectors.open(home, model_id=DEFAULT_MODEL, dimension=pool.vectors.shape[1])
+    rows: list[dict[str, Any]] = []
+    written = await index.count(Collection.KNOWLEDGE, user_id=OWNER)
+    for size in sizes:
+        begin, begin_cpu, before = time.perf_counter(), time.process_time(), written
+        for start in range(written, size, _BATCH):
+            points = list(pool.points(start, min(size, start + _BATCH)))
+            await index.upsert(Collection.KNOWLEDGE, points, user_id=OWNER)
+        written = max(size, written)
+        await index.flush()
+        row: dict[str, Any] = {
+            "chunks": size,
+            "added": written - before,
+            "build_s": round(time.perf_counter() - begin, 1),
+            "build_cpu_s": round(time.process_time() - begin_cpu, 1),
+        }
+        for mode in ("semantic", "keyword", "hybrid"):  # the legs of rrf are those of hybrid
+            row[mode] = await search_times(index, pool, mode, searches)
+        row["disk_mib"] = round(bytes_in(home) / _MIB)
+        row["rss_mib"] = round(psutil.Process().memory_info().rss / _MIB)
+        rows.append(row)
+        print(json.dumps(row), flush=True)
+    await index.close()
+    return rows
+
+
+def main() -> None:
+    """See the module."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--vectors", type=Path, required=True, help="the cache of benchmarks.knowledge.quality")
+    parser.add_argument("--home", type=Path, required=True, help="gets the index; one that is there grows")
+    parser.add_argument("--chunks", default="10000,100000", help="sizes in rising order")
+    parser.add_argument("--searches", type=int, default=50, help="searches of each mode at each size")
+    arguments = parser.parse_args()
+    sizes = [int(size) for size in arguments.chunks.split(",")]
+    pool = Pool(arguments.data, arguments.vectors)
+    rows = asyncio.run(measure(pool, arguments.home, sizes, arguments.searches))
+    modes = ("semantic", "keyword", "hybrid")
+    table = Table("chunks", "build, s", *(f"{mode}: p50, p95, processor ms" for mode in modes), "disk, MiB", "RSS, MiB")
+    for row in rows:
+        times = [", ".join(str(value) for value in row[mode].values()) for mode in modes]
+        table.add_row(*map(str, (row["chunks"], row["build_s"], *times, row["disk_mib"], row["rss_mib"])))
+    Console(width=160).print(table)
+    print(json.dumps(rows))
+
+
+if __name__ == "__main__":
+    main()

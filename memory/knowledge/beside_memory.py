@@ -1,0 +1,110 @@
+"""Answers from documents beside memory: a retriever that searches the corpora which a request names (004 §5.2)."""
+
+import asyncio
+from collections.abc import Sequence
+from itertools import pairwise
+
+import structlog
+from typing_extensions import override
+
+from ..language.keywords import KeywordAnalyzer
+from ..language.sentences import sentence_ends
+from ..ports.services import Retriever
+from ..retrieval.retriever import log_degraded
+from ..values.corpora import KnowledgeHit, KnowledgeResult
+from ..values.errors import CorpusNotFound, SearchError, Unavailable
+from ..values.hits import Hit, HitKind, Place, SearchRequest, SearchResult
+from ..values.identity import app_and_user
+from .base import KnowledgeBase, Question
+
+PART = "knowledge"
+"""What is degraded while corpora cannot be searched."""
+_CHUNKS = 5
+_MAX_CHARACTERS = 240
+_log = structlog.get_logger(__name__)
+
+
+class CorpusRetriever(Retriever):
+    """Wraps a retriever: adds the chunks that fit a question best, of corpora of the user's own app and no other.
+
+    Of a chunk that shares words with the question, the hit's text is the sentences around most of them. A query that
+    asks nothing searches memory alone. Corpora that cannot be searched, or are gone, are named in `degraded`.
+
+    Args:
+        retriever: Searches memory.
+        knowledge: Searches corpora.
+        analyzer: Splits texts into terms.
+    """
+
+    def __init__(self, retriever: Retriever, *, knowledge: KnowledgeBase, analyzer: KeywordAnalyzer) -> None:
+        self._retriever = retriever
+        self._knowledge = knowledge
+        self._analyzer = analyzer
+
+    @override
+    async def search(self, request: SearchRequest) -> SearchResult:
+        if not request.corpus_ids or request.asks is False:
+            return await self._retriever.search(request)
+        result, (chunks, degraded) = await asyncio.gather(self._retriever.search(request), self._chunks(request))
+        hits = sorted([*result.hits, *chunks], key=lambda hit: -hit.score)
+        return result.model_copy(update={"hits": tuple(hits), "degraded": (*result.degraded, *degraded)})
+
+    async def _chunks(self, request: SearchRequest) -> tuple[list[Hit], tuple[str, ...]]:
+        app, _ = app_and_user(request.user_id)
+        question = Question(request.query, changes={"limit": _CHUNKS}, metadata={})
+        try:
+            found = await self._search(question, app, request.corpus_ids)
+        except (SearchError, Unavailable) as error:
+            return [], (log_degraded(PART, error),)
+        except CorpusNotFound as error:
+            _log.warning("retrieval_degraded", part=PART, error=error.message)
+            return [], (PART,)
+        terms = self._analyzer.content_terms(request.query)
+        return [self._hit(chunk, terms) for chunk in found.results], found.degraded
+
+    def _hit(self, chunk: KnowledgeHit, terms: set[str]) -> Hit:
+        place = Place(
+            corpus_id=chunk.corpus_id,
+            corpus=chunk.corpus,
+            source_uri=chunk.source_uri,
+            title=chunk.title,
+            page=chunk.page,
+            headings=chunk.headings,
+        )
+        return Hit(
+            kind=HitKind.KNOWLEDGE,
+            id=chunk.knowledge_id,
+            text=self._nearest_part(chunk.content, terms),
+            score=chunk.score,
+            parts=chunk.parts,
+            metadata=chunk.metadata,
+            place=place,
+            created_at=chunk.created_at,
+        )
+
+    async def _search(self, question: Question, app: str, corpus_ids: Sequence[str]) -> KnowledgeResult:
+        """One corpus as its configuration says, several by the default."""
+        if len(corpus_ids) == 1:
+            return await self._knowledge.search(question, app=app, corpus_id=corpus_ids[0])
+        return await self._knowledge.search_several(question, app=app, corpus_ids=corpus_ids)
+
+    def _nearest_part(self, content: str, terms: set[str]) -> str:
+        """The run of sentences with most of the terms, of at most `_MAX_CHARACTERS`; all where no sentence has any."""
+        sentences = _sentences_of(content)
+        shared = [len(terms & self._analyzer.content_terms(sentence)) for sentence in sentences]
+        if len(content) <= _MAX_CHARACTERS or not any(shared):
+            return content
+        first = last = shared.index(max(shared))
+        length = len(sentences[first])
+        while True:
+            beside = [at for at in (first - 1, last + 1) if 0 <= at < len(sentences)]
+            fitting = [at for at in beside if length + len(sentences[at]) <= _MAX_CHARACTERS]
+            if not fitting:
+                return "".join(sentences[first : last + 1]).strip()
+            chosen = max(fitting, key=lambda at: (shared[at], at))
+            first, last, length = min(first, chosen), max(last, chosen), length + len(sentences[chosen])
+
+
+def _sentences_of(text: str) -> list[str]:
+    ends = {*sentence_ends(text), *(at + 1 for at, character in enumerate(text) if character == "\n"), len(text)}
+    return [text[start:end] for start, end in pairwise([0, *sorted(ends)]) if text[start:end]]
