@@ -41,8 +41,8 @@ class LimitArgs(Section):
     bulk_body_bytes: int = Field(
         default=16_777_216,
         ge=1024,
-        description="Bytes of a body for the routes that take many texts at once: `/memories`, `/v1/embeddings` and those of "
-        "mem0's clients.",
+        description="Bytes of a body for the routes that take many texts at once: `/memories`, `/v1/embeddings`, and "
+        "`add` and batches of mem0's clients.",
     )
     file_body_bytes: int = Field(
         default=67_108_864,
