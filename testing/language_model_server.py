@@ -11,20 +11,25 @@ import json
 import threading
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from types import TracebackType
 from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 Body = dict[str, Any]
 Reply = Callable[[Request, Body], Awaitable[Response]]
-_FIELDS = {"model", "messages", "temperature", "max_tokens", "max_completion_tokens", "response_format", "stream"}
+_FIELDS = {
+    *("model", "messages", "temperature", "top_p", "max_tokens", "max_completion_tokens", "response_format", "stream"),
+    *("stream_options", "tools", "tool_choice", "parallel_tool_calls", "n", "stop", "seed", "prompt_cache_key"),
+    *("presence_penalty", "frequency_penalty", "logprobs", "top_logprobs", "reasoning_effort"),
+}
+_ROLES = {"system", "developer", "user", "assistant", "tool"}
 
 
 class LanguageModelServer:
@@ -74,6 +79,14 @@ class LanguageModelServer:
         for text in texts:
             content = text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
             self._replies.append(_replying(content, finish_reason))
+
+    def call_tool(self, name: str, arguments: str, *, call_id: str = "call_1") -> None:
+        """Queues an answer that calls a function, in pieces where it is streamed."""
+        self._replies.append(_calling(name, arguments, call_id))
+
+    def break_stream(self, text: str, *, error: Body | None = None) -> None:
+        """Queues a stream that ends after a text with an error, or where there is none with a cut connection."""
+        self._replies.append(_breaking(text, error))
 
     def fail(self, status: int, *, retry_after: str | None = None, times: int = 1, message: str = "injected") -> None:
         """Queues errors as the API words them."""
@@ -134,8 +147,12 @@ class LanguageModelServer:
 
 def _replying(content: str, finish_reason: str) -> Reply:
     async def reply(request: Request, body: Body) -> Response:
-        prompt = sum(len(message["content"]) for message in body["messages"]) // 4
+        prompt = sum(len(str(message["content"])) for message in body["messages"]) // 4
         completion = len(content) // 4
+        if body.get("stream"):
+            half = len(content) // 2
+            deltas = [{"content": part} for part in (content[:half], content[half:]) if part]
+            return _events(body, deltas, finish_reason, prompt=prompt, completion=completion)
         message = {"role": "assistant", "content": content, "refusal": None}
         return JSONResponse(
             {
@@ -153,6 +170,61 @@ def _replying(content: str, finish_reason: str) -> Reply:
         )
 
     return reply
+
+
+def _calling(name: str, arguments: str, call_id: str) -> Reply:
+    async def reply(request: Request, body: Body) -> Response:
+        half = len(arguments) // 2
+        head = {"index": 0, "id": call_id, "type": "function", "function": {"name": name, "arguments": ""}}
+        pieces = [{"index": 0, "function": {"arguments": part}} for part in (arguments[:half], arguments[half:])]
+        deltas = [{"tool_calls": [piece]} for piece in (head, *pieces)]
+        return _events(body, deltas, "tool_calls", prompt=1, completion=1)
+
+    return reply
+
+
+def _breaking(text: str, error: Body | None) -> Reply:
+    async def reply(request: Request, body: Body) -> Response:
+        async def lines() -> AsyncIterator[str]:
+            yield _event(_chunk(body, {"role": "assistant", "content": text}))
+            if error is None:
+                raise ConnectionError("cut, as it was asked for")
+            yield _event({"error": error})
+
+        return StreamingResponse(lines(), media_type="text/event-stream")
+
+    return reply
+
+
+def _events(body: Body, deltas: list[Body], finish_reason: str, *, prompt: int, completion: int) -> Response:
+    """A stream, as the API sends it: the role first, each piece, the reason of its end, and usage where it is asked."""
+    chunks = [_chunk(body, {"role": "assistant", "content": ""})]
+    chunks += [_chunk(body, delta) for delta in deltas]
+    chunks.append(_chunk(body, {}, finish_reason))
+    if (body.get("stream_options") or {}).get("include_usage"):
+        usage = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+        chunks.append({**_chunk(body, {}), "choices": [], "usage": usage})
+
+    async def lines() -> AsyncIterator[str]:
+        for chunk in chunks:
+            yield _event(chunk)
+        yield "data: [DONE]\n\n"
+
+    return StreamingResponse(lines(), media_type="text/event-stream")
+
+
+def _chunk(body: Body, delta: Body, finish_reason: str | None = None) -> Body:
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion.chunk",
+        "created": 1_700_000_000,
+        "model": body["model"],
+        "choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}],
+    }
+
+
+def _event(data: Body) -> str:
+    return f"data: {json.dumps(data, ensure_ascii=False)}\n\n"
 
 
 class _Unending(Response):
@@ -187,7 +259,8 @@ def _problems(body: Body) -> Iterator[str]:
     yield from (f"Unrecognized request argument supplied: {name}." for name in body.keys() - _FIELDS)
     yield from (f"Missing required parameter: '{name}'." for name in ("model", "messages") if not body.get(name))
     for message in body.get("messages", ()):
-        if message.get("role") not in ("system", "user", "assistant") or not isinstance(message.get("content"), str):
+        has_content = isinstance(message.get("content"), str | list) or message.get("tool_calls")
+        if message.get("role") not in _ROLES or not has_content:
             yield "Invalid message."
     wanted = body.get("response_format") or {"type": "text"}
     if wanted["type"] == "json_schema":

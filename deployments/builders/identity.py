@@ -38,6 +38,7 @@ def open_authenticator(
         tokens=tokens,
         required=args.auth.required,
         user_headers=args.auth.user_headers,
+        session_headers=args.auth.session_headers,
         failures=failures,
     )
     if not args.auth.required:

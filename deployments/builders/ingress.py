@@ -46,7 +46,14 @@ from .dialogue import dialogue_maker, read_personas
 from .facts import make_fact_search, priority_rules
 from .identity import open_authenticator, refuse_exposed_address
 from .knowledge import corpora_in_chat, make_graphs, make_knowledge_base, make_rerankers
-from .language import answer_with_model, make_fact_reader, make_summary_writer, open_language_model
+from .language import (
+    answer_with_model,
+    make_fact_reader,
+    make_summary_writer,
+    open_chat_upstreams,
+    open_language_model,
+    prompt_bounds,
+)
 from .live_model import LiveAnswerer
 from .retrieval import make_answerer, make_searching
 from .spaces import open_generations, open_spaces
@@ -98,12 +105,13 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
     tally = AccessTally(record, interval_s=args.aam.access_flush_s)
     learning = RemoteLearning(remotes["learner"])
     reranker_api = ApiReranker(args.knowledge.reranker) if args.knowledge.reranker.url else None
+    rerankers = make_rerankers(args, reranker=parts.get("reranker"), api=reranker_api)
     knowledge = make_knowledge_base(
         record=record,
         spaces=spaces,
         ingestion=RemoteIngestion(remotes["learner"]),
         learning=learning,
-        rerankers=make_rerankers(args, reranker=parts.get("reranker"), api=reranker_api),
+        rerankers=rerankers,
     )
     searching = partial(
         make_searching,
@@ -119,7 +127,7 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
         lambda space: make_typed_memory_manager(args, record=record, space=space.part(Collection.FACTS), tally=tally),
     )
 
-    language_model = open_language_model(args)
+    language_model, upstreams = open_language_model(args), open_chat_upstreams(args)
     quoting = LiveAnswerer(
         PerSpace(spaces, lambda space: make_answerer(args, model_id=space.encoder.model_id)),
         otherwise=spaces.of(model),
@@ -153,6 +161,9 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
         priority_rules=priority_rules(args.context),
         summary_writer=make_summary_writer(args, language_model, extractor=extractor),
         fact_reader=make_fact_reader(args, language_model),
+        upstreams=upstreams,
+        prompt_bounds=prompt_bounds(args),
+        rerankers=rerankers,
         knowledge=knowledge,
         corpora_in_chat=corpora_in_chat(args),
         graphs=make_graphs(args, record=record),
@@ -184,6 +195,8 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
     )
     if language_model is not None:
         await language_model.close()
+    if upstreams is not None:
+        await upstreams.close()
     if reranker_api is not None:
         await reranker_api.close()
     await close_authenticator()

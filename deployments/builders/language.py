@@ -29,6 +29,8 @@ from models.reranker.late_interaction import LateInteraction
 from models.reranker.scorer import BatchedReranker, PairScorer
 
 from ..config.settings import AppArgs
+from ..http.support.assistants import PromptBounds
+from ..remote.chat_upstream import ChatUpstream, ChatUpstreams
 from ..remote.language_model import NO_CLIENT, EndpointModel, FallbackModel
 from ..serve.turn import LanguageParts, RunningModels
 
@@ -118,6 +120,23 @@ def open_language_model(args: AppArgs) -> CheckedModel | None:
         at_once=settings.at_once,
         max_prompt_tokens=settings.max_prompt_tokens,
     )
+
+
+def open_chat_upstreams(args: AppArgs) -> ChatUpstreams | None:
+    """The language models that continue conversations; None where none is to.
+
+    Raises:
+        ImportError: The extra `language-model` is not installed.
+    """
+    settings = args.language_model
+    if not settings.endpoints or not settings.continue_chats:
+        return None
+    return ChatUpstreams([ChatUpstream(endpoint) for endpoint in settings.endpoints])
+
+
+def prompt_bounds(args: AppArgs) -> PromptBounds:
+    """How long the prompts of conversations may be."""
+    return PromptBounds(args.language_model.memory_tokens, args.language_model.max_chat_tokens)
 
 
 def make_fact_reader(args: AppArgs, model: CheckedModel | None) -> FactReader | None:

@@ -41,8 +41,8 @@ class LimitArgs(Section):
     bulk_body_bytes: int = Field(
         default=16_777_216,
         ge=1024,
-        description="Bytes of a body for the routes that take many texts at once: `/memories`, `/v1/embeddings`, and "
-        "`add` and batches of mem0's clients.",
+        description="Bytes of a body for the routes that take many texts at once: `/memories`, `/v1/embeddings`, "
+        "`/v1/rerank`, `/v1/chat/completions`, `/v1/responses`, and `add` and batches of mem0's clients.",
     )
     file_body_bytes: int = Field(
         default=67_108_864,
@@ -111,6 +111,11 @@ class AuthArgs(Section):
         default=(),
         description="Headers besides X-Jiyi-User that name the user where the credential belongs to none, best first; "
         "such as X-OpenWebUI-User-Id. Whatever stands in front must not let clients set them.",
+    )
+    session_headers: tuple[str, ...] = Field(
+        default=("X-OpenWebUI-Chat-Id", "x-sm-conversation-id"),
+        description="Headers besides X-Jiyi-Session that name the session, best first; read by the OpenAI-compatible "
+        "endpoints. A session is one of the user, whom they do not name.",
     )
 
 

@@ -92,6 +92,21 @@ class LanguageModelArgs(EndpointArgs):
         description="Seconds for the answer to a question, for which the reply waits; then the memories are quoted, "
         "and no question is sent for `rest_s`.",
     )
+    continue_chats: bool = Field(
+        default=True,
+        description="Whether it continues the conversations of `/v1/chat/completions` and `/v1/responses`; otherwise "
+        "the replies are those of `/chat`. A piece of a streamed reply must come within `timeout_s` of the endpoint.",
+    )
+    memory_tokens: int = Field(
+        default=1_000,
+        ge=0,
+        description="The most that such a conversation is told of the user's memory, in tokens as they are estimated.",
+    )
+    max_chat_tokens: int = Field(
+        default=128_000,
+        ge=1_000,
+        description="The longest such conversation, estimated; a longer one gets 400. Memory gives way first.",
+    )
     at_once: int = Field(default=8, ge=1, le=256, description="Requests of one process at the same time.")
     attempts: int = Field(default=2, ge=1, le=5, description="How often it is asked until an answer is valid.")
     facts_deadline_s: float = Field(

@@ -8,8 +8,11 @@ from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 
 from ..config.access_settings import HttpArgs, LimitArgs
-from .doors.mem0.replies import Mem0Replies
+from .doors.mem0.replies import MEM0, PREFIX
 from .doors.mem0.router import router as mem0
+from .doors.openai import completions, conversations, models, reranking, responses, vector_stores
+from .doors.openai.errors import OPENAI
+from .doors.openai.registry import assistants_of
 from .identity.middleware import Authentication
 from .routes import (
     chat,
@@ -34,13 +37,15 @@ from .support.access_log import AccessLog, TraceContext
 from .support.bodies import BodyLimit
 from .support.concurrency import ConcurrencyLimit, EarlyRefusal, Places
 from .support.document import complete_document
-from .support.failures import Failures
+from .support.failures import Door, DoorErrors, Failures, door_of
 from .support.methods import Methods
 from .support.origins import Origins
 from .support.problems import COMMON, install_error_handlers, replies
 from .support.services import Services
 
 _LIMITS, _HTTP = LimitArgs(), HttpArgs()
+DOORS: dict[str, Door] = {"/v1/": OPENAI}
+"""By the beginning of their paths: those with errors of their own form, in our OpenAPI document."""
 _DESCRIPTION = """\
 Memory for chat agents in Chinese and English. Send each user message to `POST /chat`: references are resolved, memory
 is searched, the reply quotes its sources, and the message is learned. Every example on this page runs as it is.
@@ -59,6 +64,7 @@ def build_http(
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with open_services() as services:
             app.state.services = services
+            app.state.assistants = assistants_of(services)
             yield
 
     app = FastAPIOffline(title="Jiyi", description=_DESCRIPTION, version=version("jiyi"), lifespan=lifespan)
@@ -71,9 +77,9 @@ def build_http(
     app.add_middleware(Origins, http=http)
     app.add_middleware(Failures)
     app.add_middleware(EarlyRefusal, places=places)
+    app.add_middleware(DoorErrors, doors=DOORS | {f"{PREFIX}/": MEM0})
     app.add_middleware(AccessLog)
     app.add_middleware(TraceContext)
-    app.add_middleware(Mem0Replies)
     install_error_handlers(app)
     modules = (
         chat,
@@ -88,6 +94,12 @@ def build_http(
         retention,
         portability,
         erasures,
+        completions,
+        responses,
+        conversations,
+        models,
+        reranking,
+        vector_stores,
         embeddings,
         index,
         pipelines,
@@ -95,7 +107,8 @@ def build_http(
         operations,
     )
     for module in modules:
-        app.include_router(module.router, responses=replies(*COMMON))
+        door = door_of(module.router.routes[0].path, DOORS)
+        app.include_router(module.router, responses=(replies if door is None else door.replies)(*COMMON))
     app.include_router(mem0)
-    complete_document(app)
+    complete_document(app, DOORS)
     return app

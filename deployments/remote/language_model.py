@@ -78,7 +78,7 @@ class EndpointModel(ChatModel):
         self._openai = openai
         self._endpoint = endpoint
         self._clock = clock
-        self._client = _open_client(endpoint)
+        self._client = open_client(endpoint)
         self._rests_until = 0.0
         self._error = ""
         self._totals = {
@@ -141,7 +141,7 @@ class EndpointModel(ChatModel):
             raise ModelUnavailable(f"The connection to {name} failed: {cause}.", component=LANGUAGE_MODEL) from None
         except openai.APIStatusError as error:  # its text may quote the request or the key
             if error.status_code not in (400, 413, 422):
-                self._rest(_retry_after_s(error.response.headers))
+                self._rest(retry_after_s(error.response.headers))
             raise ModelUnavailable(f"{name} answered {error.status_code}.", component=LANGUAGE_MODEL) from None
         self._totals["retries"] += raw.retries_taken
         return _reply(content, name)
@@ -214,7 +214,7 @@ class _Headers(Protocol):
     def get(self, key: str, default: str) -> str: ...
 
 
-def _open_client(endpoint: EndpointArgs) -> "openai.AsyncOpenAI":
+def open_client(endpoint: EndpointArgs) -> "openai.AsyncOpenAI":
     """A client that follows no redirect, which would take texts of users elsewhere, and whose account is ours alone."""
     import openai
 
@@ -283,7 +283,7 @@ def _reply(content: bytes, name: str) -> ChatReply:
     )
 
 
-def _retry_after_s(headers: _Headers) -> float:
+def retry_after_s(headers: _Headers) -> float:
     """The seconds of `Retry-After`; 0 where there is none or a date."""
     try:
         return max(0.0, float(headers.get("retry-after", "0")))

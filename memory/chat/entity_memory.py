@@ -108,7 +108,9 @@ class EntityMemoryService:
         """Resolves the references of a query in its session (000 §7.1); if that fails, returns it unchanged (§9.1)."""
         return (await self.understand(query, user_id, session=session_id)).resolution
 
-    async def understand(self, query: str, user_id: str, *, session: str | Sequence[Turn]) -> Understood:
+    async def understand(
+        self, query: str, user_id: str, *, session: str | Sequence[Turn], earlier: Sequence[Turn] = ()
+    ) -> Understood:
         """Reads a query and resolves it, and logs its resolutions (000 §9.3).
 
         Args:
@@ -116,13 +118,16 @@ class EntityMemoryService:
             user_id: The user.
             session: The id of the session, or turns that the caller has, oldest first. Without the history of a
                 session, an earlier resolution cannot be corrected.
+            earlier: The turns that the caller has, for a session that has none.
         """
         now = self._now()
-        given = () if isinstance(session, str) else tuple(session)
+        given = tuple(earlier if isinstance(session, str) else session)
         request = ResolutionRequest(query=query, user_id=user_id, turns=given, now=now)
         try:
             if isinstance(session, str):
-                understood = await self._reader.read(query, session_id=session, user_id=user_id, now=now)
+                understood = await self._reader.read(
+                    query, session_id=session, user_id=user_id, now=now, earlier=earlier
+                )
             else:
                 understood = await self._reader.understand(request)
         except StoreUnavailable as error:  # the session cannot be read: the query stands for itself (000 §9.1)
@@ -316,14 +321,20 @@ class EntityMemoryService:
         return context_lines(await self.related_entities(query, user_id, limit), query)
 
     async def before_reply(
-        self, message: str, session_id: str, user_id: str, *, corpus_ids: tuple[str, ...] = ()
+        self,
+        message: str,
+        session_id: str,
+        user_id: str,
+        *,
+        earlier: Sequence[Turn] = (),
+        corpus_ids: tuple[str, ...] = (),
     ) -> ChatContext:
         """Hook for a chat backend that has received a message: resolves it and finds what its prompt should know.
 
         That is related entities (000 §8.1) and, where it asks something, the memories that answer, and what does in
-        these corpora of the user's app.
+        these corpora of the user's app. `earlier` are the turns that the caller has, for a session that has none.
         """
-        understood = await self.understand(message, user_id, session=session_id)
+        understood = await self.understand(message, user_id, session=session_id, earlier=earlier)
         resolution, degraded = understood.resolution, understood.degraded
         chat_message = ChatMessage(user_id=user_id, session_id=session_id, message=message, now=self._now())
         forgotten = await self._additions.would_forget(chat_message, understood)
@@ -370,19 +381,22 @@ class EntityMemoryService:
         reply: str = "",
         turn_id: str | None = None,
         said_at: datetime | None = None,
+        earlier: Sequence[Turn] = (),
+        wait: bool = True,
     ) -> Acknowledged:
         """Hook for a chat backend that is about to reply: stores the message and the reply and learns (000 §8.1).
 
-        `said_at` is when the message was said; None for now. A request to forget is carried out, and neither it nor
-        the reply is stored.
+        `said_at` is when the message was said; None for now. `earlier` are the turns that the caller has, for a session
+        that has none. Without `wait` it is stored when this returns, and learned in the background. A request to forget
+        is carried out, and neither it nor the reply is stored.
 
         Raises:
             StoreUnavailable: Neither was stored.
         """
         now = said_at or self._now()
-        understood = await self._reader.read(message, session_id=session_id, user_id=user_id, now=now)
+        understood = await self._reader.read(message, session_id=session_id, user_id=user_id, now=now, earlier=earlier)
         chat_message = ChatMessage(
-            user_id=user_id, session_id=session_id, message=message, turn_id=turn_id, wait=True, now=now
+            user_id=user_id, session_id=session_id, message=message, turn_id=turn_id, wait=wait, now=now
         )
         forgotten = await self._additions.forget(chat_message, understood)
         if forgotten is not None:

@@ -77,15 +77,27 @@ class MessageReader:
         self._extractor = extractor
         self._resolver = resolver
 
-    async def read(self, message: str, *, session_id: str, user_id: str, now: datetime) -> Understood:
+    async def read(
+        self, message: str, *, session_id: str, user_id: str, now: datetime, earlier: Sequence[Turn] = ()
+    ) -> Understood:
         """Extracts from a message and resolves it.
+
+        Args:
+            message: What was said.
+            session_id: Its session.
+            user_id: The user.
+            now: When it was said.
+            earlier: The turns before it as the caller has them, for a session that has none, or none any more.
 
         Raises:
             StoreUnavailable: The session cannot be read.
             Overloaded: The reader's queue is full.
         """
         session = await self._sessions.load(session_id, user_id=user_id)
-        understood = await self.understand(ResolutionRequest.in_session(session, message, now=now))
+        request = ResolutionRequest.in_session(session, message, now=now)
+        if not request.turns and earlier:
+            request = request.model_copy(update={"turns": tuple(earlier)})
+        understood = await self.understand(request)
         return understood.model_copy(update={"to_forget": session.context.to_forget})
 
     async def understand(self, request: ResolutionRequest) -> Understood:

@@ -60,7 +60,11 @@ class ChatTurn:
             Overloaded: Too much waits for a model; nothing was stored.
         """
         understood = await self._reader.read(
-            message.message, session_id=message.session_id, user_id=message.user_id, now=message.now
+            message.message,
+            session_id=message.session_id,
+            user_id=message.user_id,
+            now=message.now,
+            earlier=message.earlier,
         )
         yield understood
         forgotten = await self._additions.forget(message, understood)

@@ -52,6 +52,8 @@ ANONYMOUS = Caller("anonymous", KeyScope.ADMIN)
 class Identity:
     """The caller of a request, the app that it acts in, and the users that its headers name, best first.
 
+    `session` is the session that its headers name, where they do.
+
     Raises:
         Forbidden: The app is another one than that of the caller, who is no admin.
     """
@@ -60,6 +62,7 @@ class Identity:
     app: str = ""
     headers: tuple[Claim, ...] = ()
     app_field: str = "app"
+    session: str | None = None
 
     def __post_init__(self) -> None:
         if not self.app:

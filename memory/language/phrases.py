@@ -36,6 +36,8 @@ class Phrases:
     nothing_found: str
     opinion: str
     general: str
+    nobody: str
+    unwritten: str
 
     forgotten: str
     forgotten_already: str
@@ -92,6 +94,8 @@ TRADITIONAL = Phrases(
     nothing_found="我的記憶裡沒有相關的內容。",
     opinion="這個我沒有自己的看法，記憶裡也沒有相關的內容。",
     general="這件事您沒有告訴過我。我只記得您說過的事，一般的知識我答不上來。",
+    nobody="這段對話沒有說明是誰說的，所以我沒有查記憶，也不會記下來。",
+    unwritten="這裡沒有語言模型可以寫這個。",
     forgotten="好的，我已經把{things}從記憶裡刪除了，不會再提起。",
     forgotten_already="這件事先前已經刪除了。",
     forget_which="您要我忘掉的是哪一件？我記得{things}。在您說明之前，我什麼都不會刪。",
@@ -157,6 +161,8 @@ SIMPLIFIED = Phrases(
     nothing_found="我的记忆里没有相关的内容。",
     opinion="这个我没有自己的看法，记忆里也没有相关的内容。",
     general="这件事您没有告诉过我。我只记得您说过的事，一般的知识我答不上来。",
+    nobody="这段对话没有说明是谁说的，所以我没有查记忆，也不会记下来。",
+    unwritten="这里没有语言模型可以写这个。",
     forgotten="好的，我已经把{things}从记忆里删除了，不会再提起。",
     forgotten_already="这件事之前已经删除了。",
     forget_which="您要我忘掉的是哪一件？我记得{things}。在您说明之前，我什么都不会删。",
@@ -225,6 +231,8 @@ ENGLISH = Phrases(
     nothing_found="I have nothing about that in memory.",
     opinion="I have no opinions of my own, and nothing about that in memory.",
     general="You haven't told me that, and general knowledge is beyond me: I only know what you tell me.",
+    nobody="Nothing says whose conversation this is, so I have looked nothing up and keep nothing of it.",
+    unwritten="There is no language model here that could write this.",
     forgotten="Done: I have removed {things} from memory and will not bring it up again.",
     forgotten_already="That was removed earlier.",
     forget_which="Which one should I forget? I have {things}. Until you say, I remove nothing.",

@@ -99,10 +99,29 @@ class Person:
         self.use_mem0()
         self.govern()
         self.send("POST", "/v1/embeddings", json={"input": [word, chinese, self.user_id]})
+        self.use_openai()
         owner = {"user_id": self.user_id}
         exported = self.settled_export()
         headers = {"content-type": "application/x-ndjson"}
         self.send("POST", "/import", params=owner, content=exported, headers=headers)
+
+    def use_openai(self) -> None:
+        """Sends the secret wherever texts go in at the OpenAI door."""
+        word, mine = self.word, {"X-Jiyi-User": self.user_id}
+        said = [{"role": "user", "content": f"My {word} is in the {self.chinese} box."}]
+        for stream in (False, True):
+            body = {"model": "jiyi", "messages": said, "stream": stream, "user": self.user_id}
+            self.send("POST", "/v1/chat/completions", json=body)
+        made = self.send("POST", "/v1/conversations", json={"metadata": {"topic": word}}, headers=mine)
+        of = {"names": {"conversation_id": made["id"]}, "headers": mine}
+        path = "/v1/conversations/{conversation_id}"
+        self.send("POST", path, json={"metadata": {"topic": self.chinese}}, **of)
+        self.send("POST", f"{path}/items", json={"items": said}, **of)
+        body = {"model": "jiyi", "input": f"Where is my {word}?", "conversation": made["id"], "user": self.user_id}
+        self.send("POST", "/v1/responses", json=body)
+        self.send("POST", "/v1/rerank", json={"query": word, "documents": [self.chinese]})
+        search = {"names": {"vector_store_id": "memory"}, "headers": mine}
+        self.send("POST", "/v1/vector_stores/{vector_store_id}/search", json={"query": word}, **search)
 
     def use_mem0(self) -> None:
         """Sends the secret through the door for mem0's clients, which the OpenAPI document does not have."""

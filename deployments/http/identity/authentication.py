@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from pydantic import TypeAdapter, ValidationError
 from starlette.datastructures import Headers
@@ -13,18 +13,29 @@ from memory.ports.coordination import RateLimiter
 from memory.values.errors import InvalidField, Overloaded, Unauthenticated
 from memory.values.identity import AppId, credential_subject
 
-from ..schemas.fields import Identifier
+from ..schemas.fields import Identifier, SessionName
 
 USER_HEADER = "X-Jiyi-User"
 APP_HEADER = "X-Jiyi-App"
+SESSION_HEADER = "X-Jiyi-Session"
 KEY_HEADER = "X-API-Key"
 _AUTHORIZATION = re.compile(r"(?:bearer|token) +(\S+) *", re.IGNORECASE)
-_USER: TypeAdapter[str] = TypeAdapter(Identifier)
-_APP: TypeAdapter[str] = TypeAdapter(AppId)
 OPEN_WARNING = (
     "No credential is required: whoever reaches this port reads and changes everything. Create a key with "
     "`jiyi keys create --admin NAME` and set JIYI_AUTH__REQUIRED=true."
 )
+
+
+class _Form(NamedTuple):
+    """What the value of a header must be."""
+
+    adapter: TypeAdapter[str]
+    allowed: str
+
+
+_USER = _Form(TypeAdapter(Identifier), "1 to 128 characters in UTF-8")
+_APP = _Form(TypeAdapter(AppId), "a to z, 0 to 9, dot, dash, underscore")
+_SESSION = _Form(TypeAdapter(SessionName), "1 to 128 characters in UTF-8, no slash, and neither . nor ..")
 
 
 class TokenVerifier(Protocol):
@@ -48,6 +59,7 @@ class Authenticator:
         tokens: Checks what is not an API key.
         required: Refuse requests without a credential; otherwise they may do everything.
         user_headers: Further headers that name the user, best first, such as those of a proxy in front.
+        session_headers: Further headers that name the session, best first.
         failures: Limits the wrong credentials of each client address; None for any number.
     """
 
@@ -58,12 +70,14 @@ class Authenticator:
         tokens: TokenVerifier | None = None,
         required: bool = False,
         user_headers: Sequence[str] = (),
+        session_headers: Sequence[str] = (),
         failures: RateLimiter | None = None,
     ) -> None:
         self.keys = keys
         self._tokens = tokens
         self._required = required
         self._user_headers = (USER_HEADER, *user_headers)
+        self._session_headers = (SESSION_HEADER, *session_headers)
         self._failures = failures
 
     def summary(self) -> Mapping[str, str | bool]:
@@ -81,7 +95,7 @@ class Authenticator:
             Unauthenticated: There is no valid credential.
             Overloaded: It is wrong, and so were too many from this address.
             Forbidden: A header names an app that the credential does not allow.
-            InvalidField: A header that names a user or an app is sent twice or malformed.
+            InvalidField: A header that names a user, an app or a session is sent twice or malformed.
             Unavailable: The credential cannot be checked now.
         """
         credential = _credential(headers)
@@ -95,7 +109,8 @@ class Authenticator:
             Claim(name, _checked(_USER, value, name)) for name in self._user_headers for value in _once(headers, name)
         )
         app = next((_checked(_APP, value, APP_HEADER) for value in _once(headers, APP_HEADER)), "")
-        return Identity(caller, app=app, headers=claims, app_field=APP_HEADER)
+        sessions = (_checked(_SESSION, value, name) for name in self._session_headers for value in _once(headers, name))
+        return Identity(caller, app=app, headers=claims, app_field=APP_HEADER, session=next(sessions, None))
 
     async def _count_failure(self, address: str) -> None:
         if self._failures is None:
@@ -137,9 +152,10 @@ def _once(headers: Headers, name: str) -> Iterable[str]:
     return values
 
 
-def _checked(adapter: TypeAdapter[str], value: str, name: str) -> str:
+def _checked(form: _Form, value: str, name: str) -> str:
     try:
-        return adapter.validate_python(value.encode("latin-1").decode())  # header values are UTF-8 here, not Latin-1
+        return form.adapter.validate_python(
+            value.encode("latin-1").decode()
+        )  # header values are UTF-8 here, not Latin-1
     except (UnicodeDecodeError, ValidationError):
-        allowed = "1 to 128 characters in UTF-8" if adapter is _USER else "a to z, 0 to 9, dot, dash, underscore"
-        raise InvalidField(f"{name}: not a valid id", field=name, allowed=allowed) from None
+        raise InvalidField(f"{name}: not a valid id", field=name, allowed=form.allowed) from None

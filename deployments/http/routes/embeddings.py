@@ -19,7 +19,7 @@ from ..schemas.users import OpenAiUser
 from ..support.service_route import ServiceRoute
 from ..support.services import Embedding, ServicesDep
 
-router = APIRouter(tags=["embeddings"], route_class=ServiceRoute)
+router = APIRouter(tags=["openai"], route_class=ServiceRoute)
 MAX_INPUTS = 512  # a handle call carries at most 4 MiB (DESIGN §10)
 
 

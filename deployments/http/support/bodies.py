@@ -11,8 +11,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ...config.access_settings import LimitArgs
 from .problems import http_problem
 
-BULK_PATHS = frozenset({"/memories", "/v1/embeddings", "/mem0/v3/memories/add/", "/mem0/v1/batch/"})
-"""Paths that take many texts at once, and so `limits.bulk_body_bytes`."""
+BULK_PATHS = frozenset(
+    {
+        *("/memories", "/v1/embeddings", "/v1/chat/completions", "/v1/responses", "/v1/rerank"),
+        *("/mem0/v3/memories/add/", "/mem0/v1/batch/"),
+    }
+)
+"""Paths that take many texts or an image at once, and so `limits.bulk_body_bytes`."""
 FILE_PATH = re.compile(r"/knowledge/base/[^/]+/ingest")
 """Paths that take files, and so `limits.file_body_bytes`."""
 _FORM = "multipart/form-data"

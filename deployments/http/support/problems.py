@@ -36,6 +36,8 @@ from memory.values.errors import (
     VersionConflict,
 )
 
+from ...remote.chat_upstream import UpstreamRefused
+
 STATUS: dict[type[JiyiError], int] = {
     InvalidChunkSize: 400,
     InvalidMetadata: 400,
@@ -144,6 +146,8 @@ def problem(error: JiyiError) -> tuple[int, dict[str, Any], dict[str, str]]:
         body["errors"] = [
             {"field": error.field, "problem": error.message, "allowed": "the user or app of the credential"}
         ]
+    if isinstance(error, UpstreamRefused):
+        body |= {"code": error.code, "param": error.param or None}
     if isinstance(error, Unauthenticated):
         headers["WWW-Authenticate"] = 'Bearer realm="jiyi"'
     if isinstance(error, Overloaded):

@@ -26,7 +26,16 @@ from memory.ports.decisions import DecisionService
 from memory.ports.erasures import ErasureService
 from memory.ports.generations import ReembeddingService
 from memory.ports.jobs import IndexMaintenance, MaintenanceService, ReviewService, RunControl, RunTotal
-from memory.ports.language import Extractor, FactReader, FloatMatrix, Priority, Resolver, TextKind, TokenCounter
+from memory.ports.language import (
+    Extractor,
+    FactReader,
+    FloatMatrix,
+    Priority,
+    Reranker,
+    Resolver,
+    TextKind,
+    TokenCounter,
+)
 from memory.ports.record import SystemOfRecord
 from memory.ports.services import Retriever
 from memory.ports.sessions import SessionStore
@@ -37,16 +46,19 @@ from memory.tiers.priority import PriorityRules
 from memory.tiers.retrieval import TieredRetrieval
 from memory.tiers.summaries import ExtractiveWriter
 from memory.typed_memories.manager import TypedMemoryManager
+from memory.values.corpora import Reranking
 from memory.values.errors import StoreUnavailable, Unavailable
 from memory.values.evidence import EVIDENCE_BOUNDS, EvidenceBounds
 from memory.values.hits import CosineBounds
 from memory.values.identity import app_and_user, credential_subject
 from memory.values.personas import PersonaProfile
 
+from ...remote.chat_upstream import ChatUpstreams
 from ...telemetry.metrics import ServiceMetrics
 from ...telemetry.replicas import Figures, IngressReport, ReplicaReport, ask_all, replica_name
 from ..identity.authentication import Authenticator
 from ..identity.current import CURRENT_IDENTITY
+from .assistants import Assistant, PromptBounds
 from .concurrency import Places
 from .transfers import Transfers
 
@@ -124,6 +136,10 @@ class Services:
         followers: Places of those who follow a run.
         transfers: Files of exports and imports in progress.
         tally: Counts what answers and prompts held.
+        upstreams: Language models that continue conversations; None where there is none.
+        prompt_bounds: How long the prompts of those may be.
+        assistants: What else continues conversations, by the name of its model.
+        rerankers: Those that the settings turn on.
         priority_rules: How categories of facts are ranked.
         summary_writer: Writes the summaries of `/summarize`.
         corpora_in_chat: By app, ids of the corpora that chat searches where a request names none.
@@ -172,6 +188,10 @@ class Services:
     evidence: EvidenceBounds = EVIDENCE_BOUNDS
     given_personas: tuple[PersonaProfile, ...] = ()
     make_dialogue: "Callable[[MemorySystem, SystemOfRecord], DialogueGraph] | None" = None
+    upstreams: ChatUpstreams | None = None
+    prompt_bounds: PromptBounds = field(default_factory=PromptBounds)
+    assistants: Mapping[str, Assistant] = field(default_factory=dict)
+    rerankers: Mapping[Reranking, Reranker] = field(default_factory=dict)
 
     @cached_property
     def entities(self) -> EntityMemoryService:

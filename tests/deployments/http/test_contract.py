@@ -31,6 +31,13 @@ EXAMPLES = int(os.environ.get("JIYI_CONTRACT_EXAMPLES", "0"))
 pytestmark = pytest.mark.slow
 _JUDGED = (
     "/v1/embeddings",
+    "/v1/chat/completions",
+    "/v1/responses",
+    "/v1/conversations",
+    "/v1/conversations/{conversation_id}/items",
+    "/v1/rerank",
+    "/v1/models/{model}",
+    "/v1/vector_stores/{vector_store_id}/search",
     "/index/reembed",
     "/entities",
     "/entities/aliases",

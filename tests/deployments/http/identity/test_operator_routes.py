@@ -12,6 +12,7 @@ from structlog.contextvars import merge_contextvars
 from structlog.testing import capture_logs
 
 from deployments.http.app import build_http
+from deployments.http.doors.openai.speaking import KnownPerson, Person, SpokenBody
 from deployments.http.identity.middleware import OPEN_PATHS
 from deployments.http.identity.operators import ADMIN, APP_OR_ADMIN, AUDITED
 from deployments.http.schemas.users import UserOfPath, UserQuery
@@ -21,6 +22,9 @@ from deployments.telemetry.tracing import add_trace
 _BASE = "/knowledge/base"
 _WITHOUT_MEMORY = {
     "/v1/embeddings",
+    "/v1/models",
+    "/v1/models/{model:path}",
+    "/v1/rerank",
     "/erasures/{erasure_id}",
     "/knowledge/search",
     *[_BASE + path for path in ("", "/{corpus_id}", "/{corpus_id}/versions", "/{corpus_id}/search")],
@@ -57,9 +61,12 @@ def _is_for_operators(route: APIRoute) -> bool:
 
 
 def _is_of_a_user(route: APIRoute) -> bool:
-    bodies = [parameter.field_info.annotation for parameter in route.dependant.body_params]
-    users = {of.__metadata__[0].dependency for of in (UserOfPath, UserQuery)}  # type: ignore[attr-defined]
-    return bool(users & {*_calls(route.dependant)}) or any("user_id" in body.model_fields for body in bodies if body)
+    bodies: list[Any] = [parameter.field_info.annotation for parameter in route.dependant.body_params]
+    named: list[Any] = [UserOfPath, UserQuery, Person, KnownPerson]
+    users = {of.__metadata__[0].dependency for of in named}
+    return bool(users & {*_calls(route.dependant)}) or any(
+        "user_id" in body.model_fields or issubclass(body, SpokenBody) for body in bodies if body
+    )
 
 
 def test_there_are_routes_of_each_kind() -> None:

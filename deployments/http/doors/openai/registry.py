@@ -1,0 +1,49 @@
+"""The models of the OpenAI door: what answers under which name."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from ...support.assistants import Assistant
+from ...support.services import Services
+from .dialogue_assistant import DIALOGUE_MODEL, DialogueAssistant
+from .errors import ModelNotFound
+from .memory_assistant import ExtractiveAssistant, MemoryAssistant
+
+MODEL = "jiyi"
+"""Memory, and the first language model that answers; without one the extractive answers of `/chat`."""
+Assistants = Mapping[str, Assistant]
+
+
+def assistants_of(services: Services) -> dict[str, Assistant]:
+    """What answers, by the name of its model: `jiyi`, the dialogue graph where LangGraph is installed, the language
+    models, and what else the services bring.
+    """
+    upstreams, bounds = services.upstreams, services.prompt_bounds
+    dialogue = {} if services.make_dialogue is None else {DIALOGUE_MODEL: DialogueAssistant(services)}
+    if upstreams is None:
+        return {MODEL: ExtractiveAssistant(services), **dialogue, **services.assistants}
+    named = {name: MemoryAssistant(services, upstreams, model=name, bounds=bounds) for name in upstreams.model_ids}
+    own = {MODEL: MemoryAssistant(services, upstreams, model=None, bounds=bounds)}
+    return {**named, **own, **dialogue, **services.assistants}
+
+
+def assistant_named(assistants: Assistants, model: str) -> Assistant:
+    """The assistant of a model.
+
+    Raises:
+        ModelNotFound: There is none.
+    """
+    if (found := assistants.get(model)) is not None:
+        return found
+    raise ModelNotFound(f"There is no model {model!r} for conversations; there are: {', '.join(assistants)}.")
+
+
+def _assistants(request: Request) -> Assistants:
+    found: Assistants = request.app.state.assistants
+    return found
+
+
+AssistantsDep = Annotated[Assistants, Depends(_assistants)]
+"""Route parameter: what answers, by the name of its model."""
