@@ -30,6 +30,7 @@ from .commands import (
 from .commands.connection import connect
 from .commands.output import FAILED, NOT_REACHABLE, USAGE, Home, Json, fail, print_error, print_json
 from .errors import ClientError, Unreachable
+from .mcp import mcp
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -163,6 +164,7 @@ def openapi(
     typer.echo(json.dumps(document, ensure_ascii=False, sort_keys=True))
 
 
+app.command()(mcp)
 app.add_typer(conversing.app)
 app.add_typer(maintenance.app)
 app.add_typer(bench.app)

@@ -4,8 +4,8 @@
         [--edges FILE] [--strategy reader]
 
 DATA has `retrieval/drcd` and `retrieval/cmrc2018`; `--cache` keeps prepared weights. The first paragraphs of each set
-are the chunks of a corpus in the embedded record, in this process. It tells chunks per second, the size of the graph
-and of the file, how long queries take, and recall@1 and @5 of the service's search in mode `hybrid` with and without
+are the chunks of a corpus in the embedded record, in this process. It tells chunks per second, the size of the graph,
+how long queries take, and recall@1 and @5 of the service's search in mode `hybrid` with and without
 the scores of the graph, added with each of a few weights. `--edges` writes 50 edges at random, to be
 judged by hand. The last line is JSON.
 """
@@ -198,12 +198,10 @@ async def measure(arguments: argparse.Namespace, engine: SentenceTransformerEngi
         if corpus.data_set not in arguments.sets:
             continue
         with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "record.db"
-            record = SqliteRecord.open(file, durable=False)
+            record = SqliteRecord.open(Path(folder) / "record.db", durable=False)
             encoder = KeptEncoder(engine, arguments.cache / f"graph-{corpus.data_set}.npz")
             bench = Bench(record, encoder, corpus, take=arguments.take)
             await bench.fill(corpus.data_set)
-            before = file.stat().st_size
             builder = GraphBuilder(record=record, strategies=strategies)
             since = time.process_time()
             built = await bench.build(builder, StrategyName(arguments.strategy))
@@ -217,7 +215,6 @@ async def measure(arguments: argparse.Namespace, engine: SentenceTransformerEngi
                 "chunks_per_s": round(built["extracted"] / built["seconds"], 2),
                 "chunks_per_cpu_s": round(built["extracted"] / cpu_s, 2),
                 "update_without_changes_s": updated["seconds"],
-                "file_grew_by_bytes": file.stat().st_size - before,
                 "median_ms": await bench.latencies(),
             }
             print(corpus.data_set, json.dumps(report[corpus.data_set]), file=sys.stderr, flush=True)

@@ -17,8 +17,8 @@ from jiyi.commands import bench, facts, knowledge, memories, users
 
 ROOT = typer.main.get_command(cli.app)
 SAID = "I moved to Boston in March 2025."
-PRINTS_NO_DATA = {"encryption on", "encryption off", "encryption rotate"}
-"""They say which store is done, while they work."""
+PRINTS_NO_DATA = {"encryption on", "encryption off", "encryption rotate", "mcp"}
+"""They say which store is done, while they work, or speak a protocol of their own."""
 EXPECTED = (
     *("up", "down", "status", "config", "chat", "replay", "export", "import", "facts", "users", "knowledge"),
     *("keys", "erase", "reembed", "index", "jobs", "bench"),

@@ -1,6 +1,7 @@
 """Language models over HTTP: the real client, a server that speaks the protocol, and everything that goes wrong."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 
@@ -18,6 +19,7 @@ from memory.ports.chat_models import (
     ChatRequest,
     ChatRole,
     ModelMessage,
+    ToolDefinition,
 )
 from memory.prompting.facts import SCHEMA as FACTS
 from memory.prompting.summaries import SCHEMA as SUMMARY
@@ -141,6 +143,28 @@ async def test_the_schemas_that_are_asked_for_are_strict_and_others_are_refused(
         with pytest.raises(ModelUnavailable, match="answered 400"):
             await model.complete(request(schema=loose))
         assert (await model.complete(request())).text == "ok", "a request that is refused alone makes no pause"
+
+
+async def test_a_model_is_offered_tools_asks_for_one_and_is_told_its_result(server: LanguageModelServer) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "book", "arguments": '{"city": "Linz"}'}}
+    message = {"role": "assistant", "content": None, "tool_calls": [call]}
+    server.send(json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}).encode())
+    server.answer("Linz is booked.")
+    tool = ToolDefinition(name="book", description="Books.", parameters={"type": "object", "properties": {}})
+    async with opened(server) as model:
+        asked = await model.complete(request().model_copy(update={"tools": (tool,)}))
+        assert (asked.text, asked.tool_calls[0].name) == ("", "book")
+        told = (
+            ModelMessage(role=ChatRole.ASSISTANT, content="", tool_calls=asked.tool_calls),
+            ModelMessage(role=ChatRole.TOOL, content="Booked.", tool_call_id="c1"),
+        )
+        reply = await model.complete(request().model_copy(update={"messages": (*request().messages, *told)}))
+    assert reply.text == "Linz is booked."
+    assert server.requests[0]["tools"] == [{"type": "function", "function": tool.model_dump()}]
+    assert server.requests[1]["messages"][-2:] == [
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "content": "Booked.", "tool_call_id": "c1"},
+    ]
 
 
 async def test_an_answer_that_was_cut_says_so(server: LanguageModelServer) -> None:

@@ -38,7 +38,7 @@ class ExtractiveAssistant(Assistant):
         if user_id is None or not message or not conversation.learns:
             phrases = phrases_for([text_of(each) for each in reversed(conversation.messages)])
             text = phrases.nobody if user_id is None else phrases.unwritten
-            for chunk in _pieces(text, MemoryUse(answered_by=AnsweredBy.EXTRACTIVE)):
+            for chunk in in_pieces(text, MemoryUse(answered_by=AnsweredBy.EXTRACTIVE)):
                 yield chunk
             return
         text, use = "", MemoryUse(answered_by=AnsweredBy.EXTRACTIVE, session_id=conversation.session_id)
@@ -61,7 +61,7 @@ class ExtractiveAssistant(Assistant):
                 case Acknowledged():
                     use.degraded, use.learned = list(event.degraded), event.forgotten is None
                     self._services.count_degraded(event.degraded)
-        for chunk in _pieces(text, use):
+        for chunk in in_pieces(text, use):
             yield chunk
 
 
@@ -174,7 +174,7 @@ def _text_in(chunk: Chunk) -> str:
     return "".join(str((c.get("delta") or {}).get("content") or "") for c in choices if not c.get("index"))
 
 
-def _pieces(text: str, use: MemoryUse) -> list[Chunk]:
+def in_pieces(text: str, use: MemoryUse) -> list[Chunk]:
     """A whole text as chunks; the last one says what memory did."""
     parts = [text[start : start + _PIECE_CHARACTERS] for start in range(0, len(text), _PIECE_CHARACTERS)]
     deltas = [{"role": "assistant", "content": ""}, *({"content": part} for part in parts)]

@@ -7,6 +7,7 @@ from fastapi import Depends, Request
 
 from ...support.assistants import Assistant
 from ...support.services import Services
+from .dialogue_assistant import DIALOGUE_MODEL, DialogueAssistant
 from .errors import ModelNotFound
 from .memory_assistant import ExtractiveAssistant, MemoryAssistant
 
@@ -16,13 +17,16 @@ Assistants = Mapping[str, Assistant]
 
 
 def assistants_of(services: Services) -> dict[str, Assistant]:
-    """What answers, by the name of its model: `jiyi`, the language models, and what else the services bring."""
+    """What answers, by the name of its model: `jiyi`, the dialogue graph where LangGraph is installed, the language
+    models, and what else the services bring.
+    """
     upstreams, bounds = services.upstreams, services.prompt_bounds
+    dialogue = {} if services.make_dialogue is None else {DIALOGUE_MODEL: DialogueAssistant(services)}
     if upstreams is None:
-        return {MODEL: ExtractiveAssistant(services), **services.assistants}
+        return {MODEL: ExtractiveAssistant(services), **dialogue, **services.assistants}
     named = {name: MemoryAssistant(services, upstreams, model=name, bounds=bounds) for name in upstreams.model_ids}
     own = {MODEL: MemoryAssistant(services, upstreams, model=None, bounds=bounds)}
-    return {**named, **own, **services.assistants}
+    return {**named, **own, **dialogue, **services.assistants}
 
 
 def assistant_named(assistants: Assistants, model: str) -> Assistant:
