@@ -16,7 +16,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve stop test quick check lint types format unit e2e adapters contract audit advisories licences sbom docs coverage clean
+.PHONY: help setup serve stop test quick check lint types format unit e2e adapters contract audit advisories licences sbom typescript docs coverage clean
 
 help: ## Lists the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -81,6 +81,12 @@ advisories: $(READY) ## Takes them anew: make advisories FROM=all.zip (docs/oper
 
 licences: $(READY) ## Writes docs/reference/licences.md
 	$(BIN)/python -m dependencies.licences
+
+typescript: $(READY) ## Generates the TypeScript client from the OpenAPI document and compiles it; needs Node 20 and npm
+	mkdir -p build
+	$(BIN)/jiyi openapi > build/openapi.json
+	cd clients/typescript && npm ci --no-fund --no-audit && npm run generate -- ../../build/openapi.json && npm run build
+	sha256sum < build/openapi.json > clients/typescript/schema.sha256
 
 sbom: $(READY) ## Writes the bill of materials (CycloneDX) of this version into dist
 	$(BIN)/python -m dependencies.sbom dist/jiyi.cdx.json

@@ -8,7 +8,7 @@ from typing import Annotated
 import httpx
 import typer
 
-from .connection import url_of
+from .commands.connection import url_of
 
 _USER = "me"
 _TIMEOUT_S = 120.0

@@ -9,14 +9,12 @@ from rich.console import Console
 from rich.table import Table
 
 from .connection import connect
-from .output import plain, print_json
+from .output import Home, Json, Url, plain, print_json
 
 app = typer.Typer(no_args_is_help=True, help="Shows, retains, deletes and anonymises memories; how well they are kept.")
 _console = Console()
 _PATIENCE_S = 30.0
 
-Home = Annotated[Path | None, typer.Option(help="Data folder; JIYI_HOME, else ~/.jiyi.")]
-Url = Annotated[str | None, typer.Option(help="Base URL of a service elsewhere.")]
 User = Annotated[str, typer.Argument(help="Whose memory.")]
 UserOrApp = Annotated[str | None, typer.Argument(help="Whose memory; all users of the app where nobody is named.")]
 MemoryId = Annotated[str, typer.Argument(help="The id of the memory.")]
@@ -25,7 +23,6 @@ Note = Annotated[str, typer.Option(help="Why; it is kept in the audit history.")
 Version = Annotated[int | None, typer.Option("--version", help="Only where the memory has this version.")]
 Key = Annotated[str | None, typer.Option("--key", help="A key that makes repeating the command safe.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-Json = Annotated[bool, typer.Option("--json", help="As JSON.")]
 DecayRate = Annotated[float | None, typer.Option(help="λ per day, 0 to 10; 0.1 where not given.")]
 FrequencyWeight = Annotated[float | None, typer.Option(help="Weight of the number of uses, 0 to 10; 1.")]
 Threshold = Annotated[float | None, typer.Option(help="What is retained less counts as forgotten, 0 to 1; 0.01.")]
@@ -58,10 +55,17 @@ def timeline(
 
 
 @app.command()
-def show(user_id: User, memory_id: MemoryId, home: Home = None, url: Url = None) -> None:
-    """Shows a memory with its facts and version, as JSON."""
+def show(user_id: User, memory_id: MemoryId, as_json: Json = False, home: Home = None, url: Url = None) -> None:
+    """Shows a memory, how well it is retained, and its facts."""
     with connect(home, url, patience_s=_PATIENCE_S) as client:
-        print_json(client.memories.get(memory_id, user_id=user_id))
+        memory = plain(client.memories.get(memory_id, user_id=user_id))
+    if as_json:
+        print_json(memory)
+        return
+    _show_memories([memory])
+    for fact in memory["facts"]:
+        line = f"  {fact['subject']} {fact['predicate']} {fact['object']}  ({fact['status']}, {fact['confidence']:.2f})"
+        _console.print(line, highlight=False, markup=False)
 
 
 @app.command()
@@ -71,29 +75,43 @@ def edit(
     text: Annotated[str, typer.Argument(help="What it says from now on.")],
     reason: Annotated[str, typer.Option(help="Why.")] = "",
     version: Version = None,
+    as_json: Json = False,
     home: Home = None,
     url: Url = None,
 ) -> None:
     """Changes what a memory says; the log keeps what was said."""
     with connect(home, url, patience_s=_PATIENCE_S) as client:
         reply = client.memories.edit(memory_id, user_id=user_id, text=text, reason=reason, expected_version=version)
+    if as_json:
+        print_json(reply)
+        return
     edited = plain(reply)["memory"]["memory"]
     _console.print(f"version {edited['version']}: {edited['text']}", highlight=False, markup=False)
 
 
 @app.command()
-def history(user_id: User, memory_id: MemoryId, home: Home = None, url: Url = None) -> None:
-    """Shows what was changed and decided about a memory, as JSON; latest first."""
+def history(user_id: User, memory_id: MemoryId, as_json: Json = False, home: Home = None, url: Url = None) -> None:
+    """Shows what was changed and decided about a memory; latest first."""
     with connect(home, url, patience_s=_PATIENCE_S) as client:
-        print_json(plain(client.memories.history(memory_id, user_id=user_id).first())["results"])
+        changes = plain(client.memories.history(memory_id, user_id=user_id).first())["results"]
+    if as_json:
+        print_json(changes)
+        return
+    _show_rows(changes, ("at", "kind", "actor", "reason", "change_id"))
 
 
 @app.command()
 def retain(
-    user_id: User, memory_ids: MemoryIds, note: Note = "", key: Key = None, home: Home = None, url: Url = None
+    user_id: User,
+    memory_ids: MemoryIds,
+    note: Note = "",
+    key: Key = None,
+    as_json: Json = False,
+    home: Home = None,
+    url: Url = None,
 ) -> None:
     """Records that memories were looked at and stay."""
-    _decide("retain", user_id, memory_ids, note=note, key=key, home=home, url=url)
+    _decide("retain", user_id, memory_ids, note=note, key=key, as_json=as_json, home=home, url=url)
 
 
 @app.command()
@@ -104,12 +122,13 @@ def delete(
     note: Note = "",
     version: Version = None,
     key: Key = None,
+    as_json: Json = False,
     home: Home = None,
     url: Url = None,
 ) -> None:
     """Deletes memories with their messages and facts, everywhere; it cannot be undone."""
     _confirm(f"Delete {len(memory_ids)} memories of {user_id}?", yes)
-    _decide("delete", user_id, memory_ids, note=note, version=version, key=key, home=home, url=url)
+    _decide("delete", user_id, memory_ids, note=note, version=version, key=key, as_json=as_json, home=home, url=url)
 
 
 @app.command()
@@ -120,24 +139,30 @@ def anonymize(
     note: Note = "",
     version: Version = None,
     key: Key = None,
+    as_json: Json = False,
     home: Home = None,
     url: Url = None,
 ) -> None:
     """Removes what memories say, everywhere; their places and times stay. It cannot be undone."""
     _confirm(f"Anonymise {len(memory_ids)} memories of {user_id}?", yes)
-    _decide("anonymize", user_id, memory_ids, note=note, version=version, key=key, home=home, url=url)
+    _decide("anonymize", user_id, memory_ids, note=note, version=version, key=key, as_json=as_json, home=home, url=url)
 
 
 @app.command()
 def audit(
     user_id: User,
     memory_id: Annotated[str | None, typer.Option("--memory", help="Only decisions about this memory.")] = None,
+    as_json: Json = False,
     home: Home = None,
     url: Url = None,
 ) -> None:
-    """Shows the decisions about a user's memories, as JSON; latest first."""
+    """Shows the decisions about a user's memories; latest first."""
     with connect(home, url, patience_s=_PATIENCE_S) as client:
-        print_json(plain(client.memories.decisions(user_id=user_id, memory_id=memory_id).first())["results"])
+        decisions = plain(client.memories.decisions(user_id=user_id, memory_id=memory_id).first())["results"]
+    if as_json:
+        print_json(decisions)
+        return
+    _show_rows(decisions, ("at", "decision_id", "note"))
 
 
 @app.command()
@@ -147,6 +172,7 @@ def policy(
     frequency_weight: FrequencyWeight = None,
     threshold: Threshold = None,
     remove: Annotated[bool, typer.Option("--remove", help="Removes the policy that was set.")] = False,
+    as_json: Json = False,
     home: Home = None,
     url: Url = None,
 ) -> None:
@@ -157,6 +183,9 @@ def policy(
         held = plain(
             kept.set_policy(given or None, user_id=user_id) if given or remove else kept.policy(user_id=user_id)
         )
+    if as_json:
+        print_json(held)
+        return
     numbers = ", ".join(f"{name} {value:g}" for name, value in held["policy"].items())
     _console.print(f"{numbers} (of: {held['source']})", highlight=False)
 
@@ -191,6 +220,7 @@ def _decide(
     *,
     note: str,
     key: str | None,
+    as_json: bool,
     home: Path | None,
     url: str | None,
     version: int | None = None,
@@ -205,6 +235,9 @@ def _decide(
             wait=True,
         )
     decided = plain(reply)
+    if as_json:
+        print_json(decided)
+        return
     removed = ", ".join(f"{count} {name}" for name, count in decided["removed"].items()) or "nothing was removed"
     _console.print(f"decision {decided['decision_id']}: {removed}", highlight=False)
     for erasure_id in decided["erasures"]:
@@ -217,6 +250,13 @@ def _show_memories(memories: Sequence[Mapping[str, Any]]) -> None:
         kept, memory = entry["retention"], entry["memory"]
         score = f"{kept['score']:.3f}{' forgotten' if kept['is_forgotten'] else ''}"
         table.add_row(score, str(kept["access_count"]), memory["created_at"][:16], memory["memory_id"], memory["text"])
+    _console.print(table)
+
+
+def _show_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
+    table = Table(*(column.replace("_", " ") for column in columns))
+    for row in rows:
+        table.add_row(*(str(row.get(column) or "") for column in columns))
     _console.print(table)
 
 

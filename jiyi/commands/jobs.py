@@ -3,20 +3,18 @@
 import json
 from collections.abc import Mapping
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console, Group, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 from .connection import connect
-from .output import plain, print_json
+from .output import Home, Json, Url, plain, print_json, progress_bar
 
 if TYPE_CHECKING:
-    from .client.clients import Client
+    from ..client.clients import Client
 
 app = typer.Typer(
     no_args_is_help=True, help="Runs of all background work: what waits, what is in progress, what failed and why."
@@ -27,9 +25,6 @@ _STYLES = {"completed": "green", "running": "yellow", "failed": "red", "queued":
 """The colours of 004 §11.4, and of the states that it does not name."""
 _ERROR_CHARACTERS = 60
 
-Home = Annotated[Path | None, typer.Option(help="Data folder; JIYI_HOME, else ~/.jiyi.")]
-Url = Annotated[str | None, typer.Option(help="Base URL; the service of the data folder where not given.")]
-Json = Annotated[bool, typer.Option("--json", help="As JSON.")]
 RunId = Annotated[str, typer.Argument(help="The id of the run, as `jiyi jobs list` shows it.")]
 
 
@@ -151,8 +146,7 @@ def _follow_lines(client: "Client", run_id: str) -> dict[str, Any]:
 
 def _follow_bar(client: "Client", run_id: str) -> dict[str, Any]:
     data: dict[str, Any] = {}
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=_console) as progress:
+    with progress_bar() as progress:
         task = progress.add_task("")
         for event in client.runs.follow(run_id):
             data = plain(event.run)

@@ -15,7 +15,7 @@ from rich.text import Text
 from .output import plain
 
 if TYPE_CHECKING:
-    from .client.clients import Client
+    from ..client.clients import Client
 
 Run = Mapping[str, Any]
 _POLL_S = 0.3

@@ -4,11 +4,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import service
+from .. import service
 from .output import NOT_REACHABLE, fail
 
 if TYPE_CHECKING:
-    from .client.clients import Client
+    from ..client.clients import Client
 
 
 def connect(home: Path | None, url: str | None, *, patience_s: float = 0.0, timeout_s: float = 120.0) -> "Client":
@@ -23,7 +23,7 @@ def connect(home: Path | None, url: str | None, *, patience_s: float = 0.0, time
     Raises:
         typer.Exit: No service runs with this data folder.
     """
-    from .client.clients import Client
+    from ..client.clients import Client
 
     return Client(
         url or url_of(home), patience_s=patience_s, timeout_s=timeout_s, api_key=os.environ.get("JIYI_API_KEY")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from .client.clients import Client
+    from ..client.clients import Client
 
 
 def corpus_id_of(client: "Client", name: str) -> str | None:

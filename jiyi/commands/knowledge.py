@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from . import knowledge_graph
 from .connection import connect
 from .corpora import corpus_id_of, known_corpus
-from .output import plain, print_json
+from .output import FAILED, Home, Json, Url, plain, print_json, progress_bar
 
 if TYPE_CHECKING:
     from deployments.http.schemas.knowledge import IngestedList
 
-    from .client.clients import Client
+    from ..client.clients import Client
 
 app = typer.Typer(no_args_is_help=True, help="Puts documents into the knowledge base, and searches it.")
 app.add_typer(knowledge_graph.app, name="graph")
@@ -28,8 +27,6 @@ _TIMEOUT_S = 300.0
 _PAGE_TIMEOUT_S = 30.0
 _SHOWN_CHARACTERS = 200
 
-Home = Annotated[Path | None, typer.Option(help="Data folder; JIYI_HOME, else ~/.jiyi.")]
-Url = Annotated[str | None, typer.Option(help="Base URL; the service of the data folder where not given.")]
 Corpus = Annotated[str, typer.Option(help="Name of the corpus.")]
 
 
@@ -38,6 +35,7 @@ def add(
     paths: Annotated[list[Path], typer.Argument(exists=True, help="Files and folders, with all that is in them.")],
     corpus: Corpus = "documents",
     metadata: Annotated[str, typer.Option(help="A JSON object that each document gets.")] = "{}",
+    as_json: Json = False,
     home: Home = None,
     url: Url = None,
 ) -> None:
@@ -55,7 +53,7 @@ def add(
         )
         return _became_of(taken)
 
-    _add([file.as_posix() for file in files], ingest, corpus=corpus, home=home, url=url)
+    _add([file.as_posix() for file in files], ingest, corpus=corpus, as_json=as_json, home=home, url=url)
 
 
 @app.command(name="add-pages")
@@ -66,6 +64,7 @@ def add_pages(
     host: Annotated[list[str], typer.Option(help="A host from which pages may be fetched; repeat it for several.")],
     corpus: Corpus = "documents",
     metadata: Annotated[str, typer.Option(help="A JSON object that each page gets.")] = "{}",
+    as_json: Json = False,
     home: Home = None,
     url: Url = None,
 ) -> None:
@@ -95,7 +94,7 @@ def add_pages(
             )
             return _became_of(taken)
 
-        _add(pages.read_addresses(addresses), ingest, corpus=corpus, home=home, url=url)
+        _add(pages.read_addresses(addresses), ingest, corpus=corpus, as_json=as_json, home=home, url=url)
 
 
 def _add(
@@ -103,6 +102,7 @@ def _add(
     ingest: Callable[["Client", str, str], tuple[str, str]],
     *,
     corpus: str,
+    as_json: bool,
     home: Path | None,
     url: str | None,
 ) -> None:
@@ -112,7 +112,7 @@ def _add(
     """
     states: dict[str, int] = {}
     failed: list[tuple[str, str]] = []
-    with connect(home, url, patience_s=_PATIENCE_S, timeout_s=_TIMEOUT_S) as client, _progress() as progress:
+    with connect(home, url, patience_s=_PATIENCE_S, timeout_s=_TIMEOUT_S) as client, progress_bar() as progress:
         corpus_id = corpus_id_of(client, corpus) or client.knowledge.create(corpus).corpus_id
         task = progress.add_task(corpus, total=len(names))
         for name in names:
@@ -121,6 +121,9 @@ def _add(
             if state == "failed":
                 failed.append((name, reason))
             progress.advance(task)
+    if as_json:
+        print_json({"corpus": corpus, "corpus_id": corpus_id, "states": states, "failed": dict(failed)})
+        raise typer.Exit(FAILED if failed else 0)
     counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items())) or "no documents"
     _console.print(f"{corpus}: {counts}", markup=False, highlight=False)
     for name, reason in failed:
@@ -135,14 +138,18 @@ def _became_of(taken: "IngestedList") -> tuple[str, str]:
 
 
 @app.command(name="list")
-def list_corpora(home: Home = None, url: Url = None) -> None:
+def list_corpora(as_json: Json = False, home: Home = None, url: Url = None) -> None:
     """Lists the corpora."""
+    with connect(home, url, patience_s=_PATIENCE_S, timeout_s=_TIMEOUT_S) as client:
+        corpora = client.knowledge.corpora().results
+    if as_json:
+        print_json(corpora)
+        return
     table = Table()
     for column in ("corpus", "chunks", "mode", "description"):
         table.add_column(column, justify="right" if column == "chunks" else "left")
-    with connect(home, url, patience_s=_PATIENCE_S, timeout_s=_TIMEOUT_S) as client:
-        for found in client.knowledge.corpora().results:
-            table.add_row(found.name, str(found.chunk_count), found.config.search.mode, found.description)
+    for found in corpora:
+        table.add_row(found.name, str(found.chunk_count), found.config.search.mode, found.description)
     _console.print(table)
 
 
@@ -152,7 +159,7 @@ def search(
     corpus: Annotated[list[str] | None, typer.Option(help="Name of a corpus; default: all.")] = None,
     mode: Annotated[str | None, typer.Option(help="semantic, keyword, hybrid or rrf.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="The most results.")] = 5,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    as_json: Json = False,
     home: Home = None,
     url: Url = None,
 ) -> None:
@@ -194,8 +201,3 @@ def _object(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise typer.BadParameter("--metadata must be a JSON object.")
     return value
-
-
-def _progress() -> Progress:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=_console, transient=True)

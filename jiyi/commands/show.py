@@ -8,15 +8,15 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from .conversations import Question
-from .service import ProcessMemory
+from ..conversations import Question
+from ..service import ProcessMemory
 
 if TYPE_CHECKING:
     from deployments.config.described import Setting
     from memory.portability.foreign.entries import ForeignExport
 
-    from .client.replies import Health
-    from .replay import Replayed
+    from ..client.replies import Health
+    from ..replay import Replayed
 
 _SOURCES_SHOWN = 3
 

@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.table import Table
 
 from .connection import connect
-from .output import plain, print_json
+from .output import Home, Json, Url, plain, print_json
 
 if TYPE_CHECKING:
-    from .client.clients import Client
+    from ..client.clients import Client
 
 app = typer.Typer(
     no_args_is_help=True, help="Erases users, or parts of their memory, from every store, with a receipt."
@@ -25,12 +25,9 @@ _PATIENCE_S = 30.0
 _POLL_S = 0.3
 _TOMBSTONES_AT_ONCE = 1_000
 
-Home = Annotated[Path | None, typer.Option(help="Data folder; JIYI_HOME, else ~/.jiyi.")]
-Url = Annotated[str | None, typer.Option(help="Base URL of a service elsewhere.")]
 User = Annotated[str, typer.Argument(help="Whose memory.")]
 Wait = Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until it is done.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-Json = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
 
 @app.command()
@@ -126,8 +123,8 @@ def list_erasures(as_json: Json = False, home: Home = None, url: Url = None) -> 
 
 
 @app.command()
-def tombstones(home: Home = None, url: Url = None) -> None:
-    """Prints the finished erasures in digests, as JSON: to be kept with backups."""
+def tombstones(as_json: Json = True, home: Home = None, url: Url = None) -> None:
+    """Prints the finished erasures in digests, always as JSON: to be kept with backups."""
     with connect(home, url, patience_s=_PATIENCE_S) as client:
         print_json(plain(client.erasures.tombstones())["tombstones"])
 
@@ -135,6 +132,7 @@ def tombstones(home: Home = None, url: Url = None) -> None:
 @app.command()
 def replay(
     file: Annotated[Path | None, typer.Argument(help="What `jiyi erase tombstones` printed.", exists=True)] = None,
+    as_json: Json = False,
     home: Home = None,
     url: Url = None,
 ) -> None:
@@ -143,8 +141,12 @@ def replay(
     with connect(home, url, patience_s=_PATIENCE_S) as client:
         pages = [*chunked(marks, _TOMBSTONES_AT_ONCE)] or [[]]
         begun = [erasure for page in pages for erasure in plain(client.erasures.replay(page))["results"]]
-        for erasure in begun:
-            _show(_until_done(client, erasure), as_json=False)
+        done = [_until_done(client, erasure) for erasure in begun]
+    if as_json:
+        print_json(done)
+        return
+    for erasure in done:
+        _show(erasure, as_json=False)
     _console.print(f"{len(begun)} erasures were done again.")
 
 
@@ -168,7 +170,7 @@ def _erase(
 
 
 def _until_done(client: "Client", erasure: dict[str, Any]) -> dict[str, Any]:
-    with _console.status("erasing") as shown:
+    with Console(stderr=True).status("erasing") as shown:
         while erasure["state"] != "done":
             time.sleep(_POLL_S)
             erasure = plain(client.erasures.get(erasure["erasure_id"]))

@@ -1,27 +1,30 @@
 """`jiyi encryption`: encrypts the stores of a home, decrypts them, and changes the key, with the service stopped."""
 
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from . import service
+from .. import service
+from .output import Home, Json, fail, print_json
 
 app = typer.Typer(no_args_is_help=True, help="Encrypts the stores of a home, with the service stopped.")
 _console = Console()
 
-Home = Annotated[Path | None, typer.Option(help="Data folder; JIYI_HOME, else ~/.jiyi.")]
 OldKeyFile = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The file that holds the old key.")]
 
 
 @app.command()
-def status(home: Home = None) -> None:
+def status(as_json: Json = False, home: Home = None) -> None:
     """Shows how each store is written, seen with the key of the settings."""
     try:
         states = service.encryption_states(service.load_settings(home))
     except service.ServiceFailed as error:
-        _fail(str(error))
+        fail(str(error))
+    if as_json:
+        print_json(states)
+        return
     for name, state in states.items():
         _console.print(f"{name}: {state}", highlight=False)
 
@@ -49,9 +52,4 @@ def _change(home: Path | None, action: service.EncryptionAction, old_key_file: P
         for name in service.change_encryption(service.load_settings(home), action, old_key_file=old_key_file):
             _console.print(f"{name}: done", highlight=False)
     except service.ServiceFailed as error:
-        _fail(str(error))
-
-
-def _fail(message: str) -> NoReturn:
-    _console.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
-    raise typer.Exit(1)
+        fail(str(error))

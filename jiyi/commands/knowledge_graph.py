@@ -10,20 +10,18 @@ from rich.table import Table
 
 from .connection import connect
 from .corpora import known_corpus
-from .output import plain, print_json
+from .output import Home, Json, Url, plain, print_json
 
 if TYPE_CHECKING:
-    from .client.clients import Client
+    from ..client.clients import Client
 
 app = typer.Typer(no_args_is_help=True, help="Builds the graph of a corpus, and asks it.")
 _console = Console()
 _PATIENCE_S = 60.0
 _TIMEOUT_S = 300.0
 
-Home = Annotated[Path | None, typer.Option(help="Data folder; JIYI_HOME, else ~/.jiyi.")]
-Url = Annotated[str | None, typer.Option(help="Base URL; the service of the data folder where not given.")]
+Name = Annotated[str, typer.Argument(help="Name of a node.")]
 Corpus = Annotated[str, typer.Argument(help="Name of the corpus.")]
-AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
 
 @app.command()
@@ -31,7 +29,7 @@ def build(
     corpus: Corpus,
     full: Annotated[bool, typer.Option(help="Extract everything again, not only what changed.")] = False,
     strategy: Annotated[str | None, typer.Option(help="patterns, reader or model.")] = None,
-    as_json: AsJson = False,
+    as_json: Json = False,
     home: Home = None,
     url: Url = None,
 ) -> None:
@@ -59,7 +57,7 @@ def build(
 def show(
     corpus: Corpus,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="The most nodes.")] = 20,
-    as_json: AsJson = False,
+    as_json: Json = False,
     home: Home = None,
     url: Url = None,
 ) -> None:
@@ -70,7 +68,7 @@ def show(
 
 
 @app.command()
-def find(corpus: Corpus, name: str, as_json: AsJson = False, home: Home = None, url: Url = None) -> None:
+def find(corpus: Corpus, name: Name, as_json: Json = False, home: Home = None, url: Url = None) -> None:
     """Finds nodes by name, alias or beginning of a name."""
     with _connect(home, url) as client:
         found = plain(client.graphs.find(known_corpus(client, corpus), name))
@@ -83,10 +81,10 @@ def find(corpus: Corpus, name: str, as_json: AsJson = False, home: Home = None, 
 @app.command()
 def neighbours(
     corpus: Corpus,
-    name: str,
-    hops: Annotated[int, typer.Option(min=1, max=2)] = 1,
+    name: Name,
+    hops: Annotated[int, typer.Option(min=1, max=2, help="How far from it.")] = 1,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="The most neighbours.")] = 20,
-    as_json: AsJson = False,
+    as_json: Json = False,
     home: Home = None,
     url: Url = None,
 ) -> None:
@@ -99,7 +97,7 @@ def neighbours(
 
 
 @app.command()
-def path(corpus: Corpus, source: str, target: str, as_json: AsJson = False, home: Home = None, url: Url = None) -> None:
+def path(corpus: Corpus, source: Name, target: Name, as_json: Json = False, home: Home = None, url: Url = None) -> None:
     """Shows the shortest ways from one name to another. Ends with 1 where there is none."""
     with _connect(home, url) as client:
         corpus_id = known_corpus(client, corpus)
@@ -114,7 +112,7 @@ def path(corpus: Corpus, source: str, target: str, as_json: AsJson = False, home
 
 
 @app.command()
-def versions(corpus: Corpus, as_json: AsJson = False, home: Home = None, url: Url = None) -> None:
+def versions(corpus: Corpus, as_json: Json = False, home: Home = None, url: Url = None) -> None:
     """Lists the versions; that which is shown has a star."""
     with _connect(home, url) as client:
         found = plain(client.graphs.versions(known_corpus(client, corpus)))
@@ -135,7 +133,7 @@ def versions(corpus: Corpus, as_json: AsJson = False, home: Home = None, url: Ur
 def rollback(
     corpus: Corpus,
     to: Annotated[int | None, typer.Option(min=1, help="Version; default: the one before.")] = None,
-    as_json: AsJson = False,
+    as_json: Json = False,
     home: Home = None,
     url: Url = None,
 ) -> None:

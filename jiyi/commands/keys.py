@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from . import service, show
+from .. import service
+from . import show
 from .connection import connect
-from .output import plain, print_json
+from .output import Home, Json, Url, fail, plain, print_json
 
 if TYPE_CHECKING:
     from memory.identity.api_keys import ApiKeys
@@ -23,9 +24,6 @@ app = typer.Typer(
 _console = Console()
 _PAGE = 1000
 
-Json = Annotated[bool, typer.Option("--json", help="As JSON.")]
-Home = Annotated[Path | None, typer.Option(help="Data folder; JIYI_HOME, else ~/.jiyi.")]
-Url = Annotated[str | None, typer.Option(help="Base URL of a service elsewhere; the key for it is in JIYI_API_KEY.")]
 KeyId = Annotated[str, typer.Argument(help="The id of the key, or its prefix.")]
 
 
@@ -140,8 +138,7 @@ def _locally(home: Path | None, act: str | None, work: "Callable[[ApiKeys], Awai
     try:
         return shown(asyncio.run(service.with_keys(service.load_settings(home), act, work, **details)))
     except service.ServiceFailed as error:
-        _console.print(str(error), style="red", markup=False, highlight=False)
-        raise typer.Exit(1) from None
+        fail(str(error))
 
 
 def _show_issued(issued: dict[str, Any], *, as_json: bool) -> None:
