@@ -8,7 +8,8 @@ from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 
 from ..config.access_settings import HttpArgs, LimitArgs
-from .doors.mem0.replies import Mem0Replies
+from .doors.mcp.route import add_mcp
+from .doors.mem0.replies import MEM0, PREFIX
 from .doors.mem0.router import router as mem0
 from .doors.openai import completions, conversations, models, reranking, responses, vector_stores
 from .doors.openai.errors import OPENAI
@@ -23,6 +24,7 @@ from .routes import (
     governance,
     graph,
     index,
+    items,
     keys,
     knowledge,
     memories,
@@ -45,7 +47,7 @@ from .support.services import Services
 
 _LIMITS, _HTTP = LimitArgs(), HttpArgs()
 DOORS: dict[str, Door] = {"/v1/": OPENAI}
-"""By the beginning of their paths: those with errors of their own form."""
+"""By the beginning of their paths: those with errors of their own form, in our OpenAPI document."""
 _DESCRIPTION = """\
 Memory for chat agents in Chinese and English. Send each user message to `POST /chat`: references are resolved, memory
 is searched, the reply quotes its sources, and the message is learned. Every example on this page runs as it is.
@@ -77,10 +79,9 @@ def build_http(
     app.add_middleware(Origins, http=http)
     app.add_middleware(Failures)
     app.add_middleware(EarlyRefusal, places=places)
-    app.add_middleware(DoorErrors, doors=DOORS)
+    app.add_middleware(DoorErrors, doors=DOORS | {f"{PREFIX}/": MEM0})
     app.add_middleware(AccessLog)
     app.add_middleware(TraceContext)
-    app.add_middleware(Mem0Replies)
     install_error_handlers(app)
     modules = (
         chat,
@@ -93,6 +94,7 @@ def build_http(
         graph,
         governance,
         retention,
+        items,
         portability,
         erasures,
         completions,
@@ -111,5 +113,6 @@ def build_http(
         door = door_of(module.router.routes[0].path, DOORS)
         app.include_router(module.router, responses=(replies if door is None else door.replies)(*COMMON))
     app.include_router(mem0)
+    add_mcp(app)
     complete_document(app, DOORS)
     return app

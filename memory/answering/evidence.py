@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..extraction.junk import Junk, junk_kind
-from ..language.questions import only_asks
+from ..language.questions import asks_one_thing, only_asks
 from ..values.evidence import EvidenceBounds
 from ..values.facts import Ending, Standing, Validity
 from ..values.hits import Hit
@@ -41,11 +41,13 @@ def may_answer(hit: Hit) -> bool:
     """Whether a memory can answer anything: not a turn that only asked, that said nothing by itself, or corrected."""
     if corrected_text(hit) is None or junk_kind(hit.meant) in SAYS_NOTHING:
         return False
-    return bool(hit.validity) or not only_asks(hit.meant)
+    return not only_asks(hit.meant) or (bool(hit.validity) and not asks_one_thing(hit.meant))
 
 
 def choose_evidence(hits: Sequence[Hit], unanswered: float, bounds: EvidenceBounds) -> Evidence | None:
     """The memories that answer a question; None where none does.
+
+    Of several that may, the one with the best score is told first: it weighs how they were found, too.
 
     Args:
         hits: What was found; those that were not read are left out.
@@ -56,9 +58,10 @@ def choose_evidence(hits: Sequence[Hit], unanswered: float, bounds: EvidenceBoun
         return None
     memories = [hit for hit in drop_corrected(hits) if hit.kind.is_quotable and hit.words is not None]
     valid = [hit for hit in memories if not is_outdated(hit, bounds)]
-    best = max(valid, key=_answers, default=None)
-    if best is None or _answers(best) < bounds.answer_from:
+    answering = [hit for hit in valid if _answers(hit) >= bounds.answer_from]
+    if not answering:
         return None
+    best = max(answering, key=lambda hit: (hit.score, _answers(hit)))
     further = sorted((hit for hit in valid if hit is not best), key=_answers, reverse=True)
     current = _newest_first([best, *(hit for hit in further if _answers(hit) >= bounds.beside_from)][:_MAX_ANSWERS])
     return Evidence(

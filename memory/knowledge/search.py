@@ -82,7 +82,7 @@ class KnowledgeSearch:
         rerankers: Mapping[Reranking, Reranker],
         gap: LanguageGap | None = None,
     ) -> None:
-        self._gap = gap
+        self._gap = None if gap is None else gap.reduced(KNOWLEDGE.across)
         self._record = record
         self._encoder = encoder
         self._index = index

@@ -53,6 +53,15 @@ def only_asks(text: str) -> bool:
     return is_question(text) and not _CLAUSES.search(text.strip())
 
 
+def asks_one_thing(text: str) -> bool:
+    """Whether the text is one question with its mark and no further clause: what it names, it takes for granted.
+
+    「我女兒五歲，可以吃蜂蜜嗎？」 states something besides; "When is the hall free?" does not.
+    """
+    stripped = text.strip()
+    return bool(_MARK.search(stripped)) and len(_SENTENCES.findall(stripped)) == 1 and not _CLAUSES.search(stripped)
+
+
 def asks_opinion(text: str) -> bool:
     """Whether the text asks for the opinion or the taste of the one who is addressed."""
     return bool(_OPINION.search(to_simplified(text)))

@@ -21,10 +21,6 @@ from ..values.vectors import LanguageGroup, SparseVector
 SECOND_HOP_FACTOR = 0.5
 """Factor for the score of what is two relations away."""
 
-SHARE_OF_GAP = 0.95
-"""Cosines in another language are raised by this much of the gap. By all of it the English passage would be found for
-six more Chinese questions in a hundred, but English passages would cost CMRC2018 1.2 points of recall@1, and not 0.7
-(`benchmarks.knowledge.quality`)."""
 _COLLECTIONS = {HitKind.ENTITY: Collection.ENTITIES, HitKind.MEMORY: Collection.MEMORIES}
 _PAYLOAD_FILTERS = {HitKind.ENTITY: {"status": EntityStatus.ACTIVE.value}}
 _MAX_UNINDEXED = 64
@@ -62,13 +58,17 @@ class LanguageGap:
 
     vector: FloatVector
 
+    def reduced(self, share: float) -> "LanguageGap":
+        """This share of the gap, 0 to 1 (`FusionRecipe.across`)."""
+        return LanguageGap(self.vector * np.float32(share))
+
     def farther_group(self, query: FloatVector) -> tuple[LanguageGroup, float]:
         """The group that a query is not of, and how much nearer the query's own is by the language alone; at least 0.
 
         Args:
             query: Its embedding; shape (dimension,), unit length.
         """
-        nearer = SHARE_OF_GAP * float(np.dot(query, self.vector))
+        nearer = float(np.dot(query, self.vector))
         return (LanguageGroup.OTHER, nearer) if nearer > 0 else (LanguageGroup.CHINESE, -nearer)
 
 

@@ -68,7 +68,7 @@ class HybridRetriever(Retriever):
         recipe: FusionRecipe = CONVERSATION,
         gap: LanguageGap | None = None,
     ) -> None:
-        self._gap = gap
+        self._gap = None if gap is None else gap.reduced(recipe.across)
         self._encoder = encoder
         self._index = index
         self._record = record

@@ -20,7 +20,7 @@ class AnswerRecipe(Value):
     """
 
     lines: int = Field(default=16, ge=1, le=MAX_ANSWER_LINES)
-    weight: float = Field(default=0.7, ge=0, le=1)
+    weight: float = Field(default=0.6, ge=0, le=1)
 
 
 class EvidenceBounds(Value):
@@ -39,8 +39,8 @@ class EvidenceBounds(Value):
             the user.
     """
 
-    abstain_from: float = Field(default=0.8, ge=0, le=1)
-    answer_from: float = Field(default=0.2, ge=0, le=1)
+    abstain_from: float = Field(default=0.75, ge=0, le=1)
+    answer_from: float = Field(default=0.25, ge=0, le=1)
     beside_from: float = Field(default=0.5, ge=0, le=1)
     outdated_from: float = Field(default=0.5, ge=0, le=1)
     prompt_from: float = Field(default=0.25, ge=0, le=1)

@@ -73,11 +73,13 @@ class Door:
         wording: Makes them of problems.
         replies: The `responses` of routes that reply with these statuses, for the OpenAPI document.
         schema: The body, to which the document refers by its name.
+        path: Makes the path of a route of what its clients send; None where they send it as it is.
     """
 
     wording: Wording
     replies: Callable[..., dict[int | str, dict[str, Any]]]
     schema: type[BaseModel]
+    path: Callable[[str], str] | None = None
 
 
 def door_of(path: str, doors: Mapping[str, Door]) -> Door | None:
@@ -108,6 +110,8 @@ class DoorErrors:
         if door is None:
             await self._app(scope, receive, send)
             return
+        if door.path is not None:
+            scope["path"] = door.path(scope["path"])
         held: Message | None = None
         body = bytearray()
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.answering.evidence import belongs_in_prompt, choose_evidence, is_outdated
+from memory.answering.evidence import belongs_in_prompt, choose_evidence, is_outdated, may_answer
 from memory.values.evidence import EvidenceBounds
 from memory.values.facts import Ending, Standing, Validity
 from memory.values.hits import Hit, HitKind
@@ -104,3 +104,25 @@ def test_only_the_words_that_are_out_of_date_disqualify_a_memory() -> None:
 def test_bounds_that_contradict_each_other_are_refused() -> None:
     with pytest.raises(ValueError, match=r"beside_from: must be at least answer_from, 0\.6; given: 0\.5"):
         EvidenceBounds(answer_from=0.6, beside_from=0.5)
+
+
+def test_of_two_memories_that_may_answer_the_one_that_was_found_better_comes_first() -> None:
+    near, far = make_hit(1, 0.6), make_hit(2, 0.7).model_copy(update={"score": 0.5})
+    evidence = choose_evidence([far, near], 0.1, BOUNDS.model_copy(update={"beside_from": 0.9}))
+    assert evidence is not None
+    assert evidence.current == (near,)
+
+
+@pytest.mark.parametrize(
+    ("text", "may"),
+    [
+        ("When is the hall free?", False),
+        ("我女兒五歲，可以吃蜂蜜嗎？", True),
+        ("What I like best is jazz", True),
+        ("The hall is free on Monday.", True),
+    ],
+)
+def test_one_question_answers_none_though_a_fact_was_read_in_it(text: str, may: bool) -> None:
+    fact = Validity(fact_id="f", subject="user", predicate="likes", object="it", standing=Standing.HOLDS)
+    hit = make_hit(1, 0.9).model_copy(update={"text": text, "validity": (fact,)})
+    assert may_answer(hit) is may

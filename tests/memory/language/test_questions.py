@@ -3,7 +3,7 @@
 import pytest
 
 from memory.language.keywords import KeywordAnalyzer
-from memory.language.questions import MAX_QUESTIONS, asks_opinion, is_question, only_asks, questions_of
+from memory.language.questions import MAX_QUESTIONS, asks_one_thing, asks_opinion, is_question, only_asks, questions_of
 
 
 @pytest.mark.parametrize(
@@ -46,6 +46,21 @@ def test_these_state(text: str) -> None:
 )
 def test_a_question_that_states_something_does_not_only_ask(text: str, only: bool) -> None:
     assert only_asks(text) is only
+
+
+@pytest.mark.parametrize(
+    ("text", "one"),
+    [
+        ("When is the hall free?", True),
+        ("我現在住哪裡？", True),
+        ("我女兒五歲，可以吃蜂蜜嗎？", False),
+        ("We moved. Where is the gym?", False),
+        ("我住哪裡", False),
+        ("What I like best is jazz", False),
+    ],
+)
+def test_one_question_with_its_mark_and_no_further_clause_states_nothing(text: str, one: bool) -> None:
+    assert asks_one_thing(text) is one
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.ports.vectors import LANGUAGE, Collection, FloatVector, IndexPoint, IndexQuery
-from memory.retrieval.legs import SHARE_OF_GAP, LanguageGap, search_across_languages
+from memory.retrieval.legs import LanguageGap, search_across_languages
 from memory.values.hits import SearchFilter
 from memory.values.vectors import LanguageGroup, SparseVector
 from storage.inmemory.vectors import InMemoryVectors
@@ -68,7 +68,7 @@ async def test_texts_in_the_language_of_the_question_keep_their_cosine() -> None
     index = await stocked()
     scores = dict(await found(index, QUESTION))
     assert scores["unrelated"] == pytest.approx(float(QUESTION @ vector(1.0, 0.0, 0.3)), abs=1e-4)
-    raised = float(QUESTION @ vector(0.3, 0.9, 0.0)) + SHARE_OF_GAP * float(QUESTION @ GAP.vector)
+    raised = float(QUESTION @ vector(0.3, 0.9, 0.0)) + float(QUESTION @ GAP.vector)
     assert scores["answer"] == pytest.approx(raised, abs=1e-4)
 
 
@@ -119,3 +119,9 @@ def test_a_mixed_text_is_of_the_language_that_most_of_it_has(written: str, group
 def test_a_cosine_is_never_lowered(numbers: list[float]) -> None:
     _, offset = GAP.farther_group(np.array(numbers, dtype=np.float32))
     assert offset >= 0
+
+
+def test_a_share_of_the_gap_raises_by_that_share() -> None:
+    _, whole = GAP.farther_group(QUESTION)
+    _, half = GAP.reduced(0.5).farther_group(QUESTION)
+    assert half == pytest.approx(whole / 2)

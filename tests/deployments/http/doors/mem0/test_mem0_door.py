@@ -1,4 +1,4 @@
-"""What mem0's clients send, and what they refuse to send, over HTTP (FRONT_DOORS §3)."""
+"""What mem0's clients send, and what they refuse to send, over HTTP."""
 
 import json
 from collections.abc import AsyncIterator
