@@ -14,7 +14,7 @@ from jiyi.commands.pages import Page, PageRefused
 
 def run(*words: str) -> tuple[int, str]:
     result = CliRunner().invoke(cli.app, ["knowledge", *words])
-    return result.exit_code, result.output
+    return result.exit_code, result.stdout
 
 
 def test_a_folder_is_added_listed_and_searched(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
