@@ -7,6 +7,8 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3; do \
 WORKERS ?= 2
 # What `make quick` tests: no networks, no stores on disk, no HTTP.
 QUICK := tests/memory tests/jiyi tests/test_citations.py tests/test_documentation.py
+# Adapters whose frameworks need other versions of packages than constraints.txt has.
+APART := google_adk strands
 # Requests of each operation that `make contract` makes up.
 EXAMPLES ?= 500
 VENV := .venv
@@ -14,7 +16,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve stop test quick check lint types format unit e2e contract audit advisories licences sbom docs coverage clean
+.PHONY: help setup serve stop test quick check lint types format unit e2e adapters contract audit advisories licences sbom typescript docs coverage clean
 
 help: ## Lists the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,7 +29,7 @@ serve: $(READY) ## Starts the service in the background and prints its URL; as r
 stop: $(READY) ## Ends the service; all data is kept
 	$(BIN)/jiyi down
 
-test: lint audit unit ## Everything: checks, unit tests, documentation, end-to-end tests on real Ray
+test: lint audit unit adapters ## Everything: checks, unit tests, documentation, end-to-end tests on real Ray
 	$(MAKE) --jobs 2 --output-sync=target types docs e2e  # services that start leave cores free
 
 quick: check ## Checks and fast tests, in under a minute: before each commit
@@ -53,6 +55,18 @@ unit: $(READY) ## All tests but the end-to-end ones
 e2e: $(READY) ## Tests that start the whole service
 	$(BIN)/pytest -m e2e tests/e2e
 
+adapters: $(APART:%=build/adapters/%/.ready) ## Tests the adapters whose frameworks need an environment of their own
+	for name in $(APART); do build/adapters/$$name/bin/python -m pytest tests/jiyi/adapters/test_$$name.py || exit 1; done
+
+# The framework with what it needs; everything else comes from our environment.
+build/adapters/%/.ready: tests/jiyi/adapters/%.txt $(READY)
+	$(BIN)/python -m venv build/adapters/$*
+	build/adapters/$*/bin/pip install --quiet --requirement $<
+	ours=$$($(BIN)/python -c "import site; print(site.getsitepackages()[0])"); \
+	theirs=$$(build/adapters/$*/bin/python -c "import site; print(site.getsitepackages()[0])"); \
+	echo "import site; site.addsitedir('$$ours')" > $$theirs/zz_jiyi.pth
+	touch $@
+
 docs: $(READY) ## Builds the documentation into build/site; a dead link is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
@@ -67,6 +81,12 @@ advisories: $(READY) ## Takes them anew: make advisories FROM=all.zip (docs/oper
 
 licences: $(READY) ## Writes docs/reference/licences.md
 	$(BIN)/python -m dependencies.licences
+
+typescript: $(READY) ## Generates the TypeScript client from the OpenAPI document and compiles it; needs Node 20 and npm
+	mkdir -p build
+	$(BIN)/jiyi openapi > build/openapi.json
+	cd clients/typescript && npm ci --no-fund --no-audit && npm run generate -- ../../build/openapi.json && npm run build
+	sha256sum < build/openapi.json > clients/typescript/schema.sha256
 
 sbom: $(READY) ## Writes the bill of materials (CycloneDX) of this version into dist
 	$(BIN)/python -m dependencies.sbom dist/jiyi.cdx.json

@@ -33,7 +33,7 @@ from benchmarks.survival import Replay
 from deployments.builders.bulk_embedding import EmbedActor
 from deployments.config.settings import AppArgs
 from jiyi import Client, service
-from jiyi.output import plain
+from jiyi.commands.output import plain
 from memory.indexing.record_pages import walk
 from models.assets.catalog import DEFAULT_MODEL
 from storage.sqlite.record import SqliteRecord

@@ -25,6 +25,7 @@ T = TypeVar("T")
 _POLL_S = 0.3
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8000
 _TAIL_LINES = 20
+_PAGE = 1_000
 _KIB_OF_MIB = 1024
 EncryptionAction = Literal["on", "off", "rotate"]
 
@@ -257,6 +258,30 @@ async def with_keys(
     if act is not None:
         write_audit(act, credential="command line", **details)
     return result
+
+
+async def users(settings: "AppArgs") -> list[tuple[str, str]]:
+    """App and id of every user who has something in the store of this home.
+
+    Raises:
+        ServiceFailed: The store cannot be reached.
+    """
+    from deployments.builders.stores import open_record
+    from memory.values.errors import JiyiError
+    from memory.values.identity import app_and_user, app_of_owner
+
+    _configure_logs(settings)
+    try:
+        record = open_record(settings, durable=False)
+        try:
+            found: list[str] = []
+            while page := await record.backlog.users(after=found[-1] if found else None, limit=_PAGE):
+                found += page
+        finally:
+            await record.close()
+    except JiyiError as error:
+        raise ServiceFailed(error.message) from error
+    return [app_and_user(stored) for stored in found if app_of_owner(stored) is None]
 
 
 def check_encryption(settings: "AppArgs") -> None:

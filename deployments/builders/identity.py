@@ -40,6 +40,7 @@ def open_authenticator(
         user_headers=args.auth.user_headers,
         session_headers=args.auth.session_headers,
         failures=failures,
+        issuer=args.oidc.issuer,
     )
     if not args.auth.required:
         _log.warning("no_credential_required", warning=OPEN_WARNING)

@@ -14,6 +14,7 @@ from memory.erasure.guard import ErasureGuard
 from memory.governance.accesses import AccessTally
 from memory.identity.api_keys import ApiKeys
 from memory.indexing.generations import PerSpace
+from memory.items.store import ItemStore
 from memory.ports.chat_models import LANGUAGE_MODEL
 from memory.ports.generations import VectorModel, VectorSpace
 from memory.ports.vectors import Collection
@@ -166,6 +167,7 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
         rerankers=rerankers,
         knowledge=knowledge,
         corpora_in_chat=corpora_in_chat(args),
+        items=ItemStore(record, encoder=PerSpace(spaces, lambda space: space.encoder).current),
         graphs=make_graphs(args, record=record),
         reembedding=RemoteReembedding(remotes["learner"]),
         erasures=RemoteErasures(remotes["learner"]),

@@ -42,7 +42,7 @@ class LimitArgs(Section):
         default=16_777_216,
         ge=1024,
         description="Bytes of a body for the routes that take many texts at once: `/memories`, `/v1/embeddings`, "
-        "`/v1/rerank`, `/v1/chat/completions`, `/v1/responses`, and `add` and batches of mem0's clients.",
+        "`/v1/rerank`, `/v1/chat/completions`, `/v1/responses`, `/store`, and `add` and batches of mem0's clients.",
     )
     file_body_bytes: int = Field(
         default=67_108_864,

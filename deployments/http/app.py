@@ -8,6 +8,7 @@ from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 
 from ..config.access_settings import HttpArgs, LimitArgs
+from .doors.mcp.route import add_mcp
 from .doors.mem0.replies import MEM0, PREFIX
 from .doors.mem0.router import router as mem0
 from .doors.openai import completions, conversations, models, reranking, responses, vector_stores
@@ -23,6 +24,7 @@ from .routes import (
     governance,
     graph,
     index,
+    items,
     keys,
     knowledge,
     memories,
@@ -92,6 +94,7 @@ def build_http(
         graph,
         governance,
         retention,
+        items,
         portability,
         erasures,
         completions,
@@ -110,5 +113,6 @@ def build_http(
         door = door_of(module.router.routes[0].path, DOORS)
         app.include_router(module.router, responses=(replies if door is None else door.replies)(*COMMON))
     app.include_router(mem0)
+    add_mcp(app)
     complete_document(app, DOORS)
     return app

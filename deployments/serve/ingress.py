@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from importlib import import_module
 
 from fastapi import FastAPI
 
@@ -27,6 +28,9 @@ class Ingress:
     def __serve_build_asgi_app__(self) -> FastAPI:
         """Ray Serve's hook for an app that is built in the replica."""
         self._app = build_http(self._services, limits=self._limits, http=self._http)
+        import_module(
+            "deployments.http.doors.mcp.server"
+        )  # else the first message waits, and MCP clients do so for 10 s
         return self._app
 
     async def report(self) -> IngressReport:

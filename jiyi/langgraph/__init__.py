@@ -1,13 +1,18 @@
-"""Dialogues on LangGraph with the memory of a Jiyi service (document 003); needs the extra `langgraph`."""
+"""Jiyi for LangGraph; needs the extra `langgraph`.
+
+`JiyiStore` and `JiyiSaver` keep what a graph keeps in a service; the others hold dialogues with its memory (003).
+"""
 
 try:
     from memory.dialogue.graph import Branch, DialogueGraph, DialogueResult
 except ImportError as error:
-    raise ImportError("Dialogues need an extra: pip install 'jiyi[langgraph]'") from error
+    raise ImportError("LangGraph is not installed: pip install 'jiyi[langgraph]'") from error
 from memory.dialogue.service import AIService
 from memory.dialogue.tools import DialogueTool, ToolUser, memory_tool
 
 from .memory_system import MemorySystem
+from .saver import JiyiSaver
+from .store import JiyiStore
 
 __all__ = [
     "AIService",
@@ -15,6 +20,8 @@ __all__ = [
     "DialogueGraph",
     "DialogueResult",
     "DialogueTool",
+    "JiyiSaver",
+    "JiyiStore",
     "MemorySystem",
     "ToolUser",
     "memory_tool",

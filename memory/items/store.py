@@ -3,8 +3,12 @@
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 
+from typing_extensions import override
+
+from ..ports.items import ItemBatches
 from ..ports.language import Encoder
 from ..ports.record import SystemOfRecord, UnitOfWork
+from ..values.base import utc_now
 from ..values.errors import InvalidField
 from ..values.items import (
     MAX_OPERATIONS,
@@ -149,6 +153,34 @@ class ItemStore:
                 [item.model_copy(update={"expires_at": _expiry(item.ttl_minutes, now)}) for item in stored]
             )
             await unit.commit()
+
+
+class OwnItems(ItemBatches):
+    """The items of one user in one collection of the record.
+
+    Args:
+        store: Carries out the batches.
+        user_id: Whose items they are.
+        collection: The one collection.
+        now: The clock.
+    """
+
+    def __init__(
+        self,
+        store: ItemStore,
+        *,
+        user_id: str,
+        collection: ItemCollection,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self._store = store
+        self._user_id = user_id
+        self._collection = collection
+        self._now = now
+
+    @override
+    async def batch(self, operations: Sequence[ItemOperation]) -> list[ItemResult]:
+        return await self._store.batch(operations, user_id=self._user_id, collection=self._collection, now=self._now())
 
 
 def _check(operations: Sequence[ItemOperation], collection: ItemCollection) -> None:

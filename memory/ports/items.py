@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 
-from ..values.items import ItemCollection, ItemOrder, ItemPlace, StoredItem
+from ..values.items import ItemCollection, ItemOperation, ItemOrder, ItemPlace, ItemResult, StoredItem
 
 
 class ItemRepository(ABC):
@@ -49,6 +49,14 @@ class ItemRepository(ABC):
     @abstractmethod
     async def delete_expired(self, *, at: datetime) -> int:
         """Deletes the items of all collections that have expired at a time; how many."""
+
+
+class ItemBatches(ABC):
+    """The items of one user in one collection, in this process or behind HTTP."""
+
+    @abstractmethod
+    async def batch(self, operations: Sequence[ItemOperation]) -> list[ItemResult]:
+        """Carries out all operations or none; see `memory.items.store.ItemStore.batch`."""
 
 
 async def item_pages(

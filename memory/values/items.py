@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import Field, JsonValue, StringConstraints
+from pydantic import AfterValidator, Field, JsonValue, StringConstraints
 
 from .base import SessionId, Timestamp, UserId, Value
 
@@ -32,6 +32,18 @@ TtlMinutes = Annotated[float, Field(gt=0, le=52_560_000, allow_inf_nan=False)]
 TextPath = Annotated[str, StringConstraints(min_length=1, max_length=512)]
 Limit = Annotated[int, Field(ge=0, le=MAX_ITEMS_LISTED)]
 Offset = Annotated[int, Field(ge=0, le=2**31)]
+
+
+def _writable(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    try:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError:
+        raise ValueError("must be JSON in UTF-8: no NaN, no infinity, no half of a surrogate pair") from None
+    return value
+
+
+Document = Annotated[dict[str, JsonValue], AfterValidator(_writable)]
+"""A JSON object that can be written."""
 
 
 class ItemCollection(StrEnum):
@@ -143,7 +155,7 @@ class PutItem(Value):
     op: Literal["put"] = "put"
     namespace: Namespace
     key: ItemKey
-    value: dict[str, JsonValue] | None
+    value: Document | None
     index: Literal[False] | tuple[TextPath, ...] | None = None
     ttl_minutes: TtlMinutes | None = None
     session_id: SessionId | None = None

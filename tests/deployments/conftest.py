@@ -37,6 +37,7 @@ from memory.indexing.indexer import Indexer
 from memory.indexing.maintenance import BackgroundMaintenance
 from memory.indexing.reembedding import Reembedding
 from memory.indexing.verification import IndexVerifier
+from memory.items.store import ItemStore
 from memory.jobs.queue import RunQueue
 from memory.knowledge.beside_memory import CorpusRetriever
 from memory.language.keywords import KeywordAnalyzer
@@ -194,6 +195,7 @@ async def open_fakes() -> AsyncIterator[Services]:
         fact_search=PerSpace(spaces, partial(make_fact_search, record=record)),
         tally=tally,
         knowledge=knowledge,
+        items=ItemStore(record, encoder=PerSpace(spaces, lambda space: space.encoder).current),
         graphs=make_graphs(AppArgs(), record=record),
         reembedding=reembedding,
         erasures=erasing,

@@ -1,9 +1,11 @@
 """The app over given services, running, and a client of it."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import httpx
+import uvicorn
 from fastapi import FastAPI
 
 from deployments.config.access_settings import HttpArgs, LimitArgs
@@ -39,3 +41,16 @@ async def serving(
     """A client of a running app."""
     async with running_app(services, limits=limits, http=http) as app, client_of(app) as client:
         yield client
+
+
+@asynccontextmanager
+async def at_port(app: FastAPI) -> AsyncIterator[str]:
+    """The base URL of a running app at a free port of this machine."""
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", lifespan="off"))
+    task = asyncio.create_task(server.serve())
+    while not server.started:
+        await asyncio.sleep(0.01)
+    host, port = server.servers[0].sockets[0].getsockname()[:2]
+    yield f"http://{host}:{port}"
+    server.should_exit = True
+    await task

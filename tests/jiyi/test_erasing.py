@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from jiyi import cli, erasing
+from jiyi import cli
 from jiyi.client.resources.operations import Erasures
+from jiyi.commands import erasing
 from tests.jiyi.answering import answering
 
 RECEIPT = {"removed": {"record.resources": 3, "sessions": 0}, "purged": {"vectors": False}, "sha256": "ab12"}

@@ -10,7 +10,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from jiyi import cli
-from jiyi.output import USAGE
+from jiyi.commands.output import USAGE
 from tests.memory.portability.foreign_exports import LETTA, MEM0, OPENAI, ZEP
 
 _PATIENCE_S = 300

@@ -13,7 +13,8 @@ from typer.testing import CliRunner, Result
 
 from deployments.builders.stores import vectors_path
 from deployments.config.settings import AppArgs
-from jiyi import cli, runs
+from jiyi import cli
+from jiyi.commands import runs
 from memory.ports.vectors import Collection, IndexPoint
 from memory.values.vectors import SparseVector
 from storage.edge.vectors import EdgeVectors

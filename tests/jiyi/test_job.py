@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from jiyi import cli, runs
+from jiyi import cli
+from jiyi.commands import runs
 from memory.maintenance.reports import FactCounts, MaintenanceReport
 from tests.jiyi.test_review import Service
 

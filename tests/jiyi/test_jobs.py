@@ -8,9 +8,9 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from jiyi import jobs
 from jiyi.cli import app
 from jiyi.client.resources.operations import Runs
+from jiyi.commands import jobs
 from tests.jiyi.answering import OnePage, answering
 
 URL = ["--url", "http://x"]

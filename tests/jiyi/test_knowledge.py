@@ -7,8 +7,9 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from jiyi import cli, knowledge, pages
-from jiyi.pages import Page, PageRefused
+from jiyi import cli
+from jiyi.commands import knowledge, pages
+from jiyi.commands.pages import Page, PageRefused
 
 
 def run(*words: str) -> tuple[int, str]:

@@ -5,8 +5,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from jiyi import pages
-from jiyi.pages import PageRefused, fetch_page, read_addresses
+from jiyi.commands import pages
+from jiyi.commands.pages import PageRefused, fetch_page, read_addresses
 
 HOSTS = ("docs.example.org",)
 

@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.progress import Progress
 from typer.testing import CliRunner, Result
 
-from jiyi import cli, runs
-from jiyi.runs import RunLost
+from jiyi import cli
+from jiyi.commands import runs
+from jiyi.commands.runs import RunLost
 
 
 def _run(phase: str, state: str = "done", *, run_id: str = "r1", error: str | None = None, **output: int) -> Any:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from jiyi import cli, runs
+from jiyi import cli
+from jiyi.commands import runs
 
 
 def _run(state: str = "done", *, run_id: str = "r1", done: int = 2, error: str | None = None, **output: Any) -> Any:

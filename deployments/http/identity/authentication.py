@@ -61,6 +61,7 @@ class Authenticator:
         user_headers: Further headers that name the user, best first, such as those of a proxy in front.
         session_headers: Further headers that name the session, best first.
         failures: Limits the wrong credentials of each client address; None for any number.
+        issuer: The URL of the provider of `tokens`, for clients that have none yet.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class Authenticator:
         user_headers: Sequence[str] = (),
         session_headers: Sequence[str] = (),
         failures: RateLimiter | None = None,
+        issuer: str | None = None,
     ) -> None:
         self.keys = keys
         self._tokens = tokens
@@ -79,6 +81,7 @@ class Authenticator:
         self._user_headers = (USER_HEADER, *user_headers)
         self._session_headers = (SESSION_HEADER, *session_headers)
         self._failures = failures
+        self.issuer = issuer
 
     def summary(self) -> Mapping[str, str | bool]:
         """The state for `/health/detailed`: no key, no issuer."""
@@ -133,6 +136,11 @@ class Authenticator:
         if self._tokens is None:
             raise Unauthenticated("the API key is not valid")
         return await self._tokens.verify(credential)
+
+
+def has_credential(headers: Headers) -> bool:
+    """Whether a request has any."""
+    return _credential(headers) is not None
 
 
 def _credential(headers: Headers) -> str | None:

@@ -6,16 +6,27 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memory.identity.caller import Identity
-from memory.values.errors import JiyiError
+from memory.values.errors import JiyiError, Unauthenticated
 
 from ..support.problems import problem_response
+from .authentication import has_credential
 from .current import CURRENT_IDENTITY, CURRENT_USER
+from .protected_resource import METADATA_PATHS, challenge
 
 if TYPE_CHECKING:
     from ..support.services import Services
 
 OPEN_PATHS = frozenset(
-    {"/health", "/health/live", "/health/ready", "/docs", "/docs/oauth2-redirect", "/redoc", "/openapi.json"}
+    {
+        "/health",
+        "/health/live",
+        "/health/ready",
+        "/docs",
+        "/docs/oauth2-redirect",
+        "/redoc",
+        "/openapi.json",
+        *METADATA_PATHS,
+    }
 )
 """Paths that need no credential, and `OPEN_FOLDER`: what the service is, not what it holds."""
 OPEN_FOLDER = "/static-offline-docs/"
@@ -40,11 +51,15 @@ class Authentication:
             await self._app(scope, receive, send)
             return
         services: Services = scope["app"].state.services
+        headers = Headers(scope=scope)
         try:
             address, _ = scope.get("client") or ("", 0)
-            identity = await services.authenticator.identify(Headers(scope=scope), address=address)
+            identity = await services.authenticator.identify(headers, address=address)
         except JiyiError as error:
-            await problem_response(error)(scope, receive, send)
+            response = problem_response(error)
+            if isinstance(error, Unauthenticated):
+                response.headers["WWW-Authenticate"] = challenge(scope, wrong=has_credential(headers))
+            await response(scope, receive, send)
             return
         _remember(scope, identity)
         token, user_token = CURRENT_IDENTITY.set(identity), CURRENT_USER.set(None)

@@ -20,9 +20,9 @@ from ..schemas.entities import (
     AliasBody,
     ChangedReply,
     ContextBody,
-    ContextReply,
     EditBody,
     EntitiesReply,
+    EntityContextReply,
     EntityReply,
     EntitySearchBody,
     ExtractBody,
@@ -123,10 +123,10 @@ async def list_long_term(
 
 
 @router.post("/entities/context")
-async def context(body: ContextBody, services: ServicesDep) -> ContextReply:
+async def context(body: ContextBody, services: ServicesDep) -> EntityContextReply:
     """Lines about related entities for the system prompt of a router (000 §8.4)."""
     entities = await services.entities.related_entities(body.query, body.user_id, body.limit)
-    return ContextReply(context=context_lines(entities, body.query), entities=tuple(entities))
+    return EntityContextReply(context=context_lines(entities, body.query), entities=tuple(entities))
 
 
 @router.post("/entities/aliases")

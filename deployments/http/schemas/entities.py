@@ -224,7 +224,7 @@ class ChangedReply(RequestModel):
     change_id: str
 
 
-class ContextReply(RequestModel):
+class EntityContextReply(RequestModel):
     """Lines for a system prompt, and the entities that they describe."""
 
     context: str

@@ -11,10 +11,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ...config.access_settings import LimitArgs
 from .problems import http_problem
 
+ITEM_PATHS = frozenset({"/store/items", "/store/items/search", "/store/batch", "/store/checkpoints/batch"})
+"""Paths that take documents of callers, and so objects with more members."""
 BULK_PATHS = frozenset(
     {
         *("/memories", "/v1/embeddings", "/v1/chat/completions", "/v1/responses", "/v1/rerank"),
         *("/mem0/v3/memories/add/", "/mem0/v1/batch/"),
+        *ITEM_PATHS,
     }
 )
 """Paths that take many texts or an image at once, and so `limits.bulk_body_bytes`."""
@@ -29,6 +32,8 @@ MAX_VALUES = 16_384
 """Values of a JSON body: more than the largest valid request has (256 turns with 32 entries of metadata each)."""
 MAX_MEMBERS = 64
 """Members of one JSON object: twice as many as metadata may have."""
+MAX_ITEM_MEMBERS = 1_024
+"""Members of one JSON object where it may be a document of the caller."""
 MAX_DEPTH = 16
 _STRUCTURE = re.compile(rb'(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[^"\[\]{},])*+([\[\]{},])', re.DOTALL)
 """A structural character of JSON and all before it; possessive, so that the time is linear in the length."""
@@ -92,7 +97,8 @@ class BodyLimit:
             await http_problem(408, detail, headers={"connection": "close"})(scope, receive, send)
             return
         is_form = takes_files and Headers(scope=scope).get("content-type", "").startswith(_FORM)
-        if problem := None if is_form else excess(body):
+        members = MAX_ITEM_MEMBERS if scope["path"] in ITEM_PATHS else MAX_MEMBERS
+        if problem := None if is_form else excess(body, members):
             response = http_problem(
                 422, f"body: {problem}", field="body", allowed=f"at most {problem.split(' ', 2)[2]}"
             )
@@ -126,13 +132,13 @@ class BodyLimit:
         return receive_counted
 
 
-def excess(body: bytes | bytearray) -> str | None:
+def excess(body: bytes | bytearray, max_members: int = MAX_MEMBERS) -> str | None:
     """What a JSON body has too much of, as in `more than 64 members in one object`; None where it has not.
 
     Of a body that is no JSON it says something or nothing; that is refused later.
     """
     opened = body.count(b"[") + body.count(b"{")
-    if opened <= MAX_DEPTH and body.count(b",") < MAX_MEMBERS:
+    if opened <= MAX_DEPTH and body.count(b",") < max_members:
         return None  # as nearly all are
     values = 0
     members: list[int] = []
@@ -152,8 +158,8 @@ def excess(body: bytes | bytearray) -> str | None:
                     members.pop()
         if values > MAX_VALUES:
             return f"more than {MAX_VALUES} values"
-        if members and members[-1] > MAX_MEMBERS:
-            return f"more than {MAX_MEMBERS} members in one object"
+        if members and members[-1] > max_members:
+            return f"more than {max_members} members in one object"
         if len(members) > MAX_DEPTH:
             return f"more than {MAX_DEPTH} levels of lists and objects"
     return None

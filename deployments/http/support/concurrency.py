@@ -4,6 +4,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memory.values.errors import Overloaded
 
+from ..identity.protected_resource import RESOURCE_PATHS
 from .problems import problem_response
 
 OPERATORS_PATHS = ("/health/", "/metrics")
@@ -82,7 +83,9 @@ def _needs_a_place(scope: Scope) -> bool:
     path = scope["path"] if scope["type"] == "http" else ""
     # Who follows a run waits for hours and costs a look at the record now and then; the route bounds how many do.
     is_follower = path.startswith("/knowledge/pipelines/") and path.endswith("/events")
-    return scope["type"] == "http" and not path.startswith(OPERATORS_PATHS) and not is_follower
+    # What an MCP message asks of the service comes as a request of its own, which takes the place.
+    is_envelope = path in RESOURCE_PATHS
+    return scope["type"] == "http" and not path.startswith(OPERATORS_PATHS) and not is_follower and not is_envelope
 
 
 async def _refuse(places: Places, scope: Scope, receive: Receive, send: Send) -> None:

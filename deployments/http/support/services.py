@@ -19,6 +19,7 @@ from memory.erasure.guard import ErasureGuard
 from memory.governance.accesses import AccessTally
 from memory.identity.caller import ANONYMOUS
 from memory.indexing.generations import PerSpace
+from memory.items.store import ItemStore
 from memory.knowledge.base import KnowledgeBase
 from memory.knowledge.graph.graphs import KnowledgeGraphs
 from memory.ports.coordination import RateLimiter
@@ -165,6 +166,7 @@ class Services:
     fact_search: PerSpace[FactSearch]
     tally: AccessTally
     knowledge: KnowledgeBase
+    items: ItemStore
     graphs: KnowledgeGraphs
     reembedding: ReembeddingService
     embeddings: PerSpace[Embedding]

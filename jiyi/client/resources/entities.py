@@ -5,8 +5,8 @@ from typing import Any
 
 from deployments.http.schemas.entities import (
     ChangedReply,
-    ContextReply,
     EntitiesReply,
+    EntityContextReply,
     EntityReply,
     ExtractReply,
     LongTermReply,
@@ -73,7 +73,7 @@ class Entities(Resource[T_co]):
         return call("GET", "/entities/long-term", params=given(user_id=user_id, limit=limit))
 
     @endpoint
-    def context(self, query: str, *, user_id: str, limit: int | None = None) -> Call[ContextReply]:
+    def context(self, query: str, *, user_id: str, limit: int | None = None) -> Call[EntityContextReply]:
         """`POST /entities/context`: lines about related entities, for a prompt."""
         body = given(user_id=user_id, query=query, limit=limit)
         return call("POST", "/entities/context", body=body, repeatable=True)

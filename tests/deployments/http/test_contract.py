@@ -49,6 +49,10 @@ _JUDGED = (
     "/import",
     "/erasures",
     "/memories/audit",
+    "/store/items",
+    "/store/items/search",
+    "/store/batch",
+    "/store/checkpoints/batch",
     "/knowledge/base",
     "/knowledge/base/{corpus_id}",
     "/knowledge/base/{corpus_id}/ingest",
@@ -57,7 +61,7 @@ _JUDGED = (
 )
 """Routes that judge a value by what it means (422): which models there are, what may be the name of an entity, which
 time is in the future or before another, what is an export, whether a version is of something that is decided on,
-what is a JSON Schema.
+what is a JSON Schema, a condition of a filter or a path into a document.
 """
 schemathesis.serializer.alias(NDJSON, "text/plain")
 _CONFIG = SchemathesisConfig.from_dict(

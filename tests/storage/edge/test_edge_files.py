@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +17,7 @@ import numpy as np
 import pytest
 import qdrant_edge as edge
 
-from memory.ports.vectors import PAYLOAD_FIELDS, Collection, IndexQuery
+from memory.ports.vectors import ADDED_LATER, LANGUAGE, PAYLOAD_FIELDS, Collection, IndexQuery
 from memory.values.errors import StoreUnavailable
 from memory.values.vectors import SparseVector
 from storage.edge.errors import translate_errors
@@ -289,3 +290,23 @@ def test_another_process_that_owns_the_files_is_named_as_the_cause(tmp_path: Pat
         owner.communicate()
     with pytest.raises(OutdatedShard):  # now it can be looked at: it is one of the first release
         open_shard(folder, collection=MEMORIES, dimension=4)
+
+
+async def test_points_from_before_there_were_languages_stay_and_are_found(
+    tmp_path: Path, make: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as earlier:
+        fields = {name: kind for name, kind in PAYLOAD_FIELDS[MEMORIES].items() if name not in ADDED_LATER}
+        earlier.setitem(PAYLOAD_FIELDS, MEMORIES, fields)
+        index = opened(tmp_path, make)
+        await index.upsert(MEMORIES, [make.point("a")], user_id="ann")
+        await index.close()
+    index = opened(tmp_path, make)
+    await index.upsert(MEMORIES, [make.point("b", payload={LANGUAGE: "other"})], user_id="ann")
+    everything = IndexQuery(MEMORIES, 10, dense=make.point("a").dense)
+    found = await index.search([everything, replace(everything, where={LANGUAGE: "other"})], user_id="ann")
+    await index.close()
+    assert [{point.point_id for point in points} for points in found] == [
+        {make.point_id("a"), make.point_id("b")},
+        {make.point_id("b")},
+    ]

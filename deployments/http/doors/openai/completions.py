@@ -57,7 +57,7 @@ async def create_chat_completion(
 
 
 def _conversation(body: ChatCompletionBody, *, learns: bool) -> Conversation:
-    messages = tuple(message.model_dump(exclude_unset=True) for message in body.messages)
+    messages = tuple(message.model_dump(mode="json", exclude_unset=True) for message in body.messages)
     now = utc_now()
     return Conversation(
         messages=messages,

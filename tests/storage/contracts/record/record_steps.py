@@ -26,7 +26,7 @@ from memory.values.changes import ChangeKind
 from memory.values.errors import BadRequest
 from memory.values.facts import FactStatus
 from memory.values.identity import app_owner
-from memory.values.items import ItemCollection, ItemOrder, ItemPlace, StoredItem
+from memory.values.items import MAX_LABEL_CHARACTERS, ItemCollection, ItemOrder, ItemPlace, StoredItem
 from memory.values.records import ResourceKind
 from memory.values.retention import RetentionPolicy
 from memory.values.typed_memories import MemoryStatus
@@ -214,10 +214,15 @@ async def _delete_all_edges(_step: Step, unit: UnitOfWork, _make: SimpleNamespac
     return await unit.graph.delete_all()
 
 
+def _label(word: str) -> str:
+    """The word as a label or key, which are shorter and without a few characters."""
+    return word.replace(".", "-").replace("\x00", "-")[:MAX_LABEL_CHARACTERS]
+
+
 def _place(step: Step) -> ItemPlace:
     collections = list(ItemCollection)
-    labels = tuple(word.replace(".", "-") for word in (step.first, step.second) if word) or ("empty",)
-    return ItemPlace(collections[len(step.third) % len(collections)], labels, step.third)
+    labels = tuple(_label(word) for word in (step.first, step.second) if word) or ("empty",)
+    return ItemPlace(collections[len(step.third) % len(collections)], labels, _label(step.third))
 
 
 async def _put_item(step: Step, unit: UnitOfWork, _make: SimpleNamespace) -> None:
@@ -468,12 +473,12 @@ async def _changes(unit: UnitOfWork, make: SimpleNamespace, words: Sequence[str]
 
 
 async def _stored_items(unit: UnitOfWork, make: SimpleNamespace, words: Sequence[str]) -> dict[str, Any]:
-    labels = [word.replace(".", "-") for word in words if word] or ["empty"]
+    labels = [_label(word) for word in words if word] or ["empty"]
     return {
         f"items of {collection.value}": [
             await unit.items.page(collection, limit=99),
             [await unit.items.page(collection, order=order, prefix=labels[:1], limit=99) for order in ItemOrder],
-            await unit.items.get([ItemPlace(collection, (label,), word) for label in labels for word in words]),
+            await unit.items.get([ItemPlace(collection, (label,), _label(word)) for label in labels for word in words]),
             await unit.items.namespaces(collection, at=make.at(4)),
         ]
         for collection in ItemCollection

@@ -1,0 +1,1 @@
+"""The commands of `jiyi`; a module a group."""

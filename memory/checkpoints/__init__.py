@@ -1,0 +1,1 @@
+"""LangGraph's checkpoints as items; importing this room imports LangGraph."""
